@@ -1,0 +1,47 @@
+// Coverage: which seconds of an agent's `ts` axis have been read to the end. A set of closed intervals of whole
+// seconds, sorted and disjoint. It comes from completed windows only, never from rows: an event, a refresh or one wrong
+// `ts` must not move it.
+
+/** Closed: both seconds belong to it. */
+export interface Interval {
+  from: number
+  to: number
+}
+
+export type Coverage = readonly Interval[]
+
+/** Adds an interval; overlapping and adjacent ones melt together. An empty interval (from > to) adds nothing. */
+export function cover(coverage: Coverage, added: Interval): Coverage {
+  if (added.from > added.to) return coverage
+  const touches = (interval: Interval) => interval.from <= added.to + 1 && interval.to >= added.from - 1
+  const melted = coverage
+    .filter(touches)
+    .reduce(
+      (whole, interval) => ({ from: Math.min(whole.from, interval.from), to: Math.max(whole.to, interval.to) }),
+      added,
+    )
+  return [...coverage.filter(interval => !touches(interval)), melted].sort((a, b) => a.from - b.from)
+}
+
+export const coverAll = (intervals: Iterable<Interval>): Coverage =>
+  [...intervals].reduce<Coverage>((coverage, interval) => cover(coverage, interval), [])
+
+/** The parts of `wanted` that are not covered, oldest first. */
+export function gaps(coverage: Coverage, wanted: Interval): Interval[] {
+  const found: Interval[] = []
+  let from = wanted.from
+  for (const interval of coverage) {
+    if (interval.to < from) continue
+    if (interval.from > wanted.to) break
+    if (interval.from > from) found.push({ from, to: interval.from - 1 })
+    from = interval.to + 1
+  }
+  if (from <= wanted.to) found.push({ from, to: wanted.to })
+  return found
+}
+
+/** Seconds covered within `wanted`. */
+export function coveredSeconds(coverage: Coverage, wanted: Interval): number {
+  const missing = gaps(coverage, wanted).reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
+  return Math.max(0, wanted.to - wanted.from + 1 - missing)
+}

@@ -1,0 +1,123 @@
+// Every error that convohouse raises on purpose: one table of codes, one class.
+//
+// A code is stable: scripts and alerts may match on it. `docs/errors.md` documents each one, and a test compares the
+// two both ways. Whether an error is worth another try is part of its definition, never guessed from its text.
+
+export type ErrorKind =
+  | 'input' // the caller gave something that cannot be used: mend the input
+  | 'access' // the vendor refuses this caller: mend the account or the token
+  | 'budget' // the quota or the hour is spent: wait, or allow more
+  | 'vendor' // the vendor's answer breaks its own document
+  | 'transient' // may succeed when tried again
+  | 'storage' // the data folder or the warehouse is not usable as it is
+
+/** Process exit codes by kind; `docs/errors.md` lists them for scripts. */
+export const EXIT_CODES = {
+  ok: 0,
+  unexpected: 1,
+  input: 2,
+  access: 3,
+  vendor: 4,
+  transient: 5,
+  storage: 6,
+  hourSpent: 7,
+  periodSpent: 8,
+  interrupted: 130,
+} as const
+
+interface ErrorDefinition {
+  kind: ErrorKind
+  exitCode: number
+  title: string
+}
+
+const define = (kind: ErrorKind, title: string, exitCode?: number): ErrorDefinition => ({
+  kind,
+  title,
+  exitCode: exitCode ?? (kind === 'budget' ? EXIT_CODES.hourSpent : EXIT_CODES[kind]),
+})
+
+export const ERRORS = {
+  CONFIG_INVALID: define('input', 'The configuration has a value that cannot be used'),
+  CONFIG_MISSING: define('input', 'A setting that this command needs is not there'),
+  CONFIG_EXISTS: define('input', 'There is a configuration already, and it is not overwritten'),
+  TOKEN_MISSING: define('input', 'The variable or file that holds the API token is absent or empty'),
+  FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
+  CONFIRMATION_NEEDED: define('input', 'The sync would take most of a period, and nobody has said yes'),
+  WORKSPACE_UNKNOWN: define('input', 'No workspace of that id is configured'),
+  AGENT_UNKNOWN: define('input', 'The workspace has no agent of that id'),
+  SQL_INVALID: define('input', 'DuckDB could not run the SQL'),
+  SQL_REFUSED: define('input', 'The SQL is not one read-only SELECT'),
+  QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),
+
+  API_UNAUTHORIZED: define('access', 'The vendor does not accept the token (401)'),
+  API_FORBIDDEN: define('access', 'The vendor refuses this workspace, most often because it has never paid (402, 403)'),
+  API_NOT_FOUND: define('vendor', 'The vendor knows no such agent or address (404)'),
+  API_BAD_REQUEST: define('vendor', 'The vendor rejects the request (other 4xx)'),
+  API_PROTOCOL: define('vendor', 'The answer breaks the document: no known envelope, or a cursor that does not move'),
+  API_RATE_LIMITED: define('transient', 'The hourly requests are used up (429)'),
+  API_UNAVAILABLE: define('transient', 'The vendor failed or could not be reached (5xx, connection)'),
+  API_TIMEOUT: define('transient', 'The vendor did not answer in time'),
+  API_NOT_JSON: define('transient', 'The answer is not JSON: cut off, or a page of some proxy'),
+
+  HOUR_SPENT: define(
+    'budget',
+    "This hour's requests are spent, and the sync was told not to wait",
+    EXIT_CODES.hourSpent,
+  ),
+  PERIOD_SPENT: define('budget', 'The included sessions of the period are spent', EXIT_CODES.periodSpent),
+
+  LANDING_TAKEN: define('storage', 'Another runner has landed that page already'),
+  LANDING_CORRUPT: define('storage', 'A landed file cannot be read'),
+  LOAD_FAILED: define('storage', 'Landed files could not be loaded'),
+  WAREHOUSE_LOCKED: define('storage', 'Another process holds the warehouse'),
+  WAREHOUSE_NEWER: define('storage', 'The warehouse was written by a newer convohouse'),
+  WAREHOUSE_MISSING: define('storage', 'There is no warehouse yet'),
+  HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),
+
+  INTERRUPTED: define('transient', 'Stopped on request; nothing is lost', EXIT_CODES.interrupted),
+} as const satisfies Record<string, ErrorDefinition>
+
+export type ErrorCode = keyof typeof ERRORS
+
+export interface ErrorParts {
+  /** What is wrong, and where; one sentence. Never holds a token or a person's data. */
+  what: string
+  /** How to mend it; one sentence, imperative. */
+  mend?: string
+  cause?: unknown
+  /** Facts for machines (status, agent, file); plain JSON. */
+  facts?: Record<string, string | number | boolean | null>
+}
+
+export class ConvohouseError extends Error {
+  readonly code: ErrorCode
+  readonly mend: string | undefined
+  readonly facts: Record<string, string | number | boolean | null>
+
+  constructor(code: ErrorCode, parts: ErrorParts) {
+    super(parts.what, parts.cause === undefined ? undefined : { cause: parts.cause })
+    this.name = 'ConvohouseError'
+    this.code = code
+    this.mend = parts.mend
+    this.facts = parts.facts ?? {}
+  }
+
+  get kind(): ErrorKind {
+    return ERRORS[this.code].kind
+  }
+
+  get exitCode(): number {
+    return ERRORS[this.code].exitCode
+  }
+
+  /** True where the same call may succeed later without anybody mending anything. */
+  get transient(): boolean {
+    return this.kind === 'transient'
+  }
+}
+
+/** True for an error of ours with that code. */
+export function isCode(error: unknown, ...codes: ErrorCode[]): error is ConvohouseError {
+  return error instanceof ConvohouseError && codes.includes(error.code)
+}

@@ -1,0 +1,66 @@
+// Units of time. The vendor mixes seconds, milliseconds and strings; here everything is milliseconds since the epoch.
+
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** What a raw numeric time turned out to be. `zero` is how the vendor writes "never". */
+export type TimeReading = { ms: number } | { ms: null; reason: 'zero' | 'out-of-range' }
+
+/**
+ * Reads a numeric time by its magnitude (notes on the API, "Unit of a timestamp"):
+ * below 1e11 seconds, below 1e14 milliseconds, below 1e17 microseconds; anything else is no time.
+ */
+export function readTime(raw: number): TimeReading {
+  if (raw === 0) return { ms: null, reason: 'zero' }
+  if (!(raw > 0) || raw >= 1e17) return { ms: null, reason: 'out-of-range' }
+  if (raw < 1e11) return { ms: raw * 1_000 }
+  return { ms: raw < 1e14 ? raw : raw / 1_000 }
+}
+
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/
+const DURATION_UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }
+
+/** `15m`, `2h`, `1.5d` in milliseconds; undefined where the text is no duration. */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text.trim())
+  return match ? Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!) : undefined
+}
+
+/** `3 d 4 h`, `2 h 5 min`, `12 s`: the two largest units, for people. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / SECOND))
+  const units = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const
+  const first = units.findIndex(([count]) => count > 0)
+  if (first < 0) return '0 s'
+  return units
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ')
+}
+
+/** `20261120T204946123Z`: sorts as text, safe in file names. */
+export function compactTimestamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/[-:.]/g, '')
+}
+
+/**
+ * A moment that a person typed: ISO-8601 date or time, seconds or milliseconds since the epoch, or an age such as `90d`.
+ * Undefined where it is none of them.
+ */
+export function parseMoment(text: string, nowMs: number): number | undefined {
+  const age = parseDuration(text)
+  if (age !== undefined) return nowMs - age
+  if (/^\d+$/.test(text)) return readTime(Number(text)).ms ?? undefined
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return undefined
+  // A date or time without an offset is UTC, whatever the machine's zone is.
+  const ms = Date.parse(/T.*(Z|[+-]\d{2}:?\d{2})$|^\d{4}-\d{2}-\d{2}$/.test(text) ? text : `${text.replace(' ', 'T')}Z`)
+  return Number.isNaN(ms) ? undefined : ms
+}

@@ -1,0 +1,159 @@
+// A window is one closed stretch of an agent's conversations on `ts`, paged to its end, or a list of ids.
+//
+//            land a page                last page            (asked again: nothing)
+//   opened ───────────────▶ paging ───────────────────▶ done
+//              ▲               │ cursor refused, or another limit
+//              └───────────────┘ next generation, from the last `ts` that landed
+//
+// How far it is, is a fold over the heads of its landed pages: nothing else knows it. Bounds are whole seconds, sent as
+// milliseconds `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
+import { compactTimestamp } from './time.ts'
+
+export const WINDOW_KINDS = ['head', 'tail', 'full', 'selected'] as const
+/** `head` new conversations, `tail` history, `full` a second reading of everything, `selected` conversations by id. */
+export type WindowKind = (typeof WINDOW_KINDS)[number]
+export type Sort = 'asc' | 'desc'
+
+export interface Window {
+  name: string
+  agentId: string
+  kind: WindowKind
+  /** First second; null: no lower bound (conversations without `ts` count as 0). */
+  fromSec: number | null
+  toSec: number
+  openedAtMs: number
+  /** Ids of a `selected` window, in request order. */
+  ids?: string[]
+}
+
+export const sortOf = (kind: WindowKind): Sort => (kind === 'head' ? 'asc' : 'desc')
+
+/** `20261120T204946123Z-tail-start-1732000000`: unique to an agent, and sorts by the time it was opened. */
+export function openWindow(window: Omit<Window, 'name'>): Window {
+  const bounds =
+    window.kind === 'selected' ? `${window.ids?.length ?? 0}` : `${window.fromSec ?? 'start'}-${window.toSec}`
+  return { ...window, name: `${compactTimestamp(window.openedAtMs)}-${window.kind}-${bounds}` }
+}
+
+/** What a page's head tells about its window; the landing writes it, the fold below reads it. */
+export interface PageFacts {
+  window: Window
+  generation: number
+  /** From 1, within the generation. */
+  sequence: number
+  limit: number
+  cursorIn: string | null
+  cursorOut: string | null
+  hasMore: boolean
+  returned: number
+  scanned: number | null
+  billed: number | null
+  /** `ts` of the last record of the page, ms; null where the page has none. */
+  lastTsMs: number | null
+}
+
+export interface WindowProgress {
+  window: Window
+  done: boolean
+  generation: number
+  /** Sequence of the next page. */
+  sequence: number
+  cursor: string | null
+  limit: number | null
+  /** `ts` of the newest landed record in paging order, ms: where a next generation begins. */
+  lastTsMs: number | null
+  /** Bound that the current generation began at, ms; null: the window's own. */
+  restartMs: number | null
+  /** Ids of a selected window that were asked for so far. */
+  asked: number
+  pages: number
+  returned: number
+  /** Conversations that the vendor looked at; what it did not tell counts as what it returned. */
+  scanned: number
+  billed: number
+}
+
+export const startOf = (window: Window): WindowProgress => ({
+  window,
+  done: false,
+  generation: 1,
+  sequence: 1,
+  cursor: null,
+  limit: null,
+  lastTsMs: null,
+  restartMs: null,
+  asked: 0,
+  pages: 0,
+  returned: 0,
+  scanned: 0,
+  billed: 0,
+})
+
+/** Folds one landed page into its window's progress. Pages of one window fold in order of generation and sequence. */
+export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
+  const selected = progress.window.kind === 'selected'
+  const asked = progress.asked + (selected ? page.limit : 0)
+  const next = page.generation > progress.generation ? restarted(progress) : progress
+  return {
+    ...next,
+    generation: page.generation,
+    sequence: page.sequence + 1,
+    cursor: page.cursorOut,
+    limit: page.limit,
+    lastTsMs: page.lastTsMs ?? next.lastTsMs,
+    asked,
+    done: selected ? asked >= (progress.window.ids?.length ?? 0) : !page.hasMore,
+    pages: next.pages + 1,
+    returned: next.returned + page.returned,
+    scanned: next.scanned + (page.scanned ?? page.returned),
+    billed: next.billed + (page.billed ?? 0),
+  }
+}
+
+/** The same window under its next generation: from the last `ts` that landed, inclusive; never from zero, never past it. */
+export function restarted(progress: WindowProgress): WindowProgress {
+  return {
+    ...progress,
+    generation: progress.generation + 1,
+    sequence: 1,
+    cursor: null,
+    limit: null,
+    restartMs: progress.lastTsMs ?? progress.restartMs,
+  }
+}
+
+export interface WindowQuery {
+  sort?: Sort
+  fromTs?: number
+  toTs?: number
+  limit?: number
+  cursor?: string
+  convoIds?: string[]
+}
+
+/**
+ * The request for the window's next page, and the progress that it belongs to: another `limit` than the running
+ * generation's begins a new one, because the cursor is bound to its query.
+ */
+export function nextRequest(progress: WindowProgress, limit: number): { progress: WindowProgress; query: WindowQuery } {
+  if (progress.window.kind === 'selected') {
+    return { progress, query: { convoIds: progress.window.ids!.slice(progress.asked, progress.asked + limit) } }
+  }
+  const current = progress.limit !== null && progress.limit !== limit ? restarted(progress) : progress
+  const sort = sortOf(current.window.kind)
+  const { fromSec, toSec } = current.window
+  const from = fromSec === null ? null : fromSec * 1_000
+  const to = toSec * 1_000 + 999
+  const fromTs = sort === 'asc' && current.restartMs !== null ? Math.max(current.restartMs, from ?? 0) : from
+  const toTs = sort === 'desc' && current.restartMs !== null ? Math.min(current.restartMs, to) : to
+  return {
+    progress: current,
+    query: {
+      sort,
+      limit,
+      ...(fromTs !== null && { fromTs: Math.floor(fromTs) }),
+      toTs: Math.ceil(toTs),
+      ...(current.cursor !== null && { cursor: current.cursor }),
+    },
+  }
+}
