@@ -1,0 +1,79 @@
+// Tables of a record type. Additive only: a column that the catalog gained is added, nothing is ever dropped or altered.
+import { type ChildTable, type Layout, quoteName } from './layout.ts'
+
+export interface TableColumn {
+  name: string
+  sqlType: string
+  about: string
+}
+
+export interface Table {
+  name: string
+  about: string
+  columns: TableColumn[]
+}
+
+/** Bookkeeping of a record table (design: "The catalog and the tables"). */
+const RECORD_BOOKKEEPING: TableColumn[] = [
+  {
+    name: '_version',
+    sqlType: 'TIMESTAMP',
+    about: "The record's own last change, else the moment it is known to be of",
+  },
+  {
+    name: '_as_of',
+    sqlType: 'TIMESTAMP',
+    about: "Request's time on the server's clock, less the mirror's lag: it is at least this fresh",
+  },
+  { name: '_fetched_at', sqlType: 'TIMESTAMP', about: "When its request was sent, server's clock" },
+  { name: '_loaded_at', sqlType: 'TIMESTAMP', about: 'When the row was written' },
+  { name: '_source', sqlType: 'VARCHAR', about: 'Where the row came from: export, webhook or api' },
+]
+
+/** State of a row that other sources than a full export may touch too. */
+const FOLD_BOOKKEEPING: TableColumn[] = [
+  { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
+  { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record that the row stands on' },
+  { name: '_missing_since', sqlType: 'TIMESTAMP', about: 'Asked for by id and not answered since' },
+  { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
+]
+
+const keyColumns = (layout: Layout): TableColumn[] =>
+  layout.key.map(name => ({ name, sqlType: 'VARCHAR', about: `Key: ${name.replace('_', ' ')}` }))
+
+export function recordTable(layout: Layout): Table {
+  return {
+    name: layout.record.table,
+    about: layout.record.about,
+    columns: [
+      ...keyColumns(layout),
+      ...layout.columns,
+      { name: 'extra', sqlType: 'JSON', about: 'Fields that have no column, as sent' },
+      ...RECORD_BOOKKEEPING,
+      ...FOLD_BOOKKEEPING,
+    ],
+  }
+}
+
+export function childTable(layout: Layout, child: ChildTable): Table {
+  return { name: child.table, about: child.about, columns: [...keyColumns(layout), ...child.columns] }
+}
+
+/** All tables of a record type, its own first. */
+export function tablesOf(layout: Layout): Table[] {
+  return [recordTable(layout), ...layout.children.map(child => childTable(layout, child))]
+}
+
+/**
+ * Statements that bring a table from the columns it has to those that the catalog declares; none where nothing changed.
+ * No PRIMARY KEY: on wide tables it makes an upsert seventy times slower; uniqueness is tested by sql/checks instead.
+ */
+export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
+  if (existing.size === 0) {
+    const columns = table.columns.map(column => `${quoteName(column.name)} ${column.sqlType}`)
+    return [`CREATE TABLE ${quoteName(table.name)} (${columns.join(', ')})`]
+  }
+  return table.columns
+    .filter(column => !existing.has(column.name))
+    .map(column => `ALTER TABLE ${quoteName(table.name)} ADD COLUMN ${quoteName(column.name)} ${column.sqlType}`)
+}

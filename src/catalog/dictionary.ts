@@ -1,0 +1,38 @@
+// The data dictionary: every table and column that the catalog declares, as a Markdown page.
+import { tablesOf } from './ddl.ts'
+import { type Column, layoutOf } from './layout.ts'
+import type { RecordType } from './shape.ts'
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+
+function columnLine(column: { name: string; sqlType: string; about: string } & Partial<Column>): string {
+  const about = column.unit ? `${column.about} (${column.unit})` : column.about
+  const pii = column.pii && column.pii !== 'none' ? column.pii : ''
+  const path = column.path ? `\`${column.path}\`` : ''
+  return `| \`${column.name}\` | ${column.sqlType} | ${cell(path)} | ${pii} | ${cell(about)} |`
+}
+
+/** The page, Markdown. */
+export function dictionary(records: readonly RecordType[]): string {
+  const sections = records.flatMap(record =>
+    tablesOf(layoutOf(record)).map(table =>
+      [
+        `## ${table.name}`,
+        '',
+        `${table.about}.`,
+        '',
+        '| Column | Type | Field of the API | Personal data | What it is |',
+        '|---|---|---|---|---|',
+        ...table.columns.map(columnLine),
+      ].join('\n'),
+    ),
+  )
+  return `${[
+    '# Data dictionary',
+    '',
+    'Made from the catalog by `npm run docs`; do not edit. Times are UTC. Columns that begin with `_` are bookkeeping.',
+    'Personal data: `identity` the contact, `content` what was said or noted, `device` the machine or network, `staff` those who handle conversations.',
+    '',
+    sections.join('\n\n'),
+  ].join('\n')}\n`
+}

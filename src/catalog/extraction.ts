@@ -1,0 +1,97 @@
+// From staged records to rows: one SELECT for the record's own table, one for each child table.
+//
+// A stage is a temporary table `s` with the record's fields as columns (a single STRUCT column costs twice as much to
+// read back) and `__agent`, the agent of the page.
+import { type ChildTable, type Column, type Layout, quoteName, quoteText } from './layout.ts'
+import type { Lift } from './shape.ts'
+import { MENDED_EXTRA } from './staging.ts'
+import { ELEMENT, extraSql, subtree, type UnknownTree } from './unknown.ts'
+
+/** Key columns of a staged record, as SELECT items. */
+export function keyItems(layout: Layout, workspaceId: string): string[] {
+  return [
+    `${quoteText(workspaceId)} AS workspace_id`,
+    ...(layout.record.perAgent ? ['s."__agent" AS agent_id'] : []),
+    `s.${quoteName(layout.record.id.key)} AS ${layout.record.id.column}`,
+  ]
+}
+
+/** SELECT items of the record's own columns and `extra`. */
+export function recordItems(layout: Layout, unknown: UnknownTree): string[] {
+  const extra = `coalesce(s.${quoteName(MENDED_EXTRA)}, ${extraSql(unknown, 's')})`
+  return [...layout.columns.map(column => `${column.expression} AS ${quoteName(column.name)}`), `${extra} AS extra`]
+}
+
+const items = (parts: string[]): string => parts.join(', ')
+
+/** Elements of a list on the record, or on each element of a list on the record (`p` is then that one's position). */
+function listSource(options: { keys: string; stage: string; lists: string[]; parent: string | null }): string {
+  const { keys, stage, lists, parent } = options
+  const aliased = lists.map((sql, index) => `${sql} AS l${index}`)
+  const filled = lists.map(sql => `len(${sql}) > 0`).join(' OR ')
+  if (parent === null) return `SELECT ${keys}, ${items(aliased)} FROM ${stage} s WHERE ${filled}`
+  const list = `s.${quoteName(parent)}`
+  const elements = `SELECT ${keys}, generate_subscripts(${list}, 1) AS p, unnest(${list}) AS e FROM ${stage} s WHERE len(${list}) > 0`
+  return `SELECT * EXCLUDE (e), ${items(aliased)} FROM (${elements}) WHERE ${filled}`
+}
+
+const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
+
+function lifted(lift: Lift, paths: string[]): string {
+  const found = `coalesce(${items(lift.keys.map(key => `x[${paths.indexOf(key) + 1}]`))}, NULL)`
+  const text = lift.orSelf ? `CASE WHEN json_type(v) IN ('OBJECT', 'ARRAY') THEN ${found} ELSE v->>'$' END` : found
+  if (lift.type === 'text') return text
+  return lift.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : `parse_moment(${text})`
+}
+
+function explodedSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
+  if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an exploded child')
+  const { json, lifts, over } = child.rows
+  const source =
+    over === 'elements'
+      ? `SELECT * EXCLUDE (l), generate_subscripts(l, 1) AS i, unnest(l) AS v FROM
+          (SELECT ${keys}, from_json(${json}, '["JSON"]') AS l FROM ${stage} s WHERE json_type(${json}) = 'ARRAY')`
+      : `SELECT * EXCLUDE (m), m.key AS k, m.value AS v FROM
+          (SELECT ${keys}, unnest(map_entries(${json}::MAP(VARCHAR, JSON))) AS m FROM ${stage} s WHERE json_type(${json}) = 'OBJECT')`
+  const paths = [...new Set(lifts.flatMap(lift => lift.keys))]
+  // One call for all paths: each call parses the element anew.
+  const extracted = `SELECT *, json_extract_string(v, [${items(paths.map(key => quoteText(`$.${key}`)))}]) AS x FROM (${source})`
+  const id = child.columns[0]!
+  const value = child.columns.at(-1)!
+  const columns = lifts.map(lift => `${lifted(lift, paths)} AS ${quoteName(lift.column)}`)
+  return `SELECT ${items([keyColumns, selected([id]), ...columns, selected([value])])} FROM (${extracted})`
+}
+
+/** SELECT of a child table's rows, key columns first, in the order of its columns. */
+export function childSelect(options: {
+  layout: Layout
+  child: ChildTable
+  stage: string
+  workspaceId: string
+  unknown: UnknownTree
+}): string {
+  const { layout, child, stage, unknown } = options
+  const keys = items(keyItems(layout, options.workspaceId))
+  const keyColumns = items(layout.key)
+  const rows = child.rows
+  if (rows.over === 'elements' || rows.over === 'entries') return explodedSelect(child, keyColumns, keys, stage)
+  if (rows.over === 'texts') {
+    const source = listSource({ keys, stage, lists: rows.lists, parent: rows.parent })
+    const length = `greatest(${items(rows.lists.map((_, index) => `len(l${index})`))})`
+    return `SELECT ${keyColumns}, ${selected(child.columns)} FROM (SELECT *, unnest(range(1, ${length} + 1)) AS i FROM (${source}))`
+  }
+  const source = listSource({ keys, stage, lists: [rows.list], parent: rows.parent })
+  const extra = extraSql(elementUnknown(rows, unknown), 'e')
+  const columns = child.columns.map(column =>
+    column.name === 'extra' ? { ...column, expression: `${extra}` } : column,
+  )
+  return `SELECT ${keyColumns}, ${selected(columns)} FROM
+    (SELECT * EXCLUDE (l0), generate_subscripts(l0, 1) AS i, unnest(l0) AS e FROM (${source})) WHERE e IS NOT NULL`
+}
+
+/** Unknown paths below the elements of a list, which may itself lie in the elements of another. */
+function elementUnknown(rows: { list: string; parent: string | null }, unknown: UnknownTree): UnknownTree | null {
+  const key = /"([^"]+)"$/.exec(rows.list)![1]!
+  const holder = rows.parent === null ? unknown : subtree(subtree(unknown, rows.parent), ELEMENT)
+  return subtree(subtree(holder, key), ELEMENT)
+}

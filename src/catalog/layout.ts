@@ -1,0 +1,236 @@
+// A record type compiled: which columns its table has, which child tables hang on it, and the SQL that reads each
+// value out of a staged record. DDL, load SQL and the dictionary are printed from this.
+//
+// In the expressions `s` is the staged record, whose columns carry the API's own names, and `e` is an array's element.
+import type { Explosion, Field, Fields, Lift, ObjectList, PiiClass, RecordType, Scalar, TextList } from './shape.ts'
+import { snakeCase } from './shape.ts'
+
+export interface Column {
+  name: string
+  sqlType: string
+  /** SQL over `s` (or over `e` in a child table). */
+  expression: string
+  /** Path in the API's record, e.g. `csat.ease10`; null for a column of our own. */
+  path: string | null
+  /** Top-level keys of the record that the column depends on. */
+  from: readonly string[]
+  about: string
+  pii: PiiClass
+  unit?: string
+}
+
+export interface ChildTable {
+  table: string
+  about: string
+  /** Top-level key of the record that the child is read from. */
+  from: string
+  columns: Column[]
+  /** SELECT list items after the key columns, and the FROM/WHERE that yields the elements. */
+  rows: ChildRows
+}
+
+export type ChildRows =
+  /** Parallel lists of strings on `s`, or on an element `e` of `parent`. */
+  | { over: 'texts'; lists: string[]; parent: string | null }
+  | { over: 'objects'; list: string; parent: string | null }
+  | { over: 'elements'; json: string; lifts: readonly Lift[] }
+  | { over: 'entries'; json: string; lifts: readonly Lift[] }
+
+export interface Layout {
+  record: RecordType
+  /** Columns that identify a record, in order. */
+  key: string[]
+  columns: Column[]
+  children: ChildTable[]
+}
+
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const SQL_TYPES: Record<Scalar['type'], string> = {
+  text: 'VARCHAR',
+  number: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  time: 'TIMESTAMP',
+  moment: 'VARCHAR',
+  loose: 'VARCHAR',
+  any: 'JSON',
+}
+
+const read = (type: Scalar['type'], sql: string): string => {
+  if (type === 'time') return `to_moment(${sql})`
+  if (type === 'loose') return `${sql}->>'$'`
+  return sql
+}
+
+interface Place {
+  /** SQL of the object that holds the field. */
+  sql: string
+  path: string
+  prefix: string
+  from: string | null
+}
+
+function scalarColumns(key: string, field: Scalar, place: Place): Column[] {
+  const sql = `${place.sql}.${quoteName(key)}`
+  const base = {
+    path: place.path + key,
+    from: [place.from ?? key],
+    about: field.about,
+    pii: field.pii,
+    ...(field.unit && { unit: field.unit }),
+  }
+  const name = place.prefix + (field.column ?? snakeCase(key))
+  const column: Column = { ...base, name, sqlType: SQL_TYPES[field.type], expression: read(field.type, sql) }
+  if (!field.twin) return [column]
+  const twin = {
+    ...base,
+    name: place.prefix + field.twin,
+    about: `${field.about.replace(', as sent', '')}, where it can be read`,
+  }
+  return [column, { ...twin, sqlType: 'TIMESTAMP', expression: `parse_moment(${sql})` }]
+}
+
+function columnsOf(fields: Fields, place: Place): Column[] {
+  return Object.entries(fields).flatMap(([key, field]) => {
+    if (field.kind === 'scalar') return scalarColumns(key, field, place)
+    if (field.kind !== 'group') return []
+    return columnsOf(field.fields, {
+      sql: `${place.sql}.${quoteName(key)}`,
+      path: `${place.path}${key}.`,
+      prefix: `${place.prefix}${snakeCase(key)}_`,
+      from: place.from ?? key,
+    })
+  })
+}
+
+const ownColumn = (name: string, sqlType: string, expression: string, about: string, from: string): Column => ({
+  name,
+  sqlType,
+  expression,
+  about,
+  from: [from],
+  path: null,
+  pii: 'none',
+})
+
+const POSITION_ABOUT = 'Position in the list, from 1'
+const EXTRA_ABOUT = 'Fields that the catalog does not know, as sent'
+
+/** `conversation_handoffs` → `handoff`, `crm_activities` → `activity`. */
+const singular = (table: string): string =>
+  table
+    .replace(/^(conversation|crm)_/, '')
+    .replace(/ies$/, 'y')
+    .replace(/s$/, '')
+
+function textsChildren(fields: Fields, place: Place, parentPosition: Column | null): ChildTable[] {
+  const tables = new Map<string, [string, TextList][]>()
+  for (const [key, field] of Object.entries(fields)) {
+    if (field.kind === 'texts') tables.set(field.table, [...(tables.get(field.table) ?? []), [key, field]])
+  }
+  return [...tables].map(([table, lists]) => {
+    const from = place.from ?? lists[0]![0]
+    const columns = lists.map(([key, field], index) => ({
+      ...ownColumn(field.column, 'VARCHAR', `l${index}[i]`, field.about, from),
+      path: `${place.path}${key}[]`,
+      pii: field.pii,
+    }))
+    const position = ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from)
+    return {
+      table,
+      about: lists.map(([, field]) => field.about).join('; '),
+      from,
+      columns: [...(parentPosition ? [parentPosition] : []), position, ...columns],
+      rows: {
+        over: 'texts',
+        lists: lists.map(([key]) => `${place.sql}.${quoteName(key)}`),
+        parent: parentPosition ? place.from : null,
+      },
+    }
+  })
+}
+
+function objectChildren(key: string, field: ObjectList, place: Place, parentPosition: Column | null): ChildTable[] {
+  const from = place.from ?? key
+  const inner: Place = { sql: 'e', path: `${place.path}${key}[].`, prefix: '', from }
+  const position = ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from)
+  const own: ChildTable = {
+    table: field.table,
+    about: field.about,
+    from,
+    columns: [
+      ...(parentPosition ? [parentPosition] : []),
+      position,
+      ...columnsOf(field.fields, inner),
+      { ...ownColumn('extra', 'JSON', 'NULL', EXTRA_ABOUT, from), pii: 'content' },
+    ],
+    rows: { over: 'objects', list: `${place.sql}.${quoteName(key)}`, parent: parentPosition ? place.from : null },
+  }
+  const innerPosition = ownColumn(
+    `${singular(field.table)}_position`,
+    'INTEGER',
+    'p',
+    `Position in ${field.table}`,
+    from,
+  )
+  return [own, ...childrenOf(field.fields, inner, innerPosition)]
+}
+
+const LIFT_TYPES = { text: 'VARCHAR', number: 'DOUBLE', time: 'TIMESTAMP' } as const
+
+function explosionChild(key: string, explosion: Explosion, place: Place): ChildTable {
+  const from = place.from ?? key
+  const path = `${place.path}${key}`
+  const id =
+    explosion.over === 'elements'
+      ? ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from)
+      : { ...ownColumn(explosion.keyColumn!, 'VARCHAR', 'k', 'Key of the entry', from), path: `${path}.*` }
+  const lifted = explosion.lift.map(lift => ({
+    ...ownColumn(lift.column, LIFT_TYPES[lift.type], '', lift.about, from),
+    path: `${path}${explosion.over === 'elements' ? '[]' : '.*'}.${lift.keys.join('|')}`,
+    pii: lift.pii,
+  }))
+  const value = { ...ownColumn('value', 'JSON', 'v', 'The whole of it, as sent', from), pii: explosion.pii }
+  return {
+    table: explosion.table,
+    about: explosion.about,
+    from,
+    columns: [id, ...lifted, value],
+    rows: { over: explosion.over, json: `${place.sql}.${quoteName(key)}`, lifts: explosion.lift },
+  }
+}
+
+function childrenOf(fields: Fields, place: Place, parentPosition: Column | null): ChildTable[] {
+  const others = Object.entries(fields).flatMap(([key, field]: [string, Field]): ChildTable[] => {
+    if (field.kind === 'objects') return objectChildren(key, field, place, parentPosition)
+    if (field.kind === 'scalar' && field.explode) return [explosionChild(key, field.explode, place)]
+    if (field.kind !== 'group') return []
+    const sql = `${place.sql}.${quoteName(key)}`
+    return childrenOf(field.fields, { sql, path: `${place.path}${key}.`, prefix: '', from: place.from ?? key }, null)
+  })
+  return [...textsChildren(fields, place, parentPosition), ...others]
+}
+
+/** Compiles a record type. `timeZone` is an IANA name, for derived days; it does not change the table's shape. */
+export function layoutOf(record: RecordType, timeZone = 'UTC'): Layout {
+  const root: Place = { sql: 's', path: '', prefix: '', from: null }
+  const derived = record.derived.map(
+    (column): Column => ({
+      name: column.column,
+      sqlType: column.sqlType,
+      expression: column.sql({ timeZone: quoteText(timeZone) }),
+      path: null,
+      from: column.from,
+      about: column.about,
+      pii: column.pii,
+    }),
+  )
+  const fields = columnsOf(record.fields, root).filter(column => column.path !== record.id.key)
+  return {
+    record,
+    key: ['workspace_id', ...(record.perAgent ? ['agent_id'] : []), record.id.column],
+    columns: [...derived, ...fields],
+    children: childrenOf(record.fields, root, null),
+  }
+}

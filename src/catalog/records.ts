@@ -1,0 +1,12 @@
+// Every record type that the warehouse keeps.
+import { agent } from './agent.ts'
+import { conversation } from './conversation.ts'
+import type { RecordType } from './shape.ts'
+
+export const RECORD_TYPES: readonly RecordType[] = [conversation, agent]
+
+/**
+ * Counts the catalog's changes. A page inspected under an older number is inspected again before it is loaded:
+ * what was unknown then may be declared now.
+ */
+export const CATALOG_VERSION = 1

@@ -1,0 +1,157 @@
+// How a record type is declared. One declaration says what the vendor sends and what the warehouse keeps; the table,
+// the extraction SQL, the inspection, the zod schema and the data dictionary are all derived from it.
+
+/**
+ * What a scalar is on the wire, and in the warehouse:
+ * - `text`, `number` (DOUBLE: the API says "number" and a fraction is possible), `boolean`
+ * - `time`: a number of seconds, ms or µs, told apart by its magnitude → TIMESTAMP (UTC)
+ * - `moment`: a string that tells a time; kept as sent, with a parsed TIMESTAMP twin beside it
+ * - `loose`: any scalar, of a type that the API does not state → text
+ * - `any`: any JSON → JSON
+ */
+export type ScalarType = 'text' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
+
+/**
+ * Who a value may tell about: `identity` a contact's name, address or account; `content` what was said or noted;
+ * `device` the contact's machine or network; `staff` a person who handles conversations; `none` nobody.
+ */
+export type PiiClass = 'none' | 'identity' | 'content' | 'device' | 'staff'
+
+interface Described {
+  about: string
+  pii: PiiClass
+}
+
+export interface Scalar extends Described {
+  kind: 'scalar'
+  type: ScalarType
+  /** Column name, where it is not the snake_case of the key. */
+  column?: string
+  /** Column of a `moment`'s parsed twin. */
+  twin?: string
+  unit?: string
+  /** A child table made from the elements or entries of an `any`. */
+  explode?: Explosion
+}
+
+/** An object whose fields become columns of the same row, with the object's name as prefix. */
+export interface Group extends Described {
+  kind: 'group'
+  fields: Fields
+}
+
+/** An array of strings: a child table of one column. Lists that name one table lie side by side in it, by position. */
+export interface TextList extends Described {
+  kind: 'texts'
+  table: string
+  column: string
+}
+
+/** An array of objects: a child table with the element's fields. */
+export interface ObjectList extends Described {
+  kind: 'objects'
+  table: string
+  fields: Fields
+}
+
+export type Field = Scalar | Group | TextList | ObjectList
+export type Fields = { readonly [key: string]: Field }
+
+/** A column lifted out of an element of unknown shape: the first of these keys that holds a scalar. */
+export interface Lift extends Described {
+  column: string
+  type: 'text' | 'number' | 'time'
+  keys: readonly string[]
+  /** True: where the element is itself a scalar, that scalar is the value. */
+  orSelf?: boolean
+}
+
+/**
+ * How an `any` becomes a child table: `elements` of an array (with `position`), or `entries` of an object (with the
+ * key). Where the value has another shape the child table has no row, and the JSON column still holds it.
+ */
+export interface Explosion extends Described {
+  table: string
+  over: 'elements' | 'entries'
+  /** Column of an entry's key. */
+  keyColumn?: string
+  lift: readonly Lift[]
+}
+
+/** A column that no single field holds. */
+export interface Derived extends Described {
+  column: string
+  sqlType: string
+  /** SQL over the staged record `s`; `timeZone` is an SQL string literal. */
+  sql: (context: { timeZone: string }) => string
+  /** Top-level keys that it reads: a patch of one of them derives the column anew. */
+  from: readonly string[]
+}
+
+export interface RecordType {
+  name: string
+  table: string
+  about: string
+  /** The key of the API that identifies a record, and its column. */
+  id: { key: string; column: string }
+  /** True where the record belongs to an agent, whose id is then part of the key. */
+  perAgent: boolean
+  fields: Fields
+  derived: readonly Derived[]
+  /** Field whose value tells which of two versions is newer; null: the later fetch is. */
+  modifiedKey: string | null
+  /** `unknown`: what no field declares. `rest`: the same, but such keys are expected and no drift. */
+  extra: 'unknown' | 'rest'
+}
+
+interface Options {
+  pii?: PiiClass
+  column?: string
+  unit?: string
+}
+
+const scalar =
+  (type: ScalarType) =>
+  (about: string, options: Options = {}): Scalar => ({ kind: 'scalar', type, about, pii: 'none', ...options })
+
+export const text = scalar('text')
+export const number = scalar('number')
+export const boolean = scalar('boolean')
+export const time = scalar('time')
+export const loose = scalar('loose')
+
+export const moment = (about: string, twin: string, options: Options = {}): Scalar => ({
+  ...scalar('moment')(about, options),
+  twin,
+})
+
+export const any = (about: string, options: Options & { explode?: Explosion } = {}): Scalar => ({
+  ...scalar('any')(about, options),
+  ...(options.explode && { explode: options.explode }),
+})
+
+export const group = (about: string, fields: Fields): Group => ({ kind: 'group', about, pii: 'none', fields })
+
+export const texts = (about: string, table: string, column: string, options: Options = {}): TextList => ({
+  kind: 'texts',
+  about,
+  table,
+  column,
+  pii: options.pii ?? 'none',
+})
+
+export const objects = (about: string, table: string, fields: Fields): ObjectList => ({
+  kind: 'objects',
+  about,
+  table,
+  pii: 'none',
+  fields,
+})
+
+/** `userEmail` → `user_email`, `firstMessageTS` → `first_message_ts`, `ID` → `id`. */
+export function snakeCase(key: string): string {
+  return key
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+}

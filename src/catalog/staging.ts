@@ -1,0 +1,47 @@
+// The schema that DuckDB reads records with: the fields of the record type under the API's own names, plus the unknown
+// paths of the batch at hand. Never sniffed: sniffing misses keys that appear late.
+import { quoteName } from './layout.ts'
+import type { Field, Fields, Scalar } from './shape.ts'
+import { ELEMENT, subtree, type UnknownTree } from './unknown.ts'
+
+const STAGED: Record<Scalar['type'], string> = {
+  text: 'VARCHAR',
+  // DOUBLE, for times too: a BIGINT would round 3.7 and take `true` without a word.
+  number: 'DOUBLE',
+  time: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  moment: 'VARCHAR',
+  loose: 'JSON',
+  any: 'JSON',
+}
+
+function fieldType(field: Field, unknown: UnknownTree | null): string {
+  switch (field.kind) {
+    case 'scalar':
+      return STAGED[field.type]
+    case 'texts':
+      return 'VARCHAR[]'
+    case 'group':
+      return `STRUCT(${members(field.fields, unknown)})`
+    case 'objects':
+      return `STRUCT(${members(field.fields, subtree(unknown, ELEMENT))})[]`
+  }
+}
+
+function members(fields: Fields, unknown: UnknownTree | null): string {
+  const declared = Object.entries(fields).map(
+    ([key, field]) => `${quoteName(key)} ${fieldType(field, subtree(unknown, key))}`,
+  )
+  const added = Object.keys(unknown ?? {})
+    .filter(key => key !== ELEMENT && !Object.hasOwn(fields, key))
+    .map(key => `${quoteName(key)} JSON`)
+  return [...declared, ...added].join(', ')
+}
+
+/** Key under which a mended record brings its own `extra`. No plain key starts so. */
+export const MENDED_EXTRA = '__extra'
+
+/** DuckDB type of one record: `STRUCT("userEmail" VARCHAR, …)`. */
+export function recordStruct(fields: Fields, unknown: UnknownTree): string {
+  return `STRUCT(${members(fields, unknown)}, ${quoteName(MENDED_EXTRA)} JSON)`
+}
