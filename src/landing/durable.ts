@@ -1,0 +1,71 @@
+// Files that are there or not there, never half: written under a temporary name, synced, then linked to their own name.
+// `link` fails where the name exists, so a name is taken once; `rename` would silently take it twice.
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readdir, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ConvohouseError } from '../core/errors.ts'
+
+const TEMPORARY = /^\.tmp-/
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Makes a folder and its parents (mode 0700), each durable in its own parent. */
+export async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 }).catch(cause => {
+    throw unusable(folder, cause)
+  })
+  if (first === undefined) return
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
+}
+
+const unusable = (path: string, cause: unknown): ConvohouseError =>
+  new ConvohouseError('HOME_UNUSABLE', {
+    what: `Cannot write ${path}: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}.`,
+    mend: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
+    cause,
+  })
+
+/**
+ * Writes `parts` to a name that nobody has taken yet, durably (file and folder synced), mode 0600.
+ * @throws LANDING_TAKEN where the name exists; HOME_UNUSABLE where the disk refuses.
+ */
+export async function writeOnce(file: string, parts: readonly Uint8Array[]): Promise<void> {
+  const folder = dirname(file)
+  const temporary = join(folder, `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`)
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await handle.writev(parts as Uint8Array[])
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await link(temporary, file)
+    await unlink(temporary)
+    await syncFolder(folder)
+  } catch (cause) {
+    await unlink(temporary).catch(() => {})
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new ConvohouseError('LANDING_TAKEN', {
+        what: `${file} has landed already: another runner works on the same window.`,
+        mend: 'Run one sync a workspace at a time.',
+        cause,
+      })
+    }
+    throw unusable(file, cause)
+  }
+}
+
+/** Removes what a killed process left half written in a folder. Only for a folder that nobody writes to. */
+export async function sweepTemporary(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (TEMPORARY.test(name)) await unlink(join(folder, name)).catch(() => {})
+  }
+}

@@ -1,0 +1,139 @@
+// The leases ledger: each lease when it is granted, each request's outcome, each lease's end. Append-only and synced, one
+// file a runner and hour. After a kill the governor's state is rebuilt from it: a lease without an end counts as wholly
+// spent until its hour has passed.
+import { type FileHandle, open, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compactTimestamp, HOUR } from '../core/time.ts'
+import type { RateLimitTold, UsageTold } from '../core/told.ts'
+import { makeFolder } from './durable.ts'
+import { segment } from './names.ts'
+
+export interface LeaseGranted {
+  kind: 'lease'
+  lease: string
+  window: string
+  agentId: string
+  requests: number
+  sessions: number
+  atMs: number
+  deadlineMs: number
+}
+
+export interface RequestMade {
+  kind: 'request'
+  lease: string | null
+  agentId: string
+  sentAtMs: number
+  receivedAtMs: number
+  status: number | null
+  error: string | null
+  billed: number | null
+  usage: UsageTold | null
+  rateLimit: RateLimitTold | null
+  retryAfterMs: number | null
+}
+
+export interface LeaseEnded {
+  kind: 'end'
+  lease: string
+  atMs: number
+}
+
+export type LedgerEntry = LeaseGranted | RequestMade | LeaseEnded
+
+export const momentOf = (entry: LedgerEntry): number => (entry.kind === 'request' ? entry.sentAtMs : entry.atMs)
+
+export interface Ledger {
+  /** Appends and syncs; entries appended while a sync runs share the next one. */
+  append(entry: LedgerEntry): Promise<void>
+  /**
+   * Entries of the last `hourMs` in order of time, and before them the newest request that told a usage. A line that a
+   * kill cut off is passed over: what it told had not been acted on.
+   */
+  recent(nowMs: number, hourMs: number): Promise<LedgerEntry[]>
+  close(): Promise<void>
+}
+
+function parseLines(text: string): LedgerEntry[] {
+  return text.split('\n').flatMap(line => {
+    if (line === '') return []
+    try {
+      return [JSON.parse(line) as LedgerEntry]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Opens the ledger of a workspace. `run` makes the file's name unique to this runner. */
+export function openLedger(options: { home: string; workspaceId: string; run: string }): Ledger {
+  const folder = join(options.home, 'landing', segment(options.workspaceId), 'ledger')
+  let current: { hour: number; handle: FileHandle } | null = null
+  let waiting: { line: string; atMs: number; done: () => void; failed: (error: unknown) => void }[] = []
+  let flushing: Promise<void> | null = null
+
+  async function fileOf(hour: number): Promise<FileHandle> {
+    if (current?.hour === hour) return current.handle
+    await current?.handle.close()
+    current = null
+    await makeFolder(folder)
+    const name = `${compactTimestamp(hour * HOUR)}-${options.run}.ndjson`
+    current = { hour, handle: await open(join(folder, name), 'a', 0o600) }
+    const parent = await open(folder, 'r')
+    await parent.sync().finally(() => parent.close())
+    return current.handle
+  }
+
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      try {
+        const handle = await fileOf(Math.floor(batch[0]!.atMs / HOUR))
+        await handle.appendFile(batch.map(entry => entry.line).join(''))
+        await handle.datasync()
+        for (const entry of batch) entry.done()
+      } catch (error) {
+        for (const entry of batch) entry.failed(error)
+      }
+    }
+    flushing = null
+  }
+
+  return {
+    append: entry =>
+      new Promise((done, failed) => {
+        waiting.push({ line: `${JSON.stringify(entry)}\n`, atMs: momentOf(entry), done, failed })
+        flushing ??= flush()
+      }),
+    async recent(nowMs, hourMs) {
+      const names = (await readdir(folder).catch(() => []))
+        .filter(name => name.endsWith('.ndjson'))
+        .sort()
+        .reverse()
+      const entries: LedgerEntry[] = []
+      let told: RequestMade | undefined
+      for (const name of names) {
+        // A runner that began in an hour may write into its file until the hour ends.
+        const old = nameEndMs(name) < nowMs - hourMs
+        if (old && told) break
+        const parsed = parseLines(await readFile(join(folder, name), 'utf8'))
+        if (!old) entries.push(...parsed)
+        const usages = parsed.filter((entry): entry is RequestMade => entry.kind === 'request' && entry.usage !== null)
+        for (const usage of usages) if (!told || usage.sentAtMs > told.sentAtMs) told = usage
+      }
+      const fresh = entries.filter(entry => momentOf(entry) >= nowMs - hourMs).sort((a, b) => momentOf(a) - momentOf(b))
+      return told && !fresh.includes(told) ? [told, ...fresh] : fresh
+    },
+    async close() {
+      await flushing
+      await current?.handle.close()
+      current = null
+    },
+  }
+}
+
+const nameEndMs = (name: string): number => {
+  const iso = name.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z.*/, '$1-$2-$3T$4:$5:$6.$7Z')
+  return Date.parse(iso) + HOUR
+}

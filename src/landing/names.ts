@@ -1,0 +1,53 @@
+// Names in the landing: listing a folder tells the story.
+//
+//   <workspace>/conversations/<agent>/2026-11/20261120T204946123Z-tail-start-1732000000.g01.p000007.json.gz
+//   <workspace>/agents/2026-11/20261120T204946123Z-all.g01.p000001.json.gz
+//
+// The month is the one in which the window was opened, so that a folder holds at most a month of an agent's pages.
+import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
+
+export const STREAMS = ['conversations', 'agents'] as const
+export type Stream = (typeof STREAMS)[number]
+
+export interface PagePlace {
+  stream: Stream
+  /** The agent whose page it is; null for a stream of the whole workspace. */
+  agentId: string | null
+  /** Name of the window; it begins with the compact time at which it was opened. */
+  window: string
+  generation: number
+  sequence: number
+}
+
+const MAX_NAME = 120
+
+/** An id as one path segment: reversible for ordinary ids, cut and hashed where it would be too long for a file name. */
+export function segment(id: string): string {
+  const safe = encodeURIComponent(id.toWellFormed())
+    .replace(/[*'()!~]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/^\.+/, dots => '%2E'.repeat(dots.length))
+  if (safe !== '' && safe.length <= MAX_NAME) return safe
+  return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
+}
+
+/** Folder of a stream's (and agent's) pages, below the landing's root. */
+export const streamFolder = (workspaceId: string, stream: Stream, agentId: string | null): string =>
+  posix.join(segment(workspaceId), stream, ...(agentId === null ? [] : [segment(agentId)]))
+
+/** Path of a page below the landing's root. */
+export function pagePath(workspaceId: string, place: PagePlace): string {
+  const month = `${place.window.slice(0, 4)}-${place.window.slice(4, 6)}`
+  const generation = String(place.generation).padStart(2, '0')
+  const sequence = String(place.sequence).padStart(6, '0')
+  const name = `${place.window}.g${generation}.p${sequence}.json.gz`
+  return posix.join(streamFolder(workspaceId, place.stream, place.agentId), month, name)
+}
+
+const PAGE_NAME = /^(.+)\.g(\d+)\.p(\d+)\.json\.gz$/
+
+/** Window, generation and sequence out of a file name; null where the file is no page. */
+export function parsePageName(name: string): { window: string; generation: number; sequence: number } | null {
+  const match = PAGE_NAME.exec(name)
+  return match ? { window: match[1]!, generation: Number(match[2]), sequence: Number(match[3]) } : null
+}

@@ -1,0 +1,100 @@
+// A landed page: a head that we write, then the body as the vendor sent it, byte for byte. Two JSON values in one file,
+// each its own gzip member: DuckDB reads the whole, and the head alone is read from the file's first kilobytes.
+import { open } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { constants, gunzip, gzip, gzipSync } from 'node:zlib'
+import type { PageNotes } from '../catalog/inspect.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import type { RateLimitTold, UsageTold } from '../core/told.ts'
+import type { PageFacts } from '../core/windows.ts'
+import type { PagePlace } from './names.ts'
+
+export interface PageHead {
+  v: 1
+  catalogVersion: number
+  workspaceId: string
+  place: PagePlace
+  run: string
+  lease: string | null
+  /** Path and query as sent; the token is in neither. */
+  request: { path: string; query: Record<string, string> }
+  status: number
+  /** Local clock, ms. */
+  sentAtMs: number
+  receivedAtMs: number
+  /** When the request was sent by the server's clock, ms: what versions are compared by. */
+  sentAtServerMs: number
+  bodyBytes: number
+  /** True for the last page of a listing or window. */
+  lastPage: boolean
+  /** Position in its window; null for a page of another stream than conversations. */
+  facts: PageFacts | null
+  usage: UsageTold | null
+  rateLimit: RateLimitTold | null
+  notes: PageNotes
+}
+
+// Level 4 takes half the time of level 6 for 3 % more bytes on pages of conversations.
+const BODY_LEVEL = 4
+const HEAD_READ_BYTES = 16 * 1024
+const HEAD_LIMIT_BYTES = 8 * 1024 * 1024
+
+const deflate = promisify(gzip)
+const inflate = promisify(gunzip)
+
+/** The two gzip members of a page's file. */
+export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint8Array[]> {
+  const line = Buffer.from(`${JSON.stringify({ _head: head })}\n`)
+  return [gzipSync(line), await deflate(body, { level: BODY_LEVEL })]
+}
+
+const corrupt = (file: string, cause?: unknown): ConvohouseError =>
+  new ConvohouseError('LANDING_CORRUPT', {
+    what: `The landed file ${file} cannot be read: it is cut off or was changed.`,
+    mend: 'Restore it from a backup, or delete it and sync again: its window is then read anew from the page before.',
+    cause,
+    facts: { file },
+  })
+
+/** First gzip member, as far as the given bytes hold it; undefined where they do not hold all of it. */
+async function firstLine(bytes: Uint8Array): Promise<string | undefined> {
+  // The input may be cut anywhere behind the first member, so the end of the stream is not asked for.
+  const text = (await inflate(bytes, { finishFlush: constants.Z_SYNC_FLUSH })).toString()
+  const end = text.indexOf('\n')
+  return end < 0 ? undefined : text.slice(0, end)
+}
+
+/** Reads a page's head without its body. @throws LANDING_CORRUPT */
+export async function readHead(file: string): Promise<PageHead> {
+  const handle = await open(file, 'r').catch(cause => {
+    throw corrupt(file, cause)
+  })
+  try {
+    for (let size = HEAD_READ_BYTES; size <= HEAD_LIMIT_BYTES; size *= 8) {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(size), 0, size, 0)
+      const line = await firstLine(buffer.subarray(0, bytesRead)).catch(() => undefined)
+      if (line !== undefined) return (JSON.parse(line) as { _head: PageHead })._head
+      if (bytesRead < size) break
+    }
+    throw corrupt(file)
+  } catch (cause) {
+    throw cause instanceof ConvohouseError ? cause : corrupt(file, cause)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Reads a page's body, byte for byte as it was sent. @throws LANDING_CORRUPT */
+export async function readBody(file: string): Promise<Buffer> {
+  const handle = await open(file, 'r').catch(cause => {
+    throw corrupt(file, cause)
+  })
+  try {
+    const whole = await inflate(await handle.readFile())
+    return whole.subarray(whole.indexOf(0x0a) + 1)
+  } catch (cause) {
+    throw corrupt(file, cause)
+  } finally {
+    await handle.close()
+  }
+}
