@@ -1,0 +1,121 @@
+// Where a request goes, and how an error may show it. A cursor and a list of ids are sent but never shown.
+
+import { ConvohouseError } from '../core/errors.ts'
+
+export interface ApiAddress {
+  origin: string
+  /** Path in front of `/v3`; empty or `/some/path`. */
+  prefix: string
+}
+
+/** Query of an export (section 4.12). `fromTs` and `toTs` are inclusive, in seconds or ms as the caller chose. */
+export interface ExportQuery {
+  limit?: number
+  sort?: 'asc' | 'desc'
+  fromTs?: number
+  toTs?: number
+  cursor?: string
+  convoIds?: string[]
+}
+
+export interface Target {
+  /** Path and query as sent. */
+  sent: string
+  /** Path alone, as sent. */
+  path: string
+  /** Method, path and the part of the query that may be shown. */
+  shown: string
+  agentId?: string
+}
+
+/**
+ * Takes the base URL in any spelling that people use: with or without a trailing slash, a path prefix, or `/v3` itself.
+ * @throws ConvohouseError CONFIG_INVALID when it is no http(s) URL, or carries a user, a query or a fragment
+ */
+export function readApiAddress(apiUrl: string): ApiAddress {
+  const url = URL.canParse(apiUrl) ? new URL(apiUrl) : undefined
+  const plain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
+  if (!plain) {
+    throw new ConvohouseError('CONFIG_INVALID', {
+      // Not quoted: a URL with a user in it holds a password.
+      what: 'The API address is not a plain http or https URL',
+      mend: 'Give the base URL alone, such as https://api.example.com, without user, query or fragment.',
+    })
+  }
+  const prefix = url.pathname.replace(/\/+$/, '').replace(/\/v3$/, '').replace(/\/+$/, '')
+  return { origin: url.origin, prefix }
+}
+
+/**
+ * Target of an export (section 4.12).
+ * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
+ */
+export function exportTarget(input: {
+  address: ApiAddress
+  agentId: string
+  query: ExportQuery
+  format?: 'csv'
+}): Target {
+  const { agentId, query } = input
+  const path = `${input.address.prefix}/v3/agents/${encodeSegment(agentId)}/convos/export`
+  const { cursor, convoIds, ...plain } = query
+  const parameters = [
+    ...Object.entries({ ...plain, format: input.format }).map(([name, value]) => parameter(name, value)),
+    parameter('cursor', cursor, '…'),
+    ...(convoIds ? [selection(convoIds)] : []),
+  ]
+  return { ...compose(path, parameters), agentId }
+}
+
+/** Target of an agent search (section 4.16; parameters as the notes on the API settle them). */
+export function agentsTarget(address: ApiAddress, query: { workspaceId: string; page: number; limit: number }): Target {
+  const parameters = Object.entries({ ...query, sortBy: 'firstCreated' })
+  return compose(
+    `${address.prefix}/v3/agents/search`,
+    parameters.map(([name, value]) => parameter(name, value)),
+  )
+}
+
+interface Parameter {
+  sent: string
+  shown: string
+}
+
+function compose(path: string, parameters: (Parameter | undefined)[]): Target {
+  const query = (form: keyof Parameter) => parameters.flatMap(each => each?.[form] ?? []).join('&')
+  const withQuery = (text: string) => (text === '' ? path : `${path}?${text}`)
+  return { path, sent: withQuery(query('sent')), shown: `GET ${withQuery(query('shown'))}` }
+}
+
+function parameter(name: string, value: string | number | undefined, shown?: string): Parameter | undefined {
+  if (value === undefined) return undefined
+  const encoded = encodeURIComponent(value)
+  return { sent: `${name}=${encoded}`, shown: `${name}=${shown ?? encoded}` }
+}
+
+function selection(ids: string[]): Parameter {
+  // An empty selection would be read as none, and page through the whole agent.
+  if (ids.length === 0) throw unusable('No conversation id is given', 'Name at least one id.')
+  if (ids.some(id => id === '' || id.includes(','))) {
+    throw unusable(
+      'A conversation id is empty or holds a comma',
+      'Page for such conversations; ids are sent comma-separated.',
+    )
+  }
+  // A bare comma is legal in a query, and encoded it would take three of the characters that a URL may have.
+  return { sent: `convoIds=${ids.map(encodeURIComponent).join(',')}`, shown: `convoIds=…(${ids.length})` }
+}
+
+function encodeSegment(agentId: string): string {
+  if (agentId === '' || agentId === '.' || agentId === '..') {
+    throw new ConvohouseError('AGENT_UNKNOWN', {
+      what: `"${agentId}" is no agent id`,
+      mend: 'Name an agent by its ID, as `convohouse status` lists it.',
+    })
+  }
+  return encodeURIComponent(agentId)
+}
+
+function unusable(what: string, mend: string): ConvohouseError {
+  return new ConvohouseError('FLAG_INVALID', { what, mend })
+}

@@ -1,0 +1,154 @@
+// The vendor's API as convohouse uses it. Typed answers or typed errors; transient faults are tried again here, the hourly limit
+// is not: that is news for whoever keeps the budget.
+
+import { setMaxListeners } from 'node:events'
+import { setTimeout as sleepFor } from 'node:timers/promises'
+import { ConvohouseError } from '../core/errors.ts'
+import { SECOND } from '../core/time.ts'
+import { agentsTarget, type ExportQuery, exportTarget, readApiAddress, type Target } from './address.ts'
+import { type AgentsAnswer, type ExportAnswer, readAgentsAnswer, readCsvAnswer, readExportAnswer } from './answers.ts'
+import { type AttemptObserver, type AttemptPolicy, runAttempts } from './attempts.ts'
+import type { Exchange } from './exchange.ts'
+import { type Asked, notAllowed, unanswered } from './faults.ts'
+import { Slots } from './slots.ts'
+import { createTransport, type Sent, type Transport } from './transport.ts'
+
+export interface VendorClientOptions {
+  /** Base URL, in any of the spellings that `readApiAddress` takes. */
+  apiUrl: string
+  /** The token itself, not the name of where it is kept. */
+  token: string
+  /** For the headers, and again for the body. Default: 60 s. */
+  timeoutMs?: number
+  /** Default: 4. */
+  maxAttempts?: number
+  /** Requests at once; more wait their turn. Default: 16. */
+  connections?: number
+  /** Default: 256 MB. */
+  maxBodyBytes?: number
+  userAgent?: string
+  random?: () => number
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+  now?: () => number
+}
+
+export interface ExportRequest {
+  agentId: string
+  query: ExportQuery
+  signal?: AbortSignal
+  /** Every attempt may cost quota: asked before each, told of each. */
+  attempts?: AttemptObserver
+}
+
+export interface AgentsRequest {
+  workspaceId: string
+  /** Counts from 1. */
+  page: number
+  /** 1 to 100. Default: 100. */
+  limit?: number
+  signal?: AbortSignal
+}
+
+/**
+ * All methods throw VendorError: API_UNAUTHORIZED, API_FORBIDDEN, API_NOT_FOUND, API_BAD_REQUEST, API_PROTOCOL and API_RATE_LIMITED
+ * at once; API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON after the last attempt; INTERRUPTED when the signal fires; HOUR_SPENT when not
+ * even the first attempt was allowed. `facts` hold `path`, `agentId`, `attempts` and, after an answer, `status`,
+ * `retryAfterMs`, `serverDateMs`, `vendorCode`, and of a body that is not JSON `bodyBytes`, `bodySha256`, `contentType`.
+ */
+export interface VendorClient {
+  /** One page, or one selection, of an agent's conversations (section 4.12). */
+  exportConversations(request: ExportRequest): Promise<ExportAnswer>
+  /** The same as CSV, passed through as it came. */
+  exportCsv(request: ExportRequest): Promise<Exchange>
+  /** One page of a workspace's agents (section 4.16), without their secrets. */
+  searchAgents(request: AgentsRequest): Promise<AgentsAnswer>
+  /** Waits for requests under way; those that come later throw INTERRUPTED. May be called again. */
+  close(): Promise<void>
+}
+
+/** @throws ConvohouseError CONFIG_INVALID or TOKEN_MISSING for an address or a token that cannot be used */
+export function createVendorClient(options: VendorClientOptions): VendorClient {
+  const address = readApiAddress(options.apiUrl)
+  const connections = options.connections ?? 16
+  const call = createCaller({
+    token: options.token,
+    transport: createTransport({
+      origin: address.origin,
+      token: requireToken(options.token),
+      userAgent: options.userAgent ?? 'convohouse',
+      timeoutMs: options.timeoutMs ?? 60 * SECOND,
+      connections,
+      maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
+      now: options.now ?? Date.now,
+    }),
+    policy: {
+      maxAttempts: options.maxAttempts ?? 4,
+      random: options.random ?? Math.random,
+      sleep: options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, signal && { signal })),
+      slots: new Slots(connections),
+    },
+  })
+  return {
+    async exportConversations({ agentId, query, ...control }) {
+      const target = exportTarget({ address, agentId, query })
+      const selected = query.convoIds !== undefined
+      const read = (sent: Sent, asked: Asked) => readExportAnswer(sent, asked, selected)
+      return call.run({ target, accept: JSON_TYPE, keepsBody: true, read, ...control })
+    },
+    async exportCsv({ agentId, query, ...control }) {
+      const target = exportTarget({ address, agentId, query, format: 'csv' })
+      return call.run({ target, accept: 'text/csv', keepsBody: true, read: readCsvAnswer, ...control })
+    },
+    async searchAgents({ workspaceId, page, limit = 100, ...control }) {
+      const target = agentsTarget(address, { workspaceId, page, limit })
+      return call.run({ target, accept: JSON_TYPE, keepsBody: false, read: readAgentsAnswer, ...control })
+    },
+    close: call.close,
+  }
+}
+
+const JSON_TYPE = 'application/json'
+
+interface Call<T> {
+  target: Target
+  accept: string
+  keepsBody: boolean
+  read: (sent: Sent, asked: Asked) => T
+  signal?: AbortSignal
+  attempts?: AttemptObserver
+}
+
+function createCaller({ transport, policy, token }: { transport: Transport; policy: AttemptPolicy; token: string }) {
+  return {
+    run<T>({ target, accept, keepsBody, read, signal, attempts: observer }: Call<T>): Promise<T> {
+      // Each request under way listens to it, and lets go in the end: more than ten listeners are no leak here.
+      if (signal) setMaxListeners(0, signal)
+      const asked = (attempt: number): Asked => ({ target, attempt, token, keepsBody })
+      return runAttempts<T>(policy, {
+        send: () => transport.send(target, { accept, signal }),
+        read: (sent, attempt) => read(sent, asked(attempt)),
+        unsent: (attempt, why) =>
+          why === 'stopped'
+            ? unanswered(asked(attempt - 1), { cause: 'aborted', reason: 'aborted' })
+            : notAllowed(asked(attempt - 1)),
+        observer,
+        signal,
+      })
+    },
+    close: () => transport.close(),
+  }
+}
+
+function requireToken(token: string): string {
+  if (token === '') {
+    throw new ConvohouseError('TOKEN_MISSING', {
+      what: 'The API token is empty',
+      mend: "Set the variable or file that holds the token to the workspace's secret key.",
+    })
+  }
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: 'The API token holds a space, a line break or another character that no token has',
+    mend: 'Copy the token again, without quotes and without a line break at its end.',
+  })
+}

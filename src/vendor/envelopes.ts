@@ -1,0 +1,175 @@
+// What surrounds the records in an answer, read as tolerantly as the notes on the API ask: unknown keys pass, paging may be
+// flat (section 4.12) or under `paging` (2.11), and what is not told reads as null. Only what nobody could go on without
+// (`data`, whether there is more) is a fault when it is missing. Messages name fields, never values.
+
+import { z } from 'zod'
+import { ConvohouseError } from '../core/errors.ts'
+
+/** `usage` of section 2.11: sessions, packs and requests as the vendor counts them; null where it does not say. */
+export interface Usage {
+  periodKey: string | null
+  billableUsedThisRequest: number | null
+  billableUsedThisPeriod: number | null
+  includedQuota: number | null
+  billableRemainingThisPeriod: number | null
+  overageUsedThisPeriod: number | null
+  overagePacksCharged: number | null
+  exportRequestCount: number | null
+}
+
+/** `rateLimit` of section 2.11, in requests. */
+export interface RateLimit {
+  requestsPerHour: number | null
+  remainingHour: number | null
+}
+
+export interface ExportEnvelope {
+  data: unknown[]
+  hasMore: boolean
+  /** May be null although `hasMore` is true: who paged with which cursor knows whether that is a fault. */
+  nextCursor: string | null
+  limit?: number
+  /** Conversations looked at, those skipped for want of a human message included. */
+  scanned: number | null
+  usage: Usage | null
+  rateLimit: RateLimit | null
+  mode: string | null
+  source: string | null
+}
+
+export interface AgentListing {
+  id: string
+  record: Record<string, unknown>
+}
+
+export interface AgentsEnvelope {
+  /** Union of `agents` and `starredAgents` by `ID`, in the order of the answer. */
+  agents: AgentListing[]
+  /** Length of `agents` alone: starred ones may come again on every page, so this tells an empty page. */
+  listed: number
+  /** Entries without an `ID`, which nothing can be asked about. */
+  unidentified: number
+  total: number | null
+  hasMore: boolean | null
+}
+
+export interface ErrorEnvelope {
+  message: string | null
+  code: string | null
+  issues: string[]
+}
+
+const numberOrNumeral = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value)
+const count = z.preprocess(numberOrNumeral, z.number().nullable()).catch(null)
+const text = z.string().nullable().catch(null)
+const name = z.union([z.string(), z.int().transform(String)])
+
+const usage = z.object({
+  periodKey: name.nullable().catch(null),
+  billableUsedThisRequest: count,
+  billableUsedThisPeriod: count,
+  includedQuota: count,
+  billableRemainingThisPeriod: count,
+  overageUsedThisPeriod: count,
+  overagePacksCharged: count,
+  exportRequestCount: count,
+})
+
+const paging = {
+  hasMore: z.boolean().nullish(),
+  nextCursor: name.nullish(),
+  limit: count,
+  scannedConvoCount: count,
+  mode: text,
+  source: text,
+}
+
+const exportEnvelope = z.looseObject({
+  success: z.literal(true).nullish(),
+  data: z.array(z.unknown()),
+  usage: usage.nullable().catch(null),
+  rateLimit: z.object({ requestsPerHour: count, remainingHour: count }).nullable().catch(null),
+  ...paging,
+  paging: z.looseObject(paging).nullish(),
+})
+
+const agentsEnvelope = z.looseObject({
+  agents: z.array(z.unknown()).nullish(),
+  starredAgents: z.array(z.unknown()).nullish(),
+  total: count,
+  hasMore: z.boolean().nullable().catch(null),
+})
+
+const agentRecord = z.looseObject({ ID: name.refine(id => id !== '') })
+
+const errorEnvelope = z.looseObject({
+  message: text,
+  error: text,
+  code: text,
+  issues: z.array(z.looseObject({ message: text })).catch([]),
+})
+
+/**
+ * Reads the answer of an export (sections 4.12 and 2.11). `selected` says that ids were asked for, where an answer needs no paging.
+ * @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type
+ */
+export function readExportEnvelope(parsed: unknown, { selected = false } = {}): ExportEnvelope {
+  const flat = parseOrFault(exportEnvelope, parsed, 'export')
+  const told = flat.paging
+  const mode = flat.mode ?? told?.mode ?? null
+  const cursor = flat.nextCursor !== undefined ? flat.nextCursor : told?.nextCursor
+  const more = flat.hasMore ?? told?.hasMore
+  if (more == null && cursor === undefined && !selected && mode !== 'selected') {
+    // Reading this as "the last page" would call a window complete that may not be.
+    throw protocolFault('export', 'it has neither hasMore nor nextCursor')
+  }
+  const limit = flat.limit ?? told?.limit ?? null
+  return {
+    data: flat.data,
+    hasMore: more ?? Boolean(cursor),
+    nextCursor: cursor || null,
+    ...(limit === null ? {} : { limit }),
+    scanned: flat.scannedConvoCount ?? told?.scannedConvoCount ?? null,
+    usage: flat.usage,
+    rateLimit: flat.rateLimit,
+    mode,
+    source: flat.source ?? told?.source ?? null,
+  }
+}
+
+/**
+ * Reads the answer of an agent search (section 4.16).
+ * @throws ConvohouseError API_PROTOCOL when neither list is there
+ */
+export function readAgentsEnvelope(parsed: unknown): AgentsEnvelope {
+  const { agents, starredAgents, total, hasMore } = parseOrFault(agentsEnvelope, parsed, 'agent search')
+  if (!agents && !starredAgents) throw protocolFault('agent search', 'it has neither agents nor starredAgents')
+  const records = [...(agents ?? []), ...(starredAgents ?? [])].map(entry => agentRecord.safeParse(entry))
+  const byId = new Map<string, AgentListing>()
+  for (const { data: record } of records) {
+    if (record && !byId.has(record.ID)) byId.set(record.ID, { id: record.ID, record })
+  }
+  const unidentified = records.filter(record => !record.success).length
+  return { agents: [...byId.values()], listed: agents?.length ?? 0, unidentified, total, hasMore }
+}
+
+/** Reads an error body (section 7) as far as it is one; gateways in between say `error` for `message`. Never throws. */
+export function readErrorEnvelope(parsed: unknown): ErrorEnvelope {
+  const { data } = errorEnvelope.safeParse(parsed)
+  const issues = (data?.issues ?? []).flatMap(issue => issue.message ?? [])
+  return { message: data?.message ?? data?.error ?? null, code: data?.code ?? null, issues }
+}
+
+function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
+  const result = schema.safeParse(parsed)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw protocolFault(answer, `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'not readable'}`)
+}
+
+function protocolFault(answer: string, what: string): ConvohouseError {
+  return new ConvohouseError('API_PROTOCOL', {
+    what: `The ${answer} answer is not as documented: ${what}`,
+    mend: 'Check that the API address is that of the agent management API v3; if it is, report this to the vendor.',
+  })
+}

@@ -1,0 +1,164 @@
+// Turns what went wrong with a request into an error that says what, where and how to mend it. The vendor's own words go
+// through redaction and are cut; the body, the token and the text of libraries never get in.
+
+import { createHash } from 'node:crypto'
+import { type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
+import type { Target } from './address.ts'
+import { readErrorEnvelope } from './envelopes.ts'
+import type { Exchange } from './exchange.ts'
+import { parseBody } from './json-body.ts'
+import { redactText } from './redaction.ts'
+import type { Breakdown } from './transport.ts'
+import { VendorError } from './vendor-error.ts'
+
+/** One attempt, as far as its errors need to know it. */
+export interface Asked {
+  target: Target
+  /** Counts from 1. */
+  attempt: number
+  token: string
+  /** False where the bytes may hold secrets: then no error carries them. */
+  keepsBody: boolean
+}
+
+const VENDOR_TEXT_CHARS = 200
+
+const MEND = {
+  API_UNAUTHORIZED:
+    "Check the token of this workspace: it must be the workspace's secret key or an auth token, still valid.",
+  API_FORBIDDEN:
+    'Check that the token is of this workspace, and that the workspace has paid at least once: the export needs it.',
+  API_NOT_FOUND: 'Check the agent id and the API address.',
+  API_BAD_REQUEST: 'Check the ids and times that were asked for.',
+  API_RATE_LIMITED: 'Wait for the hour to turn, or run fewer requests.',
+  API_UNAVAILABLE: 'Try again later; what has landed stays.',
+  API_TIMEOUT: 'Try again later, or ask for smaller pages; what has landed stays.',
+  API_NOT_JSON:
+    'Check that the API address is that of the vendor and not of a proxy or login page; else try again later.',
+  API_PROTOCOL: 'Check the API address; if it is right, report this to the vendor.',
+  INTERRUPTED: 'Run the same command again to go on.',
+} as const satisfies Partial<Record<ErrorCode, string>>
+
+type VendorCode = keyof typeof MEND
+
+/** No answer at all. */
+export function unanswered(asked: Asked, breakdown: Breakdown): VendorError {
+  const { cause, reason } = breakdown
+  const said = {
+    aborted: 'was stopped on request',
+    closed: 'was stopped: the client is closed',
+    timeout: 'was not answered in time',
+  }
+  const words = cause in said ? said[cause as keyof typeof said] : `could not reach the vendor (${reason})`
+  return fault(codeOf(cause, 'API_UNAVAILABLE'), asked, { words, facts: { reason } })
+}
+
+/** A 2xx whose body did not come whole, or came in a form that was not asked for. */
+export function broken(asked: Asked, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
+  const got = `${exchange.body.length} bytes`
+  const words = {
+    aborted: `was stopped on request after ${got}`,
+    closed: `was stopped after ${got}: the client is closed`,
+    timeout: `was not answered to the end in time (${got} came)`,
+    network: `was cut off after ${got} (${reason})`,
+    'too-large': `has an answer of ${reason}`,
+    encoded: 'has a compressed answer, though none was asked for',
+  }[cause]
+  const code = cause === 'too-large' || cause === 'encoded' ? 'API_PROTOCOL' : codeOf(cause, 'API_NOT_JSON')
+  return fault(code, asked, { words, exchange, facts: { reason } })
+}
+
+/** A status other than 2xx. */
+export function refused(asked: Asked, exchange: Exchange): VendorError {
+  const parsed = parseBody(exchange.body)?.value
+  const { message, code, issues } = readErrorEnvelope(parsed)
+  const said = clean([message, ...issues].filter(Boolean).join('; '), asked.token)
+  const facts = code === null ? {} : { vendorCode: clean(code, asked.token) }
+  const words = `was answered with ${exchange.status}${said === '' ? '' : `: "${said}"`}`
+  return fault(codeOfStatus(exchange.status), asked, { words, exchange, facts })
+}
+
+/** A 2xx whose body is not the format that was asked for. */
+export function unreadable(asked: Asked, exchange: Exchange, what: string): VendorError {
+  return fault('API_NOT_JSON', asked, { words: `was answered with ${what}`, exchange })
+}
+
+/** A 2xx in JSON of another shape than documented; `problem` is what the envelope's reader found. */
+export function undocumented(asked: Asked, exchange: Exchange, problem: unknown): unknown {
+  if (!isCode(problem, 'API_PROTOCOL')) return problem
+  const said = clean(readErrorEnvelope(parseBody(exchange.body)?.value).message ?? '', asked.token)
+  const words = `was answered, but: ${problem.message}${said === '' ? '' : ` (the vendor says "${said}")`}`
+  return fault('API_PROTOCOL', asked, { words, exchange })
+}
+
+/** The observer of attempts said no; nothing was sent. */
+export function notAllowed(asked: Asked): VendorError {
+  return new VendorError('HOUR_SPENT', {
+    what: `${asked.target.shown} was not sent: no request is left to it`,
+    mend: 'Wait for the hour to turn, or allow more requests.',
+    facts: identity(asked),
+  })
+}
+
+interface FaultParts {
+  words: string
+  exchange?: Exchange
+  facts?: NonNullable<ErrorParts['facts']>
+}
+
+function fault(code: VendorCode, asked: Asked, { words, exchange, facts }: FaultParts): VendorError {
+  return new VendorError(code, {
+    what: redactText(`${asked.target.shown} ${words}`, [asked.token]),
+    mend: MEND[code],
+    facts: { ...identity(asked), ...(exchange && answerFacts(exchange, asked.token)), ...facts },
+    exchange: asked.keepsBody ? exchange : undefined,
+  })
+}
+
+function identity({ target, attempt, token }: Asked): Record<string, string | number> {
+  const agent = target.agentId === undefined ? {} : { agentId: redactText(target.agentId, [token]) }
+  return { path: redactText(target.path, [token]), ...agent, attempts: attempt }
+}
+
+function answerFacts(exchange: Exchange, token: string): Record<string, string | number> {
+  const { status, retryAfterMs, serverDateMs, body } = exchange
+  return {
+    status,
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...(serverDateMs === null ? {} : { serverDateMs }),
+    ...(parseBody(body) ? {} : unreadableFacts(exchange, token)),
+  }
+}
+
+/** Enough to recognise a body that is not JSON, and nothing of what is in it. */
+function unreadableFacts({ body, contentType }: Exchange, token: string): Record<string, string | number> {
+  const sha256 = createHash('sha256').update(body).digest('hex')
+  return { bodyBytes: body.length, bodySha256: sha256, contentType: clean(contentType ?? 'none', token) }
+}
+
+/** The vendor's words, fit to be shown: no token, no control character (a terminal would obey it), no essay. */
+function clean(text: string, token: string): string {
+  const shown = redactText(text, [token])
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+  return shown.length <= VENDOR_TEXT_CHARS ? shown : `${shown.slice(0, VENDOR_TEXT_CHARS - 1)}…`
+}
+
+function codeOf(cause: Breakdown['cause'], otherwise: VendorCode): VendorCode {
+  if (cause === 'aborted' || cause === 'closed') return 'INTERRUPTED'
+  return cause === 'timeout' ? 'API_TIMEOUT' : otherwise
+}
+
+const STATUS_CODES: Record<number, VendorCode> = {
+  401: 'API_UNAUTHORIZED',
+  402: 'API_FORBIDDEN',
+  403: 'API_FORBIDDEN',
+  404: 'API_NOT_FOUND',
+  429: 'API_RATE_LIMITED',
+}
+
+function codeOfStatus(status: number): VendorCode {
+  if (status >= 500) return 'API_UNAVAILABLE'
+  // A redirect is not followed, so a 3xx says that the address is wrong.
+  return STATUS_CODES[status] ?? (status >= 400 ? 'API_BAD_REQUEST' : 'API_PROTOCOL')
+}

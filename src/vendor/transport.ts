@@ -1,0 +1,136 @@
+// Sends one GET and collects what comes back. It judges nothing but whether an answer came, and came whole; it never retries,
+// follows no redirect (the token would go with it) and asks for no compression (a page lands as it was sent).
+
+import { type Dispatcher, Pool } from 'undici'
+import type { Target } from './address.ts'
+import { type Exchange, readRetryAfter, readServerDate } from './exchange.ts'
+import { type PhaseTimer, type Stop, startPhases } from './phase-timer.ts'
+
+/** Why an answer did not come, or not whole. */
+export interface Breakdown {
+  cause: Stop | 'network' | 'too-large' | 'encoded' | 'closed'
+  /** Machine name of the cause, such as ECONNRESET. Never a message: a library's text may quote what it was given. */
+  reason: string
+}
+
+export type Sent = { sentAtMs: number; receivedAtMs: number } & (
+  | { exchange: Exchange; breakdown: Breakdown | null }
+  | { exchange: null; breakdown: Breakdown }
+)
+
+export interface TransportOptions {
+  origin: string
+  token: string
+  userAgent: string
+  /** For the headers (connecting included), and again for the body. */
+  timeoutMs: number
+  connections: number
+  /** A larger body is not read to its end: no page comes near, and memory is bounded. */
+  maxBodyBytes: number
+  now: () => number
+}
+
+export interface Transport {
+  send(target: Target, options: { accept: string; signal?: AbortSignal | undefined }): Promise<Sent>
+  close(): Promise<void>
+}
+
+export function createTransport(options: TransportOptions): Transport {
+  const pool = new Pool(options.origin, {
+    connections: options.connections,
+    pipelining: 1,
+    // The phase timer is the only clock; undici's own are coarse, and time silence only.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: options.timeoutMs },
+  })
+  let closed: Promise<void> | undefined
+  const fixedHeaders = {
+    authorization: `Bearer ${options.token}`,
+    'accept-encoding': 'identity',
+    'user-agent': options.userAgent,
+  }
+  return {
+    async send(target, { accept, signal }) {
+      const phases = startPhases(options.timeoutMs, signal)
+      try {
+        const headers = { ...fixedHeaders, accept }
+        const request = { method: 'GET', path: target.sent, headers, signal: phases.signal } as const
+        return await exchangeOnce({ pool, request, phases, options })
+      } finally {
+        phases.release()
+      }
+    },
+    close() {
+      // undici rejects a second close.
+      closed ??= pool.close()
+      return closed
+    },
+  }
+}
+
+interface Attempt {
+  pool: Pool
+  request: Dispatcher.RequestOptions
+  phases: PhaseTimer
+  options: TransportOptions
+}
+
+async function exchangeOnce({ pool, request, phases, options }: Attempt): Promise<Sent> {
+  const sentAtMs = options.now()
+  let answer: Dispatcher.ResponseData
+  try {
+    answer = await pool.request(request)
+  } catch (error) {
+    const breakdown = explain(error, phases)
+    return { sentAtMs, receivedAtMs: options.now(), exchange: null, breakdown }
+  }
+  phases.next()
+  const { body, breakdown } = await collect(answer, phases, options.maxBodyBytes)
+  const receivedAtMs = options.now()
+  const header = (name: string) => [answer.headers[name]].flat()[0]
+  const serverDateMs = readServerDate(header('date'))
+  const exchange: Exchange = {
+    status: answer.statusCode,
+    body,
+    contentType: header('content-type') ?? null,
+    serverDateMs,
+    retryAfterMs: readRetryAfter(header('retry-after'), serverDateMs ?? receivedAtMs),
+    sentAtMs,
+    receivedAtMs,
+  }
+  return { sentAtMs, receivedAtMs, exchange, breakdown: breakdown ?? encodingOf(header('content-encoding')) }
+}
+
+async function collect(answer: Dispatcher.ResponseData, phases: PhaseTimer, maxBytes: number) {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of answer.body) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > maxBytes) return { body: Buffer.concat(chunks), breakdown: tooLarge(maxBytes) }
+    }
+    return { body: Buffer.concat(chunks), breakdown: null }
+  } catch (error) {
+    return { body: Buffer.concat(chunks), breakdown: explain(error, phases) }
+  }
+}
+
+const tooLarge = (maxBytes: number): Breakdown => ({ cause: 'too-large', reason: `more than ${maxBytes} bytes` })
+
+function encodingOf(header: string | undefined): Breakdown | null {
+  if (header === undefined || /^\s*(identity)?\s*$/i.test(header)) return null
+  return { cause: 'encoded', reason: 'content-encoding' }
+}
+
+/** The client was closed under the request: undici's two codes for it. */
+const CLOSED = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
+
+function explain(error: unknown, phases: PhaseTimer): Breakdown {
+  if (phases.stopped) return { cause: phases.stopped, reason: phases.stopped }
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  const reason = String(code ?? name)
+  if (CLOSED.has(reason)) return { cause: 'closed', reason }
+  return { cause: reason === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network', reason }
+}

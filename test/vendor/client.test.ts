@@ -1,0 +1,163 @@
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { createVendorClient } from '../../src/vendor/client.ts'
+import { bytes, json, later, PAGE } from './scripted-server.ts'
+import { clientFor, failureOf, observer, TOKEN } from './vendor-fixture.ts'
+
+describe('an export', () => {
+  it('asks as documented, and encodes agent, cursor and ids', async () => {
+    const { client, server } = await clientFor([json(PAGE)], { path: '/base/v3/' })
+    const query = { limit: 100, sort: 'asc', fromTs: 1_000, toTs: 2_999, cursor: 'a+b/c=&d' } as const
+    await client.exportConversations({ agentId: 'a/1 ü', query })
+    await client.exportConversations({ agentId: 'a1', query: { convoIds: ['c 1', 'c&2'] } })
+    expect(server.requests.map(request => request.url)).toEqual([
+      '/base/v3/agents/a%2F1%20%C3%BC/convos/export?limit=100&sort=asc&fromTs=1000&toTs=2999&cursor=a%2Bb%2Fc%3D%26d',
+      '/base/v3/agents/a1/convos/export?convoIds=c%201,c%262',
+    ])
+    expect(server.requests[0]!.headers).toMatchObject({
+      authorization: `Bearer ${TOKEN}`,
+      'accept-encoding': 'identity',
+      accept: 'application/json',
+      'user-agent': 'convohouse',
+    })
+  })
+
+  it('keeps the body byte for byte, beside its meaning and its times', async () => {
+    const body = Buffer.from(`\ufeff${JSON.stringify(PAGE, null, 3)}\n`)
+    const date = 'Fri, 20 Nov 2026 20:49:46 GMT'
+    const clock = [5_000, 5_250]
+    const { client } = await clientFor(
+      [response => response.writeHead(200, { date, 'content-type': 'application/json' }).end(body)],
+      {
+        now: () => clock.shift()!,
+      },
+    )
+    const answer = await client.exportConversations({ agentId: 'a1', query: {} })
+    expect(answer.exchange).toEqual({
+      status: 200,
+      body,
+      contentType: 'application/json',
+      serverDateMs: Date.parse(date),
+      retryAfterMs: null,
+      sentAtMs: 5_000,
+      receivedAtMs: 5_250,
+    })
+    expect(answer.parsed).toEqual(PAGE)
+    expect(answer.invalidUtf8).toBe(false)
+    expect(answer.envelope).toMatchObject({ hasMore: true, nextCursor: 'next+/=', scanned: 3 })
+  })
+
+  it('goes on with a body that is not UTF-8, and says so', async () => {
+    const body = Buffer.from(JSON.stringify(PAGE).replace('Zoë', 'Zo?'), 'utf8')
+    body[body.indexOf('Zo?') + 2] = 0xeb
+    const { client } = await clientFor([bytes(body, 'application/json')])
+    const answer = await client.exportConversations({ agentId: 'a1', query: {} })
+    expect(answer.invalidUtf8).toBe(true)
+    expect(answer.envelope.data).toEqual([{ ID: 'c1', userName: 'Zo\ufffd 🌍' }])
+    expect(answer.exchange.body.equals(body)).toBe(true)
+  })
+
+  it('needs no paging in the answer to a selection, and only there', async () => {
+    const { client } = await clientFor([json({ data: [] })])
+    const selected = await client.exportConversations({ agentId: 'a1', query: { convoIds: ['gone'] } })
+    expect(selected.envelope).toMatchObject({ data: [], hasMore: false, nextCursor: null })
+    const paged = await failureOf(client.exportConversations({ agentId: 'a1', query: {} }))
+    expect(paged).toMatchObject({ code: 'API_PROTOCOL', facts: { status: 200, agentId: 'a1' } })
+    expect(paged.message).toContain('GET /v3/agents/a1/convos/export was answered, but:')
+  })
+
+  it('tells its observer of the one attempt', async () => {
+    const { client } = await clientFor([json(PAGE)])
+    const { attempts, outcomes } = observer()
+    const { exchange } = await client.exportConversations({ agentId: 'a1', query: {}, attempts })
+    const { sentAtMs, receivedAtMs } = exchange
+    expect(outcomes).toEqual([{ attempt: 1, sentAtMs, receivedAtMs, status: 200, error: null }])
+  })
+})
+
+describe('a CSV export', () => {
+  it('passes the bytes through', async () => {
+    const { client, server } = await clientFor([bytes('ID,userName\r\nc1,"Zoë"\r\n', 'text/csv')])
+    const { body } = await client.exportCsv({ agentId: 'a1', query: { limit: 5 } })
+    expect(body.toString()).toBe('ID,userName\r\nc1,"Zoë"\r\n')
+    expect(server.requests[0]!.url).toBe('/v3/agents/a1/convos/export?limit=5&format=csv')
+    expect(server.requests[0]!.headers.accept).toBe('text/csv')
+  })
+
+  it('does not take a web page for CSV', async () => {
+    const { client } = await clientFor([bytes('<html>', 'text/html; charset=utf-8')])
+    expect(await failureOf(client.exportCsv({ agentId: 'a1', query: {} }))).toMatchObject({ code: 'API_NOT_JSON' })
+  })
+})
+
+describe('an agent search', () => {
+  it('answers without the secrets of the agents', async () => {
+    const agents = [
+      { ID: 'a1', title: 'Shop', whatsappToken: 'wa-canary', voiceConfig: { speechGen: { apiKey: 'key-canary' } } },
+    ]
+    const { client, server } = await clientFor([json({ agents, starredAgents: agents, total: 1, hasMore: false })])
+    const answer = await client.searchAgents({ workspaceId: 'ws demo', page: 2 })
+    expect(server.requests[0]!.url).toBe('/v3/agents/search?workspaceId=ws%20demo&page=2&limit=100&sortBy=firstCreated')
+    expect(answer.envelope.agents).toEqual([
+      { id: 'a1', record: { ID: 'a1', title: 'Shop', voiceConfig: { speechGen: {} } } },
+    ])
+    expect(answer.droppedPaths).toContain('starredAgents[0].voiceConfig.speechGen.apiKey')
+    expect(inspect(answer, { depth: null, showHidden: true })).not.toMatch(/canary/)
+    expect(JSON.stringify(answer)).not.toMatch(/canary/)
+  })
+
+  it('keeps no bytes in its errors', async () => {
+    const { client } = await clientFor([json({ whatsappToken: 'wa-canary' })])
+    const error = await failureOf(client.searchAgents({ workspaceId: 'w', page: 1 }))
+    expect(error.code).toBe('API_PROTOCOL')
+    expect(error.exchange).toBeUndefined()
+  })
+})
+
+describe('connections', () => {
+  it('are used again', async () => {
+    const { client, server } = await clientFor([json(PAGE)])
+    for (let i = 0; i < 20; i++) await client.exportConversations({ agentId: 'a1', query: {} })
+    // Two, where a request leaves before undici has put the connection of the last one back.
+    expect(server.ports.size).toBeLessThanOrEqual(2)
+  })
+
+  it('are never more than allowed, and a request that queues is not yet asked about', async () => {
+    const { client, server } = await clientFor([later(30, json(PAGE))], { connections: 2 })
+    let allowed = 0
+    let most = 0
+    const attempts = {
+      allow: () => {
+        most = Math.max(most, ++allowed)
+        return true
+      },
+      outcome: () => void allowed--,
+    }
+    const pages = Array.from({ length: 6 }, () => client.exportConversations({ agentId: 'a1', query: {}, attempts }))
+    await Promise.all(pages)
+    expect(server.mostAtOnce()).toBe(2)
+    expect(most).toBe(2)
+  })
+
+  it('are not opened by a client that is closed', async () => {
+    const { client, server } = await clientFor([json(PAGE)])
+    await client.close()
+    const error = await failureOf(client.exportConversations({ agentId: 'a1', query: {} }))
+    expect(error.code).toBe('INTERRUPTED')
+    expect(server.requests).toHaveLength(0)
+  })
+})
+
+describe('a client', () => {
+  it('refuses an empty token, and one that no header can carry, without showing it', () => {
+    const open = (token: string) => () => createVendorClient({ apiUrl: 'http://localhost', token })
+    expect(open('')).toThrow(expect.objectContaining({ code: 'TOKEN_MISSING' }))
+    expect(open('canary\n')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+    expect(open('canary\n')).not.toThrow(/canary/)
+  })
+
+  it('does not show its token when it is printed', async () => {
+    const { client } = await clientFor([json(PAGE)])
+    expect(inspect(client, { depth: null, showHidden: true })).not.toContain(TOKEN)
+  })
+})

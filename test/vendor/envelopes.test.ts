@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isCode } from '../../src/core/errors.ts'
+import { readAgentsEnvelope, readErrorEnvelope, readExportEnvelope } from '../../src/vendor/envelopes.ts'
+
+const USAGE = {
+  periodKey: '2026-11',
+  billableUsedThisRequest: 7,
+  billableUsedThisPeriod: 900,
+  includedQuota: 50_000,
+  billableRemainingThisPeriod: 49_100,
+  overageUsedThisPeriod: 0,
+  overagePacksCharged: 0,
+  exportRequestCount: 12,
+}
+const RATE_LIMIT = { requestsPerHour: 1_500, remainingHour: 1_400 }
+const PAGING = {
+  hasMore: true,
+  nextCursor: 'c2',
+  limit: 100,
+  mode: 'paginated',
+  scannedConvoCount: 9,
+  source: 'mirror',
+}
+const READ = {
+  data: [{ ID: 'c1' }],
+  hasMore: true,
+  nextCursor: 'c2',
+  limit: 100,
+  scanned: 9,
+  usage: USAGE,
+  rateLimit: RATE_LIMIT,
+  mode: 'paginated',
+  source: 'mirror',
+}
+
+describe('an export envelope', () => {
+  const told = { success: true, message: 'ok', data: READ.data, usage: { ...USAGE, logId: 'x' }, rateLimit: RATE_LIMIT }
+
+  it('is read with its paging flat', () => {
+    expect(readExportEnvelope({ ...told, ...PAGING, query: {}, surprise: 1 })).toEqual(READ)
+  })
+
+  it('is read with its paging nested', () => {
+    expect(readExportEnvelope({ ...told, paging: { ...PAGING, query: {} } })).toEqual(READ)
+  })
+
+  it.each([
+    [{ hasMore: false }, { hasMore: false, nextCursor: null }],
+    [{ hasMore: true }, { hasMore: true, nextCursor: null }],
+    [
+      { hasMore: false, nextCursor: '' },
+      { hasMore: false, nextCursor: null },
+    ],
+    [{ nextCursor: 'c2' }, { hasMore: true, nextCursor: 'c2' }],
+    [{ nextCursor: null }, { hasMore: false, nextCursor: null }],
+    [{ mode: 'selected' }, { hasMore: false, nextCursor: null }],
+    [
+      { nextCursor: null, paging: { hasMore: true, nextCursor: 'old' } },
+      { hasMore: true, nextCursor: null },
+    ],
+    [
+      { hasMore: true, nextCursor: 17 },
+      { hasMore: true, nextCursor: '17' },
+    ],
+  ])('with %j reads as %j', (paging, read) => {
+    expect(readExportEnvelope({ data: [], ...paging })).toMatchObject(read)
+  })
+
+  it('reads what is not told as null', () => {
+    const read = readExportEnvelope({ data: [], hasMore: false })
+    expect(read).toMatchObject({ scanned: null, usage: null, rateLimit: null, mode: null, source: null })
+    expect('limit' in read).toBe(false)
+  })
+
+  it('reads usage and rate limit as far as they go', () => {
+    const usage = { billableUsedThisRequest: '7', includedQuota: 'many', periodKey: 202_611 }
+    const read = readExportEnvelope({ data: [], hasMore: false, usage, rateLimit: { remainingHour: 3 } })
+    const nothing = Object.fromEntries(Object.keys(USAGE).map(key => [key, null]))
+    expect(read.usage).toEqual({ ...nothing, billableUsedThisRequest: 7, periodKey: '202611' })
+    expect(read.rateLimit).toEqual({ requestsPerHour: null, remainingHour: 3 })
+    expect(readExportEnvelope({ data: [], hasMore: false, usage: 'plenty', rateLimit: [] })).toMatchObject({
+      usage: null,
+      rateLimit: null,
+    })
+  })
+
+  it.each([
+    [null, /the body/],
+    [[], /the body/],
+    [{ hasMore: false }, /data/],
+    [{ data: {}, hasMore: false }, /data/],
+    [{ data: [] }, /neither hasMore nor nextCursor/],
+    [{ data: [], hasMore: 'canary' }, /hasMore/],
+    [{ data: [], hasMore: true, nextCursor: { canary: 1 } }, /nextCursor/],
+    [{ data: [], paging: { hasMore: 1 } }, /paging\.hasMore/],
+    [{ data: [], hasMore: false, success: false }, /success/],
+  ])('is a protocol fault that names what is off: %j', (body, named) => {
+    const fault = thrownBy(() => readExportEnvelope(body))
+    expect(isCode(fault, 'API_PROTOCOL')).toBe(true)
+    expect(String(fault)).toMatch(named)
+    expect(String(fault)).not.toContain('canary')
+  })
+
+  it('is read, or is a protocol fault, whatever comes', () => {
+    const field = fc.oneof(fc.jsonValue(), fc.constant(undefined))
+    const body = fc.record({
+      data: fc.oneof(fc.array(fc.jsonValue()), field),
+      hasMore: field,
+      nextCursor: field,
+      paging: field,
+      usage: field,
+    })
+    fc.assert(
+      fc.property(fc.oneof(body, fc.jsonValue()), any => {
+        const fault = thrownBy(() => readExportEnvelope(any))
+        expect(fault === undefined || isCode(fault, 'API_PROTOCOL')).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('an agent search envelope', () => {
+  it('is the union of both lists by id', () => {
+    const read = readAgentsEnvelope({
+      agents: [{ ID: 'a1', title: 'one' }, { title: 'nobody' }, { ID: 2 }, 'noise', { ID: '' }],
+      starredAgents: [{ ID: 'a1', title: 'again' }, { ID: 'a3' }],
+      total: 3,
+      hasMore: false,
+    })
+    expect(read.agents.map(agent => [agent.id, agent.record.title])).toEqual([
+      ['a1', 'one'],
+      ['2', undefined],
+      ['a3', undefined],
+    ])
+    expect(read).toMatchObject({ listed: 5, unidentified: 3, total: 3, hasMore: false })
+  })
+
+  it('needs one list only, and no paging', () => {
+    expect(readAgentsEnvelope({ starredAgents: [{ ID: 'a1' }] })).toMatchObject({
+      listed: 0,
+      total: null,
+      hasMore: null,
+    })
+    expect(readAgentsEnvelope({ agents: [] })).toMatchObject({ agents: [], listed: 0 })
+  })
+
+  it('is a protocol fault without any list', () => {
+    expect(
+      isCode(
+        thrownBy(() => readAgentsEnvelope({ data: [] })),
+        'API_PROTOCOL',
+      ),
+    ).toBe(true)
+  })
+})
+
+describe('an error envelope', () => {
+  it('is read as far as it goes', () => {
+    const body = { message: 'No', code: 'FORBIDDEN', issues: [{ message: 'unpaid' }, {}] }
+    expect(readErrorEnvelope(body)).toEqual({ message: 'No', code: 'FORBIDDEN', issues: ['unpaid'] })
+    expect(readErrorEnvelope({ error: 'No' })).toEqual({ message: 'No', code: null, issues: [] })
+  })
+
+  it.each([undefined, null, 'text', [], { message: 1, issues: 'x' }])('is empty where there is none: %j', body => {
+    expect(readErrorEnvelope(body)).toEqual({ message: null, code: null, issues: [] })
+  })
+})
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}

@@ -1,0 +1,224 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { redactSecrets, redactText } from '../../src/vendor/redaction.ts'
+import { isSecret, isSecretName } from '../../src/vendor/secret-names.ts'
+
+describe('the name of a secret', () => {
+  it.each([
+    ...['dashboardPassword', 'magicCode', 'usedSecret', 'FB_PUSH_TOKEN', 'serverUrlSecret', 'apiKey', 'SECRET_API_KEY'],
+    ...['whatsappToken', 'workspaceSecret', 'privateKey', 'vapi_private_key', 'Authorization', 'X-Api-Key', 'api key'],
+    ...['tokenUsageSecret', 'accessToken', 'TOKENSECRET'],
+  ])('is known: %s', name => expect(isSecretName(name)).toBe(true))
+
+  it.each([
+    'tokenUsage',
+    'maxTokens',
+    'vg_max_tokens',
+    'cumulativeInputTokens',
+    'lastTurnTotalTokens',
+    'key',
+    'publicKey',
+    'magic',
+  ])('is not seen in %s', name => expect(isSecretName(name)).toBe(false))
+
+  it('tells counts of tokens from tokens', () => {
+    expect([4_096, '4096', null, { text: 3, audio: '2' }].map(value => isSecret('maxTokens', value))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect(['sk_1', ['sk_1'], { a: { b: 'sk_1' } }].map(value => isSecret('accessTokens', value))).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+})
+
+describe('redaction', () => {
+  it.each([
+    [
+      'a variable of the environment',
+      { key: 'host', isEnv: true, value: 'x', defaultValue: 'y' },
+      { key: 'host', isEnv: true },
+      ['value', 'defaultValue'],
+    ],
+    [
+      'a tool header',
+      { key: 'Authorization', in: 'header', value: 'Bearer x' },
+      { key: 'Authorization', in: 'header' },
+      ['value'],
+    ],
+    ['a header that says name', { name: 'x-api-key', value: 'x' }, { name: 'x-api-key' }, ['value']],
+    [
+      'a key of a voice platform',
+      { vapiConfig: { a: { key: 'x', publicKey: 'p' } } },
+      { vapiConfig: { a: { publicKey: 'p' } } },
+      ['vapiConfig.a.key'],
+    ],
+    [
+      'an audit entry about a secret',
+      { field: 'tools[t1].serverUrlSecret', oldValue: 'x', newValue: 'y' },
+      { field: 'tools[t1].serverUrlSecret' },
+      ['oldValue', 'newValue'],
+    ],
+    [
+      'an audit entry about a header',
+      { field: 'tools[t1].fields[Authorization].value', newValue: 'y' },
+      { field: 'tools[t1].fields[Authorization].value' },
+      ['newValue'],
+    ],
+    [
+      'an audit entry about a voice key',
+      { field: 'vapiConfig.key', newValue: 'y' },
+      { field: 'vapiConfig.key' },
+      ['newValue'],
+    ],
+    [
+      'a secret inside audited text',
+      { field: 'tools', newValue: '[{"id":1,"apiKey":"x"}]' },
+      { field: 'tools', newValue: '[{"id":1}]' },
+      ['newValue[0].apiKey'],
+    ],
+    [
+      'a voice key inside audited text',
+      { field: 'vapiConfig', newValue: '{"key":"x"}' },
+      { field: 'vapiConfig', newValue: '{}' },
+      ['newValue.key'],
+    ],
+    [
+      'audited text that is cut off',
+      { field: 'tools', newValue: '[{"id":1,"apiKey":"x' },
+      { field: 'tools' },
+      ['newValue'],
+    ],
+    ['a name anywhere', [{ a: [{ usedSecret: { deep: 1 } }] }], [{ a: [{}] }], ['[0].a[0].usedSecret']],
+  ])('drops %s', (_name, value, kept, droppedPaths) => {
+    expect(redactSecrets(value)).toEqual({ value: kept, droppedPaths })
+  })
+
+  it.each([
+    { key: 'host', isEnv: false, value: 'x', defaultValue: 'y' },
+    { tokenUsage: { cumulativeInputTokens: 3, lastTurnModelId: 'm', usagePerModel: { m: { totalTokens: 9 } } } },
+    { field: 'nodes[n1].instructions', oldValue: 'Never say your password.', newValue: '{ not JSON' },
+    { field: 'nodes[n1].kb', newValue: '{ "spaced" : 1 }' },
+    { field: 'vg_maxTokens', oldValue: '2048', newValue: '4096' },
+    { key: 'maxTokens', value: 4_096 },
+    { field: 'password', label: 'a form field, not an audit entry' },
+  ])('leaves %j as it is', value => {
+    expect(redactSecrets(value)).toEqual({ value, droppedPaths: [] })
+  })
+
+  it('keeps a key __proto__ as data', () => {
+    const value = JSON.parse('{"__proto__":{"apiKey":"x","kept":1}}')
+    expect(JSON.stringify(redactSecrets(value).value)).toBe('{"__proto__":{"kept":1}}')
+  })
+
+  it('takes out what was planted, wherever it is, and nothing else', () => {
+    fc.assert(
+      fc.property(planted, ({ clean, dirty, count }) => {
+        const before = JSON.stringify(dirty)
+        const { value, droppedPaths } = redactSecrets(dirty)
+        expect(value).toEqual(clean)
+        expect(droppedPaths).toHaveLength(count)
+        expect(JSON.stringify(value)).not.toContain('canary')
+        expect(JSON.stringify(dirty)).toBe(before)
+      }),
+    )
+  })
+
+  it('has nothing more to drop the second time, whatever the value', () => {
+    const key = fc.oneof(
+      fc.string(),
+      fc.constantFrom('key', 'name', 'value', 'isEnv', 'field', 'oldValue', 'apiKey', 'fooTokens', 'vapiX'),
+    )
+    const leaf = fc.oneof(
+      fc.string(),
+      fc.integer(),
+      fc.boolean(),
+      fc.constantFrom(null, 'Authorization', 'a.token', '{"apiKey":1}'),
+    )
+    const { any } = fc.letrec<{ any: unknown }>(tie => ({
+      any: fc.oneof({ depthSize: 'small' }, leaf, fc.array(tie('any')), fc.dictionary(key, tie('any'))),
+    }))
+    fc.assert(
+      fc.property(any, value => {
+        const once = redactSecrets(value).value
+        expect(secretNamesIn(once)).toEqual([])
+        expect(redactSecrets(once)).toEqual({ value: once, droppedPaths: [] })
+      }),
+    )
+  })
+})
+
+describe('redaction of text', () => {
+  it('blanks a token plain, in a URL and in JSON', () => {
+    expect(redactText('a+b"c / a%2Bb%22c / a+b\\"c', ['a+b"c'])).toBe('*** / *** / ***')
+  })
+
+  it('blanks the longer of two tokens whole', () => {
+    expect(redactText('sk_1 sk_1_more', ['sk_1', '', 'sk_1_more'])).toBe('*** ***')
+  })
+
+  it('leaves no token and no other change', () => {
+    const token = fc.string({ minLength: 1 }).filter(text => !text.includes('*'))
+    fc.assert(
+      fc.property(fc.array(token), fc.array(fc.string()), (tokens, texts) => {
+        const text = texts.flatMap((part, i) => [part, tokens[i] ?? '']).join('')
+        const redacted = redactText(text, tokens)
+        for (const each of tokens) expect(redacted).not.toContain(each)
+        if (redacted !== text) expect(redacted).toContain('***')
+        expect(redactText(text, [])).toBe(text)
+      }),
+    )
+  })
+})
+
+interface Planted {
+  clean: unknown
+  dirty: unknown
+  count: number
+}
+
+/** A value without secrets, and the same value with some planted in it. */
+const planted: fc.Arbitrary<Planted> = fc.letrec<{ any: Planted }>(tie => {
+  const name = fc.constantFrom('id', 'text', 'notes', 'nodes', 'tokenUsage', 'list', '7', 'publicKey')
+  const secretName = fc.constantFrom(
+    'apiKey',
+    'FB_PUSH_TOKEN',
+    'x-api-key',
+    'Authorization',
+    'someSecretThing',
+    'refreshTokens',
+  )
+  const leaf = fc.oneof(fc.string(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null))
+  const secret = fc.oneof(fc.constant('canary'), fc.constant({ inside: ['canary'] }))
+  return {
+    any: fc.oneof(
+      { depthSize: 'small' },
+      leaf.map(value => ({ clean: value, dirty: value, count: 0 })),
+      fc.array(tie('any')).map(items => ({
+        clean: items.map(item => item.clean),
+        dirty: items.map(item => item.dirty),
+        count: total(items),
+      })),
+      fc.tuple(fc.dictionary(name, tie('any')), fc.dictionary(secretName, secret)).map(([parts, secrets]) => ({
+        clean: mapValues(parts, part => part.clean),
+        dirty: { ...secrets, ...mapValues(parts, part => part.dirty) },
+        count: total(Object.values(parts)) + Object.keys(secrets).length,
+      })),
+    ),
+  }
+}).any
+
+const total = (parts: Planted[]): number => parts.reduce((sum, part) => sum + part.count, 0)
+
+const mapValues = <T>(object: Record<string, T>, map: (value: T) => unknown): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]))
+
+function secretNamesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = Array.isArray(value) ? [] : Object.keys(value).filter(isSecretName)
+  return [...own, ...Object.values(value).flatMap(secretNamesIn)]
+}

@@ -1,0 +1,169 @@
+import { getEventListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import * as script from './scripted-server.ts'
+import { clientFor, failureOf, observer } from './vendor-fixture.ts'
+
+const { json, PAGE } = script
+const page = { agentId: 'a1', query: {} }
+const wholePage = JSON.stringify(PAGE)
+
+describe('a transient fault', () => {
+  const faults: [string, script.ScriptedAnswer, { status: number | null; error: string }][] = [
+    ['a 500', json({ message: 'oops', code: 'INTERNAL_SERVER_ERROR' }, 500), { status: 500, error: 'API_UNAVAILABLE' }],
+    ['a 502 from a proxy', script.bytes('<html>', 'text/html', 502), { status: 502, error: 'API_UNAVAILABLE' }],
+    ['a connection that is closed', script.hangUp, { status: null, error: 'API_UNAVAILABLE' }],
+    ['headers that do not come', script.silence, { status: null, error: 'API_TIMEOUT' }],
+    ['a body that stalls', script.beginning(wholePage, 'stall'), { status: 200, error: 'API_TIMEOUT' }],
+    ['a body that trickles', script.trickle, { status: 200, error: 'API_TIMEOUT' }],
+    ['a body that is cut off', script.beginning(wholePage, 'hang up'), { status: 200, error: 'API_NOT_JSON' }],
+    [
+      'JSON that ends early',
+      script.bytes(wholePage.slice(0, -9), 'application/json'),
+      { status: 200, error: 'API_NOT_JSON' },
+    ],
+    ['a web page', script.bytes('<!doctype html>', 'text/html'), { status: 200, error: 'API_NOT_JSON' }],
+    ['an empty body', script.bytes('', 'application/json'), { status: 200, error: 'API_NOT_JSON' }],
+  ]
+
+  it.each(faults)('is tried again: %s', async (_name, fault, told) => {
+    // Short only where it is to run out: a busy machine may take its time for the others.
+    const timeoutMs = told.error === 'API_TIMEOUT' ? 500 : 30_000
+    const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
+    const { attempts, outcomes } = observer()
+    const answer = await client.exportConversations({ ...page, attempts })
+    expect(answer.parsed).toEqual(PAGE)
+    expect(server.requests).toHaveLength(2)
+    expect(outcomes).toMatchObject([
+      { attempt: 1, ...told },
+      { attempt: 2, status: 200, error: null },
+    ])
+  })
+
+  it('ends with its last error when the attempts are used up', async () => {
+    const { client, server, waits } = await clientFor([json({ message: 'oops' }, 500)])
+    const error = await failureOf(client.exportConversations(page))
+    expect(error).toMatchObject({ code: 'API_UNAVAILABLE', facts: { status: 500, attempts: 4, agentId: 'a1' } })
+    expect(server.requests).toHaveLength(4)
+    expect(waits).toEqual([250, 500, 1_000])
+  })
+
+  it('is not tried again when the observer says no, and the fault itself is thrown', async () => {
+    const { client, server } = await clientFor([json({ message: 'oops' }, 500)])
+    const { attempts, outcomes } = observer(2)
+    const error = await failureOf(client.exportConversations({ ...page, attempts }))
+    expect(error).toMatchObject({ code: 'API_UNAVAILABLE', facts: { attempts: 2 } })
+    expect(server.requests).toHaveLength(2)
+    expect(outcomes).toHaveLength(2)
+  })
+
+  it('sends nothing when not even the first attempt is allowed', async () => {
+    const { client, server } = await clientFor([json(PAGE)])
+    const { attempts, outcomes } = observer(0)
+    const error = await failureOf(client.exportConversations({ ...page, attempts }))
+    expect(error).toMatchObject({ code: 'HOUR_SPENT', facts: { attempts: 0 } })
+    expect(server.requests).toHaveLength(0)
+    expect(outcomes).toHaveLength(0)
+  })
+
+  it('waits as long as a 503 asks, and a little more', async () => {
+    const { client, waits } = await clientFor([json({}, 503, { 'retry-after': '7' }), json(PAGE)])
+    await client.exportConversations(page)
+    expect(waits).toEqual([7_250])
+  })
+
+  it('is given back at once when the vendor asks for a wait that is too long to sit through', async () => {
+    const { client, waits } = await clientFor([json({}, 503, { 'retry-after': '3600' })])
+    const error = await failureOf(client.exportConversations(page))
+    expect(error).toMatchObject({ code: 'API_UNAVAILABLE', facts: { retryAfterMs: 3_600_000, attempts: 1 } })
+    expect(waits).toEqual([])
+  })
+
+  it('names the cause of a connection that cannot be made', async () => {
+    const { client, server } = await clientFor([json(PAGE)])
+    await server.stop()
+    const error = await failureOf(client.exportConversations(page))
+    expect(error).toMatchObject({ code: 'API_UNAVAILABLE', facts: { reason: 'ECONNREFUSED', attempts: 4 } })
+    expect(error.exchange).toBeUndefined()
+  })
+
+  it('leaves its partial bytes on the error', async () => {
+    const { client } = await clientFor([script.beginning(wholePage, 'hang up')], { maxAttempts: 1 })
+    const error = await failureOf(client.exportConversations(page))
+    const body = error.exchange!.body.toString()
+    expect(wholePage.startsWith(body)).toBe(true)
+    expect(error.facts).toMatchObject({ status: 200, bodyBytes: Buffer.byteLength(body) })
+  })
+})
+
+describe('an answer that no other attempt would mend', () => {
+  it.each([
+    ['compressed without being asked', script.gzipped(PAGE)],
+    ['larger than any page', script.bytes('x'.repeat(5_000), 'application/json')],
+    ['a redirect', (response => response.writeHead(302, { location: '/login' }).end()) as script.ScriptedAnswer],
+    ['not as documented', json({ success: true, data: 'none' })],
+  ])('is a protocol fault at once: %s', async (_name, answer) => {
+    const { client, server } = await clientFor([answer], { maxBodyBytes: 4_000 })
+    const error = await failureOf(client.exportConversations(page))
+    expect(error.code).toBe('API_PROTOCOL')
+    expect(server.requests).toHaveLength(1)
+  })
+})
+
+describe('a signal', () => {
+  it.each([
+    ['while the headers are awaited', script.silence],
+    ['in the middle of the body', script.beginning(wholePage, 'stall')],
+    ['in the middle of a refusal', script.beginning(wholePage, 'stall', 404)],
+  ])('stops at once %s', async (_name, answer) => {
+    const { client } = await clientFor([answer])
+    const { attempts, outcomes } = observer()
+    const stopped = new AbortController()
+    const failure = failureOf(client.exportConversations({ ...page, signal: stopped.signal, attempts }))
+    await sleep(50)
+    const before = performance.now()
+    stopped.abort()
+    expect(await failure).toMatchObject({
+      code: 'INTERRUPTED',
+      facts: { path: '/v3/agents/a1/convos/export', attempts: 1 },
+    })
+    expect(performance.now() - before).toBeLessThan(5_000)
+    expect(outcomes).toMatchObject([{ attempt: 1, error: 'INTERRUPTED' }])
+  })
+
+  it('stops a wait between attempts', async () => {
+    const stopped = new AbortController()
+    const { client, server } = await clientFor([json({}, 500)], {
+      sleep: async (_ms, signal) => {
+        stopped.abort()
+        signal!.throwIfAborted()
+      },
+    })
+    const error = await failureOf(client.exportConversations({ ...page, signal: stopped.signal }))
+    expect(error).toMatchObject({ code: 'INTERRUPTED', facts: { attempts: 1 } })
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('that fired before leaves nothing sent and nobody asked', async () => {
+    const { client, server } = await clientFor([json(PAGE)])
+    const { attempts, outcomes } = observer()
+    const error = await failureOf(client.exportConversations({ ...page, signal: AbortSignal.abort(), attempts }))
+    expect(error.code).toBe('INTERRUPTED')
+    expect(server.requests).toHaveLength(0)
+    expect(outcomes).toHaveLength(0)
+  })
+
+  it('can be shared by many requests, and is let go of', async () => {
+    const { client } = await clientFor([json(PAGE)])
+    const warnings: Error[] = []
+    const collect = (warning: Error) => warnings.push(warning)
+    process.on('warning', collect)
+    const { signal } = new AbortController()
+    const pages = Array.from({ length: 40 }, () => client.exportConversations({ ...page, signal }))
+    await Promise.all(pages)
+    await sleep(10)
+    process.off('warning', collect)
+    expect(warnings).toEqual([])
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})

@@ -1,0 +1,51 @@
+// A client beside its scripted server; both are gone when the test is over.
+
+import { onTestFinished } from 'vitest'
+import type { AttemptObserver, AttemptOutcome } from '../../src/vendor/attempts.ts'
+import { createVendorClient, type VendorClient, type VendorClientOptions } from '../../src/vendor/client.ts'
+import { VendorError } from '../../src/vendor/vendor-error.ts'
+import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
+
+export const TOKEN = 'sk_live_C4n4ry+T0ken/9=='
+
+export interface Fixture {
+  client: VendorClient
+  server: ScriptedServer
+  /** Waits that the client asked for, in ms; none of them is waited. */
+  waits: number[]
+}
+
+export async function clientFor(
+  script: ScriptedAnswer[],
+  options: Partial<VendorClientOptions> & { path?: string } = {},
+): Promise<Fixture> {
+  const { path = '', ...rest } = options
+  const server = await startScriptedServer(...script)
+  const waits: number[] = []
+  const sleep = async (ms: number) => void waits.push(ms)
+  const client = createVendorClient({ apiUrl: server.url + path, token: TOKEN, random: () => 0.5, sleep, ...rest })
+  onTestFinished(async () => {
+    await server.stop()
+    await client.close()
+  })
+  return { client, server, waits }
+}
+
+/** An observer that allows so many attempts and keeps what it is told. */
+export function observer(allowed = Number.POSITIVE_INFINITY) {
+  const outcomes: AttemptOutcome[] = []
+  const attempts: AttemptObserver = {
+    allow: attempt => attempt <= allowed,
+    outcome: outcome => void outcomes.push(outcome),
+  }
+  return { attempts, outcomes }
+}
+
+export async function failureOf(promise: Promise<unknown>): Promise<VendorError> {
+  const error = await promise.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  )
+  if (error instanceof VendorError) return error
+  throw error
+}
