@@ -1,0 +1,189 @@
+// What a batch tells besides its records: the files loaded, the windows' progress, requests and their cost, the quota as
+// told, drift and data issues. Written in the transaction that loads the records.
+
+import { quoteText } from '../catalog/layout.ts'
+import { CATALOG_VERSION } from '../catalog/records.ts'
+import { advance, startOf, type WindowProgress } from '../core/windows.ts'
+import { iso, type Row, type Writer } from './connection.ts'
+import type { LoadablePage } from './page.ts'
+
+const T = 'VARCHAR'
+const N = 'BIGINT'
+const AT = 'TIMESTAMP'
+
+const COLUMNS = {
+  _loads: { workspace_id: T, file: T, stream: T, records: N, mended: 'BOOLEAN', catalog_version: N, loaded_at: AT },
+  _requests: {
+    workspace_id: T,
+    file: T,
+    run: T,
+    stream: T,
+    agent_id: T,
+    window: T,
+    sent_at: AT,
+    duration_ms: N,
+    status: N,
+    returned: N,
+    scanned: N,
+    billed_sessions: N,
+    body_bytes: N,
+  },
+  _quota: {
+    workspace_id: T,
+    told_at: AT,
+    period_key: T,
+    used_sessions: N,
+    included_sessions: N,
+    remaining_sessions: N,
+    overage_sessions: N,
+    overage_packs: N,
+    requests_per_hour: N,
+    remaining_requests: N,
+  },
+  _windows: {
+    workspace_id: T,
+    agent_id: T,
+    window: T,
+    kind: T,
+    from_at: AT,
+    to_at: AT,
+    opened_at: AT,
+    done: 'BOOLEAN',
+    pages: N,
+    returned: N,
+    scanned: N,
+    billed: N,
+    progress: 'JSON',
+  },
+  _quarantine: { workspace_id: T, record: T, file: T, element: N, reason: T, quarantined_at: AT },
+} as const
+
+export interface LoadedFile {
+  page: LoadablePage
+  records: number
+  mended: boolean
+  unreadable: { element: number; reason: string }[]
+}
+
+const requestRow = (workspaceId: string, { path, head }: LoadablePage): Row => ({
+  workspace_id: workspaceId,
+  file: path,
+  run: head.run,
+  stream: head.place.stream,
+  agent_id: head.place.agentId,
+  window: head.place.window,
+  sent_at: iso(head.sentAtServerMs),
+  duration_ms: Math.round(head.receivedAtMs - head.sentAtMs),
+  status: head.status,
+  returned: head.facts?.returned ?? null,
+  scanned: head.facts?.scanned ?? null,
+  billed_sessions: head.facts?.billed ?? null,
+  body_bytes: head.bodyBytes,
+})
+
+const quotaRow = (workspaceId: string, { head }: LoadablePage): Row[] =>
+  head.usage === null && head.rateLimit === null
+    ? []
+    : [
+        {
+          workspace_id: workspaceId,
+          told_at: iso(head.sentAtServerMs),
+          period_key: head.usage?.periodKey ?? null,
+          used_sessions: head.usage?.billableUsedThisPeriod ?? null,
+          included_sessions: head.usage?.includedQuota ?? null,
+          remaining_sessions: head.usage?.billableRemainingThisPeriod ?? null,
+          overage_sessions: head.usage?.overageUsedThisPeriod ?? null,
+          overage_packs: head.usage?.overagePacksCharged ?? null,
+          requests_per_hour: head.rateLimit?.requestsPerHour ?? null,
+          remaining_requests: head.rateLimit?.remainingHour ?? null,
+        },
+      ]
+
+const windowRow = (workspaceId: string, progress: WindowProgress): Row => ({
+  workspace_id: workspaceId,
+  agent_id: progress.window.agentId,
+  window: progress.window.name,
+  kind: progress.window.kind,
+  from_at: progress.window.fromSec === null ? null : iso(progress.window.fromSec * 1_000),
+  to_at: iso(progress.window.toSec * 1_000),
+  opened_at: iso(progress.window.openedAtMs),
+  done: progress.done,
+  pages: progress.pages,
+  returned: progress.returned,
+  scanned: progress.scanned,
+  billed: progress.billed,
+  progress,
+})
+
+const windowKey = (agentId: string, window: string): string => JSON.stringify([agentId, window])
+
+/** Folds the batch's pages, in order, into the windows as the warehouse has them. */
+async function foldWindows(writer: Writer, workspaceId: string, pages: readonly LoadablePage[]): Promise<void> {
+  const facts = pages.flatMap(page => (page.head.facts ? [page.head.facts] : []))
+  if (facts.length === 0) return
+  const names = [...new Set(facts.map(fact => quoteText(fact.window.name)))].join(', ')
+  const where = `workspace_id = ${quoteText(workspaceId)} AND "window" IN (${names})`
+  const rows = await writer.rows<{ agent_id: string; window: string; progress: string }>(
+    `SELECT agent_id, "window", progress FROM _windows WHERE ${where}`,
+  )
+  const folded = new Map<string, WindowProgress>(
+    rows.map(row => [windowKey(row.agent_id, row.window), JSON.parse(row.progress) as WindowProgress]),
+  )
+  for (const fact of facts) {
+    const key = windowKey(fact.window.agentId, fact.window.name)
+    folded.set(key, advance(folded.get(key) ?? startOf(fact.window), fact))
+  }
+  await writer.run(`DELETE FROM _windows WHERE ${where}`)
+  await writer.append(
+    '_windows',
+    COLUMNS._windows,
+    [...folded.values()].map(progress => windowRow(workspaceId, progress)),
+  )
+}
+
+/** Writes the bookkeeping of a loaded batch, inside the caller's transaction. */
+export async function keepBooks(
+  writer: Writer,
+  options: { workspaceId: string; record: string; files: readonly LoadedFile[]; nowMs: number },
+): Promise<void> {
+  const { workspaceId, files, nowMs } = options
+  const pages = files.map(file => file.page)
+  await writer.append(
+    '_loads',
+    COLUMNS._loads,
+    files.map(({ page, records, mended }) => ({
+      workspace_id: workspaceId,
+      file: page.path,
+      stream: page.head.place.stream,
+      records,
+      mended,
+      catalog_version: CATALOG_VERSION,
+      loaded_at: iso(nowMs),
+    })),
+  )
+  await writer.append(
+    '_requests',
+    COLUMNS._requests,
+    pages.map(page => requestRow(workspaceId, page)),
+  )
+  await writer.append(
+    '_quota',
+    COLUMNS._quota,
+    pages.flatMap(page => quotaRow(workspaceId, page)),
+  )
+  await writer.append(
+    '_quarantine',
+    COLUMNS._quarantine,
+    files.flatMap(({ page, unreadable }) =>
+      unreadable.map(({ element, reason }) => ({
+        workspace_id: workspaceId,
+        record: options.record,
+        file: page.path,
+        element,
+        reason,
+        quarantined_at: iso(nowMs),
+      })),
+    ),
+  )
+  await foldWindows(writer, workspaceId, pages)
+}

@@ -1,0 +1,62 @@
+// The one connection that writes. All writing in the process goes through it, one piece of work at a time.
+import type { DuckDBConnection } from '@duckdb/node-api'
+
+export type Row = Record<string, unknown>
+
+export interface Writer {
+  run(sql: string): Promise<void>
+  rows<R = Row>(sql: string, params?: (string | number | null)[]): Promise<R[]>
+  /** Appends plain objects to a table: `columns` gives each one's SQL type; times are ISO text or null. */
+  append(table: string, columns: Record<string, string>, rows: Row[]): Promise<void>
+  /** Runs `work` alone, in one transaction: committed when it resolves, rolled back when it throws. */
+  transaction<T>(work: () => Promise<T>): Promise<T>
+  /** Runs `work` alone, without a transaction of its own. */
+  alone<T>(work: () => Promise<T>): Promise<T>
+}
+
+export const iso = (ms: number): string => new Date(ms).toISOString().replace('Z', '')
+
+export function openWriter(connection: DuckDBConnection): Writer {
+  let queue: Promise<unknown> = Promise.resolve()
+
+  async function run(sql: string): Promise<void> {
+    await connection.run(sql)
+  }
+
+  function alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = queue.then(work)
+    queue = turn.catch(() => {})
+    return turn
+  }
+
+  return {
+    run,
+    async rows<R>(sql: string, params: (string | number | null)[] = []) {
+      const reader = await connection.runAndReadAll(sql, params)
+      return reader.getRowObjectsJson() as R[]
+    },
+    async append(table, columns, rows) {
+      if (rows.length === 0) return
+      const names = Object.keys(columns).map(name => `"${name}"`)
+      const shape = JSON.stringify([columns]).replaceAll("'", "''")
+      await connection.run(
+        `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.map(name => `r.${name}`).join(', ')}
+         FROM (SELECT unnest(from_json($1::JSON, '${shape}')) AS r)`,
+        [JSON.stringify(rows)],
+      )
+    },
+    alone,
+    transaction: work =>
+      alone(async () => {
+        await run('BEGIN')
+        try {
+          const result = await work()
+          await run('COMMIT')
+          return result
+        } catch (error) {
+          await run('ROLLBACK').catch(() => {})
+          throw error
+        }
+      }),
+  }
+}

@@ -1,0 +1,31 @@
+// SQL macros of the writing connection; the catalog's expressions call them.
+
+/** Numeric time by magnitude, as `core/time.ts` reads it: seconds, ms or µs; 0 and nonsense are NULL. */
+const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE
+  WHEN x > 0 AND x < 1e11 THEN make_timestamp((x * 1e6)::BIGINT)
+  WHEN x >= 1e11 AND x < 1e14 THEN make_timestamp((x * 1e3)::BIGINT)
+  WHEN x >= 1e14 AND x < 1e17 THEN make_timestamp(x::BIGINT) END`
+
+/**
+ * Text that tells a time: an epoch, or ISO-8601. By way of TIMESTAMPTZ, because a plain TIMESTAMP drops the offset;
+ * the session's zone is UTC, so that text without an offset is UTC.
+ */
+const PARSE_MOMENT = `CREATE OR REPLACE TEMP MACRO parse_moment(x) AS CASE
+  WHEN regexp_full_match(x, '\\d+(\\.\\d+)?') THEN to_moment(TRY_CAST(x AS DOUBLE))
+  WHEN regexp_matches(x, '^\\d{4}-\\d{2}-\\d{2}') THEN TRY_CAST(x AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END`
+
+/**
+ * How fresh a version is at least, where the two sides have no \`lastModified\` to compare: no record is older than its
+ * own last change, nor than the mirror it was read from.
+ */
+const FRESHNESS = `CREATE OR REPLACE TEMP MACRO freshness(modified, as_of) AS greatest(coalesce(modified, as_of), as_of)`
+
+/** True where version a replaces version b (design: "Which value wins"): equal versions, the later fetch wins. */
+const REPLACES = `CREATE OR REPLACE TEMP MACRO replaces(a_modified, a_as_of, a_fetched, b_modified, b_as_of, b_fetched) AS CASE
+  WHEN a_modified IS NOT NULL AND b_modified IS NOT NULL AND a_modified <> b_modified THEN a_modified > b_modified
+  WHEN a_modified IS NOT NULL AND b_modified IS NOT NULL THEN a_fetched >= b_fetched
+  WHEN freshness(a_modified, a_as_of) <> freshness(b_modified, b_as_of)
+    THEN freshness(a_modified, a_as_of) > freshness(b_modified, b_as_of)
+  ELSE a_fetched >= b_fetched END`
+
+export const MACROS = [TO_MOMENT, PARSE_MOMENT, FRESHNESS, REPLACES]

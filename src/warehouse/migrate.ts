@@ -1,0 +1,83 @@
+// Brings a warehouse to this version: numbered, append-only migrations of the bookkeeping, then the tables that the
+// catalog declares, additively. A warehouse that a newer convohouse wrote is refused before anything is touched.
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { migrate as migrateTable, tablesOf } from '../catalog/ddl.ts'
+import { layoutOf } from '../catalog/layout.ts'
+import { RECORD_TYPES } from '../catalog/records.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import type { Writer } from './connection.ts'
+
+const sqlFolder = (name: string): string => fileURLToPath(new URL(`../../sql/${name}/`, import.meta.url))
+
+interface Migration {
+  number: number
+  name: string
+  sql: string
+}
+
+async function bundledMigrations(): Promise<Migration[]> {
+  const names = (await readdir(sqlFolder('meta'))).filter(name => /^\d{4}_.*\.sql$/.test(name)).sort()
+  return Promise.all(
+    names.map(async name => ({
+      number: Number(name.slice(0, 4)),
+      name,
+      sql: await readFile(`${sqlFolder('meta')}${name}`, 'utf8'),
+    })),
+  )
+}
+
+async function columnsByTable(writer: Writer): Promise<Map<string, Set<string>>> {
+  const rows = await writer.rows<{ table_name: string; names: string[] }>(
+    `SELECT table_name, list(column_name) AS names FROM duckdb_columns()
+     WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal GROUP BY table_name`,
+  )
+  return new Map(rows.map(row => [row.table_name, new Set(row.names)]))
+}
+
+async function applied(writer: Writer): Promise<number> {
+  await writer.run(
+    'CREATE TABLE IF NOT EXISTS _migrations (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)',
+  )
+  const [row] = await writer.rows<{ newest: number | null }>('SELECT max(number) AS newest FROM _migrations')
+  return row?.newest ?? 0
+}
+
+async function migrateMeta(writer: Writer, migrations: Migration[]): Promise<void> {
+  const newest = await applied(writer)
+  const known = migrations.at(-1)?.number ?? 0
+  if (newest > known) {
+    throw new ConvohouseError('WAREHOUSE_NEWER', {
+      what: `The warehouse is at migration ${newest}, and this convohouse knows only ${known}.`,
+      mend: 'Use the convohouse version that wrote it, or a newer one.',
+    })
+  }
+  for (const migration of migrations.filter(candidate => candidate.number > newest)) {
+    // The number first: a rival that migrates too fails here, before it changes anything.
+    await writer.rows('INSERT INTO _migrations VALUES ($1, $2, now()::TIMESTAMP)', [migration.number, migration.name])
+    await writer.run(migration.sql)
+  }
+}
+
+async function migrateCatalog(writer: Writer): Promise<void> {
+  const existing = await columnsByTable(writer)
+  const statements = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).flatMap(table =>
+    migrateTable(table, existing.get(table.name) ?? new Set()),
+  )
+  for (const statement of statements) await writer.run(statement)
+}
+
+async function createViews(writer: Writer): Promise<void> {
+  const names = (await readdir(sqlFolder('views')).catch(() => [])).filter(name => name.endsWith('.sql')).sort()
+  for (const name of names) await writer.run(await readFile(`${sqlFolder('views')}${name}`, 'utf8'))
+}
+
+/** Migrates in one transaction. @throws WAREHOUSE_NEWER */
+export async function migrateWarehouse(writer: Writer): Promise<void> {
+  const migrations = await bundledMigrations()
+  await writer.transaction(async () => {
+    await migrateMeta(writer, migrations)
+    await migrateCatalog(writer)
+    await createViews(writer)
+  })
+}

@@ -1,0 +1,27 @@
+// A landed page as the loader needs it. The landing's heads have this shape.
+import type { PageNotes } from '../catalog/inspect.ts'
+import type { RateLimitTold, UsageTold } from '../core/told.ts'
+import type { PageFacts } from '../core/windows.ts'
+
+export interface LoadablePage {
+  /** Path below the landing's root: the page's name in `_loads` and in errors. */
+  path: string
+  /** Where DuckDB reads it. */
+  absolutePath: string
+  head: {
+    catalogVersion: number
+    place: { stream: 'conversations' | 'agents'; agentId: string | null; window: string }
+    run: string
+    status: number
+    sentAtMs: number
+    receivedAtMs: number
+    sentAtServerMs: number
+    bodyBytes: number
+    facts: PageFacts | null
+    /** The last page of a listing, when it is one. */
+    lastPage: boolean
+    usage: UsageTold | null
+    rateLimit: RateLimitTold | null
+    notes: PageNotes
+  }
+}

@@ -1,0 +1,159 @@
+// Patches: parts of a conversation that events told, kept by key until a full record that is not older arrives.
+//
+//   row = base, and over it for each key the newest patch that is newer than the base
+//
+// For each key the highest version wins, so exports and events converge in any order and any number of times.
+import { childSelect } from '../catalog/extraction.ts'
+import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
+import { recordStruct } from '../catalog/staging.ts'
+import { iso, type Writer } from './connection.ts'
+
+export interface Patch {
+  agentId: string
+  conversationId: string
+  /** Top-level keys of the conversation record, as the event carried them. */
+  values: Record<string, unknown>
+  /** The carried `lastModified`, ms; null where it carried none. */
+  modifiedMs: number | null
+  /** When the event was created, ms. */
+  createdMs: number
+  receivedMs: number
+}
+
+const KEY = 'agent_id, conversation_id'
+
+async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<void> {
+  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches
+    (agent_id VARCHAR, conversation_id VARCHAR, key VARCHAR, value JSON, modified TIMESTAMP, as_of TIMESTAMP, fetched_at TIMESTAMP)`)
+  const rows = patches.flatMap(patch =>
+    Object.entries(patch.values).map(([key, value]) => ({
+      agent_id: patch.agentId,
+      conversation_id: patch.conversationId,
+      key,
+      value,
+      modified: patch.modifiedMs === null ? null : iso(patch.modifiedMs),
+      as_of: iso(patch.createdMs),
+      fetched_at: iso(patch.receivedMs),
+    })),
+  )
+  const text = 'VARCHAR'
+  const time = 'TIMESTAMP'
+  await writer.append(
+    'new_patches',
+    { agent_id: text, conversation_id: text, key: text, value: 'JSON', modified: time, as_of: time, fetched_at: time },
+    rows,
+  )
+}
+
+/** Drops patches that the conversation's full record is not older than. `keys` is an SQL relation of (agent_id, conversation_id). */
+async function dropOverruled(writer: Writer, workspaceId: string, keys: string): Promise<void> {
+  await writer.run(`DELETE FROM conversation_patches USING conversations c
+    WHERE conversation_patches.workspace_id = ${quoteText(workspaceId)} AND c.workspace_id = conversation_patches.workspace_id
+      AND c.agent_id = conversation_patches.agent_id AND c.conversation_id = conversation_patches.conversation_id
+      AND (c.agent_id, c.conversation_id) IN (${keys}) AND c._complete
+      AND replaces(c._base_modified, c._as_of, c._fetched_at,
+        conversation_patches.modified, conversation_patches.as_of, conversation_patches.fetched_at)`)
+}
+
+/** Of the old and the new patches of each key only the newest stays. */
+async function keepNewest(writer: Writer, workspaceId: string): Promise<void> {
+  const workspace = quoteText(workspaceId)
+  await writer.run(`CREATE OR REPLACE TEMP TABLE all_patches AS
+    SELECT ${KEY}, key, value, modified, as_of, fetched_at FROM new_patches
+    UNION ALL SELECT ${KEY}, key, value, modified, as_of, fetched_at FROM conversation_patches
+      WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`)
+  await writer.run(
+    `DELETE FROM conversation_patches WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`,
+  )
+  await writer.run(`INSERT INTO conversation_patches (workspace_id, ${KEY}, key, value, modified, as_of, fetched_at)
+    SELECT ${workspace}, ${KEY}, key, value, modified, as_of, fetched_at FROM (
+      SELECT *, row_number() OVER (PARTITION BY ${KEY}, key ORDER BY
+        CASE WHEN told_all THEN modified ELSE freshness(modified, as_of) END DESC, fetched_at DESC, value::VARCHAR DESC) AS place
+      FROM (SELECT *, count(modified) OVER (PARTITION BY ${KEY}, key) = count(*) OVER (PARTITION BY ${KEY}, key) AS told_all FROM all_patches)
+    ) WHERE place = 1`)
+}
+
+/** Rows that events alone have told of: they stand on no full record until one is exported. */
+async function insertIncomplete(writer: Writer, workspaceId: string, nowMs: number): Promise<void> {
+  const workspace = quoteText(workspaceId)
+  await writer.run(`INSERT INTO conversations (workspace_id, ${KEY}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete)
+    SELECT ${workspace}, ${KEY}, max(coalesce(modified, as_of)), max(as_of), max(fetched_at), TIMESTAMP '${iso(nowMs)}', 'webhook', false
+    FROM new_patches p WHERE NOT EXISTS (SELECT 1 FROM conversations c
+      WHERE c.workspace_id = ${workspace} AND c.agent_id = p.agent_id AND c.conversation_id = p.conversation_id)
+    GROUP BY ${KEY}`)
+}
+
+/**
+ * Lays the stored patches of `keys` over their rows and child tables. Each conversation's patches are one record that
+ * carries only some keys; it is read with the same schema and the same expressions as a full one.
+ */
+async function overlay(
+  writer: Writer,
+  options: { layout: Layout; workspaceId: string; keys: string; nowMs: number },
+): Promise<void> {
+  const { layout, workspaceId, keys } = options
+  const workspace = quoteText(workspaceId)
+  await writer.run(`CREATE OR REPLACE TEMP TABLE patch_stage AS
+    SELECT agent_id AS "__agent", conversation_id AS "ID", keys AS "__keys", extra AS "__more", d.* EXCLUDE ("ID") FROM (
+      SELECT ${KEY}, list(key) AS keys, nullif('{' || coalesce(string_agg(to_json(key)::VARCHAR || ':' || value::VARCHAR, ',')
+          FILTER (NOT list_contains(${knownKeys(layout)}, key)), '') || '}', '{}')::JSON AS extra,
+        from_json(('{' || coalesce(string_agg(to_json(key)::VARCHAR || ':' || coalesce(value::VARCHAR, 'null'), ',')
+          FILTER (list_contains(${knownKeys(layout)}, key)), '') || '}')::JSON, ${quoteText(JSON.stringify(recordStruct(layout.record.fields, {})))}) AS d
+      FROM conversation_patches WHERE workspace_id = ${workspace} AND (${KEY}) IN (${keys}) GROUP BY ${KEY})`)
+  await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
+    SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
+    FROM conversations c JOIN patch_stage s ON c.workspace_id = ${workspace} AND c.agent_id = s."__agent" AND c.conversation_id = s."ID"`)
+  await writer.run(
+    `DELETE FROM conversations WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT "__agent", "ID" FROM patch_stage)`,
+  )
+  await writer.run('INSERT INTO conversations BY NAME SELECT * FROM patched')
+  for (const child of layout.children) {
+    const carrying = `SELECT "__agent", "ID" FROM patch_stage WHERE list_contains("__keys", ${quoteText(child.from)})`
+    await writer.run(`DELETE FROM ${child.table} WHERE workspace_id = ${workspace} AND (${KEY}) IN (${carrying})`)
+    const columns = [...layout.key, ...child.columns.map(column => quoteName(column.name))]
+    await writer.run(
+      `INSERT INTO ${child.table} (${columns.join(', ')}) ${childSelect({ layout, child, stage: 'patch_stage', workspaceId, unknown: {} })}`,
+    )
+  }
+}
+
+const knownKeys = (layout: Layout): string => `[${Object.keys(layout.record.fields).map(quoteText).join(', ')}]`
+
+const patchedColumn = (column: Layout['columns'][number]): string => {
+  const carried = column.from.map(key => `list_contains(s."__keys", ${quoteText(key)})`).join(' OR ')
+  return `CASE WHEN ${carried} THEN ${column.expression} ELSE c.${quoteName(column.name)} END AS ${quoteName(column.name)}`
+}
+
+const patchedExtra = (nowMs: number): string =>
+  `CASE WHEN s."__more" IS NULL THEN c.extra ELSE json_merge_patch(coalesce(c.extra, '{}'::JSON), s."__more") END AS extra,
+   TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
+
+/** After full records were merged: drops the patches that they overrule, and lays the rest over them again. */
+export async function refold(
+  writer: Writer,
+  options: { layout: Layout; workspaceId: string; nowMs: number },
+): Promise<void> {
+  const keys = 'SELECT agent_id, id FROM incoming'
+  const [any] = await writer.rows(
+    `SELECT 1 FROM conversation_patches WHERE workspace_id = ${quoteText(options.workspaceId)} AND (${KEY}) IN (${keys}) LIMIT 1`,
+  )
+  if (!any) return
+  await dropOverruled(writer, options.workspaceId, keys)
+  await overlay(writer, { ...options, keys: `SELECT ${KEY} FROM conversation_patches${scoped(keys)}` })
+}
+
+const scoped = (keys: string): string => ` WHERE (${KEY}) IN (${keys})`
+
+/** Folds patches into the tables, inside the caller's transaction. */
+export async function applyPatches(
+  writer: Writer,
+  options: { layout: Layout; workspaceId: string; patches: readonly Patch[]; nowMs: number },
+): Promise<void> {
+  if (options.patches.length === 0) return
+  await stagePatches(writer, options.patches)
+  await keepNewest(writer, options.workspaceId)
+  await insertIncomplete(writer, options.workspaceId, options.nowMs)
+  const keys = `SELECT ${KEY} FROM new_patches`
+  await dropOverruled(writer, options.workspaceId, keys)
+  await overlay(writer, { ...options, keys })
+}
