@@ -1,0 +1,51 @@
+// What an endpoint gives back, and how it says no (API document, section 7).
+
+export interface Answer {
+  status: number
+  contentType: string
+  body: Buffer | string
+  headers?: Record<string, string>
+  /** Conversations in the answer, and sessions that it billed; for the record of requests. */
+  returned?: number
+  billed?: number
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** `code` values are tRPC's (notes on the API, "Set of `code` values"). */
+const CODES = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
+  413: 'PAYLOAD_TOO_LARGE',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_SERVER_ERROR',
+} as const
+
+export type FaultStatus = keyof typeof CODES
+
+export function jsonAnswer(value: unknown): Answer {
+  return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) }
+}
+
+/** The error envelope: `message`, `code`, and `issues` of `{message}`, one for each thing that is wrong. */
+export function fault(
+  status: FaultStatus,
+  message: string,
+  more: { issues?: string[]; headers?: Record<string, string> } = {},
+): Answer {
+  const issues = (more.issues ?? [message]).map(issue => ({ message: issue }))
+  return {
+    status,
+    contentType: JSON_TYPE,
+    body: JSON.stringify({ message, code: CODES[status], issues }),
+    ...(more.headers && { headers: more.headers }),
+  }
+}
+
+/** Wraps a body that is JSON text already. */
+export function rawJson(body: Buffer): Answer {
+  return { status: 200, contentType: JSON_TYPE, body }
+}

@@ -1,0 +1,41 @@
+// The sandbox's clock: it can be set, sped up, and stopped, and nothing in the sandbox reads any other.
+
+export class SandboxClock {
+  private sandboxMs: number
+  private readAtMs: number
+  private rate: number
+
+  constructor(start: { startMs: number; speed: number }) {
+    this.sandboxMs = start.startMs
+    this.rate = start.speed
+    this.readAtMs = performance.now()
+  }
+
+  /** Whole milliseconds since the epoch. */
+  now(): number {
+    return Math.floor(this.exact())
+  }
+
+  /** Sandbox seconds to a real second. */
+  get speed(): number {
+    return this.rate
+  }
+
+  set(nowMs: number): void {
+    this.sandboxMs = nowMs
+    this.readAtMs = performance.now()
+  }
+
+  advance(byMs: number): void {
+    this.set(this.exact() + byMs)
+  }
+
+  setSpeed(speed: number): void {
+    this.set(this.exact())
+    this.rate = speed
+  }
+
+  private exact(): number {
+    return this.sandboxMs + (performance.now() - this.readAtMs) * this.rate
+  }
+}

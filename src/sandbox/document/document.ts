@@ -1,0 +1,58 @@
+// A conversation record of section 2.10, put together from its parts; nothing of it is stored anywhere.
+import { PURPOSE } from '../random.ts'
+import type { Schedule } from '../schedule.ts'
+import { assignment } from './assignment.ts'
+import { contact } from './contact.ts'
+import { counters } from './counters.ts'
+import { crm } from './crm.ts'
+import { environment } from './environment.ts'
+import { findings } from './funnel.ts'
+import { handling } from './handling.ts'
+import { integration } from './integration.ts'
+import { sentence } from './prose.ts'
+import type { Scene, Setting } from './scene.ts'
+import { createScene, drawFor } from './scene.ts'
+import { tokens } from './tokens.ts'
+
+/** The parts share no key: their texts are joined, which costs a quarter of what merging the objects did (0.5 ms). */
+const PARTS: readonly ((scene: Scene) => object)[] = [
+  environment,
+  counters,
+  contact,
+  handling,
+  assignment,
+  integration,
+  crm,
+  tokens,
+  findings,
+  undocumented,
+]
+
+/**
+ * The record of a conversation as it stood at `nowMs`, as JSON text; the conversation must have begun by then.
+ * Fields that the record lacks are not in the text.
+ */
+export function renderDocument(setting: Setting, schedule: Schedule, nowMs: number): string {
+  const scene = createScene(setting, schedule, nowMs)
+  let fields = ''
+  for (const part of PARTS) {
+    const text = JSON.stringify(part(scene))
+    if (text !== '{}') fields += (fields === '' ? '' : ',') + text.slice(1, -1)
+  }
+  return `{${fields}}`
+}
+
+/** Fields that real records carry although section 2.10 does not list them. */
+function undocumented(scene: Scene) {
+  const draw = drawFor(scene, PURPOSE.extras)
+  const { locale, sessions } = scene
+  return {
+    title: draw.made(0.9, () => sentence(draw, locale)),
+    lastMessage: draw.made(0.95, () => sentence(draw, locale)),
+    widgetVersion: draw.made(0.7, () => `4.${draw.int(0, 12)}.${draw.int(0, 9)}`),
+    unreadCount: draw.made(0.5, () => draw.int(0, sessions.at(-1)!.messages)),
+    attachments: draw.made(0.1, () => [
+      { kind: 'image', url: `https://cdn.example.com/a/${draw.hex(20)}.png`, bytes: draw.int(1_000, 4_000_000) },
+    ]),
+  }
+}

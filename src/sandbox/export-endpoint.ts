@@ -1,0 +1,96 @@
+// GET /v3/agents/{agentId}/convos/export (API document, section 4.12).
+import type { Answer } from './answer.ts'
+import { fault, rawJson } from './answer.ts'
+import type { SandboxClock } from './clock.ts'
+import { renderCsv } from './csv.ts'
+import type { ExportPage } from './export-page.ts'
+import { paginatedPage, selectedPage } from './export-page.ts'
+import type { ExportQuery } from './export-query.ts'
+import { parseExportQuery } from './export-query.ts'
+import type { RollingHour } from './hour.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { Quota } from './quota.ts'
+import type { RecordCache } from './record-cache.ts'
+import type { World } from './world.ts'
+
+export interface ExportService {
+  options: ResolvedOptions
+  world: World
+  clock: SandboxClock
+  hour: RollingHour
+  quota: Quota
+  records: RecordCache
+}
+
+const SOURCE = 'postgres_mirror'
+const COMMA = Buffer.from(',')
+
+/** Every request of a known caller takes its place in the hour, refused ones too; only what a 429 turns away does not. */
+export function answerExport(service: ExportService, agentId: string, params: URLSearchParams): Answer {
+  const { options, world, clock, hour } = service
+  const nowMs = clock.now()
+  const admission = hour.admit(nowMs)
+  if (!admission.admitted) return tooMany(admission.retryAfterMs)
+  if (!options.paid) return fault(403, 'The conversation export needs a paid workspace')
+  if (world.agent(agentId) === undefined) return fault(404, 'Agent not found')
+
+  const parsed = parseExportQuery(params, options.paid)
+  if ('issues' in parsed) return fault(400, 'Invalid query', { issues: parsed.issues })
+  const { query } = parsed
+  const dataMs = nowMs - options.mirrorLagMs
+  const input = { world, agentId, seed: options.seed, query, dataMs }
+  const page = query.convoIds ? selectedPage(input, query.convoIds) : paginatedPage(input)
+  if (page === undefined) return fault(400, 'Invalid cursor', { issues: ['cursor does not belong to this query'] })
+  return render(service, query, page, { nowMs, dataMs })
+}
+
+function tooMany(retryAfterMs: number): Answer {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000))
+  return fault(429, 'Too many export requests in the last hour', { headers: { 'Retry-After': String(seconds) } })
+}
+
+interface Moments {
+  nowMs: number
+  dataMs: number
+}
+
+function render(service: ExportService, query: ExportQuery, page: ExportPage, { nowMs, dataMs }: Moments): Answer {
+  const { world, records, quota, hour } = service
+  const usage = quota.bill(page.billed, nowMs)
+  const told = { returned: page.indices.length, billed: page.billed }
+  const data = page.indices.map(index => records.get(world.stateKey(index, dataMs), () => world.render(index, dataMs)))
+  if (query.format === 'csv') {
+    const body = renderCsv(data.map(record => JSON.parse(record.toString()) as Record<string, unknown>))
+    return { status: 200, contentType: 'text/csv; charset=utf-8', body, ...told }
+  }
+  const head = {
+    success: true,
+    message: `Exported ${told.returned} conversations (${told.billed} billable sessions)`,
+  }
+  const rateLimit = { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs) }
+  const tail = { usage, rateLimit, ...paging(query, page) }
+  return { ...rawJson(envelope(head, data, tail)), ...told }
+}
+
+function paging({ convoIds, limit, sort, fromTs, toTs }: ExportQuery, { nextCursor, scanned }: ExportPage) {
+  return {
+    hasMore: nextCursor !== null,
+    nextCursor,
+    limit: convoIds ? convoIds.length : limit,
+    mode: convoIds ? 'selected' : 'paginated',
+    scannedConvoCount: scanned,
+    source: SOURCE,
+    query: { sort, fromTs, toTs },
+  }
+}
+
+/** `{head…, "data": [records], tail…}`, in the order of section 4.12, out of records that are JSON already. */
+function envelope(head: object, records: readonly Buffer[], tail: object): Buffer {
+  const parts: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"data":[`)]
+  for (const [place, record] of records.entries()) {
+    if (place > 0) parts.push(COMMA)
+    parts.push(record)
+  }
+  parts.push(Buffer.from(`],${JSON.stringify(tail).slice(1)}`))
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,115 @@
+// Randomness without state to keep: every value is a function of the seed, the index and what it is for.
+
+/** A well-spread 32-bit word of three; equal arguments give equal words. */
+export function mix(a: number, b: number, c = 0): number {
+  return finish(finish(finish(a ^ 0x51ed270b) + b) + Math.imul(c, 0x9e3779b1))
+}
+
+/** Multiply and fold: each bit of the word comes to bear on every bit of the result. */
+function finish(word: number): number {
+  let h = word | 0
+  h = Math.imul(h ^ (h >>> 16), 0x7feb352d)
+  h = Math.imul(h ^ (h >>> 15), 0x846ca68b)
+  return (h ^ (h >>> 16)) >>> 0
+}
+
+const DIGITS = '0123456789abcdef'
+
+/** What a stream of draws is for: streams of different purposes are independent of each other. */
+export const PURPOSE = {
+  placement: 1,
+  timing: 2,
+  human: 3,
+  identity: 4,
+  contact: 5,
+  environment: 6,
+  counters: 7,
+  handling: 8,
+  assignment: 9,
+  integration: 10,
+  crm: 11,
+  tokens: 12,
+  funnel: 13,
+  extras: 14,
+  agent: 15,
+  run: 16,
+  stamp: 17,
+  scene: 18,
+  session: 100,
+  handoff: 200,
+} as const
+
+/** A stream of draws; the same three numbers give the same stream. */
+export class Draw {
+  private state: number
+
+  constructor(seed: number, index: number, purpose: number) {
+    this.state = mix(seed, index, purpose)
+  }
+
+  /** 0 to 2^32 - 1. */
+  word(): number {
+    this.state = (this.state + 0x9e3779b9) | 0
+    return finish(this.state)
+  }
+
+  /** 0 (inclusive) to 1 (exclusive). */
+  unit(): number {
+    return this.word() / 4_294_967_296
+  }
+
+  /** Both ends inclusive. */
+  int(low: number, high: number): number {
+    return low + Math.floor(this.unit() * (high - low + 1))
+  }
+
+  /** Rounded to `digits` decimals. */
+  decimal(low: number, high: number, digits: number): number {
+    const scale = 10 ** digits
+    return Math.round((low + this.unit() * (high - low)) * scale) / scale
+  }
+
+  chance(share: number): boolean {
+    return this.unit() < share
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[Math.floor(this.unit() * list.length)]!
+  }
+
+  /** Up to `most` different elements of the list, in the list's order; never more than it has. */
+  several<T>(list: readonly T[], most: number): T[] {
+    const count = this.int(1, Math.min(most, list.length))
+    const first = this.int(0, list.length - count)
+    return list.slice(first, first + count)
+  }
+
+  /** Hexadecimal digits. */
+  hex(digits: number): string {
+    let text = ''
+    let word = 0
+    for (let left = digits; left > 0; left--) {
+      if ((digits - left) % 8 === 0) word = this.word()
+      text += DIGITS[word & 15]
+      word >>>= 4
+    }
+    return text
+  }
+
+  /** Between `low` and `high`, with as many small values as large ones on a logarithmic scale; both above 0. */
+  logarithmic(low: number, high: number): number {
+    return Math.round(low * (high / low) ** this.unit())
+  }
+
+  /** The value for that share of records; of the others a quarter has null and the rest nothing at all. */
+  some<T>(share: number, value: T): T | null | undefined {
+    return this.made(share, () => value)
+  }
+
+  /** As `some`, for a value that is not cheap: it is made only where it is kept. */
+  made<T>(share: number, make: () => T): T | null | undefined {
+    const unit = this.unit()
+    if (unit < share) return make()
+    return unit < share + (1 - share) / 4 ? null : undefined
+  }
+}

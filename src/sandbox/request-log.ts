@@ -1,0 +1,79 @@
+// What the API was asked, for tests and for people who want to see what a sync costs.
+
+export interface ServedRequest {
+  /** Counted from 1 since the start or the last reset. */
+  n: number
+  /** Sandbox's time of arrival, in ms. */
+  at: number
+  kind: 'export' | 'search' | 'other'
+  agentId: string | null
+  /** Documented parameters as sent, and no others: whatever else is in a URL is not recorded. */
+  query: Record<string, string>
+  status: number
+  returned: number
+  billed: number
+}
+
+export interface RequestFilter {
+  /** Requests after that number. */
+  since: number
+  agentId: string | null
+  kind: string | null
+}
+
+/** Requests alike in agent and query, the cursor included. */
+export interface RequestCount {
+  kind: ServedRequest['kind']
+  agentId: string | null
+  query: Record<string, string>
+  count: number
+  statuses: Record<string, number>
+  returned: number
+  billed: number
+}
+
+/** Beyond this the oldest are forgotten, a tenth at a time. */
+const MAX_KEPT = 200_000
+
+export class RequestLog {
+  private requests: ServedRequest[] = []
+  private served = 0
+
+  get total(): number {
+    return this.served
+  }
+
+  add(request: Omit<ServedRequest, 'n'>): void {
+    if (this.requests.length >= MAX_KEPT) this.requests = this.requests.slice(MAX_KEPT / 10)
+    this.requests.push({ n: ++this.served, ...request })
+  }
+
+  reset(): void {
+    this.requests = []
+    this.served = 0
+  }
+
+  list({ since, agentId, kind }: RequestFilter): ServedRequest[] {
+    return this.requests.filter(
+      request =>
+        request.n > since &&
+        (agentId === null || request.agentId === agentId) &&
+        (kind === null || request.kind === kind),
+    )
+  }
+
+  /** Requests that were made more than once have a count above 1. */
+  summary(filter: RequestFilter): RequestCount[] {
+    const counts = new Map<string, RequestCount>()
+    for (const { kind, agentId, query, status, returned, billed } of this.list(filter)) {
+      const key = JSON.stringify([kind, agentId, Object.entries(query).sort()])
+      const entry = counts.get(key) ?? { kind, agentId, query, count: 0, statuses: {}, returned: 0, billed: 0 }
+      entry.count++
+      entry.statuses[status] = (entry.statuses[status] ?? 0) + 1
+      entry.returned += returned
+      entry.billed += billed
+      counts.set(key, entry)
+    }
+    return [...counts.values()]
+  }
+}

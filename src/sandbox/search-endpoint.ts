@@ -1,0 +1,67 @@
+// GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints").
+import type { AgentRecord } from './agents/agent-record.ts'
+import type { Answer } from './answer.ts'
+import { fault, jsonAnswer } from './answer.ts'
+import type { World } from './world.ts'
+
+export const SEARCH_PARAMS = ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'] as const
+
+type Comparison = (a: AgentRecord, b: AgentRecord) => number
+
+/** `newest` and `oldest` go by the last change, `lastCreated` and `firstCreated` by the creation. */
+const ORDERS: Record<string, Comparison> = {
+  newest: (a, b) => b.lastModified - a.lastModified,
+  oldest: (a, b) => a.lastModified - b.lastModified,
+  firstCreated: (a, b) => a.createdAtUNIX - b.createdAtUNIX,
+  lastCreated: (a, b) => b.createdAtUNIX - a.createdAtUNIX,
+  alphabetical: (a, b) => a.title.localeCompare(b.title, 'en'),
+}
+
+const DEFAULT_LIMIT = 50
+const MAX_LIMIT = 100
+const MAX_PAGE = 1_000_000
+
+/** Pages are counted from 1. `starredAgents` holds all that match, on every page. */
+export function answerSearch(world: World, workspaceId: string, params: URLSearchParams): Answer {
+  const asked = params.get('workspaceId')
+  if (asked !== null && asked !== workspaceId) return fault(403, 'The token belongs to another workspace')
+  const page = readCount(params, 'page', 1, MAX_PAGE)
+  const limit = readCount(params, 'limit', DEFAULT_LIMIT, MAX_LIMIT)
+  const order = ORDERS[params.get('sortBy') ?? 'newest']
+  if (page === undefined || limit === undefined || order === undefined) {
+    return fault(400, 'Invalid query', { issues: issuesOf({ page, limit, order }) })
+  }
+  const found = matching(world, params.get('search') ?? '').sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
+  const starredAgents = found.filter(agent => agent.starred)
+  const listed = params.get('starredOnly') === 'true' ? starredAgents : found
+  return jsonAnswer({
+    agents: listed.slice((page - 1) * limit, page * limit),
+    starredAgents,
+    total: listed.length,
+    totalStarred: starredAgents.length,
+    page,
+    limit,
+    hasMore: page * limit < listed.length,
+  })
+}
+
+function matching(world: World, search: string): AgentRecord[] {
+  const needle = search.toLowerCase()
+  const agents = world.agentIds().map(id => world.agent(id)!)
+  return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
+}
+
+function readCount(params: URLSearchParams, name: string, otherwise: number, max: number): number | undefined {
+  const sent = params.get(name)
+  if (sent === null) return otherwise
+  const count = /^\d{1,7}$/.test(sent) ? Number(sent) : 0
+  return count >= 1 && count <= max ? count : undefined
+}
+
+function issuesOf(read: { page: unknown; limit: unknown; order: unknown }): string[] {
+  const issues: string[] = []
+  if (read.page === undefined) issues.push('page must be a whole number from 1')
+  if (read.limit === undefined) issues.push(`limit must be a whole number from 1 to ${MAX_LIMIT}`)
+  if (read.order === undefined) issues.push(`sortBy must be one of ${Object.keys(ORDERS).join(', ')}`)
+  return issues
+}

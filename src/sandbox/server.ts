@@ -1,0 +1,130 @@
+// The sandbox as an HTTP server: reads requests, waits out the latency, writes answers.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConvohouseError } from '../core/errors.ts'
+import type { Answer } from './answer.ts'
+import { fault } from './answer.ts'
+import { SandboxClock } from './clock.ts'
+import type { ControlService } from './control-door.ts'
+import { RollingHour } from './hour.ts'
+import type { ResolvedOptions, SandboxOptions } from './options.ts'
+import { resolveOptions } from './options.ts'
+import { Quota } from './quota.ts'
+import { RecordCache } from './record-cache.ts'
+import { RequestLog } from './request-log.ts'
+import { isControl, route } from './router.ts'
+import type { World } from './world.ts'
+import { createWorld } from './world.ts'
+
+export interface Sandbox {
+  /** Base address, without a slash at its end. */
+  url: string
+  port: number
+  world: World
+  clock: SandboxClock
+  /** Ends open connections and frees the port. */
+  close(): Promise<void>
+}
+
+/** Only the control door reads bodies, and those are small. */
+const MAX_BODY_BYTES = 65_536
+const SERVER_SETTINGS = {
+  keepAliveTimeout: 65_000,
+  noDelay: true,
+  // 500 selected ids, the most that a request may name, take 18 KB of its address.
+  maxHeaderSize: 65_536,
+}
+
+/**
+ * Serves the API on the options' host and port.
+ * @throws ConvohouseError CONFIG_INVALID for an option out of range, or where the port cannot be had.
+ */
+export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
+  const options = resolveOptions(given)
+  const service = createService(options)
+  const server = createServer(SERVER_SETTINGS, (request, response) => {
+    // A caller that hangs up in the middle is no fault of ours, and nobody is left to tell.
+    serve(service, request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', error => reject(cannotListen(options, error)))
+    server.listen(options.port, options.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    world: service.world,
+    clock: service.clock,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function createService(options: ResolvedOptions): ControlService {
+  return {
+    options,
+    world: createWorld(options),
+    clock: new SandboxClock(options),
+    hour: new RollingHour(options),
+    quota: new Quota(options),
+    records: new RecordCache(options.cacheBytes),
+    log: new RequestLog(),
+  }
+}
+
+async function serve(service: ControlService, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = 'GET', url: target = '/', headers } = request
+  const { latencyMs } = service.options
+  const body = await readBody(request)
+  if (latencyMs > 0 && !isControl(target)) await sleep(latencyMs)
+  const answer =
+    body === undefined
+      ? fault(413, `A body holds at most ${MAX_BODY_BYTES} bytes`)
+      : answerOrFault(service, { method, target, authorization: headers.authorization, body })
+  write(response, answer, service.clock.now())
+}
+
+function answerOrFault(service: ControlService, request: Parameters<typeof route>[1]): Answer {
+  try {
+    return route(service, request)
+  } catch (error) {
+    return fault(500, 'The sandbox failed to answer', { issues: [String(error)] })
+  }
+}
+
+/** Undefined where it is too long. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk)
+  }
+  return bytes > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString()
+}
+
+function write(response: ServerResponse, { status, contentType, headers, body }: Answer, nowMs: number): void {
+  response.writeHead(status, {
+    ...headers,
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    Date: new Date(nowMs).toUTCString(),
+  })
+  response.end(body)
+}
+
+function cannotListen({ host, port }: ResolvedOptions, cause: Error): ConvohouseError {
+  return new ConvohouseError('CONFIG_INVALID', {
+    what: `The sandbox cannot listen on ${host}:${port}`,
+    mend: 'Give a port that is free (0 takes any), and a host of this machine.',
+    cause,
+    facts: { host, port },
+  })
+}

@@ -1,0 +1,182 @@
+// The generated workspace: agents and their conversations, as functions of the seed, the index and the time.
+//
+// A world holds no document. It knows where each conversation stands in the order of its agent (`roster.ts`), and
+// makes a document when one is asked for. All methods take the time of the export's data; the mirror's lag is the
+// caller's to subtract.
+import type { AgentRecord } from './agents/agent-record.ts'
+import { agentId, createAgentRecord } from './agents/agent-record.ts'
+import { renderDocument } from './document/document.ts'
+import { conversationId, indexOfConversation } from './identity.ts'
+import type { ResolvedOptions, SandboxOptions } from './options.ts'
+import { MAX_CONVERSATIONS, resolveOptions } from './options.ts'
+import type { Place, Standing, Walk } from './order.ts'
+import type { Placement } from './placement.ts'
+import { createPlacement } from './placement.ts'
+import type { Roster } from './roster.ts'
+import { createRoster } from './roster.ts'
+import type { Scheduler } from './schedule.ts'
+import { activityMoment, billableSessions, createScheduler, VERSIONS, versionAt } from './schedule.ts'
+
+/** A conversation record of section 2.10, as a client parses it. */
+export type ConversationDocument = Record<string, unknown>
+
+/** What the generator says of one conversation. */
+export interface TrueConversation {
+  id: string
+  /** Made whenever it is read. */
+  readonly document: ConversationDocument
+  /** 0: no person has written in it; the export skips it and never bills it. */
+  billableSessions: number
+}
+
+/** What an agent's conversations come to at a moment. */
+export interface Tally {
+  visible: number
+  exportable: number
+  billableSessions: number
+}
+
+export interface World {
+  agentIds(): string[]
+  /** The record of section 2.12; undefined for an agent that is not of this workspace. */
+  agent(agentId: string): AgentRecord | undefined
+  /** Every conversation that has begun by then, oldest first. */
+  conversations(agentId: string, nowMs: number): Generator<TrueConversation>
+  /** Conversations that have begun by then, with or without a person's message. O(log n). */
+  count(agentId: string, nowMs: number): number
+  tally(agentId: string, nowMs: number): Tally
+  /** Places in the export's order; finding the first is O(log n), each further one O(1). */
+  walk(agentId: string, walk: Walk, nowMs: number): Generator<Place>
+  /** The index of an agent's conversation; undefined for unknown ids, other agents' and such as have not begun. */
+  find(agentId: string, conversationId: string, nowMs: number): number | undefined
+  /** Sessions that an export of the conversation bills; 0: skipped. */
+  billable(index: number, nowMs: number): number
+  /** Equal for two times exactly when the conversation's record is the same; different for all conversations. */
+  stateKey(index: number, nowMs: number): number
+  /** The record as JSON text. */
+  render(index: number, nowMs: number): string
+  /** Time cannot be set beyond this, in ms. */
+  readonly lastMs: number
+}
+
+/**
+ * A world of those options; what is not given has its default.
+ * @throws ConvohouseError CONFIG_INVALID
+ */
+export function createWorld(given: Partial<SandboxOptions>): World {
+  return new GeneratedWorld(resolveOptions(given))
+}
+
+class GeneratedWorld implements World {
+  private readonly options: ResolvedOptions
+  private readonly placement: Placement
+  private readonly schedule: Scheduler
+  private readonly roster: Roster
+  private readonly ids: string[]
+  private readonly numbers: Map<string, number>
+  private readonly agents = new Map<string, AgentRecord>()
+
+  constructor(options: ResolvedOptions) {
+    this.options = options
+    this.placement = createPlacement(options)
+    this.schedule = createScheduler(options, this.placement)
+    this.roster = createRoster(options, this.placement, this.schedule)
+    this.ids = Array.from({ length: options.agents }, (_, agent) => agentId(options.seed, agent))
+    this.numbers = new Map(this.ids.map((id, agent) => [id, agent]))
+  }
+
+  get lastMs(): number {
+    return this.roster.lastMs
+  }
+
+  agentIds(): string[] {
+    return [...this.ids]
+  }
+
+  agent(id: string): AgentRecord | undefined {
+    const agent = this.numbers.get(id)
+    if (agent === undefined) return undefined
+    const record = this.agents.get(id) ?? createAgentRecord(this.options, agent)
+    this.agents.set(id, record)
+    return record
+  }
+
+  *conversations(id: string, nowMs: number): Generator<TrueConversation> {
+    for (const index of this.begun(id, nowMs)) yield this.truth(index, nowMs)
+  }
+
+  count(id: string, nowMs: number): number {
+    const agent = this.numbers.get(id)
+    return agent === undefined ? 0 : this.roster.countBegun(agent, nowMs)
+  }
+
+  tally(id: string, nowMs: number): Tally {
+    const sum: Tally = { visible: 0, exportable: 0, billableSessions: 0 }
+    for (const index of this.begun(id, nowMs)) {
+      const billable = this.billable(index, nowMs)
+      sum.visible++
+      if (billable > 0) sum.exportable++
+      sum.billableSessions += billable
+    }
+    return sum
+  }
+
+  *walk(id: string, walk: Walk, nowMs: number): Generator<Place> {
+    const agent = this.numbers.get(id)
+    if (agent === undefined) return
+    // Nothing stands later than now, and the order holds what is yet to come: not one of it need be looked at.
+    const toMs = Math.min(walk.toMs, nowMs)
+    yield* this.roster.orderOf(agent, nowMs).walk({ ...walk, toMs }, this.standing(nowMs))
+  }
+
+  find(id: string, conversation: string, nowMs: number): number | undefined {
+    const index = indexOfConversation(this.options.seed, conversation)
+    if (index === undefined || !this.exists(index)) return undefined
+    if (this.placement.agentOf(index) !== this.numbers.get(id)) return undefined
+    return this.placement.createdMs(index) <= nowMs ? index : undefined
+  }
+
+  billable(index: number, nowMs: number): number {
+    return billableSessions(this.schedule(index), nowMs)
+  }
+
+  stateKey(index: number, nowMs: number): number {
+    return index * VERSIONS + versionAt(this.schedule(index), nowMs)
+  }
+
+  render(index: number, nowMs: number): string {
+    const { seed, ts } = this.options
+    const agentId = this.ids[this.placement.agentOf(index)]!
+    return renderDocument({ seed, ts, agentId }, this.schedule(index), nowMs)
+  }
+
+  private truth(index: number, nowMs: number): TrueConversation {
+    const render = () => this.render(index, nowMs)
+    return {
+      id: conversationId(this.options.seed, index),
+      get document() {
+        return JSON.parse(render()) as ConversationDocument
+      },
+      billableSessions: this.billable(index, nowMs),
+    }
+  }
+
+  private begun(id: string, nowMs: number): Iterable<number> {
+    const agent = this.numbers.get(id)
+    return agent === undefined ? [] : this.roster.begun(agent, nowMs)
+  }
+
+  private exists(index: number): boolean {
+    const { conversations, arrivalsPerDay } = this.options
+    return index < conversations || (arrivalsPerDay > 0 && index < MAX_CONVERSATIONS)
+  }
+
+  private standing(nowMs: number): Standing {
+    if (this.options.ts === 'created') return index => this.placement.createdMs(index) <= nowMs
+    return (index, moment) => {
+      const { hasTs, sessions } = this.schedule(index)
+      if (!hasTs) return sessions[0]!.startMs <= nowMs
+      return activityMoment(sessions, moment) <= nowMs && activityMoment(sessions, moment + 1) > nowMs
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, exportAll, exportable, exportPage, firstAgent, open } from './caller.ts'
+
+describe('billing', () => {
+  it('counts the human sessions of what is returned, and again when it is exported again', async () => {
+    const sandbox = await open({ conversations: 600, agents: 1 })
+    const agentId = firstAgent(sandbox)
+    const truth = exportable(sandbox, agentId).reduce((sum, { billableSessions }) => sum + billableSessions, 0)
+    for (const times of [1, 2]) {
+      const pages = await exportAll(sandbox, agentId, { limit: 100 })
+      expect(pages.reduce((sum, page) => sum + page.usage.billableUsedThisRequest, 0)).toBe(truth)
+      expect(pages.at(-1)!.usage.billableUsedThisPeriod).toBe(times * truth)
+    }
+    expect(truth).toBeGreaterThan(exportable(sandbox, agentId).length)
+  })
+
+  it('tells how much is left, and how many requests there were', async () => {
+    const sandbox = await open({ quotaSessions: 1_000 })
+    await exportPage(sandbox, firstAgent(sandbox))
+    const { usage, message } = await exportPage(sandbox, firstAgent(sandbox))
+    expect(usage).toMatchObject({
+      includedQuota: 1_000,
+      exportRequestCount: 2,
+      overageUsedThisPeriod: 0,
+      overagePacksCharged: 0,
+    })
+    expect(usage.billableRemainingThisPeriod).toBe(1_000 - usage.billableUsedThisPeriod)
+    expect(message).toContain(String(usage.billableUsedThisRequest))
+  })
+
+  it('charges packs of 1,000 past the quota, and requests go on', async () => {
+    const sandbox = await open({ conversations: 1_500, agents: 1, quotaSessions: 100 })
+    const pages = await exportAll(sandbox, firstAgent(sandbox), { limit: 100 })
+    const { usage } = pages.at(-1)!
+    expect(usage.overageUsedThisPeriod).toBe(usage.billableUsedThisPeriod - 100)
+    expect(usage.overagePacksCharged).toBe(Math.ceil(usage.overageUsedThisPeriod / 1_000))
+    expect(usage.overagePacksCharged).toBe(2)
+    expect(usage.billableRemainingThisPeriod).toBe(0)
+    expect(pages.find(page => page.usage.overageUsedThisPeriod > 0)!.usage.overagePacksCharged).toBe(1)
+  })
+
+  it('begins anew, under another key, when the period turns', async () => {
+    const sandbox = await open({ periodDays: 30 })
+    const before = await exportPage(sandbox, firstAgent(sandbox))
+    sandbox.clock.advance(30 * DAY - 1)
+    const same = await exportPage(sandbox, firstAgent(sandbox))
+    sandbox.clock.advance(1)
+    const after = await exportPage(sandbox, firstAgent(sandbox))
+    expect(same.usage.periodKey).toBe(before.usage.periodKey)
+    expect(after.usage.periodKey).not.toBe(before.usage.periodKey)
+    expect(after.usage.billableUsedThisPeriod).toBe(after.usage.billableUsedThisRequest)
+  })
+})
