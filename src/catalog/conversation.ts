@@ -216,7 +216,7 @@ const derived: Derived[] = [
     from: ['userPlatform', 'origin'],
     sql: () =>
       ONE_SPELLING(
-        `coalesce(nullif(s."userPlatform", ''), CASE WHEN json_type(s."origin") = 'VARCHAR' THEN s."origin"->>'$' END)`,
+        `coalesce(nullif(s."userPlatform", ''), CASE WHEN json_type(s."origin") = 'VARCHAR' THEN nullif(s."origin"->>'$', '') END)`,
       ),
   },
   {

@@ -16,9 +16,13 @@ export function keyItems(layout: Layout, workspaceId: string): string[] {
   ]
 }
 
+/** What a mended record or element brought as its extra, else what the unknown paths hold. */
+const extraItem = (sql: string, unknown: UnknownTree | null): string =>
+  `coalesce(${sql}.${quoteName(MENDED_EXTRA)}, ${extraSql(unknown, sql)})`
+
 /** SELECT items of the record's own columns and `extra`. */
 export function recordItems(layout: Layout, unknown: UnknownTree): string[] {
-  const extra = `coalesce(s.${quoteName(MENDED_EXTRA)}, ${extraSql(unknown, 's')})`
+  const extra = extraItem('s', unknown)
   return [...layout.columns.map(column => `${column.expression} AS ${quoteName(column.name)}`), `${extra} AS extra`]
 }
 
@@ -37,8 +41,13 @@ function listSource(options: { keys: string; stage: string; lists: string[]; par
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
 
+/** Text at a key of the element, NULL for an object or array. Its type costs a parse, so only what looks like one is asked. */
+const scalarAt = (key: string, place: number): string =>
+  `CASE WHEN x[${place}][1] NOT IN ('{', '[') THEN x[${place}]
+    WHEN json_type(v, ${quoteText(`$.${key}`)}) NOT IN ('OBJECT', 'ARRAY') THEN x[${place}] END`
+
 function lifted(lift: Lift, paths: string[]): string {
-  const found = `coalesce(${items(lift.keys.map(key => `x[${paths.indexOf(key) + 1}]`))}, NULL)`
+  const found = `coalesce(${items(lift.keys.map(key => scalarAt(key, paths.indexOf(key) + 1)))}, NULL)`
   const text = lift.orSelf ? `CASE WHEN json_type(v) IN ('OBJECT', 'ARRAY') THEN ${found} ELSE v->>'$' END` : found
   if (lift.type === 'text') return text
   return lift.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : `parse_moment(${text})`
@@ -81,10 +90,8 @@ export function childSelect(options: {
     return `SELECT ${keyColumns}, ${selected(child.columns)} FROM (SELECT *, unnest(range(1, ${length} + 1)) AS i FROM (${source}))`
   }
   const source = listSource({ keys, stage, lists: [rows.list], parent: rows.parent })
-  const extra = extraSql(elementUnknown(rows, unknown), 'e')
-  const columns = child.columns.map(column =>
-    column.name === 'extra' ? { ...column, expression: `${extra}` } : column,
-  )
+  const extra = extraItem('e', elementUnknown(rows, unknown))
+  const columns = child.columns.map(column => (column.name === 'extra' ? { ...column, expression: extra } : column))
   return `SELECT ${keyColumns}, ${selected(columns)} FROM
     (SELECT * EXCLUDE (l0), generate_subscripts(l0, 1) AS i, unnest(l0) AS e FROM (${source})) WHERE e IS NOT NULL`
 }

@@ -38,7 +38,7 @@ function scalarFits(type: Scalar['type'], value: unknown): boolean {
     case 'boolean':
       return typeof value === 'boolean'
     case 'number':
-      return typeof value === 'number' ? Number.isFinite(value) : typeof value === 'string' && NUMERIC.test(value)
+      return Number.isFinite(typeof value === 'string' && NUMERIC.test(value) ? Number(value) : value)
     case 'time':
       return scalarFits('number', value) && !('reason' in readTime(Number(value)) && Number(value) !== 0)
     default:

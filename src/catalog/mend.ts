@@ -5,7 +5,7 @@ import type { Field, Fields, RecordType } from './shape.ts'
 import { MENDED_EXTRA } from './staging.ts'
 
 export interface MendedRecord {
-  /** The record in declared types only, with what did not fit under `__extra`. */
+  /** The record in declared types only, with what did not fit under `__extra`, of the record or of a list's element. */
   record: Record<string, unknown>
   issues: { path: string; seen: string }[]
 }
@@ -36,11 +36,10 @@ function mendField(
   if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
     return { kept: value, spare: undefined }
   if (field.kind === 'group') return mendObject(field.fields, value as Json, `${path}.`, issues)
-  const elements = (value as (Json | null)[]).map(element =>
-    element === null ? { kept: null, spare: undefined } : mendObject(field.fields, element, `${path}[].`, issues),
+  const elements = (value as (Json | null)[]).map(
+    element => element && mendWhole(field.fields, element, `${path}[].`, issues),
   )
-  const spare = elements.some(element => element.spare) ? elements.map(element => element.spare ?? null) : undefined
-  return { kept: elements.map(element => element.kept), spare }
+  return { kept: elements, spare: undefined }
 }
 
 function mendObject(
@@ -62,11 +61,16 @@ function mendObject(
   return { kept, spare: Object.keys(spare).length > 0 ? spare : undefined }
 }
 
+/** A record, or an element of a list, with its own spare values under `__extra`: each row has its own `extra`. */
+function mendWhole(fields: Fields, object: Json, prefix: string, issues: MendedRecord['issues']): Json {
+  const { kept, spare } = mendObject(fields, object, prefix, issues)
+  return { ...kept, ...(spare && { [MENDED_EXTRA]: spare }) }
+}
+
 /** Mends one record; null where it has no usable id or is no object, and so can only be quarantined. */
 export function mendRecord(type: RecordType, element: unknown): MendedRecord | null {
   if (typeof element !== 'object' || element === null || Array.isArray(element)) return null
   if (!hasId(type, element as Json)) return null
   const issues: MendedRecord['issues'] = []
-  const { kept, spare } = mendObject(type.fields, element as Json, '', issues)
-  return { record: { ...kept, ...(spare && { [MENDED_EXTRA]: spare }) }, issues }
+  return { record: mendWhole(type.fields, element as Json, '', issues), issues }
 }

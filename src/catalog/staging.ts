@@ -15,6 +15,9 @@ const STAGED: Record<Scalar['type'], string> = {
   any: 'JSON',
 }
 
+/** Key under which a mended record, or an element of one, brings its own `extra`. No plain key starts so. */
+export const MENDED_EXTRA = '__extra'
+
 function fieldType(field: Field, unknown: UnknownTree | null): string {
   switch (field.kind) {
     case 'scalar':
@@ -24,7 +27,7 @@ function fieldType(field: Field, unknown: UnknownTree | null): string {
     case 'group':
       return `STRUCT(${members(field.fields, unknown)})`
     case 'objects':
-      return `STRUCT(${members(field.fields, subtree(unknown, ELEMENT))})[]`
+      return `${struct(field.fields, subtree(unknown, ELEMENT))}[]`
   }
 }
 
@@ -38,10 +41,9 @@ function members(fields: Fields, unknown: UnknownTree | null): string {
   return [...declared, ...added].join(', ')
 }
 
-/** Key under which a mended record brings its own `extra`. No plain key starts so. */
-export const MENDED_EXTRA = '__extra'
-
-/** DuckDB type of one record: `STRUCT("userEmail" VARCHAR, …)`. */
-export function recordStruct(fields: Fields, unknown: UnknownTree): string {
+function struct(fields: Fields, unknown: UnknownTree | null): string {
   return `STRUCT(${members(fields, unknown)}, ${quoteName(MENDED_EXTRA)} JSON)`
 }
+
+/** DuckDB type of one record: `STRUCT("userEmail" VARCHAR, …)`. */
+export const recordStruct = (fields: Fields, unknown: UnknownTree): string => struct(fields, unknown)

@@ -50,6 +50,8 @@ export interface PageFacts {
   billed: number | null
   /** `ts` of the last record of the page, ms; null where the page has none. */
   lastTsMs: number | null
+  /** Ids that were asked for and not answered. */
+  missing: string[]
 }
 
 export interface WindowProgress {
@@ -133,13 +135,16 @@ export interface WindowQuery {
 
 /**
  * The request for the window's next page, and the progress that it belongs to: another `limit` than the running
- * generation's begins a new one, because the cursor is bound to its query.
+ * generation's begins a new one, because the cursor is bound to its query; so does a page that told of more without a
+ * usable cursor.
  */
 export function nextRequest(progress: WindowProgress, limit: number): { progress: WindowProgress; query: WindowQuery } {
   if (progress.window.kind === 'selected') {
     return { progress, query: { convoIds: progress.window.ids!.slice(progress.asked, progress.asked + limit) } }
   }
-  const current = progress.limit !== null && progress.limit !== limit ? restarted(progress) : progress
+  const otherLimit = progress.limit !== null && progress.limit !== limit
+  const cursorLost = progress.cursor === null && progress.sequence > 1
+  const current = otherLimit || cursorLost ? restarted(progress) : progress
   const sort = sortOf(current.window.kind)
   const { fromSec, toSec } = current.window
   const from = fromSec === null ? null : fromSec * 1_000
@@ -156,4 +161,20 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
       ...(current.cursor !== null && { cursor: current.cursor }),
     },
   }
+}
+
+/** Ids that one selected request may carry: at most 500 (section 8), and a URL that proxies let through. */
+export const MAX_IDS = 500
+const MAX_IDS_CHARACTERS = 7_000
+
+/** How many of the window's next ids fit one request. */
+export function idsFitting({ window, asked }: WindowProgress, maxCharacters = MAX_IDS_CHARACTERS): number {
+  let characters = 0
+  let count = 0
+  for (const id of (window.ids ?? []).slice(asked, asked + MAX_IDS)) {
+    characters += encodeURIComponent(id).length + 1
+    if (count > 0 && characters > maxCharacters) break
+    count += 1
+  }
+  return count
 }

@@ -3,45 +3,10 @@
 // spent until its hour has passed.
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type LedgerEntry, momentOf, type RequestMade } from '../core/ledger-entries.ts'
 import { compactTimestamp, HOUR } from '../core/time.ts'
-import type { RateLimitTold, UsageTold } from '../core/told.ts'
 import { makeFolder } from './durable.ts'
 import { segment } from './names.ts'
-
-export interface LeaseGranted {
-  kind: 'lease'
-  lease: string
-  window: string
-  agentId: string
-  requests: number
-  sessions: number
-  atMs: number
-  deadlineMs: number
-}
-
-export interface RequestMade {
-  kind: 'request'
-  lease: string | null
-  agentId: string
-  sentAtMs: number
-  receivedAtMs: number
-  status: number | null
-  error: string | null
-  billed: number | null
-  usage: UsageTold | null
-  rateLimit: RateLimitTold | null
-  retryAfterMs: number | null
-}
-
-export interface LeaseEnded {
-  kind: 'end'
-  lease: string
-  atMs: number
-}
-
-export type LedgerEntry = LeaseGranted | RequestMade | LeaseEnded
-
-export const momentOf = (entry: LedgerEntry): number => (entry.kind === 'request' ? entry.sentAtMs : entry.atMs)
 
 export interface Ledger {
   /** Appends and syncs; entries appended while a sync runs share the next one. */

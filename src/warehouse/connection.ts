@@ -1,13 +1,14 @@
 // The one connection that writes. All writing in the process goes through it, one piece of work at a time.
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { wellFormedJson } from './well-formed.ts'
 
 export type Row = Record<string, unknown>
 
 export interface Writer {
   run(sql: string): Promise<void>
   rows<R = Row>(sql: string, params?: (string | number | null)[]): Promise<R[]>
-  /** Appends plain objects to a table: `columns` gives each one's SQL type; times are ISO text or null. */
-  append(table: string, columns: Record<string, string>, rows: Row[]): Promise<void>
+  /** Appends plain objects to a table: `columns` gives each one's SQL type (`['VARCHAR']`: a list); times are ISO text or null. */
+  append(table: string, columns: Record<string, string | [string]>, rows: Row[]): Promise<void>
   /** Runs `work` alone, in one transaction: committed when it resolves, rolled back when it throws. */
   transaction<T>(work: () => Promise<T>): Promise<T>
   /** Runs `work` alone, without a transaction of its own. */
@@ -42,7 +43,7 @@ export function openWriter(connection: DuckDBConnection): Writer {
       await connection.run(
         `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.map(name => `r.${name}`).join(', ')}
          FROM (SELECT unnest(from_json($1::JSON, '${shape}')) AS r)`,
-        [JSON.stringify(rows)],
+        [wellFormedJson(rows)],
       )
     },
     alone,

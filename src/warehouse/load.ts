@@ -137,6 +137,20 @@ async function loadRecords(context: LoadContext, batch: Batch): Promise<MergeRes
   return result
 }
 
+/** Conversations that were asked for by id and not answered: the rows stay, and say since when. */
+async function markUnanswered(context: LoadContext, pages: readonly LoadablePage[]): Promise<void> {
+  for (const { head } of pages) {
+    if (!head.facts || head.facts.missing.length === 0) continue
+    const sentAt = `TIMESTAMP '${iso(head.sentAtServerMs)}'`
+    await context.writer.rows(
+      `UPDATE conversations SET _missing_since = coalesce(_missing_since, ${sentAt})
+       WHERE workspace_id = ${quoteText(context.workspaceId)} AND agent_id = ${quoteText(head.facts.window.agentId)}
+         AND _fetched_at < ${sentAt} AND conversation_id IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
+      [JSON.stringify(head.facts.missing)],
+    )
+  }
+}
+
 /** A complete listing tells which agents are gone: those that it did not tell of. */
 async function markMissing(context: LoadContext, pages: readonly LoadablePage[]): Promise<void> {
   const last = pages.findLast(page => page.head.place.stream === 'agents' && page.head.lastPage)
@@ -160,6 +174,7 @@ async function loadBatch(
     return await writer.transaction(async () => {
       const merged = await loadRecords(context, batch)
       await markMissing(context, pages)
+      await markUnanswered(context, pages)
       const told = batch.files.map(file => file.page)
       if (record.extra === 'unknown') await tellFindings(writer, { workspaceId, record: record.name, pages: told })
       await keepBooks(writer, { workspaceId, record: record.name, files: batch.files, nowMs: context.now() })
@@ -188,24 +203,39 @@ const added = (a: LoadResult, b: LoadResult): LoadResult => ({
 
 const EMPTY: LoadResult = { ...NOTHING, files: 0, records: 0, mended: 0, quarantined: 0 }
 
+const loadError = (page: LoadablePage, cause: unknown): ConvohouseError =>
+  cause instanceof ConvohouseError
+    ? cause
+    : new ConvohouseError('LOAD_FAILED', {
+        what: `The landed file ${page.path} could not be loaded: ${firstLine(cause)}`,
+        mend: 'Nothing of it is lost: it stays in the landing. Report the file; `convohouse replay` loads it once this is mended.',
+        cause,
+        facts: { file: page.path },
+      })
+
+/**
+ * Each page by the tolerant path. Behind one that cannot be loaded the later pages of its window wait for it, since a
+ * window that is told to be done covers what it holds; all other pages are loaded, and then the first error is thrown.
+ */
 async function loadOneByOne(
   context: LoadContext,
   record: RecordType,
   pages: readonly LoadablePage[],
 ): Promise<LoadResult> {
   let result = EMPTY
+  const held = new Map<string, ConvohouseError>()
   for (const page of pages) {
+    const { agentId, window } = page.head.place
+    const key = JSON.stringify([agentId, window])
+    if (held.has(key)) continue
     try {
       result = added(result, await loadBatch(context, record, [page], true))
     } catch (cause) {
-      throw new ConvohouseError('LOAD_FAILED', {
-        what: `The landed file ${page.path} could not be loaded: ${firstLine(cause)}`,
-        mend: 'Nothing of it is lost: it stays in the landing. Report the file; `convohouse replay` loads it once this is mended.',
-        cause,
-        facts: { file: page.path },
-      })
+      held.set(key, loadError(page, cause))
     }
   }
+  const [first] = held.values()
+  if (first) throw first
   return result
 }
 
@@ -216,8 +246,8 @@ const firstLine = (cause: unknown): string =>
 
 /**
  * Loads landed pages, which must come in the order of the landing's list and not be loaded yet. A batch is all or
- * nothing; a page that cannot be loaded stops the load behind those that can.
- * @throws LOAD_FAILED naming the file; HOME_UNUSABLE
+ * nothing; where it fails, pages are loaded one by one, and those that cannot be stop their own window only.
+ * @throws LOAD_FAILED or LANDING_CORRUPT naming the first file at fault, when all that can be loaded is
  */
 export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
   let result = EMPTY
@@ -225,10 +255,7 @@ export async function loadPages(context: LoadContext, pages: readonly LoadablePa
     const record = RECORD_OF[stream]
     const own = pages.filter(page => page.head.place.stream === stream)
     if (own.length === 0) continue
-    const loaded = await loadBatch(context, record, own, false).catch(error => {
-      if (error instanceof ConvohouseError) throw error
-      return loadOneByOne(context, record, own)
-    })
+    const loaded = await loadBatch(context, record, own, false).catch(() => loadOneByOne(context, record, own))
     result = added(result, loaded)
   }
   return result

@@ -20,12 +20,16 @@ export interface Warehouse {
 
 export interface WarehouseOptions {
   home: string
+  /** Another file of the data folder, for a warehouse that is being rebuilt. */
+  name?: string
   /** DuckDB's own syntax: `1GB`. */
   memoryLimit: string
   threads: number
 }
 
-export const warehouseFile = (home: string): string => join(home, 'warehouse.duckdb')
+export const WAREHOUSE_NAME = 'warehouse.duckdb'
+
+export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => join(home, name)
 
 function openingError(file: string, cause: unknown): ConvohouseError {
   const message = String((cause as Error)?.message ?? cause)
@@ -50,7 +54,7 @@ function openingError(file: string, cause: unknown): ConvohouseError {
  * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, HOME_UNUSABLE
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
-  const file = warehouseFile(options.home)
+  const file = warehouseFile(options.home, options.name)
   await mkdir(options.home, { recursive: true, mode: 0o700 }).catch(cause => {
     throw openingError(file, cause)
   })

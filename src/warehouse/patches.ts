@@ -5,7 +5,8 @@
 // For each key the highest version wins, so exports and events converge in any order and any number of times.
 import { childSelect } from '../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
-import { recordStruct } from '../catalog/staging.ts'
+import { mendRecord } from '../catalog/mend.ts'
+import { MENDED_EXTRA, recordStruct } from '../catalog/staging.ts'
 import { iso, type Writer } from './connection.ts'
 
 export interface Patch {
@@ -84,22 +85,37 @@ async function insertIncomplete(writer: Writer, workspaceId: string, nowMs: numb
 }
 
 /**
- * Lays the stored patches of `keys` over their rows and child tables. Each conversation's patches are one record that
- * carries only some keys; it is read with the same schema and the same expressions as a full one.
+ * The stored patches of `keys` as `patch_stage`: of each conversation one record that carries only some keys, mended as
+ * a page's records are on the tolerant path. Events are few, so walking them costs nothing that matters.
  */
+async function stagePatched(
+  writer: Writer,
+  { layout, workspaceId, keys }: { layout: Layout; workspaceId: string; keys: string },
+): Promise<void> {
+  const stored = await writer.rows<{ agent_id: string; conversation_id: string; members: string }>(
+    `SELECT ${KEY}, json_group_object(key, value) AS members FROM conversation_patches
+     WHERE workspace_id = ${quoteText(workspaceId)} AND (${KEY}) IN (${keys}) GROUP BY ${KEY}`,
+  )
+  const rows = stored.map(({ agent_id, conversation_id, members }) => {
+    const values = JSON.parse(members) as Record<string, unknown>
+    const record = mendRecord(layout.record, { ...values, ID: conversation_id })?.record
+    return { agent_id, keys: Object.keys(values), record }
+  })
+  await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record JSON)')
+  await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'JSON' }, rows)
+  const struct = quoteText(JSON.stringify(recordStruct(layout.record.fields, {})))
+  await writer.run(`CREATE OR REPLACE TEMP TABLE patch_stage AS
+    SELECT agent_id AS "__agent", keys AS "__keys", d.* FROM (SELECT agent_id, keys, from_json(record, ${struct}) AS d FROM partial)`)
+}
+
+/** Lays the stored patches of `keys` over their rows and child tables, by the same expressions as a full record's. */
 async function overlay(
   writer: Writer,
   options: { layout: Layout; workspaceId: string; keys: string; nowMs: number },
 ): Promise<void> {
-  const { layout, workspaceId, keys } = options
+  const { layout, workspaceId } = options
   const workspace = quoteText(workspaceId)
-  await writer.run(`CREATE OR REPLACE TEMP TABLE patch_stage AS
-    SELECT agent_id AS "__agent", conversation_id AS "ID", keys AS "__keys", extra AS "__more", d.* EXCLUDE ("ID") FROM (
-      SELECT ${KEY}, list(key) AS keys, nullif('{' || coalesce(string_agg(to_json(key)::VARCHAR || ':' || value::VARCHAR, ',')
-          FILTER (NOT list_contains(${knownKeys(layout)}, key)), '') || '}', '{}')::JSON AS extra,
-        from_json(('{' || coalesce(string_agg(to_json(key)::VARCHAR || ':' || coalesce(value::VARCHAR, 'null'), ',')
-          FILTER (list_contains(${knownKeys(layout)}, key)), '') || '}')::JSON, ${quoteText(JSON.stringify(recordStruct(layout.record.fields, {})))}) AS d
-      FROM conversation_patches WHERE workspace_id = ${workspace} AND (${KEY}) IN (${keys}) GROUP BY ${KEY})`)
+  await stagePatched(writer, options)
   await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
     SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c.workspace_id = ${workspace} AND c.agent_id = s."__agent" AND c.conversation_id = s."ID"`)
@@ -117,16 +133,13 @@ async function overlay(
   }
 }
 
-const knownKeys = (layout: Layout): string => `[${Object.keys(layout.record.fields).map(quoteText).join(', ')}]`
-
 const patchedColumn = (column: Layout['columns'][number]): string => {
   const carried = column.from.map(key => `list_contains(s."__keys", ${quoteText(key)})`).join(' OR ')
   return `CASE WHEN ${carried} THEN ${column.expression} ELSE c.${quoteName(column.name)} END AS ${quoteName(column.name)}`
 }
 
 const patchedExtra = (nowMs: number): string =>
-  `CASE WHEN s."__more" IS NULL THEN c.extra ELSE json_merge_patch(coalesce(c.extra, '{}'::JSON), s."__more") END AS extra,
-   TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
+  `laid_over(c.extra, s."__keys", s.${quoteName(MENDED_EXTRA)}) AS extra, TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
 
 /** After full records were merged: drops the patches that they overrule, and lays the rest over them again. */
 export async function refold(

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { jsonType } from '../catalog/inspect.ts'
 import { mendRecord } from '../catalog/mend.ts'
 import type { RecordType } from '../catalog/shape.ts'
+import { wellFormedJson } from './well-formed.ts'
 
 export interface MendedPage {
   file: string
@@ -15,12 +16,6 @@ export interface MendedPage {
   /** Elements that are no record: their position in the page, from 1, and why. */
   unreadable: { element: number; reason: string }[]
 }
-
-/**
- * Strings that DuckDB's reader would refuse: a lone surrogate becomes U+FFFD.
- * The landed page keeps it as it came.
- */
-const wellFormed = (_key: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value)
 
 /** Mends `elements` into a file below `folder`. The caller removes it when the batch is loaded. */
 export async function writeMended(options: {
@@ -41,7 +36,7 @@ export async function writeMended(options: {
   }
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `mended-${process.pid}-${randomBytes(6).toString('hex')}.json`)
-  const text = JSON.stringify({ data: records }, wellFormed)
+  const text = wellFormedJson({ data: records })
   await writeFile(file, text, { mode: 0o600 })
   return { file, bytes: Buffer.byteLength(text), records: records.length, issues, unreadable }
 }

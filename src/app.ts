@@ -1,0 +1,106 @@
+// The composition root: opens what a run needs, in order, and closes it in reverse.
+import { randomUUID } from 'node:crypto'
+import type { Steps } from '../workflows/steps.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Config, WorkspaceConfig } from './config.ts'
+import { sweepTemporary } from './landing/durable.ts'
+import { openLedger } from './landing/ledger.ts'
+import { openLanding } from './landing/store.ts'
+import type { StepsDependencies } from './steps/dependencies.ts'
+import { makeSteps } from './steps.ts'
+import { createVendorClient } from './vendor/client.ts'
+import { mendedFolder } from './warehouse/load.ts'
+import { openWarehouse, type Warehouse } from './warehouse/open.ts'
+import { serveQueries } from './warehouse/socket-server.ts'
+
+type Release = () => Promise<unknown> | unknown
+
+/** Opens resources one by one; when one fails, those before it are closed again, newest first. */
+async function withReleasers<T>(
+  open: (acquire: <R>(resource: R, release: (resource: R) => Promise<unknown> | unknown) => R) => Promise<T>,
+): Promise<T & { close(): Promise<void> }> {
+  const releases: Release[] = []
+  const close = async () => {
+    for (const release of releases.splice(0).reverse()) await release()
+  }
+  try {
+    const opened = await open((resource, release) => {
+      releases.push(() => release(resource))
+      return resource
+    })
+    return { ...opened, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+export interface HouseOptions {
+  config: Config
+  /** Another name for the warehouse's file, for one that is being rebuilt. */
+  name?: string
+}
+
+export interface House {
+  warehouse: Warehouse
+  /** Where `query` is answered while this process holds the warehouse. */
+  socketPath: string
+  close(): Promise<void>
+}
+
+/** Opens the warehouse for writing, and answers its owner's queries meanwhile. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
+export function openHouse({ config, name }: HouseOptions): Promise<House> {
+  return withReleasers(async acquire => {
+    const { home, memoryLimit, threads } = config
+    const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, ...(name && { name }) }), opened =>
+      opened.close(),
+    )
+    await sweepTemporary(mendedFolder(home))
+    const socket = acquire(await serveQueries({ home, instance: warehouse.instance }), server => server.close())
+    return { warehouse, socketPath: socket.path }
+  })
+}
+
+export interface RunOptions {
+  config: Config
+  workspace: WorkspaceConfig
+  house: House
+  signal: AbortSignal
+  clock?: Clock
+  onPage?: NonNullable<StepsDependencies['onPage']>
+}
+
+export const newRunId = (): string => randomUUID().slice(0, 8)
+
+/** Opens the steps of one run of one workspace, in a house that is open. @throws TOKEN_MISSING, CONFIG_INVALID */
+export function openRun(options: RunOptions): Promise<{ steps: Steps; run: string; close(): Promise<void> }> {
+  const { config, workspace, house, signal, clock = systemClock } = options
+  return withReleasers(async acquire => {
+    const run = newRunId()
+    const { home } = config
+    const vendor = acquire(
+      createVendorClient({
+        apiUrl: workspace.apiUrl,
+        token: workspace.readToken(),
+        timeoutMs: workspace.timeoutMs,
+        now: clock.now,
+      }),
+      client => client.close(),
+    )
+    const ledger = acquire(openLedger({ home, workspaceId: workspace.id, run }), opened => opened.close())
+    const steps = await makeSteps({
+      home,
+      run,
+      workspaceId: workspace.id,
+      vendor,
+      ledger,
+      landing: openLanding(home, workspace.id),
+      warehouse: house.warehouse,
+      settings: workspace,
+      now: clock.now,
+      signal,
+      ...(options.onPage && { onPage: options.onPage }),
+    })
+    return { steps, run }
+  })
+}

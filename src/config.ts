@@ -1,0 +1,276 @@
+// Configuration: the only reader of the environment and of the config file. It fails at once, saying what to mend.
+//
+// One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN, CONVOHOUSE_WORKSPACE and CONVOHOUSE_HOME are
+// enough. Several stand in `convohouse.yaml`, each naming the variable or the file that holds its token.
+import { existsSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+import { ConvohouseError } from './core/errors.ts'
+import { parseDuration, parseMoment } from './core/time.ts'
+
+export const CONFIG_FILE = 'convohouse.yaml'
+export const DEFAULT_HOME = 'convohouse-data'
+
+const duration = z
+  .string()
+  .refine(text => parseDuration(text) !== undefined, 'must be a duration such as 90s, 15m, 2h or 1d')
+  .transform(text => parseDuration(text)!)
+
+const moment = z
+  .union([z.string(), z.date().transform(date => date.toISOString())])
+  .refine(
+    text => parseMoment(text, Date.now()) !== undefined,
+    'must be a date such as 2026-01-31, a time, or an age such as 90d',
+  )
+
+const timeZone = z.string().refine(name => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}, 'must be an IANA time zone such as Europe/Berlin')
+
+const share = z.number().min(0).max(0.9)
+
+const apiUrl = z.string().refine(text => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+}, 'must be an http(s) address such as https://api.example.com, without a user or password')
+
+const token = z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })], {
+  error: 'must be `{ env: NAME }` or `{ file: PATH }`: where the token is, not the token itself',
+})
+
+const workspace = z.strictObject({
+  id: z.string().min(1),
+  apiUrl,
+  token,
+  since: moment.optional(),
+  settle: duration.prefault('2m'),
+  mirrorLag: duration.prefault('2m'),
+  timeZone: timeZone.default('UTC'),
+  requestsPerHour: z.int().min(1).max(1_000_000).default(1_500),
+  hour: duration.optional(),
+  hourReserve: share.default(0.02),
+  headReserve: share.default(0.1),
+  pageSize: z.int().min(1).max(100).default(100),
+  timeout: duration.optional(),
+})
+
+const file = z.strictObject({
+  home: z.string().min(1).optional(),
+  memoryLimit: z
+    .string()
+    .regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
+    .default('1GB'),
+  threads: z.int().min(1).max(256).optional(),
+  workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
+})
+
+export interface WorkspaceConfig {
+  id: string
+  apiUrl: string
+  /** Reads the token where it is kept. @throws TOKEN_MISSING */
+  readToken: () => string
+  since: string | null
+  settleMs: number
+  mirrorLagMs: number
+  timeZone: string
+  requestsPerHour: number
+  hourMs: number
+  hourReserveShare: number
+  headReserveShare: number
+  maxPage: number
+  timeoutMs: number
+}
+
+export interface Config {
+  /** Data folder, absolute. */
+  home: string
+  memoryLimit: string
+  threads: number
+  workspaces: WorkspaceConfig[]
+  /** Where it came from, for people. */
+  source: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+function tokenReader(where: z.infer<typeof token>, folder: string, env: Environment): () => string {
+  const missing = (what: string, mend: string) => new ConvohouseError('TOKEN_MISSING', { what, mend })
+  if ('env' in where) {
+    return () => {
+      const value = env[where.env]?.trim()
+      if (!value)
+        throw missing(
+          `The variable ${where.env}, which holds the API token, is not set.`,
+          `Set it: export ${where.env}=…`,
+        )
+      return value
+    }
+  }
+  const path = resolve(folder, where.file)
+  return () => {
+    let value = ''
+    try {
+      value = readFileSync(path, 'utf8').trim()
+    } catch {
+      throw missing(
+        `The file ${path}, which holds the API token, cannot be read.`,
+        'Create it with the token as its only line, and mode 0600.',
+      )
+    }
+    if (value === '')
+      throw missing(
+        `The file ${path}, which holds the API token, is empty.`,
+        'Put the token into it, as its only line.',
+      )
+    return value
+  }
+}
+
+const HOUR_MS = 3_600_000
+
+function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
+  return {
+    id: given.id,
+    apiUrl: given.apiUrl,
+    readToken: tokenReader(given.token, folder, env),
+    since: given.since ?? null,
+    settleMs: given.settle,
+    mirrorLagMs: given.mirrorLag,
+    timeZone: given.timeZone,
+    requestsPerHour: given.requestsPerHour,
+    hourMs: given.hour ?? HOUR_MS,
+    hourReserveShare: given.hourReserve,
+    headReserveShare: given.headReserve,
+    maxPage: given.pageSize,
+    timeoutMs: given.timeout ?? 60_000,
+  }
+}
+
+/** `workspaces[0].settle (line 7)`: where a problem is. */
+function placeOf(path: readonly PropertyKey[], locate: (path: readonly PropertyKey[]) => number | null): string {
+  const text = path
+    .map(part => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '')
+  const line = locate(path)
+  return `${text || 'the file'}${line === null ? '' : ` (line ${line})`}`
+}
+
+function parseFile(path: string): { value: unknown; locate: (path: readonly PropertyKey[]) => number | null } {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new ConvohouseError('CONFIG_MISSING', {
+      what: `The configuration ${path} cannot be read.`,
+      mend: 'Create one with `convohouse init`, or give its path with --config.',
+      cause,
+    })
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const [error] = document.errors
+  if (error) {
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `${path} is no valid YAML: ${error.message.split('\n')[0]}`,
+      mend: 'Mend the line that it names; `convohouse init` writes an example.',
+    })
+  }
+  const locate = (keys: readonly PropertyKey[]): number | null => {
+    for (let length = keys.length; length >= 0; length--) {
+      const node = length === 0 ? document.contents : document.getIn(keys.slice(0, length) as (string | number)[], true)
+      const range = (node as { range?: [number, number, number] } | null | undefined)?.range
+      if (range && !(length < keys.length && (isMap(node) || isSeq(node)) && length === 0))
+        return lines.linePos(range[0]).line
+    }
+    return null
+  }
+  return { value: document.toJS(), locate }
+}
+
+function fromFile(path: string, env: Environment): Config {
+  const { value, locate } = parseFile(path)
+  const parsed = file.safeParse(value)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(issue => `${placeOf(issue.path, locate)}: ${issue.message}`)
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `${path}: ${problems.join('; ')}.`,
+      mend: '`convohouse init` writes a commented example of every setting.',
+    })
+  }
+  const folder = dirname(resolve(path))
+  const ids = parsed.data.workspaces.map(one => one.id)
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  if (twice !== undefined) {
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `${path}: workspace ${JSON.stringify(twice)} stands there twice.`,
+      mend: 'Remove one of the two.',
+    })
+  }
+  return {
+    home: resolve(folder, env.CONVOHOUSE_HOME || parsed.data.home || DEFAULT_HOME),
+    memoryLimit: parsed.data.memoryLimit,
+    threads: parsed.data.threads ?? availableParallelism(),
+    workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
+    source: path,
+  }
+}
+
+const ENV_NAMES = { apiUrl: 'CONVOHOUSE_API_URL', token: 'CONVOHOUSE_API_TOKEN', id: 'CONVOHOUSE_WORKSPACE' } as const
+
+function fromEnvironment(env: Environment, cwd: string): Config {
+  const missing = Object.values(ENV_NAMES).filter(name => !env[name]?.trim())
+  if (missing.length > 0) {
+    throw new ConvohouseError('CONFIG_MISSING', {
+      what: `There is no ${CONFIG_FILE} here, and ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set.`,
+      mend: 'Run `convohouse init` to write a configuration, set these variables, or try `convohouse demo`, which needs neither.',
+    })
+  }
+  const parsed = workspace.safeParse({
+    id: env[ENV_NAMES.id],
+    apiUrl: env[ENV_NAMES.apiUrl],
+    token: { env: ENV_NAMES.token },
+  })
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const name = ENV_NAMES[issue!.path[0] as keyof typeof ENV_NAMES] ?? 'The environment'
+    throw new ConvohouseError('CONFIG_INVALID', { what: `${name} ${issue!.message}.`, mend: 'Set it anew.' })
+  }
+  return {
+    home: resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME),
+    memoryLimit: '1GB',
+    threads: availableParallelism(),
+    workspaces: [workspaceConfig(parsed.data, cwd, env)],
+    source: 'the environment',
+  }
+}
+
+/**
+ * Reads the configuration: the file that was named; else the environment, if it names an API address; else
+ * `convohouse.yaml` in the working folder.
+ * @throws CONFIG_MISSING, CONFIG_INVALID, saying which setting and line
+ */
+export function readConfig(options: { path?: string; env?: Environment; cwd?: string } = {}): Config {
+  const env = options.env ?? process.env
+  const cwd = options.cwd ?? process.cwd()
+  const path = options.path ?? env.CONVOHOUSE_CONFIG
+  if (path) return fromFile(resolve(cwd, path), env)
+  if (!env[ENV_NAMES.apiUrl] && existsSync(resolve(cwd, CONFIG_FILE))) return fromFile(resolve(cwd, CONFIG_FILE), env)
+  return fromEnvironment(env, cwd)
+}
+
+/** The data folder alone, for commands that need no workspace. */
+export function readHome(options: { path?: string; env?: Environment; cwd?: string } = {}): string {
+  const env = options.env ?? process.env
+  const cwd = options.cwd ?? process.cwd()
+  const named = options.path ?? env.CONVOHOUSE_CONFIG ?? (env[ENV_NAMES.apiUrl] ? undefined : CONFIG_FILE)
+  if (named && existsSync(resolve(cwd, named))) return fromFile(resolve(cwd, named), env).home
+  return resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME)
+}

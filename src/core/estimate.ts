@@ -1,0 +1,114 @@
+// What a window will cost, as far as anybody can say. There is no free count: what was never seen is priced as a range
+// from what was, or as unknown.
+import { DAY, HOUR } from './time.ts'
+
+export interface Range {
+  low: number
+  high: number
+}
+
+export interface Estimate {
+  conversations: Range
+  sessions: Range
+  requests: Range
+}
+
+/** What an agent's conversations were like so far. */
+export interface Density {
+  /** Fewest and most conversations on one of the observed days. */
+  perDay: Range
+  sessionsPerConversation: number
+}
+
+const scaled = (range: Range, factor: number): Range => ({
+  low: Math.floor(range.low * factor),
+  high: Math.ceil(range.high * factor),
+})
+
+const requestsFor = (conversations: Range, page: number): Range => ({
+  low: Math.max(1, Math.ceil(conversations.low / page)),
+  high: Math.max(1, Math.ceil(conversations.high / page)),
+})
+
+/** Prices a stretch of `seconds`; null where nothing was seen yet, or the stretch has no beginning. */
+export function estimateStretch(density: Density | null, seconds: number | null, page: number): Estimate | null {
+  if (density === null || seconds === null) return null
+  const conversations = scaled(density.perDay, (seconds * 1_000) / DAY)
+  return {
+    conversations,
+    sessions: scaled(conversations, density.sessionsPerConversation),
+    requests: requestsFor(conversations, page),
+  }
+}
+
+/** Prices conversations that are asked for by id: at most so many are there. */
+export function estimateIds(density: Density | null, ids: number, perRequest: number): Estimate {
+  const requests = Math.ceil(ids / perRequest)
+  const high = Math.ceil(ids * Math.max(1, density?.sessionsPerConversation ?? 1.25))
+  return {
+    conversations: { low: 0, high: ids },
+    sessions: { low: 0, high },
+    requests: { low: requests, high: requests },
+  }
+}
+
+const sum = (ranges: Range[]): Range => ({
+  low: ranges.reduce((total, range) => total + range.low, 0),
+  high: ranges.reduce((total, range) => total + range.high, 0),
+})
+
+export const totalOf = (estimates: readonly Estimate[]): Estimate => ({
+  conversations: sum(estimates.map(estimate => estimate.conversations)),
+  sessions: sum(estimates.map(estimate => estimate.sessions)),
+  requests: sum(estimates.map(estimate => estimate.requests)),
+})
+
+export interface Layout {
+  /** Hours until the last request may be made. */
+  hours: Range
+  /** Billing periods that it takes, this one included. */
+  periods: Range
+}
+
+/** Lays an estimate out over the coming hours and periods. */
+export function layOut(
+  estimate: Estimate,
+  budget: { requestsPerHour: number; requestsLeft: number; sessionsLeft: number; sessionsPerPeriod: number },
+): Layout {
+  const hours = (requests: number) =>
+    requests <= budget.requestsLeft ? 0 : Math.ceil((requests - budget.requestsLeft) / budget.requestsPerHour)
+  const periods = (sessions: number) =>
+    sessions <= budget.sessionsLeft
+      ? 1
+      : 1 + Math.ceil((sessions - budget.sessionsLeft) / Math.max(1, budget.sessionsPerPeriod))
+  return {
+    hours: { low: hours(estimate.requests.low), high: hours(estimate.requests.high) },
+    periods: { low: periods(estimate.sessions.low), high: periods(estimate.sessions.high) },
+  }
+}
+
+/**
+ * Sessions of the period to leave for new conversations: what the busiest days would bring until a period of 31 days
+ * is over, at most half of what is included. The vendor does not tell when a period turns.
+ */
+export function headReserve(options: {
+  densities: readonly Density[]
+  includedSessions: number
+  periodAgeMs: number | null
+  floorShare: number
+}): number {
+  const { densities, includedSessions, periodAgeMs, floorShare } = options
+  const days = Math.max(1, 31 - (periodAgeMs ?? 0) / DAY)
+  const projected = densities.reduce(
+    (total, density) => total + density.perDay.high * density.sessionsPerConversation * days,
+    0,
+  )
+  return Math.ceil(Math.min(includedSessions / 2, Math.max(projected, includedSessions * floorShare)))
+}
+
+/** Hours as text for people: `now`, `about 3 h`, `2 to 5 h`. */
+export function hoursText(range: Range): string {
+  if (range.high === 0) return 'now'
+  const text = range.low === range.high ? `about ${range.high} h` : `${range.low} to ${range.high} h`
+  return range.high * HOUR > 14 * DAY ? `${text} (${Math.ceil(range.high / 24)} days)` : text
+}

@@ -1,0 +1,322 @@
+// The governor decides who may ask the vendor, how often and for how much. It is a reducer: (state, event, now) in, a new
+// state and a decision out; time, ids and answers are arguments. One governor owns a workspace's quota.
+//
+//              429, or the vendor fails                 a minute has passed: one lease of one request
+//      open ───────────────────────────────▶ paused ─────────────────────────────────────────────────▶ probing
+//       ▲                                      ▲                                                          │
+//       │                                      └────────────────── 429, or it fails again ────────────────┤
+//       └────────────────────────────────────────────────────────── an answer ────────────────────────────┘
+//
+// Requests and sessions are leased: what is leased is spent until its lease ends. Before a usage was ever told, the
+// only lease is a probe, a request for a window that can hold nothing, which bills nothing. As sessions run out, pages
+// get smaller. A reserve of the hour is kept for people and refreshes, a reserve of the period for new conversations, and
+// a small one against a page that bills more than was thought: no overage while no page bills more than that.
+import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './hour.ts'
+import { countSessions, newPeriod, type PeriodState, sessionsLeft, tellPeriod } from './period.ts'
+import { MINUTE } from './time.ts'
+import type { RateLimitTold, UsageTold } from './told.ts'
+import type { WindowKind } from './windows.ts'
+
+export interface GovernorOptions {
+  hourMs: number
+  /** Until the vendor tells another number. */
+  requestsPerHour: number
+  /** Share of the hour that head, tail and full windows leave alone. */
+  hourReserveShare: number
+  /** Sessions that tail and full windows leave for new conversations. */
+  headReserveSessions: number
+  allowedPacks: number
+  maxRequests: number | null
+  maxSessions: number | null
+  maxPage: number
+  leaseMs: number
+}
+
+export const GOVERNOR_DEFAULTS: GovernorOptions = {
+  hourMs: 60 * MINUTE,
+  requestsPerHour: 1_500,
+  hourReserveShare: 0.02,
+  headReserveSessions: 0,
+  allowedPacks: 0,
+  maxRequests: null,
+  maxSessions: null,
+  maxPage: 100,
+  leaseMs: 10 * MINUTE,
+}
+
+export interface Lease {
+  id: string
+  kind: WindowKind | 'probe'
+  requests: number
+  /** Requests known to have been made under it. */
+  made: number
+  sessions: number
+  billed: number
+  grantedAtMs: number
+  deadlineMs: number
+}
+
+type Mode = 'open' | 'paused' | 'probing'
+
+export interface GovernorState {
+  options: GovernorOptions
+  mode: Mode
+  /** When the answer came that paused it: what was sent before tells nothing of the vendor now. */
+  pausedSinceMs: number
+  pausedUntilMs: number
+  hour: HourState
+  period: PeriodState
+  leases: readonly Lease[]
+  /** Spent in this run, for `--max-requests` and `--max-sessions`. */
+  spent: { requests: number; sessions: number }
+  /** Highest share of sessions to conversations that a page has billed. */
+  sessionsPerConversation: number
+  /** Pages that billed more than their lease still held. */
+  breaches: number
+}
+
+export interface Grant {
+  lease: string
+  kind: WindowKind | 'probe'
+  requests: number
+  sessions: number
+  /** Page size. */
+  limit: number
+  /** A page may be asked for only while the lease still holds so many sessions. */
+  pageSessions: number
+  deadlineMs: number
+}
+
+export type Decision =
+  | { kind: 'grant'; grant: Grant }
+  | { kind: 'wait'; untilMs: number; reason: 'paused' | 'hour' | 'leased' }
+  | { kind: 'refuse'; reason: 'period' | 'max-requests' | 'max-sessions' }
+
+export interface Answer {
+  sentAtMs: number
+  receivedAtMs: number
+  /** HTTP status; null where no answer came. */
+  status: number | null
+  returned: number
+  billed: number | null
+  usage: UsageTold | null
+  rateLimit: RateLimitTold | null
+  retryAfterMs: number | null
+}
+
+export type GovernorEvent =
+  | { kind: 'answered'; lease: string | null; answer: Answer }
+  | { kind: 'ended'; lease: string }
+  | { kind: 'allow'; packs: number }
+
+/** Of the included quota, held back against a page that bills more than was thought. */
+const SURPRISE_SHARE = 0.001
+const MIN_SURPRISE_SESSIONS = 4
+/** What a conversation is thought to bill before anything is known. */
+const ASSUMED_SESSIONS = 1.25
+const MARGIN = 1.2
+/** Page sizes on the way down: few steps, because each one begins a new generation. */
+const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
+
+export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorState => {
+  const all = { ...GOVERNOR_DEFAULTS, ...options }
+  return {
+    options: all,
+    mode: 'open',
+    pausedSinceMs: 0,
+    pausedUntilMs: 0,
+    hour: newHour(all.hourMs, all.requestsPerHour),
+    period: newPeriod(),
+    leases: [],
+    spent: { requests: 0, sessions: 0 },
+    sessionsPerConversation: ASSUMED_SESSIONS,
+    breaches: 0,
+  }
+}
+
+export const surpriseReserve = (includedSessions: number): number =>
+  Math.max(MIN_SURPRISE_SESSIONS, Math.ceil(includedSessions * SURPRISE_SHARE))
+
+const outstandingRequests = (state: GovernorState): number =>
+  state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
+
+const outstandingSessions = (state: GovernorState): number =>
+  state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
+
+/** Sessions that a window of that kind may still lease. */
+export function sessionsFor(state: GovernorState, kind: WindowKind): number {
+  const { options, period } = state
+  const forHead = kind === 'tail' || kind === 'full' ? options.headReserveSessions : 0
+  const left = sessionsLeft(period, options.allowedPacks) - surpriseReserve(period.includedSessions) - forHead
+  const run = options.maxSessions === null ? Number.POSITIVE_INFINITY : options.maxSessions - state.spent.sessions
+  return Math.floor(Math.min(left, run) - outstandingSessions(state))
+}
+
+/** Requests that a window of that kind may still lease now. */
+export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {
+  const { options, hour } = state
+  const outstanding = outstandingRequests(state)
+  const reserve =
+    kind === 'selected' || kind === 'probe' ? 0 : Math.floor(hour.requestsPerHour * options.hourReserveShare)
+  const run =
+    options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
+  return Math.min(requestsLeft(hour, nowMs, outstanding) - reserve, run)
+}
+
+const pageSessions = (state: GovernorState, limit: number): number =>
+  Math.ceil(limit * Math.max(1, state.sessionsPerConversation * (limit > 1 ? MARGIN : 1)))
+
+function granted(state: GovernorState, grant: Grant, nowMs: number): [GovernorState, Decision] {
+  const lease: Lease = {
+    id: grant.lease,
+    kind: grant.kind,
+    requests: grant.requests,
+    made: 0,
+    sessions: grant.sessions,
+    billed: 0,
+    grantedAtMs: nowMs,
+    deadlineMs: grant.deadlineMs,
+  }
+  const mode = state.mode === 'paused' ? 'probing' : state.mode
+  return [
+    { ...state, mode, leases: [...state.leases, lease] },
+    { kind: 'grant', grant },
+  ]
+}
+
+const waiting = (
+  state: GovernorState,
+  untilMs: number,
+  reason: 'paused' | 'hour' | 'leased',
+): [GovernorState, Decision] => [state, { kind: 'wait', untilMs, reason }]
+
+const refused = (
+  state: GovernorState,
+  reason: 'period' | 'max-requests' | 'max-sessions',
+): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
+
+/** A lease whose hour has passed binds nothing any more, whether its end was told or not. */
+const swept = (state: GovernorState, nowMs: number): GovernorState => {
+  const leases = state.leases.filter(lease => lease.deadlineMs + state.options.hourMs > nowMs)
+  return leases.length === state.leases.length ? state : { ...state, leases }
+}
+
+/**
+ * Asks for a lease of up to `wants` requests for a window of that kind; `probe` asks for one that bills nothing.
+ * `limit` pins the page size (a running generation's), where the sessions left allow it; `largest` is the largest one.
+ */
+export function ask(
+  given: GovernorState,
+  asked: { lease: string; kind: WindowKind | 'probe'; wants: number; limit?: number | null; largest?: number },
+  nowMs: number,
+): [GovernorState, Decision] {
+  const state = swept(given, nowMs)
+  const { options } = state
+  if (state.mode === 'probing') return waiting(state, nowMs + options.hourMs / 60, 'paused')
+  if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waiting(state, state.pausedUntilMs, 'paused')
+
+  const probe = asked.kind === 'probe' || !state.period.known
+  if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refused(state, 'max-requests')
+  const available = requestsFor(state, probe ? 'probe' : asked.kind, nowMs)
+  if (available < 1) {
+    if (state.leases.length > 0) return waiting(state, roomAgainMs(state.hour, nowMs), 'leased')
+    return waiting(state, roomAgainMs(state.hour, nowMs), 'hour')
+  }
+  const deadlineMs = nowMs + options.leaseMs
+  if (probe) {
+    if (!state.period.known && state.leases.length > 0) return waiting(state, nowMs + MINUTE, 'leased')
+    return granted(
+      state,
+      { lease: asked.lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs },
+      nowMs,
+    )
+  }
+
+  const kind = asked.kind as WindowKind
+  const sessions = sessionsFor(state, kind)
+  const largest = asked.largest ?? options.maxPage
+  const fits = (limit: number) => limit <= largest && pageSessions(state, limit) <= sessions
+  const pinned = asked.limit != null && fits(asked.limit) ? asked.limit : undefined
+  const limit = pinned ?? [largest, ...PAGE_SIZES].find(fits)
+  if (limit === undefined) {
+    // What other leases hold may come back unspent.
+    if (outstandingSessions(state) > 0) return waiting(state, nowMs + MINUTE, 'leased')
+    const capped = options.maxSessions !== null && options.maxSessions - state.spent.sessions < pageSessions(state, 1)
+    return refused(state, capped ? 'max-sessions' : 'period')
+  }
+  const page = pageSessions(state, limit)
+  const wanted = state.mode === 'paused' ? 1 : asked.wants
+  const requests = Math.max(1, Math.min(wanted, Math.floor(available), Math.floor(sessions / page)))
+  return granted(
+    state,
+    { lease: asked.lease, kind, requests, sessions: requests * page, limit, pageSessions: page, deadlineMs },
+    nowMs,
+  )
+}
+
+const pausedAfter = (state: GovernorState, answer: Answer): GovernorState => ({
+  ...state,
+  mode: 'paused',
+  pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
+  pausedUntilMs: Math.max(
+    state.pausedUntilMs,
+    answer.receivedAtMs + Math.max(state.options.hourMs / 60, answer.retryAfterMs ?? 0),
+  ),
+})
+
+function billedBy(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
+  const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
+  const period = answer.usage
+    ? tellPeriod(state.period, answer.usage, answer.sentAtMs)
+    : countSessions(state.period, billed)
+  // A small page says little of the next one.
+  const share = answer.returned >= 10 ? billed / answer.returned : 0
+  const breach = lease !== undefined && billed > lease.sessions - lease.billed
+  return {
+    ...state,
+    period,
+    breaches: state.breaches + (breach ? 1 : 0),
+    sessionsPerConversation: Math.max(state.sessionsPerConversation, share),
+    spent: { ...state.spent, sessions: state.spent.sessions + billed },
+    leases: state.leases.map(held => (held === lease ? { ...held, billed: held.billed + billed } : held)),
+  }
+}
+
+function answered(state: GovernorState, leaseId: string | null, answer: Answer): GovernorState {
+  const counted: GovernorState = {
+    ...state,
+    hour: countRequest(state.hour, answer.sentAtMs),
+    spent: { ...state.spent, requests: state.spent.requests + 1 },
+    leases: state.leases.map(lease => (lease.id === leaseId ? { ...lease, made: lease.made + 1 } : lease)),
+  }
+  const told = answer.rateLimit
+    ? { ...counted, hour: tellHour(counted.hour, answer.rateLimit, answer.sentAtMs) }
+    : counted
+  const stale = state.mode !== 'open' && answer.sentAtMs < state.pausedSinceMs
+  const mode = stale ? state.mode : 'open'
+  if (answer.status === 200) {
+    const lease = told.leases.find(held => held.id === leaseId)
+    return { ...billedBy(told, lease, answer), mode }
+  }
+  const vendorFails = answer.status === null || answer.status === 429 || answer.status >= 500
+  return vendorFails ? pausedAfter(told, answer) : { ...told, mode }
+}
+
+/** Takes what happened. Events of one lease come in their order; leases may come in any. */
+export function govern(state: GovernorState, event: GovernorEvent): GovernorState {
+  switch (event.kind) {
+    case 'answered':
+      return answered(state, event.lease, event.answer)
+    case 'ended': {
+      const leases = state.leases.filter(lease => lease.id !== event.lease)
+      // A probe that ended without an answer leaves the vendor paused.
+      const mode = state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode
+      return { ...state, leases, mode }
+    }
+    case 'allow':
+      return {
+        ...state,
+        options: { ...state.options, allowedPacks: Math.max(state.options.allowedPacks, event.packs) },
+      }
+  }
+}

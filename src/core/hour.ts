@@ -1,0 +1,94 @@
+// The hour: how many requests may still be made within it. The vendor's counter may be a rolling or a fixed hour, may be
+// shared with others on the same token, late or reset; so the lower of two counts is believed: our own rolling one, and
+// the last one told, carried forward by what we know since.
+
+/** Requests made within one slice of time, counted as if made at its end: never forgotten too early. */
+interface Bucket {
+  endMs: number
+  count: number
+}
+
+export interface HourState {
+  hourMs: number
+  requestsPerHour: number
+  buckets: readonly Bucket[]
+  /** The newest told count, by the time its request was sent. */
+  told: { remaining: number; sentAtMs: number } | null
+}
+
+const SLICES = 360
+
+export const newHour = (hourMs: number, requestsPerHour: number): HourState => ({
+  hourMs,
+  requestsPerHour,
+  buckets: [],
+  told: null,
+})
+
+/** Counts a request that was sent at that time. Two hours are kept: the told count is carried forward by what expires. */
+export function countRequest(hour: HourState, sentAtMs: number, count = 1): HourState {
+  const slice = Math.max(1, hour.hourMs / SLICES)
+  const endMs = (Math.floor(sentAtMs / slice) + 1) * slice
+  const kept = hour.buckets.filter(bucket => bucket.endMs > sentAtMs - 2 * hour.hourMs)
+  const known = kept.find(bucket => bucket.endMs === endMs)
+  const others = kept.filter(bucket => bucket !== known)
+  return { ...hour, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
+}
+
+/** Takes what an answer told. Answers that overtake each other are ordered by the time their request was sent. */
+export function tellHour(
+  hour: HourState,
+  told: { requestsPerHour: number | null; remainingHour: number | null },
+  sentAtMs: number,
+): HourState {
+  if (hour.told && hour.told.sentAtMs > sentAtMs) return hour
+  const requestsPerHour =
+    told.requestsPerHour !== null && told.requestsPerHour > 0 ? told.requestsPerHour : hour.requestsPerHour
+  const remaining = told.remainingHour
+  return {
+    ...hour,
+    requestsPerHour,
+    told: remaining === null ? hour.told : { remaining: Math.max(0, remaining), sentAtMs },
+  }
+}
+
+const sumWhere = (hour: HourState, keep: (endMs: number) => boolean): number =>
+  hour.buckets.reduce((sum, bucket) => (keep(bucket.endMs) ? sum + bucket.count : sum), 0)
+
+/** Requests of ours that the rolling hour still holds. */
+export const madeThisHour = (hour: HourState, nowMs: number): number =>
+  sumWhere(hour, endMs => endMs > nowMs - hour.hourMs)
+
+/** The told count as it must be now: less what we sent since, plus what of ours has left the hour since. Null: none, or expired. */
+function toldNow(hour: HourState, nowMs: number): number | null {
+  const { told, hourMs } = hour
+  if (told === null || nowMs >= told.sentAtMs + hourMs) return null
+  const slice = Math.max(1, hourMs / SLICES)
+  const since = sumWhere(hour, endMs => endMs > told.sentAtMs + slice)
+  const expired = sumWhere(hour, endMs => endMs > told.sentAtMs - hourMs + slice && endMs <= nowMs - hourMs)
+  return told.remaining - since + expired
+}
+
+/** Requests that may be made now, besides `outstanding` ones that are leased and not yet made. May be negative. */
+export function requestsLeft(hour: HourState, nowMs: number, outstanding: number): number {
+  const own = hour.requestsPerHour - madeThisHour(hour, nowMs)
+  return Math.min(own, toldNow(hour, nowMs) ?? own) - outstanding
+}
+
+/**
+ * When there may be room again, ms: when the oldest of our requests leaves the hour; where none of ours is in it, when
+ * a minute has passed since we were told (only asking tells whether somebody else's have left it).
+ */
+export function roomAgainMs(hour: HourState, nowMs: number): number {
+  const oldest = Math.min(...hour.buckets.map(bucket => bucket.endMs).filter(endMs => endMs > nowMs - hour.hourMs))
+  const ownRoom = Number.isFinite(oldest) ? oldest + hour.hourMs : nowMs
+  const toldRoom = hour.told
+    ? Math.min(hour.told.sentAtMs + hour.hourMs, Math.max(nowMs, hour.told.sentAtMs) + hour.hourMs / 60)
+    : nowMs
+  return Math.max(
+    nowMs + 1,
+    madeThisHour(hour, nowMs) >= hour.requestsPerHour
+      ? ownRoom
+      : Math.min(ownRoom > nowMs ? ownRoom : toldRoom, toldRoom),
+  )
+}

@@ -1,0 +1,41 @@
+// What the leases ledger holds: each lease when it is granted, each request's outcome, each lease's end.
+import type { RateLimitTold, UsageTold } from './told.ts'
+
+export interface LeaseGranted {
+  kind: 'lease'
+  lease: string
+  /** `probe`, or the name of a window. */
+  window: string
+  agentId: string
+  requests: number
+  sessions: number
+  pageSessions: number
+  atMs: number
+  deadlineMs: number
+}
+
+export interface RequestMade {
+  kind: 'request'
+  lease: string | null
+  agentId: string
+  sentAtMs: number
+  receivedAtMs: number
+  status: number | null
+  /** Code of our error; null for an answer that was taken. */
+  error: string | null
+  returned: number
+  billed: number | null
+  usage: UsageTold | null
+  rateLimit: RateLimitTold | null
+  retryAfterMs: number | null
+}
+
+export interface LeaseEnded {
+  kind: 'end'
+  lease: string
+  atMs: number
+}
+
+export type LedgerEntry = LeaseGranted | RequestMade | LeaseEnded
+
+export const momentOf = (entry: LedgerEntry): number => (entry.kind === 'request' ? entry.sentAtMs : entry.atMs)

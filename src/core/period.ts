@@ -1,0 +1,84 @@
+// The billing period: how many billable sessions may still be bought within it. Usage only grows within a period, so
+// the highest told is believed; a change of `periodKey` begins a new period, and one that was left never returns.
+import type { UsageTold } from './told.ts'
+
+export interface PeriodState {
+  /** Null until the vendor has told a usage: nothing may be bought before that. */
+  key: string | null
+  known: boolean
+  usedSessions: number
+  includedSessions: number
+  overageSessions: number
+  overagePacks: number
+  toldAtMs: number | null
+  /** Sessions that requests may have billed whose answers were lost; the next told usage has them. */
+  pending: { sessions: number; sinceMs: number } | null
+  /** Keys of periods that were left, newest last. */
+  past: readonly string[]
+}
+
+/** Included in a period where the vendor does not tell (section 8). */
+export const INCLUDED_SESSIONS = 50_000
+
+/** Sessions in a pack of overage (section 8). */
+export const PACK_SESSIONS = 1_000
+
+const PAST_KEPT = 24
+
+export const newPeriod = (): PeriodState => ({
+  key: null,
+  known: false,
+  usedSessions: 0,
+  includedSessions: INCLUDED_SESSIONS,
+  overageSessions: 0,
+  overagePacks: 0,
+  toldAtMs: null,
+  pending: null,
+  past: [],
+})
+
+function turned(period: PeriodState, key: string | null): PeriodState {
+  const past = period.key === null ? period.past : [...period.past, period.key].slice(-PAST_KEPT)
+  return { ...newPeriod(), includedSessions: period.includedSessions, key, past }
+}
+
+/** Takes what an answer told. What an old period's answer tells is no news. */
+export function tellPeriod(period: PeriodState, usage: UsageTold, sentAtMs: number): PeriodState {
+  const key = usage.periodKey
+  if (key !== null && period.past.includes(key)) return period
+  const current = key !== null && period.key !== null && key !== period.key ? turned(period, key) : period
+  const includedSessions = usage.includedQuota ?? current.includedSessions
+  const remaining = usage.billableRemainingThisPeriod
+  const told = usage.billableUsedThisPeriod ?? (remaining === null ? null : Math.max(0, includedSessions - remaining))
+  return {
+    ...current,
+    key: key ?? current.key,
+    known: current.known || told !== null,
+    usedSessions: Math.max(current.usedSessions, told ?? 0),
+    includedSessions,
+    overageSessions: Math.max(current.overageSessions, usage.overageUsedThisPeriod ?? 0),
+    overagePacks: Math.max(current.overagePacks, usage.overagePacksCharged ?? 0),
+    toldAtMs: Math.max(current.toldAtMs ?? 0, sentAtMs),
+    pending: current.pending && told !== null && sentAtMs > current.pending.sinceMs ? null : current.pending,
+  }
+}
+
+/** Counts sessions that an answer billed without telling the period's usage; our own count is then all there is. */
+export const countSessions = (period: PeriodState, sessions: number): PeriodState => ({
+  ...period,
+  known: true,
+  usedSessions: period.usedSessions + sessions,
+})
+
+/** Sessions left before money is spent beyond what is allowed. May be negative. */
+export const sessionsLeft = (period: PeriodState, allowedPacks: number): number =>
+  period.includedSessions + allowedPacks * PACK_SESSIONS - period.usedSessions - (period.pending?.sessions ?? 0)
+
+/** Holds back what lost answers may have billed. */
+export const holdPending = (period: PeriodState, sessions: number, sinceMs: number): PeriodState => ({
+  ...period,
+  pending: {
+    sessions: (period.pending?.sessions ?? 0) + sessions,
+    sinceMs: Math.max(period.pending?.sinceMs ?? 0, sinceMs),
+  },
+})

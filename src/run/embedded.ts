@@ -1,0 +1,98 @@
+// The embedded engine: runs the orchestration in this process. It needs no server.
+import { randomUUID } from 'node:crypto'
+import type { Prepared, SyncReport, SyncRequest } from '../../workflows/steps.ts'
+import { type Host, type News, syncWorkspace } from '../../workflows/sync.ts'
+import { type House, openRun } from '../app.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { isCode } from '../core/errors.ts'
+import type { StepsDependencies } from '../steps/dependencies.ts'
+
+export interface EmbeddedOptions {
+  config: Config
+  workspace: WorkspaceConfig
+  house: House
+  request: Omit<SyncRequest, 'run' | 'workspaceId'>
+  signal: AbortSignal
+  clock?: Clock
+  tell?: (news: News) => void
+  onPage?: NonNullable<StepsDependencies['onPage']>
+  /** Called with the plan before anything is bought; false ends the run. */
+  confirm?: (prepared: Prepared) => Promise<boolean>
+}
+
+function hostOf(options: EmbeddedOptions): Host {
+  const { signal, clock = systemClock } = options
+  return {
+    now: clock.now,
+    newId: () => randomUUID().slice(0, 13),
+    cancelled: () => signal.aborted,
+    tell: options.tell ?? (() => {}),
+    async sleepUntil(untilMs, wake) {
+      const woken = new AbortController()
+      const either = AbortSignal.any([signal, woken.signal])
+      const slept = clock.sleepUntil(untilMs, either).catch(error => {
+        if (signal.aborted) throw error
+      })
+      await Promise.race([slept, wake])
+      woken.abort()
+    },
+  }
+}
+
+/** Plans without buying anything. Makes one request for the list of agents, which is not metered. */
+export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
+  const run = await openRun(options)
+  try {
+    return await run.steps.prepare({ ...options.request, run: run.run, workspaceId: options.workspace.id })
+  } finally {
+    await run.close()
+  }
+}
+
+/** Runs one sync. @returns null where `confirm` said no */
+export async function syncOnce(options: EmbeddedOptions): Promise<SyncReport | null> {
+  const run = await openRun(options)
+  const request = { ...options.request, run: run.run, workspaceId: options.workspace.id }
+  try {
+    let declined = false
+    const steps = {
+      ...run.steps,
+      prepare: async (asked: SyncRequest) => {
+        const prepared = await run.steps.prepare(asked)
+        declined = options.confirm !== undefined && !(await options.confirm(prepared))
+        return declined ? { ...prepared, plan: { ...prepared.plan, windows: [] } } : prepared
+      },
+    }
+    const report = await syncWorkspace(steps, hostOf(options), request)
+    return declined ? null : report
+  } finally {
+    await run.close()
+  }
+}
+
+/** Failures after which a watch goes on with its next round: waiting may mend them. */
+const MAY_PASS = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RATE_LIMITED'] as const
+
+/**
+ * Syncs again and again, `everyMs` from start to start, until the signal. `each` is told of every round.
+ * Ends by itself only for what waiting does not mend: access, configuration, a full disk.
+ */
+export async function watch(
+  options: EmbeddedOptions & { everyMs: number; each: (report: SyncReport | null, nextMs: number) => void },
+): Promise<SyncReport | null> {
+  const { clock = systemClock, signal } = options
+  for (;;) {
+    const begunMs = clock.now()
+    const report = await syncOnce(options).catch(error => {
+      if (isCode(error, ...MAY_PASS)) return null
+      throw error
+    })
+    const terminal = report?.failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
+    if (signal.aborted || report?.outcome === 'interrupted' || terminal) return report
+    const nextMs = Math.max(clock.now(), begunMs + options.everyMs)
+    options.each(report, nextMs)
+    await clock.sleepUntil(nextMs, signal).catch(() => {})
+    if (signal.aborted) return report
+  }
+}

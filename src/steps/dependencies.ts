@@ -1,0 +1,39 @@
+// What the steps need: the resources that the composition root opened, for one workspace.
+import type { LedgerEntry } from '../core/ledger-entries.ts'
+import type { Landing } from '../landing/store.ts'
+import type { VendorClient } from '../vendor/client.ts'
+import type { LoadContext } from '../warehouse/load.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+
+export interface StepsDependencies {
+  workspaceId: string
+  vendor: VendorClient
+  landing: Landing
+  ledger: {
+    append(entry: LedgerEntry): Promise<void>
+    recent(nowMs: number, hourMs: number): Promise<LedgerEntry[]>
+  }
+  warehouse: Warehouse
+  settings: WorkspaceSettings
+  now: () => number
+  signal: AbortSignal
+  /** Told of each page as it lands, for a live display. */
+  onPage?: (page: { agentId: string; records: number; billed: number | null }) => void
+}
+
+export interface WorkspaceSettings {
+  timeZone: string
+  settleMs: number
+  mirrorLagMs: number
+  requestsPerHour: number
+  hourMs: number
+  hourReserveShare: number
+  /** Least share of the period kept for new conversations. */
+  headReserveShare: number
+  maxPage: number
+}
+
+export type LoadingContext = Pick<
+  LoadContext,
+  'writer' | 'workspaceId' | 'timeZone' | 'mirrorLagMs' | 'temporaryFolder' | 'readBody' | 'now'
+>

@@ -1,0 +1,54 @@
+// What the planner is told of each agent: from the warehouse, and from the pages that landed and are not loaded yet.
+import { type Coverage, cover } from '../core/coverage.ts'
+import type { Density } from '../core/estimate.ts'
+import type { AgentFacts } from '../core/planner.ts'
+import { advance, startOf, type WindowProgress } from '../core/windows.ts'
+import type { LoadablePage } from '../warehouse/page.ts'
+import type { ListedAgent } from './agents.ts'
+
+export interface KnownWindows {
+  /** Seconds covered, by agent. */
+  coverage: ReadonlyMap<string, Coverage>
+  open: readonly WindowProgress[]
+}
+
+/** Folds pages that are not loaded into what the warehouse knows of the windows. */
+export function withPending(known: KnownWindows, pages: readonly LoadablePage[]): KnownWindows {
+  const keyOf = (agentId: string, name: string) => JSON.stringify([agentId, name])
+  const windows = new Map(known.open.map(progress => [keyOf(progress.window.agentId, progress.window.name), progress]))
+  for (const { head } of pages) {
+    if (!head.facts) continue
+    const { window } = head.facts
+    const key = keyOf(window.agentId, window.name)
+    windows.set(key, advance(windows.get(key) ?? startOf(window), head.facts))
+  }
+  const coverage = new Map(known.coverage)
+  for (const { window, done } of windows.values()) {
+    if (!done || window.kind === 'selected') continue
+    coverage.set(
+      window.agentId,
+      cover(coverage.get(window.agentId) ?? [], { from: window.fromSec ?? 0, to: window.toSec }),
+    )
+  }
+  return { coverage, open: [...windows.values()].filter(progress => !progress.done) }
+}
+
+/** One entry for each agent to plan for. */
+export function factsOf(options: {
+  agents: readonly ListedAgent[]
+  windows: KnownWindows
+  densities: ReadonlyMap<string, Density>
+  selected: boolean
+}): AgentFacts[] {
+  const { windows, densities } = options
+  return options.agents.map(({ agentId, title }) => ({
+    agentId,
+    title,
+    gone: false,
+    coverage: windows.coverage.get(agentId) ?? [],
+    open: windows.open.filter(
+      progress => progress.window.agentId === agentId && (progress.window.kind === 'selected') === options.selected,
+    ),
+    density: densities.get(agentId) ?? null,
+  }))
+}

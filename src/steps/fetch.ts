@@ -1,0 +1,295 @@
+// Fetching under a lease: from the window's frontier, page by page. Each page is durable before the next one is asked for,
+// so a kill costs the request in flight and nothing else.
+
+import type { Failure, LeaseOutcome, Told } from '../../workflows/steps.ts'
+import { conversation } from '../catalog/conversation.ts'
+import { compileInspection } from '../catalog/inspect.ts'
+import { CATALOG_VERSION } from '../catalog/records.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import type { Answer, Grant } from '../core/governor.ts'
+import { readTime } from '../core/time.ts'
+import { advance, nextRequest, type PageFacts, type WindowProgress, type WindowQuery } from '../core/windows.ts'
+import type { PageHead } from '../landing/page.ts'
+import type { ExportAnswer } from '../vendor/answers.ts'
+import type { AttemptOutcome } from '../vendor/attempts.ts'
+import { VendorError } from '../vendor/vendor-error.ts'
+import type { StepsDependencies } from './dependencies.ts'
+import type { VendorGate } from './gate.ts'
+import type { Pending } from './pending.ts'
+import type { ServerClock } from './server-clock.ts'
+
+export interface Fetching extends StepsDependencies {
+  clock: ServerClock
+  gate: VendorGate
+  pending: Pending
+  run: string
+}
+
+const inspect = compileInspection(conversation)
+
+/** What one lease has used so far. */
+interface Used {
+  requests: number
+  sessions: number
+  answers: Answer[]
+}
+
+export const failureOf = (error: unknown): Failure => {
+  if (!(error instanceof ConvohouseError)) throw error
+  return { code: error.code, kind: error.kind, what: error.message, mend: error.mend ?? null }
+}
+
+/** `ts` of the page's last record that has one, ms: where a next generation would begin. */
+function lastTsMs(data: readonly unknown[]): number | null {
+  for (let index = data.length - 1; index >= 0; index--) {
+    const ts = (data[index] as { ts?: unknown } | null)?.ts
+    const ms = typeof ts === 'number' || typeof ts === 'string' ? readTime(Number(ts)).ms : null
+    if (ms !== null) return ms
+  }
+  return null
+}
+
+/** Ids that were asked for and not answered. */
+function missingIds(asked: readonly string[] | undefined, data: readonly unknown[]): string[] {
+  if (!asked) return []
+  const answered = new Set(data.map(record => String((record as { ID?: unknown } | null)?.ID)))
+  return asked.filter(id => !answered.has(id))
+}
+
+const textQuery = (query: WindowQuery): Record<string, string> =>
+  Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
+
+function pageHead(
+  fetching: Fetching,
+  page: { progress: WindowProgress; query: WindowQuery; grant: Grant; answer: ExportAnswer },
+): PageHead {
+  const { progress, query, grant, answer } = page
+  const { exchange, envelope } = answer
+  const { agentId, name } = progress.window
+  // A cursor that is missing or stands still is of no use: the next run begins a new generation instead.
+  const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
+  const facts: PageFacts = {
+    window: progress.window,
+    generation: progress.generation,
+    sequence: progress.sequence,
+    limit: query.convoIds?.length ?? grant.limit,
+    cursorIn: query.cursor ?? null,
+    cursorOut: usable ? envelope.nextCursor : null,
+    hasMore: envelope.hasMore,
+    returned: envelope.data.length,
+    scanned: envelope.scanned,
+    billed: envelope.usage?.billableUsedThisRequest ?? null,
+    lastTsMs: lastTsMs(envelope.data),
+    missing: missingIds(query.convoIds, envelope.data),
+  }
+  const notes = inspect(envelope.data)
+  if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
+  return {
+    v: 1,
+    catalogVersion: CATALOG_VERSION,
+    workspaceId: fetching.workspaceId,
+    place: { stream: 'conversations', agentId, window: name, generation: facts.generation, sequence: facts.sequence },
+    run: fetching.run,
+    lease: grant.lease,
+    request: { path: `/v3/agents/${encodeURIComponent(agentId)}/convos/export`, query: textQuery(query) },
+    status: exchange.status,
+    sentAtMs: exchange.sentAtMs,
+    receivedAtMs: exchange.receivedAtMs,
+    sentAtServerMs: fetching.clock.at(exchange.sentAtMs),
+    bodyBytes: exchange.body.length,
+    lastPage: !envelope.hasMore,
+    facts,
+    usage: envelope.usage,
+    rateLimit: envelope.rateLimit,
+    notes,
+  }
+}
+
+async function tellLedger(
+  fetching: Fetching,
+  grant: Grant,
+  agentId: string,
+  answer: Answer,
+  error: string | null,
+): Promise<void> {
+  await fetching.ledger.append({ kind: 'request', lease: grant.lease, agentId, error, ...answer })
+}
+
+/** Attempts that failed are told at once; the one that succeeds is told with what it billed. */
+function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, opened: number) {
+  return {
+    allow: () => mayAsk(fetching, grant, used, opened),
+    outcome: async (outcome: AttemptOutcome) => {
+      used.requests += 1
+      if (outcome.error === null) return
+      const answer: Answer = {
+        sentAtMs: outcome.sentAtMs,
+        receivedAtMs: outcome.receivedAtMs,
+        // An answer that cannot be read says no more than none.
+        status: outcome.status === 200 ? null : outcome.status,
+        returned: 0,
+        billed: 0,
+        usage: null,
+        rateLimit: null,
+        retryAfterMs: null,
+      }
+      used.answers.push(answer)
+      await tellLedger(fetching, grant, agentId, answer, outcome.error)
+    },
+  }
+}
+
+const mayAsk = (fetching: Fetching, grant: Grant, used: Used, opened: number): boolean =>
+  used.requests < grant.requests &&
+  used.sessions + grant.pageSessions <= grant.sessions &&
+  fetching.now() < grant.deadlineMs &&
+  !fetching.signal.aborted &&
+  fetching.gate.openedAt() === opened
+
+async function keepBytes(fetching: Fetching, agentId: string, error: unknown): Promise<void> {
+  const exchange = error instanceof VendorError ? error.exchange : undefined
+  if (!exchange || exchange.body.length === 0) return
+  await fetching.landing.landFailed({ atMs: exchange.sentAtMs, agentId, status: exchange.status, body: exchange.body })
+}
+
+/** Only what was bought is worth keeping: an answer of 200 that cannot be read may hold paid conversations. */
+const wasPaid = (error: unknown): boolean => error instanceof VendorError && error.exchange?.status === 200
+
+function withRetryAfter(used: Used, error: unknown): void {
+  const last = used.answers.at(-1)
+  const told = error instanceof ConvohouseError ? error.facts.retryAfterMs : null
+  if (last && typeof told === 'number') last.retryAfterMs = told
+}
+
+const answerOf = (answer: ExportAnswer): Answer => ({
+  sentAtMs: answer.exchange.sentAtMs,
+  receivedAtMs: answer.exchange.receivedAtMs,
+  status: 200,
+  returned: answer.envelope.data.length,
+  billed: answer.envelope.usage?.billableUsedThisRequest ?? null,
+  usage: answer.envelope.usage,
+  rateLimit: answer.envelope.rateLimit,
+  retryAfterMs: null,
+})
+
+async function landPage(
+  fetching: Fetching,
+  grant: Grant,
+  used: Used,
+  page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer },
+): Promise<WindowProgress> {
+  const { progress, answer } = page
+  const { agentId } = progress.window
+  fetching.clock.tell(answer.exchange)
+  const head = pageHead(fetching, { ...page, grant })
+  const told = answerOf(answer)
+  const [path] = await Promise.all([
+    fetching.landing.land(head, answer.exchange.body),
+    tellLedger(fetching, grant, agentId, told, null),
+  ])
+  fetching.pending.add(path, head)
+  used.answers.push(told)
+  used.sessions += told.billed ?? told.returned
+  fetching.onPage?.({ agentId, records: told.returned, billed: told.billed })
+  return advance(progress, head.facts!)
+}
+
+const stuck = (progress: WindowProgress): ConvohouseError =>
+  new ConvohouseError('API_PROTOCOL', {
+    what: `The export of agent ${progress.window.agentId} says that there is more, but its cursor is missing or stands still (page ${progress.sequence - 1} of window ${progress.window.name}).`,
+    mend: 'Report it to the vendor with that request. What landed is kept; the next sync goes on from the last conversation.',
+  })
+
+/** Fetches under a lease. Vendor faults are in the outcome; what the disk refuses is thrown. */
+export async function fetchPages(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
+  const { agentId, name } = start.window
+  await fetching.ledger.append({
+    kind: 'lease',
+    lease: grant.lease,
+    window: name,
+    agentId,
+    requests: grant.requests,
+    sessions: grant.sessions,
+    pageSessions: grant.pageSessions,
+    atMs: fetching.now(),
+    deadlineMs: grant.deadlineMs,
+  })
+  const used: Used = { requests: 0, sessions: 0, answers: [] }
+  const opened = fetching.gate.openedAt()
+  let progress = start
+  let failure: Failure | null = null
+  while (!progress.done && failure === null && mayAsk(fetching, grant, used, opened)) {
+    const next = nextRequest(progress, grant.limit)
+    try {
+      const attempts = observer(fetching, grant, agentId, used, opened)
+      const answer = await fetching.vendor.exportConversations({
+        agentId,
+        query: next.query,
+        signal: fetching.signal,
+        attempts,
+      })
+      progress = await landPage(fetching, grant, used, { ...next, answer })
+      if (!progress.done && progress.cursor === null && progress.window.kind !== 'selected') throw stuck(progress)
+    } catch (error) {
+      if (wasPaid(error)) await keepBytes(fetching, agentId, error)
+      withRetryAfter(used, error)
+      failure = failureOf(error)
+      if (failure.kind === 'transient') fetching.gate.close()
+      // A generation that nothing landed under has no name on disk: the next lease begins it again.
+    }
+  }
+  await fetching.ledger.append({ kind: 'end', lease: grant.lease, atMs: fetching.now() })
+  return outcomeOf(start, progress, used, failure)
+}
+
+const outcomeOf = (
+  start: WindowProgress,
+  progress: WindowProgress,
+  used: Used,
+  failure: Failure | null,
+): LeaseOutcome => ({
+  progress,
+  answers: used.answers,
+  pages: progress.pages - start.pages,
+  conversations: progress.returned - start.returned,
+  failure,
+})
+
+/** A window that can hold nothing: the second after the epoch's first. It tells the usage and bills nothing. */
+const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: 1_000, toTs: 1_000 }
+
+/** Asks for nothing, to be told the usage. Its answer is not landed: nobody paid for it. */
+export async function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
+  await fetching.ledger.append({
+    kind: 'lease',
+    lease: grant.lease,
+    window: 'probe',
+    agentId,
+    requests: 1,
+    sessions: 0,
+    pageSessions: 0,
+    atMs: fetching.now(),
+    deadlineMs: grant.deadlineMs,
+  })
+  const used: Used = { requests: 0, sessions: 0, answers: [] }
+  let failure: Failure | null = null
+  try {
+    const attempts = observer(fetching, grant, agentId, used, fetching.gate.openedAt())
+    const answer = await fetching.vendor.exportConversations({
+      agentId,
+      query: NOTHING,
+      signal: fetching.signal,
+      attempts,
+    })
+    fetching.clock.tell(answer.exchange)
+    const told = answerOf(answer)
+    used.answers.push(told)
+    await tellLedger(fetching, grant, agentId, told, null)
+  } catch (error) {
+    withRetryAfter(used, error)
+    failure = failureOf(error)
+    if (failure.kind === 'transient') fetching.gate.close()
+  }
+  await fetching.ledger.append({ kind: 'end', lease: grant.lease, atMs: fetching.now() })
+  return { answers: used.answers, failure }
+}

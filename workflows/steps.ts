@@ -1,0 +1,89 @@
+// The Steps port: everything that the orchestration asks of the world, as types only. Inputs and results are plain JSON:
+// references and counts, never records, never a token.
+import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
+import type { Answer, GovernorState, Grant } from '../src/core/governor.ts'
+import type { Plan } from '../src/core/planner.ts'
+import type { WindowProgress } from '../src/core/windows.ts'
+
+/** What a sync was asked to do. */
+export interface SyncRequest {
+  workspaceId: string
+  run: string
+  /** Only these agents; empty: all. */
+  agents: string[]
+  sinceMs: number | null
+  untilMs: number | null
+  mode: 'incremental' | 'full' | 'selected'
+  /** Conversations of a `selected` sync, by agent. */
+  ids: Record<string, string[]>
+  maxRequests: number | null
+  maxSessions: number | null
+  allowedPacks: number
+  /** False: stop where the hour is spent, instead of waiting. */
+  wait: boolean
+  /** What to do when the period's sessions are spent: stop, or sleep and probe each hour. */
+  onPeriodSpent: 'stop' | 'sleep'
+}
+
+/** What a run starts from. */
+export interface Prepared {
+  plan: Plan
+  governor: GovernorState
+  /** Landed pages that no load has taken yet. */
+  pagesWaiting: number
+}
+
+/** A failure as data: hosts tell people, and decide by code. */
+export interface Failure {
+  code: ErrorCode
+  kind: ErrorKind
+  what: string
+  mend: string | null
+}
+
+/** What a lease brought; also all that a probe brings. */
+export interface Told {
+  /** What each request told, in order. */
+  answers: Answer[]
+  failure: Failure | null
+}
+
+export interface LeaseOutcome extends Told {
+  progress: WindowProgress
+  pages: number
+  conversations: number
+}
+
+export interface LoadOutcome {
+  pages: number
+  conversations: number
+  /** Landed pages still to be loaded. */
+  waiting: number
+}
+
+export interface SyncReport {
+  run: string
+  outcome: 'done' | 'hour-spent' | 'period-spent' | 'limit-reached' | 'failed' | 'interrupted'
+  requests: number
+  sessions: number
+  pages: number
+  conversations: number
+  windowsDone: number
+  windowsLeft: number
+  breaches: number
+  agentsGone: string[]
+  /** Failures that ended a window or the run; the first is the one to tell. */
+  failures: (Failure & { agentId: string | null })[]
+}
+
+export interface Steps {
+  /** Lists agents, reads what landed and what the ledger tells, and plans. */
+  prepare(request: SyncRequest): Promise<Prepared>
+  /** Begins at the window's frontier and makes at most the granted requests; each page is durable before the next is asked. */
+  fetchPages(input: { request: SyncRequest; progress: WindowProgress; grant: Grant }): Promise<LeaseOutcome>
+  /** Asks for a window that can hold nothing: tells usage, bills nothing. */
+  probe(input: { request: SyncRequest; agentId: string; grant: Grant }): Promise<Told>
+  /** Loads the oldest landed pages that are not loaded, one batch. */
+  load(input: { workspaceId: string }): Promise<LoadOutcome>
+  finish(input: { request: SyncRequest; report: SyncReport }): Promise<void>
+}

@@ -1,0 +1,265 @@
+// Syncing a workspace: plan, then windows by leases, several at once, while what landed is loaded. Plain functions over
+// (steps, host): the embedded engine calls them in process, Temporal as a workflow. Deterministic but for its arguments.
+import type { ErrorCode } from '../src/core/errors.ts'
+import { ask, type Decision, type GovernorState, type Grant, govern } from '../src/core/governor.ts'
+import { idsFitting, restarted, type WindowProgress } from '../src/core/windows.ts'
+import { backgroundLoad, type Loader } from './load.ts'
+import type { Failure, LeaseOutcome, Steps, SyncReport, SyncRequest, Told } from './steps.ts'
+import { type Turns, takeTurn, turnsOf, yieldTurn } from './turns.ts'
+
+/** Time and ids of whoever hosts the orchestration. */
+export interface Host {
+  now(): number
+  /** Resolves at that time, or when `wake` does. Rejects where the run is cancelled. */
+  sleepUntil(untilMs: number, wake: Promise<void>): Promise<void>
+  newId(): string
+  cancelled(): boolean
+  /** What a person looking on should know now. */
+  tell(news: News): void
+}
+
+export type News =
+  | { kind: 'planned'; windows: number; agents: number }
+  | { kind: 'governor'; governor: GovernorState; windowsLeft: number }
+  | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour' | 'period' }
+  | { kind: 'failure'; failure: Failure; agentId: string | null }
+
+/** Windows that are read at the same time. */
+const LANES = 4
+const MAX_LEASE_REQUESTS = 10
+/** Probes of a failing vendor, a minute apart, before a run that does not watch gives up. */
+const MAX_FAILURES = 5
+
+interface Run {
+  steps: Steps
+  host: Host
+  request: SyncRequest
+  governor: GovernorState
+  turns: Turns
+  loader: Loader
+  report: SyncReport
+  /** Failures in a row without an answer between them. */
+  failing: number
+  stopped: boolean
+  /** Resolves when a lease ends: what others wait for may be there. */
+  changed: { promise: Promise<void>; resolve: () => void }
+}
+
+function nextChange(): Run['changed'] {
+  let resolve = () => {}
+  const promise = new Promise<void>(done => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+function noteChange(run: Run): void {
+  run.changed.resolve()
+  run.changed = nextChange()
+}
+
+const emptyReport = (run: string): SyncReport => ({
+  run,
+  outcome: 'done',
+  requests: 0,
+  sessions: 0,
+  pages: 0,
+  conversations: 0,
+  windowsDone: 0,
+  windowsLeft: 0,
+  breaches: 0,
+  agentsGone: [],
+  failures: [],
+})
+
+function stop(run: Run, outcome: SyncReport['outcome']): void {
+  if (!run.stopped) run.report.outcome = outcome
+  run.stopped = true
+  noteChange(run)
+}
+
+function fail(run: Run, failure: Failure, agentId: string | null): void {
+  run.report.failures.push({ ...failure, agentId })
+  run.host.tell({ kind: 'failure', failure, agentId })
+}
+
+/** A lease grows with the window: the first rows come soon, and an empty window leases no more than it needs. */
+const wants = (progress: WindowProgress): number => Math.min(MAX_LEASE_REQUESTS, progress.pages + 1)
+
+function askFor(run: Run, progress: WindowProgress): Decision {
+  const { kind } = progress.window
+  const asked = { lease: run.host.newId(), kind, wants: wants(progress), limit: progress.limit }
+  const selected = kind === 'selected' ? { largest: idsFitting(progress), limit: null } : {}
+  const [governor, decision] = ask(run.governor, { ...asked, ...selected }, run.host.now())
+  run.governor = governor
+  return decision
+}
+
+/** Takes what a lease brought; the ledger has it already. */
+function settle(run: Run, grant: Grant, outcome: Told & Partial<LeaseOutcome>): void {
+  for (const answer of outcome.answers) {
+    run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
+    run.failing = answer.status === 200 ? 0 : run.failing
+  }
+  run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
+  run.report.pages += outcome.pages ?? 0
+  run.report.conversations += outcome.conversations ?? 0
+  run.loader.landed(outcome.pages ?? 0)
+  run.host.tell({ kind: 'governor', governor: run.governor, windowsLeft: run.turns.waiting.length })
+  noteChange(run)
+}
+
+const CURSOR_REFUSED: ErrorCode = 'API_BAD_REQUEST'
+
+/** What a failure means for the window and the run: the window to go on with, or null where it is over for now. */
+function judge(run: Run, progress: WindowProgress, failure: Failure): WindowProgress | null {
+  const { agentId } = progress.window
+  if (failure.code === 'INTERRUPTED') {
+    stop(run, 'interrupted')
+    return null
+  }
+  if (failure.kind === 'transient') {
+    run.failing += 1
+    if (failure.code !== 'API_RATE_LIMITED' && run.failing > MAX_FAILURES) {
+      fail(run, failure, agentId)
+      stop(run, 'failed')
+    }
+    return progress
+  }
+  if (failure.code === 'API_NOT_FOUND') {
+    run.report.agentsGone.push(agentId)
+    run.turns.waiting = run.turns.waiting.filter(waiting => waiting.window.agentId !== agentId)
+    return null
+  }
+  // A cursor that was refused after pages had landed under it: the window goes on from the last `ts` that landed.
+  if (failure.code === CURSOR_REFUSED && progress.cursor !== null) return restarted(progress)
+  fail(run, failure, agentId)
+  if (failure.kind !== 'vendor') stop(run, 'failed')
+  return null
+}
+
+async function fetchLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
+  const { steps, request } = run
+  if (grant.kind === 'probe') {
+    const outcome = await steps.probe({ request, agentId: progress.window.agentId, grant })
+    settle(run, grant, outcome)
+    const next = outcome.failure ? judge(run, progress, outcome.failure) : progress
+    if (next) yieldTurn(run.turns, next)
+    return
+  }
+  const outcome = await steps.fetchPages({ request, progress, grant })
+  settle(run, grant, outcome)
+  const next = outcome.failure ? judge(run, outcome.progress, outcome.failure) : outcome.progress
+  if (next === null) return
+  if (next.done) run.report.windowsDone += 1
+  else yieldTurn(run.turns, next)
+}
+
+async function waitFor(run: Run, decision: Extract<Decision, { kind: 'wait' }>): Promise<void> {
+  if (decision.reason === 'hour' && !run.request.wait) return stop(run, 'hour-spent')
+  // What other leases hold comes back in moments: no news.
+  if (decision.reason !== 'leased')
+    run.host.tell({ kind: 'waiting', untilMs: decision.untilMs, reason: decision.reason })
+  await run.host.sleepUntil(decision.untilMs, run.changed.promise)
+}
+
+/** The period's sessions are spent for this kind of window: it is set aside, or waits an hour and probes. */
+async function periodSpent(run: Run, progress: WindowProgress): Promise<void> {
+  if (run.request.onPeriodSpent === 'stop') {
+    run.report.windowsLeft += 1
+    if (run.report.outcome === 'done') run.report.outcome = 'period-spent'
+    return
+  }
+  const untilMs = Math.max(run.host.now(), run.governor.period.toldAtMs ?? 0) + run.governor.options.hourMs
+  run.host.tell({ kind: 'waiting', untilMs, reason: 'period' })
+  yieldTurn(run.turns, progress)
+  await run.host.sleepUntil(untilMs, run.changed.promise)
+  const toldAgo = run.host.now() - (run.governor.period.toldAtMs ?? 0)
+  if (run.stopped || toldAgo < run.governor.options.hourMs) return
+  const [governor, decision] = ask(run.governor, { lease: run.host.newId(), kind: 'probe', wants: 1 }, run.host.now())
+  run.governor = governor
+  if (decision.kind !== 'grant') return
+  settle(
+    run,
+    decision.grant,
+    await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant: decision.grant }),
+  )
+}
+
+async function turn(run: Run, progress: WindowProgress): Promise<void> {
+  const decision = askFor(run, progress)
+  if (decision.kind === 'grant') return fetchLease(run, progress, decision.grant)
+  if (decision.kind === 'refuse' && decision.reason === 'period') return periodSpent(run, progress)
+  yieldTurn(run.turns, progress)
+  if (decision.kind === 'refuse') return stop(run, 'limit-reached')
+  return waitFor(run, decision)
+}
+
+/** A lane takes windows in turn until none is left, neither waiting nor in another lane's hands. */
+async function lane(run: Run): Promise<void> {
+  while (!run.stopped) {
+    if (run.host.cancelled()) return stop(run, 'interrupted')
+    const progress = takeTurn(run.turns)
+    if (progress === null) {
+      if (run.turns.held === 0) return
+      await run.changed.promise
+      continue
+    }
+    try {
+      await turn(run, progress)
+    } finally {
+      run.turns.held -= 1
+      // Lanes without a window wait for one to come back: now none will.
+      if (run.turns.held === 0 && run.turns.waiting.length === 0) noteChange(run)
+    }
+  }
+}
+
+function summary(run: Run): SyncReport {
+  const { report, governor, turns } = run
+  if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
+  return {
+    ...report,
+    requests: governor.spent.requests,
+    sessions: governor.spent.sessions,
+    windowsLeft: report.windowsLeft + turns.waiting.length,
+    breaches: governor.breaches,
+  }
+}
+
+/** Runs one sync to its end. Vendor faults are in the report; what the data folder or the disk refuses is thrown. */
+export async function syncWorkspace(steps: Steps, host: Host, request: SyncRequest): Promise<SyncReport> {
+  const prepared = await steps.prepare(request)
+  const { plan, governor } = prepared
+  host.tell({
+    kind: 'planned',
+    windows: plan.windows.length,
+    agents: new Set(plan.windows.map(w => w.progress.window.agentId)).size,
+  })
+  const run: Run = {
+    steps,
+    host,
+    request,
+    governor,
+    turns: turnsOf(plan.windows.map(window => window.progress)),
+    loader: backgroundLoad(steps, request.workspaceId, prepared.pagesWaiting),
+    report: emptyReport(request.run),
+    failing: 0,
+    stopped: false,
+    changed: nextChange(),
+  }
+  const lanes = await Promise.allSettled(
+    Array.from({ length: LANES }, () =>
+      lane(run).catch(error => {
+        stop(run, host.cancelled() ? 'interrupted' : 'failed')
+        if (!host.cancelled()) throw error
+      }),
+    ),
+  )
+  const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
+  if (loadFailure) fail(run, loadFailure, null)
+  const report = summary(run)
+  await steps.finish({ request, report })
+  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
+  return report
+}
