@@ -1,0 +1,185 @@
+// Cells as Arrow data: its buffers, filled by hand, since apache-arrow's own builders take a timestamp as a float of
+// milliseconds and lose the rest.
+
+import {
+  Binary,
+  Bool,
+  type Data,
+  type DataType,
+  DateDay,
+  Decimal,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  makeData,
+  Timestamp,
+  TimeUnit,
+  Uint8,
+  Uint16,
+  Uint32,
+  Uint64,
+  Utf8,
+} from 'apache-arrow'
+import type { Cell, Shape, TimestampUnit } from '../../warehouse/results.ts'
+import { jsonWriter } from './json-text.ts'
+
+/** How the column is called in Arrow, and how its cells become buffers. */
+export interface ArrowColumn {
+  type: DataType
+  data(cells: Cell[]): Data
+}
+
+const UNITS: Record<TimestampUnit, TimeUnit> = {
+  s: TimeUnit.SECOND,
+  ms: TimeUnit.MILLISECOND,
+  us: TimeUnit.MICROSECOND,
+  ns: TimeUnit.NANOSECOND,
+}
+
+const SIGNED = {
+  8: { type: new Int8(), array: Int8Array },
+  16: { type: new Int16(), array: Int16Array },
+  32: { type: new Int32(), array: Int32Array },
+} as const
+const UNSIGNED = {
+  8: { type: new Uint8(), array: Uint8Array },
+  16: { type: new Uint16(), array: Uint16Array },
+  32: { type: new Uint32(), array: Uint32Array },
+} as const
+
+/** The widest decimal of 128 bits; HUGEINT, which every sum of integers is, goes by it as DuckDB's own export does. */
+const DECIMAL_DIGITS = 38
+
+/**
+ * The Arrow column for a shape. Decimals stay decimals, since money in floats is wrong by cents. TIMESTAMP has no zone
+ * in Arrow as it has none in DuckDB (the warehouse's are UTC). Lists, structs and maps are JSON in Utf8: every reader
+ * takes it, and their depth is the data's. UHUGEINT has no type in Arrow and is text.
+ */
+export function arrowColumn(shape: Shape): ArrowColumn {
+  switch (shape.kind) {
+    case 'boolean':
+      return booleans
+    case 'integer':
+      return integers(shape.bits, shape.signed)
+    case 'float':
+      return shape.bits === 32
+        ? numbers(new Float32(), length => new Float32Array(length))
+        : numbers(new Float64(), length => new Float64Array(length))
+    case 'decimal':
+      return decimals(shape.width, shape.scale)
+    case 'timestamp':
+      return bigints(new Timestamp(UNITS[shape.unit], shape.zone ? 'UTC' : null), length => new BigInt64Array(length))
+    case 'date':
+      return numbers(new DateDay(), length => new Int32Array(length))
+    case 'blob':
+      return bytes(new Binary(), cell => Buffer.from(cell as string, 'base64'))
+    case 'list':
+    case 'struct':
+    case 'map': {
+      const write = jsonWriter(shape)
+      return bytes(new Utf8(), cell => Buffer.from(write(cell)))
+    }
+    default:
+      return texts
+  }
+}
+
+const texts = bytes(new Utf8(), cell => Buffer.from(cell as string))
+
+function integers(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): ArrowColumn {
+  if (bits === 128) return signed ? decimals(DECIMAL_DIGITS, 0) : bytes(new Utf8(), cell => Buffer.from(String(cell)))
+  if (bits === 64) {
+    return signed
+      ? bigints(new Int64(), length => new BigInt64Array(length))
+      : bigints(new Uint64(), length => new BigUint64Array(length))
+  }
+  const { type, array } = (signed ? SIGNED : UNSIGNED)[bits]
+  return numbers(type, length => new array(length))
+}
+
+type Numbers =
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+
+const numbers = (type: DataType, allocate: (length: number) => Numbers): ArrowColumn => ({
+  type,
+  data(cells) {
+    const values = allocate(cells.length)
+    for (const [at, cell] of cells.entries()) if (cell !== null) values[at] = cell as number
+    return makeData({ type, length: cells.length, ...validity(cells), data: values } as never)
+  },
+})
+
+const bigints = (
+  type: DataType,
+  allocate: (length: number) => BigInt64Array<ArrayBuffer> | BigUint64Array<ArrayBuffer>,
+): ArrowColumn => ({
+  type,
+  data(cells) {
+    const values = allocate(cells.length)
+    for (const [at, cell] of cells.entries()) if (cell !== null) values[at] = cell as bigint
+    return makeData({ type, length: cells.length, ...validity(cells), data: values } as never)
+  },
+})
+
+const booleans: ArrowColumn = {
+  type: new Bool(),
+  data(cells) {
+    const data = bits(cells, cell => cell === true)
+    return makeData({ type: new Bool(), length: cells.length, ...validity(cells), data })
+  },
+}
+
+function decimals(width: number, scale: number): ArrowColumn {
+  const type = new Decimal(scale, width)
+  return {
+    type,
+    data(cells) {
+      const halves = new BigInt64Array(cells.length * 2)
+      for (const [at, cell] of cells.entries()) {
+        if (cell === null) continue
+        // The digits without their point are the count of the smallest unit, which is what Arrow stores.
+        const units = BigInt(String(cell).replace('.', ''))
+        halves[at * 2] = BigInt.asIntN(64, units)
+        halves[at * 2 + 1] = units >> 64n
+      }
+      const data = new Uint32Array(halves.buffer)
+      return makeData({ type, length: cells.length, ...validity(cells), data })
+    },
+  }
+}
+
+function bytes(type: Utf8 | Binary, encode: (cell: Exclude<Cell, null>) => Buffer): ArrowColumn {
+  return {
+    type,
+    data(cells) {
+      const parts = cells.map(cell => (cell === null ? EMPTY : encode(cell)))
+      const valueOffsets = new Int32Array(cells.length + 1)
+      for (const [at, part] of parts.entries()) valueOffsets[at + 1] = valueOffsets[at]! + part.length
+      const data = Buffer.concat(parts)
+      return makeData({ type, length: cells.length, ...validity(cells), valueOffsets, data } as never)
+    },
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
+function validity(cells: Cell[]): { nullCount: number; nullBitmap: Uint8Array } {
+  const nullCount = cells.reduce<number>((count, cell) => (cell === null ? count + 1 : count), 0)
+  return { nullCount, nullBitmap: bits(cells, cell => cell !== null) }
+}
+
+function bits(cells: Cell[], isSet: (cell: Cell) => boolean): Uint8Array {
+  const bitmap = new Uint8Array(Math.ceil(cells.length / 8))
+  for (const [at, cell] of cells.entries()) if (isSet(cell)) bitmap[at >> 3]! |= 1 << (at & 7)
+  return bitmap
+}

@@ -1,0 +1,85 @@
+// The little that is done to SQL as text: the semicolons behind a statement come off, so that it can be wrapped, and
+// EXPLAIN comes off, since DuckDB serialises nothing but SELECT. What is left is checked as a whole afterwards and is
+// the very text that runs, so a mistake here can make SQL fail but not let it through.
+
+/** One token: space, comment, text in any of DuckDB's quotes, a word, or else a single character. */
+const TOKEN =
+  /(?<space>\s+|--[^\n\r]*|\/\*)|(?<quoted>[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?<tag>[A-Za-z_]*)\$[\s\S]*?\$\k<tag>\$)|(?<word>[\p{L}_][\p{L}\p{N}_$]*)|(?<other>[\s\S])/uy
+
+interface Token {
+  kind: 'space' | 'word' | 'other'
+  text: string
+  end: number
+}
+
+/** The SQL without the semicolons, spaces and comments around it. */
+export function trimStatement(sql: string): string {
+  let from: number | undefined
+  let to = 0
+  for (const token of tokens(sql)) {
+    if (token.kind === 'space' || token.text === ';') continue
+    from ??= token.end - token.text.length
+    to = token.end
+  }
+  return sql.slice(from ?? 0, to)
+}
+
+export interface Explain {
+  /** `EXPLAIN`, with the options that may stand there. */
+  head: string
+  /** The statement that is explained. */
+  statement: string
+}
+
+/** Takes `EXPLAIN [ANALYZE] [(FORMAT x)]` off; undefined where the SQL does not begin so. */
+export function splitExplain(sql: string): Explain | undefined {
+  const words = [...tokens(sql)].filter(token => token.kind !== 'space')
+  if (words[0]?.text.toUpperCase() !== 'EXPLAIN') return undefined
+  let next = 1
+  let head = 'EXPLAIN'
+  if (words[next]?.text.toUpperCase() === 'ANALYZE') {
+    head += ' ANALYZE'
+    next += 1
+  }
+  const option = words.slice(next, next + 4)
+  if (option.map(token => (token.kind === 'word' ? 'w' : token.text)).join('') === '(ww)') {
+    if (option[1]!.text.toUpperCase() === 'FORMAT') {
+      head += ` (FORMAT ${option[2]!.text})`
+      next += 4
+    }
+  }
+  return { head, statement: sql.slice(words[next - 1]!.end).trim() }
+}
+
+/** The first word, in capitals, to name a refused statement by. */
+export function firstWord(sql: string): string | undefined {
+  for (const token of tokens(sql)) {
+    if (token.kind !== 'space' && token.text !== '(')
+      return token.kind === 'word' ? token.text.toUpperCase() : undefined
+  }
+  return undefined
+}
+
+function* tokens(sql: string): Generator<Token> {
+  for (let at = 0; at < sql.length; ) {
+    TOKEN.lastIndex = at
+    const groups = TOKEN.exec(sql)!.groups!
+    const comment = groups.space === '/*'
+    const end = comment ? blockCommentEnd(sql, at) : TOKEN.lastIndex
+    const kind = groups.space ? 'space' : groups.word ? 'word' : 'other'
+    yield { kind, text: sql.slice(at, end), end }
+    at = end
+  }
+}
+
+/** Block comments nest, as in PostgreSQL; an open one goes to the end. */
+function blockCommentEnd(sql: string, start: number): number {
+  const marks = /\/\*|\*\//g
+  marks.lastIndex = start
+  let depth = 0
+  for (let mark = marks.exec(sql); mark; mark = marks.exec(sql)) {
+    depth += mark[0] === '/*' ? 1 : -1
+    if (depth === 0) return marks.lastIndex
+  }
+  return sql.length
+}

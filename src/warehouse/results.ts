@@ -1,0 +1,54 @@
+// What a query answers, free of DuckDB: the same whether it ran in this process or came over the holder's socket.
+
+/**
+ * One value. What it stands for is told by its column's shape: a timestamp is the count of its unit since the epoch,
+ * a date the count of days, a decimal its exact digits, a blob base64, a struct the list of its fields' values in
+ * order, a map a list of `[key, value]`. 64-bit integers and wider are bigint, narrower ones number.
+ */
+export type Cell = null | boolean | number | bigint | string | Cell[]
+
+export type TimestampUnit = 's' | 'ms' | 'us' | 'ns'
+
+/** What the cells of a column are; everything without a kind of its own is text as DuckDB prints it. */
+export type Shape =
+  | { kind: 'boolean' }
+  | { kind: 'integer'; bits: 8 | 16 | 32 | 64 | 128; signed: boolean }
+  | { kind: 'float'; bits: 32 | 64 }
+  | { kind: 'decimal'; width: number; scale: number }
+  | { kind: 'timestamp'; unit: TimestampUnit; zone: boolean }
+  | { kind: 'date' }
+  | { kind: 'blob' }
+  | { kind: 'json' }
+  | { kind: 'text' }
+  | { kind: 'list'; item: Shape }
+  | { kind: 'struct'; fields: { name: string; shape: Shape }[] }
+  | { kind: 'map'; key: Shape; value: Shape }
+
+export interface Column {
+  name: string
+  /** DuckDB's name of the type, `DECIMAL(18,3)`. */
+  type: string
+  shape: Shape
+}
+
+/** Some rows, column by column: `columns[c][r]`. */
+export interface Batch {
+  rows: number
+  columns: Cell[][]
+}
+
+export interface Tally {
+  rows: number
+  /** True where `maxRows` cut the answer: there was at least one row more. */
+  truncated: boolean
+}
+
+export interface QueryResult {
+  columns: Column[]
+  /** To be read once. Throws QUERY_TIMEOUT, INTERRUPTED or SQL_INVALID where the query ends early. */
+  batches: AsyncIterable<Batch>
+  /** Rows given out so far; final when `batches` has ended. */
+  tally(): Tally
+  /** Ends the query and frees what it holds; safe at any time, any number of times. */
+  close(): Promise<void>
+}

@@ -1,0 +1,8 @@
+// JSON that DuckDB's reader takes. It refuses a lone surrogate, which `JSON.stringify` writes as an escape.
+
+/** Escapes in pairs of characters, so that a backslash before `ud800` in a text is not taken for one. */
+const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|.)/g
+
+/** `JSON.stringify` with each lone surrogate, in keys and values, as U+FFFD. The landed page keeps it as it came. */
+export const wellFormedJson = (value: unknown): string =>
+  JSON.stringify(value).replace(ESCAPE, (whole, lone?: string) => (lone ? '\uFFFD' : whole))

@@ -1,0 +1,274 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ConvohouseError } from '../../src/core/errors.ts'
+import { guard, prepareGuarded } from '../../src/warehouse/guard.ts'
+import { trimStatement } from '../../src/warehouse/guard-text.ts'
+
+let folder: string
+let secret: string
+let instance: DuckDBInstance
+let connection: DuckDBConnection
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'guard-'))
+  secret = join(folder, 'secret.csv')
+  await writeFile(secret, 'word\nopensesame\n')
+  instance = await DuckDBInstance.create(join(folder, 'warehouse.duckdb'))
+  connection = await instance.connect()
+  await connection.run('CREATE TABLE conversations (id VARCHAR, turns INTEGER, tags VARCHAR[], extra JSON)')
+  await connection.run("INSERT INTO conversations VALUES ('a', 1, ['x', 'y'], '{\"k\": 1}')")
+  await connection.run('CREATE VIEW busy AS SELECT * FROM conversations WHERE turns > 0')
+})
+
+afterAll(async () => {
+  connection.closeSync()
+  instance.closeSync()
+  await rm(folder, { recursive: true })
+})
+
+const admit = async (sql: string) => prepareGuarded(connection, await guard(connection, sql))
+const read = async (sql: string) => (await (await admit(sql)).runAndReadAll()).getRowsJson()
+
+describe('the guard', () => {
+  it.each([
+    'SELECT id, turns FROM conversations',
+    'SELECT 1;;  -- done',
+    '/* a /* nested */ comment */ FROM conversations',
+    'WITH c AS (FROM busy) SELECT count(*) FROM c',
+    'WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3) FROM n',
+    'VALUES (1), (2)',
+    'TABLE conversations',
+    'FROM main.conversations',
+    'FROM warehouse.main.busy',
+    'FROM warehouse.conversations',
+    'SELECT table_name FROM information_schema.tables',
+    'DESCRIBE conversations',
+    'SUMMARIZE conversations',
+    'SHOW TABLES',
+    'SHOW ALL TABLES',
+    'SELECT tag FROM conversations, unnest(tags) AS u(tag)',
+    "SELECT extra->>'k', [t for t in tags if t <> 'x'], {'a': 1}.a FROM conversations",
+    'SELECT key FROM conversations, json_each(extra)',
+    'SELECT sum(turns) OVER (PARTITION BY id ORDER BY turns) FROM conversations',
+    "PIVOT conversations ON id IN ('a') USING sum(turns)",
+    'UNPIVOT (SELECT turns FROM conversations) ON turns',
+    "SELECT date_trunc('day', now()), extract(year FROM now()), 'read_text(1)', \"id\" FROM conversations",
+    '(SELECT 1) UNION ALL (SELECT 2) ORDER BY 1',
+    'EXPLAIN SELECT * FROM busy;',
+    'EXPLAIN ANALYZE SELECT * FROM busy',
+    'explain (format json) select 1',
+  ])('lets %s through', async sql => {
+    await expect(read(sql)).resolves.not.toHaveLength(0)
+  })
+
+  it.each([
+    "COPY conversations TO '/tmp/out.csv'",
+    "COPY conversations FROM '/tmp/out.csv'",
+    "ATTACH '/tmp/other.duckdb' AS other",
+    'DETACH warehouse',
+    'PRAGMA database_list',
+    "PRAGMA import_database('/tmp')",
+    'SET threads = 1',
+    'RESET threads',
+    'INSTALL httpfs',
+    'LOAD httpfs',
+    'CALL checkpoint()',
+    'CHECKPOINT',
+    'USE main',
+    'VACUUM',
+    'BEGIN',
+    'ROLLBACK',
+    'DELETE FROM conversations',
+    'INSERT INTO conversations VALUES (1)',
+    'UPDATE conversations SET turns = 0',
+    'CREATE TEMP TABLE t AS SELECT 1',
+    'DROP TABLE conversations',
+    'PREPARE p AS SELECT 1',
+    'EXECUTE p',
+    "EXPORT DATABASE '/tmp/x'",
+    'CREATE MACRO m() AS 1',
+    'PIVOT conversations ON id',
+  ])('refuses the statement %s', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it.each([
+    'EXPLAIN DELETE FROM conversations',
+    "EXPLAIN ANALYZE COPY conversations TO '/tmp/out.csv'",
+    "EXPLAIN (ANALYZE) COPY conversations TO '/tmp/out.csv'",
+    "EXPLAIN ANALYZE (FORMAT json) COPY conversations TO '/tmp/out.csv'",
+    'EXPLAIN EXPLAIN ANALYZE DELETE FROM conversations',
+    'EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1',
+    "/* x */ EXPLAIN -- y\n ANALYZE COPY (SELECT 1) TO '/tmp/out.csv'",
+  ])('refuses what is explained: %s', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_(REFUSED|INVALID)$/) })
+  })
+
+  it.each([
+    'SELECT 1; SELECT 2',
+    'SELECT 1; DROP TABLE conversations',
+    "SELECT 1; COPY conversations TO '/tmp/out.csv'; --",
+    'EXPLAIN SELECT 1; SELECT 2',
+    "EXPLAIN SELECT 1; COPY conversations TO '/tmp/out.csv'",
+    "SELECT 1) TO '/tmp/out.csv'; COPY (SELECT 1",
+  ])('refuses more than one statement: %s', async sql => {
+    await expect(admit(sql)).rejects.toThrow()
+  })
+
+  const readers = (file: string) => [
+    `SELECT * FROM '${file}'`,
+    `FROM "${file}"`,
+    `FROM "${file.slice(0, -4)}".csv`,
+    `FROM "${file.slice(0, -4)}"."CSV"`,
+    `FROM read_csv('${file}')`,
+    `FROM READ_CSV_auto('${file}')`,
+    `FROM main.read_text('${file}')`,
+    `FROM system.main."Read_Text"('${file}')`,
+    `FROM read_blob('${file}')`,
+    `FROM read_json_objects(['${file}'])`,
+    `FROM sniff_csv('${file}')`,
+    `FROM glob('${file}')`,
+    `FROM query('FROM "${file}"')`,
+    `FROM query_table('${file}')`,
+    `FROM query_table(['${file}'])`,
+    `FROM histogram('${file}', 'word')`,
+    `FROM histogram_values('${file}', 'word')`,
+    `FROM json_execute_serialized_sql(json_serialize_sql('FROM "${file}"'))`,
+    `SELECT json_serialize_plan('FROM "${file}"')`,
+    `FROM sql_auto_complete('FROM ''${folder}/')`,
+    `WITH c AS MATERIALIZED (FROM '${file}') FROM c`,
+    `SELECT (SELECT word FROM '${file}')`,
+    `SELECT 1 WHERE EXISTS (FROM '${file}')`,
+    `SELECT 1 IN (SELECT 1 FROM '${file}')`,
+    `FROM conversations, LATERAL (SELECT id, word FROM '${file}')`,
+    `FROM conversations, LATERAL read_text('${file}')`,
+    `FROM (VALUES ((SELECT word FROM '${file}')))`,
+    `SELECT 1 ORDER BY (SELECT word FROM '${file}')`,
+    `SELECT 1 LIMIT (SELECT count(*) FROM '${file}')`,
+    `SELECT max(turns) OVER (ORDER BY (SELECT word FROM '${file}')) FROM conversations`,
+    `SELECT count(*) FILTER (EXISTS (FROM '${file}')) FROM conversations`,
+    `SELECT [w for w in (SELECT list(word) FROM '${file}')]`,
+    `SELECT list_transform([1], lambda x: (SELECT word FROM '${file}'))`,
+    `SELECT 1 UNION SELECT word FROM '${file}'`,
+    `SELECT 1 QUALIFY (SELECT true FROM '${file}')`,
+    `SELECT turns FROM conversations GROUP BY ALL HAVING (SELECT true FROM '${file}')`,
+    `FROM range((SELECT count(*) FROM '${file}'))`,
+    `FROM conversations c JOIN '${file}' f ON c.id = f.word`,
+    `FROM conversations POSITIONAL JOIN '${file}'`,
+    `FROM (PIVOT '${file}' ON word IN ('opensesame') USING count(*))`,
+    `FROM (PIVOT conversations ON id IN (SELECT word FROM '${file}') USING count(*))`,
+    `UNPIVOT '${file}' ON word`,
+    `DESCRIBE '${file}'`,
+    `SUMMARIZE '${file}'`,
+    `SHOW '${file}'`,
+    `FROM (DESCRIBE '${file}')`,
+    `EXPLAIN SELECT * FROM '${file}'`,
+    `EXPLAIN ANALYZE FROM read_text('${file}')`,
+    // A CTE of that name, out of scope where it is used.
+    `SELECT (WITH "${file}" AS (SELECT 1) SELECT 1), * FROM "${file}"`,
+    `FROM conversations AT (VERSION => (SELECT word FROM '${file}'))`,
+    `FROM conversations TABLESAMPLE reservoir(1) JOIN read_text('${file}') ON true`,
+  ]
+
+  it('opens no file, however it is named', async () => {
+    for (const sql of readers(secret)) {
+      const outcome = await admit(sql).then(
+        () => 'let through',
+        (error: ConvohouseError) => error.code,
+      )
+      expect({ sql, outcome }).toEqual({ sql, outcome: 'SQL_REFUSED' })
+    }
+  })
+
+  it('takes a qualified name for a file in the working folder where no such table is known', async () => {
+    await expect(admit('FROM main.csv')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await expect(admit('FROM conversations.csv')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it.each([
+    'SELECT getenv(1)',
+    'SELECT system.main."GetEnv"(\'HOME\')',
+    "SELECT ('HOME').getenv()",
+    "SELECT current_setting('secret_directory')",
+    "SELECT write_log('x')",
+    "SELECT nextval('s')",
+    'FROM checkpoint()',
+    'FROM force_checkpoint()',
+    "FROM enable_logging('QueryLog')",
+    'FROM duckdb_secrets()',
+    "FROM which_secret('s3://x', 's3')",
+    'FROM duckdb_settings()',
+    'FROM duckdb_logs()',
+    'FROM duckdb_logs',
+    'FROM pg_settings',
+    'FROM pg_catalog.pg_settings',
+    'FROM truncate_duckdb_logs()',
+    'FROM arrow_scan(1, 2, 3)',
+    "FROM 's3://bucket/x.parquet'",
+    "FROM 'https://example.com/x.csv'",
+    "FROM parquet_scan('x')",
+    "FROM parquet_metadata('x')",
+  ])('keeps %s out', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it('says what is refused and what to do', async () => {
+    await expect(admit("FROM read_text('/etc/passwd')")).rejects.toMatchObject({
+      code: 'SQL_REFUSED',
+      message: expect.stringContaining('read_text()'),
+      mend: expect.stringContaining('SHOW TABLES'),
+    })
+    await expect(admit('DROP TABLE conversations')).rejects.toThrow('DROP is not open to queries')
+  })
+
+  it('shows where the syntax is wrong', async () => {
+    await expect(admit('SELECT 1 FORM conversations WHERE')).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      message: expect.stringMatching(/syntax error.*\n+LINE 1:.*\n +\^/),
+    })
+  })
+
+  it('shows an unknown column or table with what was perhaps meant', async () => {
+    await expect(admit('SELECT turn FROM conversations')).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      message: expect.stringMatching(/Candidate bindings: "turns".*\n+LINE 1:.*\n +\^/s),
+    })
+    await expect(admit('FROM conversation')).rejects.toThrow('Did you mean "conversations"')
+  })
+
+  it('asks for SQL where there is none, and for values where there are parameters', async () => {
+    await expect(admit(' -- nothing\n')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(admit('SELECT $1')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(admit('SELECT ?')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+  })
+
+  it('refuses a NUL, behind which the parser would not look', async () => {
+    await expect(admit("SELECT 1\0; FROM read_text('x')")).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+})
+
+describe('the end of a statement', () => {
+  it.each([
+    ["SELECT ';' ; -- ;", "SELECT ';'"],
+    ['SELECT $$;$$;', 'SELECT $$;$$'],
+    ['SELECT $a$;$$;$a$;', 'SELECT $a$;$$;$a$'],
+    ["SELECT e'\\';';", "SELECT e'\\';'"],
+    ['SELECT 1 AS ";";', 'SELECT 1 AS ";"'],
+    [' ; /* ; */ SELECT 1', 'SELECT 1'],
+  ])('of %s is found', (sql, trimmed) => {
+    expect(trimStatement(sql)).toBe(trimmed)
+  })
+
+  it('is found behind any quoted text', () => {
+    fc.assert(
+      fc.property(fc.string(), text => {
+        const quoted = `SELECT '${text.replaceAll("'", "''")}'`
+        expect(trimStatement(`${quoted} ; -- ${text.replace(/[\r\n]/g, ' ')}`)).toBe(quoted)
+      }),
+    )
+  })
+})
