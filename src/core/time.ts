@@ -51,6 +51,14 @@ export function compactTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, '')
 }
 
+const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}.*))?$/
+
+/** False for the 30th of February, which `Date.parse` takes for the 2nd of March. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(day)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
+}
+
 /**
  * A moment that a person typed: ISO-8601 date or time, seconds or milliseconds since the epoch, or an age such as `90d`.
  * Undefined where it is none of them.
@@ -59,8 +67,9 @@ export function parseMoment(text: string, nowMs: number): number | undefined {
   const age = parseDuration(text)
   if (age !== undefined) return nowMs - age
   if (/^\d+$/.test(text)) return readTime(Number(text)).ms ?? undefined
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return undefined
+  const [, day, time] = ISO.exec(text.trim()) ?? []
+  if (day === undefined || !isDay(day)) return undefined
   // A date or time without an offset is UTC, whatever the machine's zone is.
-  const ms = Date.parse(/T.*(Z|[+-]\d{2}:?\d{2})$|^\d{4}-\d{2}-\d{2}$/.test(text) ? text : `${text.replace(' ', 'T')}Z`)
+  const ms = Date.parse(time === undefined ? day : `${day}T${/(Z|[+-]\d{2}:?\d{2})$/.test(time) ? time : `${time}Z`}`)
   return Number.isNaN(ms) ? undefined : ms
 }

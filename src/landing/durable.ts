@@ -25,9 +25,10 @@ export async function makeFolder(folder: string): Promise<void> {
   for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
 }
 
-const unusable = (path: string, cause: unknown): ConvohouseError =>
+/** The disk refuses: full, read-only, no permission. */
+export const unusable = (path: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
-    what: `Cannot write ${path}: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}.`,
+    what: `Cannot use ${path}: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}.`,
     mend: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
     cause,
   })
@@ -42,7 +43,8 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
-      await handle.writev(parts as Uint8Array[])
+      // Not `writev`, which a disk that fills up may cut short without an error.
+      for (const part of parts) await handle.appendFile(part)
       await handle.sync()
     } finally {
       await handle.close()
@@ -63,9 +65,17 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   }
 }
 
+/** Names in a folder; none where there is no such folder. @throws HOME_UNUSABLE where it cannot be read */
+export async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return []
+    throw unusable(folder, cause)
+  })
+}
+
 /** Removes what a killed process left half written in a folder. Only for a folder that nobody writes to. */
 export async function sweepTemporary(folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(() => [])) {
+  for (const name of await namesIn(folder)) {
     if (TEMPORARY.test(name)) await unlink(join(folder, name)).catch(() => {})
   }
 }

@@ -1,15 +1,16 @@
 // The leases ledger: each lease when it is granted, each request's outcome, each lease's end. Append-only and synced, one
 // file a runner and hour. After a kill the governor's state is rebuilt from it: a lease without an end counts as wholly
 // spent until its hour has passed.
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ConvohouseError } from '../core/errors.ts'
 import { type LedgerEntry, momentOf, type RequestMade } from '../core/ledger-entries.ts'
-import { compactTimestamp, HOUR } from '../core/time.ts'
-import { makeFolder } from './durable.ts'
+import { compactTimestamp, HOUR, MINUTE } from '../core/time.ts'
+import { makeFolder, namesIn, unusable } from './durable.ts'
 import { segment } from './names.ts'
 
 export interface Ledger {
-  /** Appends and syncs; entries appended while a sync runs share the next one. */
+  /** Appends and syncs; entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
   append(entry: LedgerEntry): Promise<void>
   /**
    * Entries of the last `hourMs` in order of time, and before them the newest request that told a usage. A line that a
@@ -33,20 +34,22 @@ function parseLines(text: string): LedgerEntry[] {
 /** Opens the ledger of a workspace. `run` makes the file's name unique to this runner. */
 export function openLedger(options: { home: string; workspaceId: string; run: string }): Ledger {
   const folder = join(options.home, 'landing', segment(options.workspaceId), 'ledger')
-  let current: { hour: number; handle: FileHandle } | null = null
+  /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a line of its own. */
+  let current: { hour: number; handle: FileHandle; torn: boolean } | null = null
   let waiting: { line: string; atMs: number; done: () => void; failed: (error: unknown) => void }[] = []
   let flushing: Promise<void> | null = null
 
-  async function fileOf(hour: number): Promise<FileHandle> {
-    if (current?.hour === hour) return current.handle
+  async function fileOf(hour: number): Promise<NonNullable<typeof current>> {
+    if (current?.hour === hour) return current
     await current?.handle.close()
     current = null
     await makeFolder(folder)
     const name = `${compactTimestamp(hour * HOUR)}-${options.run}.ndjson`
-    current = { hour, handle: await open(join(folder, name), 'a', 0o600) }
+    const handle = await open(join(folder, name), 'a', 0o600)
+    current = { hour, handle, torn: (await handle.stat()).size > 0 }
     const parent = await open(folder, 'r')
     await parent.sync().finally(() => parent.close())
-    return current.handle
+    return current
   }
 
   async function flush(): Promise<void> {
@@ -54,11 +57,16 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
       const batch = waiting
       waiting = []
       try {
-        const handle = await fileOf(Math.floor(batch[0]!.atMs / HOUR))
-        await handle.appendFile(batch.map(entry => entry.line).join(''))
-        await handle.datasync()
+        const file = await fileOf(Math.floor(batch[0]!.atMs / HOUR))
+        const lines = batch.map(entry => entry.line).join('')
+        const text = file.torn ? `\n${lines}` : lines
+        file.torn = true
+        await file.handle.appendFile(text)
+        await file.handle.datasync()
+        file.torn = false
         for (const entry of batch) entry.done()
-      } catch (error) {
+      } catch (cause) {
+        const error = cause instanceof ConvohouseError ? cause : unusable(folder, cause)
         for (const entry of batch) entry.failed(error)
       }
     }
@@ -72,16 +80,17 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
         flushing ??= flush()
       }),
     async recent(nowMs, hourMs) {
-      const names = (await readdir(folder).catch(() => []))
+      const names = (await namesIn(folder))
         .filter(name => name.endsWith('.ndjson'))
         .sort()
         .reverse()
       const entries: LedgerEntry[] = []
       let told: RequestMade | undefined
       for (const name of names) {
-        // A runner that began in an hour may write into its file until the hour ends.
-        const old = nameEndMs(name) < nowMs - hourMs
-        if (old && told) break
+        const endMs = nameEndMs(name)
+        const old = endMs < nowMs - hourMs
+        // Files of one hour, of several runners, are all looked at: any of them may hold the newest.
+        if (old && told && endMs < told.sentAtMs) break
         const parsed = parseLines(await readFile(join(folder, name), 'utf8'))
         if (!old) entries.push(...parsed)
         const usages = parsed.filter((entry): entry is RequestMade => entry.kind === 'request' && entry.usage !== null)
@@ -98,7 +107,11 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
   }
 }
 
+/** Entries that share a sync share a file: some may be of the first moments of the next hour. */
+const OVERLAP_MS = MINUTE
+
+/** When the last of a file's entries was made, at most. */
 const nameEndMs = (name: string): number => {
   const iso = name.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z.*/, '$1-$2-$3T$4:$5:$6.$7Z')
-  return Date.parse(iso) + HOUR
+  return Date.parse(iso) + HOUR + OVERLAP_MS
 }

@@ -24,6 +24,7 @@ export interface PageHead {
   receivedAtMs: number
   /** When the request was sent by the server's clock, ms: what versions are compared by. */
   sentAtServerMs: number
+  /** Length of the body that landed. */
   bodyBytes: number
   /** True for the last page of a listing or window. */
   lastPage: boolean
@@ -42,9 +43,9 @@ const HEAD_LIMIT_BYTES = 8 * 1024 * 1024
 const deflate = promisify(gzip)
 const inflate = promisify(gunzip)
 
-/** The two gzip members of a page's file. */
+/** The two gzip members of a page's file; the head tells the length of this body, whatever it told before. */
 export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint8Array[]> {
-  const line = Buffer.from(`${JSON.stringify({ _head: head })}\n`)
+  const line = Buffer.from(`${JSON.stringify({ _head: { ...head, bodyBytes: body.length } })}\n`)
   return [gzipSync(line), await deflate(body, { level: BODY_LEVEL })]
 }
 
@@ -91,7 +92,12 @@ export async function readBody(file: string): Promise<Buffer> {
   })
   try {
     const whole = await inflate(await handle.readFile())
-    return whole.subarray(whole.indexOf(0x0a) + 1)
+    const end = whole.indexOf(0x0a)
+    const { _head: head } = JSON.parse(whole.toString('utf8', 0, end)) as { _head: PageHead }
+    const body = whole.subarray(end + 1)
+    // A file that was cut off exactly behind its head is a whole gzip file still.
+    if (body.length !== head.bodyBytes) throw new Error(`${body.length} of ${head.bodyBytes} bytes`)
+    return body
   } catch (cause) {
     throw corrupt(file, cause)
   } finally {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { isCode } from '../core/errors.ts'
-import { makeFolder, writeOnce } from './durable.ts'
+import { makeFolder, unusable, writeOnce } from './durable.ts'
 import { pagePath, parsePageName, segment } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
 
@@ -21,14 +21,18 @@ export interface Landing {
   land(head: PageHead, body: Uint8Array): Promise<string>
   /** Keeps the bytes of an answer that is not JSON, for whoever has to look into it; returns its path. */
   landFailed(options: { atMs: number; agentId: string; status: number; body: Uint8Array }): Promise<string>
-  /** Every landed page of the workspace, in the order in which it may be loaded. */
+  /** Every landed page of the workspace, in the order in which it may be loaded. @throws HOME_UNUSABLE */
   list(): Promise<LandedFile[]>
   head(path: string): Promise<PageHead>
   body(path: string): Promise<Buffer>
 }
 
 async function filesBelow(root: string, folder: string): Promise<string[]> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((cause: NodeJS.ErrnoException) => {
+    // Of any other fault the list would be short, and pages would be bought again.
+    if (cause.code === 'ENOENT') return []
+    throw unusable(join(root, folder), cause)
+  })
   const found = await Promise.all(
     entries.map(entry => {
       const path = posix.join(folder, entry.name)

@@ -2,6 +2,11 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { wellFormedJson } from './well-formed.ts'
 
+/** Whatever makes connections to the warehouse. */
+export interface Connectable {
+  connect(): Promise<DuckDBConnection>
+}
+
 export type Row = Record<string, unknown>
 
 export interface Writer {

@@ -114,6 +114,12 @@ async function prepare(
   return batch
 }
 
+/** A file that was cut off behind its head is a whole gzip file still, and DuckDB reads nothing from it without a word. */
+async function expectStaged(writer: Writer, records: number): Promise<void> {
+  const [row] = await writer.rows<{ n: string }>('SELECT count(*) AS n FROM stage')
+  if (Number(row?.n) !== records) throw new Error(`${records} records were expected, and ${row?.n} could be read`)
+}
+
 const NOTHING: MergeResult = { inserted: 0, replaced: 0, superseded: 0 }
 
 async function loadRecords(context: LoadContext, batch: Batch): Promise<MergeResult> {
@@ -124,6 +130,10 @@ async function loadRecords(context: LoadContext, batch: Batch): Promise<MergeRes
   const layout = layoutOf(record, context.timeZone)
   const nowMs = context.now()
   await fillStage(writer, { record, sources: batch.sources, unknown })
+  await expectStaged(
+    writer,
+    batch.files.reduce((sum, file) => sum + file.records, 0),
+  )
   await fillIncoming(writer, record)
   if (record === conversation) await observe(writer, { layout, workspaceId })
   const result = await mergeStage(writer, {

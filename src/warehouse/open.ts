@@ -2,20 +2,35 @@
 //
 // Two instances on one file in one process would both succeed and lose committed rows, and closing the second would
 // drop the lock: so this is the only place that opens it for writing.
+//
+// The file is attached to an empty instance, because only an attachment may choose the size of row groups. With the
+// default of 122,880 rows a load of some thousand goes to the log first and is written again by the checkpoint, on
+// one thread; with 16,384 larger loads are compressed once, in parallel, straight into the file. Twenty thousand
+// conversations with their children took 3.5 s the one way and 1.7 s the other, in files of the same size.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DuckDBInstance } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { quoteText } from '../catalog/layout.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { openWriter, type Writer } from './connection.ts'
+import { type Connectable, openWriter, type Writer } from './connection.ts'
 import { MACROS } from './macros.ts'
 import { migrateWarehouse } from './migrate.ts'
 
 export interface Warehouse {
   file: string
-  instance: DuckDBInstance
+  /** Makes further connections, for reading. */
+  instance: Connectable
   writer: Writer
   /** Checkpoints and closes; the lock is free when it resolves. */
   close(): Promise<void>
+}
+
+const ROW_GROUP_ROWS = 16_384
+
+async function connectTo(instance: DuckDBInstance): Promise<DuckDBConnection> {
+  const connection = await instance.connect()
+  for (const statement of ['USE warehouse', `SET TimeZone = 'UTC'`]) await connection.run(statement)
+  return connection
 }
 
 export interface WarehouseOptions {
@@ -58,7 +73,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   await mkdir(options.home, { recursive: true, mode: 0o700 }).catch(cause => {
     throw openingError(file, cause)
   })
-  const instance = await DuckDBInstance.create(file, {
+  const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
     temp_directory: join(options.home, 'tmp', 'duckdb'),
@@ -67,21 +82,25 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     // Twice as fast; the rows of a table have no order of their own.
     preserve_insertion_order: 'false',
     autoinstall_known_extensions: 'false',
-  }).catch(cause => {
-    throw openingError(file, cause)
   })
   try {
-    const connection = await instance.connect()
-    for (const statement of [`SET TimeZone = 'UTC'`, ...MACROS]) await connection.run(statement)
+    const attaching = await instance.connect()
+    await attaching.run(`ATTACH ${quoteText(file)} AS warehouse (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`).catch(cause => {
+      throw openingError(file, cause)
+    })
+    attaching.closeSync()
+    const connect = () => connectTo(instance)
+    const connection = await connect()
+    for (const statement of MACROS) await connection.run(statement)
     const writer = openWriter(connection)
     await migrateWarehouse(writer)
     return {
       file,
-      instance,
+      instance: { connect },
       writer,
       close: () =>
         writer.alone(async () => {
-          await writer.run('CHECKPOINT').catch(() => {})
+          await writer.run('CHECKPOINT warehouse').catch(() => {})
           connection.closeSync()
           instance.closeSync()
         }),

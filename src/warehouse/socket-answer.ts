@@ -4,9 +4,10 @@ import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
+import type { Connectable } from './connection.ts'
 import { queryIn } from './query.ts'
 import { queryError } from './query-error.ts'
 import { copyIn } from './query-parquet.ts'
@@ -35,7 +36,7 @@ const LONGEST_QUERY = 8_000_000
 const PARQUET_PIECE = 256 * 1024
 
 export interface AnswerContext {
-  instance: DuckDBInstance
+  instance: Connectable
   limits: ServeLimits
   /** Folder for Parquet files on their way. */
   scratch: string

@@ -10,8 +10,8 @@ import { mkdir, rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DuckDBInstance } from '@duckdb/node-api'
 import { MINUTE, SECOND } from '../core/time.ts'
+import type { Connectable } from './connection.ts'
 import { answerQuery, type ServeLimits } from './socket-answer.ts'
 import { listenAt } from './socket-listen.ts'
 import { socketPath } from './socket-path.ts'
@@ -41,7 +41,7 @@ export async function serveQueries({
   home,
   instance,
   ...limits
-}: { home: string; instance: DuckDBInstance } & Partial<ServeLimits>): Promise<QueryServer> {
+}: { home: string; instance: Connectable } & Partial<ServeLimits>): Promise<QueryServer> {
   await forbidExtensions(instance)
   const path = await socketPath(home)
   const context = { instance, scratch: join(home, 'query-parts'), limits: { ...DEFAULT_LIMITS, ...limits } }
@@ -72,7 +72,7 @@ export async function serveQueries({
   }
 }
 
-async function forbidExtensions(instance: DuckDBInstance): Promise<void> {
+async function forbidExtensions(instance: Connectable): Promise<void> {
   const connection = await instance.connect()
   try {
     await connection.run('SET GLOBAL autoinstall_known_extensions = false')

@@ -1,0 +1,213 @@
+// Who may import whom, what a file may be called and how long it may be: held against every source file.
+import { existsSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { basename, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { findCycle, root, type SourceFile, sourceFile, sourcesBelow, withoutComments } from './import-graph.ts'
+
+/**
+ * Imports point from a later line to an earlier one. Rooms of one line do not import each other. A room is a folder of
+ * `src`, together with the file of its name.
+ */
+const TIERS = [
+  ['core'],
+  ['catalog'],
+  ['vendor', 'landing', 'spool', 'warehouse', 'sandbox', 'config', 'clock'],
+  ['receiver', 'publish'],
+  ['steps'],
+  ['app'],
+  ['run', 'serve'],
+  ['cli'],
+]
+
+/** The sandbox speaks the vendor's shapes, and never through the client. */
+const SANDBOX_MAY_IMPORT = ['src/vendor/envelopes.ts', 'src/vendor/events.ts']
+
+const roomOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '')
+const tierOf = (path: string): number => TIERS.findIndex(rooms => rooms.includes(roomOf(path)))
+const isWorkflow = (path: string): boolean => path.startsWith('workflows/')
+
+function mayImport(from: string, to: string): boolean {
+  if (isWorkflow(from)) return isWorkflow(to) || to.startsWith('src/core/')
+  // The orchestration is imported by those who give it its steps, and by its hosts.
+  if (isWorkflow(to)) return tierOf(from) >= tierOf('src/steps.ts')
+  if (roomOf(from) === roomOf(to)) return true
+  if (roomOf(from) === 'sandbox' && SANDBOX_MAY_IMPORT.includes(to)) return true
+  return tierOf(to) < tierOf(from)
+}
+
+const forbiddenImports = (sources: readonly SourceFile[]): string[] =>
+  sources.flatMap(({ path, files }) => files.filter(file => !mayImport(path, file)).map(file => `${path} → ${file}`))
+
+const isBuiltin = (name: string): boolean => name.startsWith('node:') || builtinModules.includes(name.split('/')[0]!)
+const isPure = (path: string): boolean => path.startsWith('src/core/') || isWorkflow(path)
+
+const importersOf = (sources: readonly SourceFile[], name: string): string[] =>
+  sources.filter(({ packages }) => packages.includes(name)).map(({ path }) => path)
+
+/** Files whose code, comments apart, matches. */
+const matching = (sources: readonly SourceFile[], pattern: RegExp): string[] =>
+  sources.filter(({ text }) => pattern.test(withoutComments(text))).map(({ path }) => path)
+
+const sources = [...sourcesBelow('src'), ...sourcesBelow('workflows')]
+const tests = sourcesBelow('test')
+
+describe('the house', () => {
+  it('has been read', () => {
+    expect(sources.length).toBeGreaterThan(50)
+    expect(sources.reduce((sum, { files }) => sum + files.length, 0)).toBeGreaterThan(150)
+  })
+
+  it('has a tier for every room', () => {
+    const untiered = sources.filter(({ path }) => !isWorkflow(path) && tierOf(path) < 0).map(({ path }) => path)
+    expect(untiered).toEqual([])
+  })
+
+  it('imports one way: never a later tier, never a room of the same tier', () => {
+    expect(forbiddenImports(sources)).toEqual([])
+  })
+
+  it('imports in no circle', () => {
+    expect(findCycle(sources)).toBeUndefined()
+  })
+
+  it('imports files that are there, by their whole name', () => {
+    const broken = sources.flatMap(({ path, files }) =>
+      files
+        .filter(file => !/\.(ts|json)$/.test(file) || !existsSync(join(root, file)))
+        .map(file => `${path} → ${file}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  it('imports nothing whose name is computed', () => {
+    const computed = sources.flatMap(({ path, packages }) =>
+      packages.filter(name => !/^(node:)?@?[\w./-]+$/.test(name)).map(name => `${path} → ${name}`),
+    )
+    expect(computed).toEqual([])
+  })
+})
+
+describe('core and workflows', () => {
+  const pure = sources.filter(({ path }) => isPure(path))
+
+  it('import no Node built-in', () => {
+    expect(pure.flatMap(({ path, packages }) => packages.filter(isBuiltin).map(name => `${path} → ${name}`))).toEqual(
+      [],
+    )
+  })
+
+  it('take now, randomness and ids as arguments', () => {
+    expect(matching(pure, /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandomUUID\b|\bperformance\b/)).toEqual([])
+  })
+
+  it('reach for nothing of the process, the network or the timers', () => {
+    expect(matching(pure, /\bprocess\.|\bBuffer\b|\bfetch\(|\bset(Timeout|Interval|Immediate)\b|\bconsole\./)).toEqual(
+      [],
+    )
+  })
+})
+
+describe('a dependency', () => {
+  it('DuckDB is imported by the warehouse alone', () => {
+    const importers = importersOf(sources, '@duckdb/node-api')
+    expect(importers.length).toBeGreaterThan(0)
+    expect(importers.filter(path => roomOf(path) !== 'warehouse')).toEqual([])
+  })
+
+  it("Temporal's workflow package is imported by its shell alone", () => {
+    expect(importersOf(sources, '@temporalio/workflow').filter(path => path !== 'workflows/index.ts')).toEqual([])
+  })
+
+  it('undici is imported by the vendor’s client alone, outside of the sandbox', () => {
+    expect(importersOf(sources, 'undici').filter(path => !['vendor', 'sandbox'].includes(roomOf(path)))).toEqual([])
+  })
+})
+
+describe('the configuration', () => {
+  /** How a terminal is told what it can do, by convention: no settings of ours. */
+  const TERMINAL = 'NO_COLOR|FORCE_COLOR|TERM|COLUMNS|CI|DEBUG'
+
+  it('is the only reader of the environment; the command line looks at what terminals are told', () => {
+    const readers = matching(sources, /\bprocess\.env\b/).filter(path => path !== 'src/config.ts')
+    const cli = readers.filter(path => roomOf(path) === 'cli')
+    expect(readers.filter(path => !cli.includes(path))).toEqual([])
+    const others = new RegExp(`\\bprocess\\.env(?!\\.(?:${TERMINAL})\\b)`)
+    expect(
+      matching(
+        sources.filter(({ path }) => cli.includes(path)),
+        others,
+      ),
+    ).toEqual([])
+  })
+
+  it('is the only reader of its file', () => {
+    expect(importersOf(sources, 'yaml').filter(path => path !== 'src/config.ts')).toEqual([])
+  })
+})
+
+describe('a file', () => {
+  it('is named by what it is about', () => {
+    const vague = /^(utils?|helpers?|common|index|lib|misc|shared|types|interfaces)\.ts$/
+    const named = [...sources, ...tests].filter(
+      ({ path }) => vague.test(basename(path)) && path !== 'workflows/index.ts',
+    )
+    expect(named.map(({ path }) => path)).toEqual([])
+  })
+
+  it('lies in no folder of things that had no place', () => {
+    const vague = /\/(utils?|helpers?|common|lib|misc|shared)\//
+    expect([...sources, ...tests].filter(({ path }) => vague.test(path)).map(({ path }) => path)).toEqual([])
+  })
+
+  it('has at most 400 lines', () => {
+    const long = [...sources, ...tests].filter(({ text }) => text.split('\n').length > 401)
+    expect(long.map(({ path }) => path)).toEqual([])
+  })
+})
+
+describe('these rules', () => {
+  const of = (path: string, text: string) => sourceFile(path, text)
+
+  it.each([
+    ['static', `import { a } from '../vendor/client.ts'`],
+    ['of types', `import type { A } from '../vendor/client.ts'`],
+    ['over several lines', `import {\n  a,\n  b,\n} from '../vendor/client.ts'`],
+    ['for its effects', `import '../vendor/client.ts'`],
+    ['passed on', `export { a } from '../vendor/client.ts'`],
+    ['dynamic', `const a = await import('../vendor/client.ts')`],
+  ])('see an import that is %s', (_how, text) => {
+    expect(of('src/landing/page.ts', text).files).toEqual(['src/vendor/client.ts'])
+  })
+
+  it.each([
+    ['src/core/time.ts', 'src/catalog/shape.ts', false],
+    ['src/catalog/inspect.ts', 'src/core/time.ts', true],
+    ['src/landing/page.ts', 'src/vendor/client.ts', false],
+    ['src/sandbox/server.ts', 'src/vendor/envelopes.ts', true],
+    ['src/sandbox/server.ts', 'src/vendor/client.ts', false],
+    ['src/sandbox/world.ts', 'src/catalog/records.ts', true],
+    ['src/warehouse/load.ts', 'src/steps.ts', false],
+    ['src/steps/fetch.ts', 'src/steps.ts', true],
+    ['src/cli/main.ts', 'src/core/errors.ts', true],
+    ['workflows/sync.ts', 'src/core/planner.ts', true],
+    ['workflows/sync.ts', 'src/catalog/records.ts', false],
+    ['src/steps.ts', 'workflows/steps.ts', true],
+    ['src/core/planner.ts', 'workflows/steps.ts', false],
+  ])('for %s importing %s say %s', (from, to, allowed) => expect(mayImport(from, to)).toBe(allowed))
+
+  it('see a circle', () => {
+    const [a, b, c] = [
+      of('src/a.ts', `import './b.ts'`),
+      of('src/b.ts', `import './c.ts'`),
+      of('src/c.ts', `import './b.ts'`),
+    ]
+    expect(findCycle([a, b, c])).toEqual(['src/b.ts', 'src/c.ts', 'src/b.ts'])
+    expect(findCycle([a, b])).toBeUndefined()
+  })
+
+  it('see a computed import, and none in a comment', () => {
+    expect(of('src/a.ts', 'await import(name)').packages).toEqual(['name'])
+    expect(of('src/a.ts', `// await import('x')\n * from 'y'`).packages).toEqual([])
+  })
+})

@@ -1,0 +1,51 @@
+// Records as no vendor should send them: declared and undeclared keys, values of right and wrong types, at every depth.
+import fc from 'fast-check'
+import { conversation } from '../../src/catalog/conversation.ts'
+import type { Field, Fields } from '../../src/catalog/shape.ts'
+
+type Json = Record<string, unknown>
+
+/** Any value, and more often than chance one that the declared field takes. */
+const valueFor = (field: Field): fc.Arbitrary<unknown> => {
+  const odd = fc.jsonValue({ maxDepth: 2 })
+  switch (field.kind) {
+    case 'group':
+      return fc.oneof({ weight: 3, arbitrary: recordOf(field.fields) }, { weight: 1, arbitrary: odd })
+    case 'objects':
+      return fc.oneof(
+        { weight: 3, arbitrary: fc.array(fc.oneof(recordOf(field.fields), fc.constant(null)), { maxLength: 3 }) },
+        { weight: 1, arbitrary: odd },
+      )
+    case 'texts':
+      return fc.oneof(fc.array(fc.oneof(fc.string(), fc.integer(), fc.constant(null)), { maxLength: 3 }), odd)
+    case 'scalar':
+      return fc.oneof(fc.string(), fc.integer(), fc.constantFrom(' 42 ', 'TRUE', 1_763_600_000, 0, null), odd)
+  }
+}
+
+const AWKWARD_KEYS = [
+  'title',
+  'a.b',
+  '',
+  '__proto__',
+  '__extra',
+  'constructor',
+  'USEREMAIL',
+  'say "hi"',
+  'toString',
+  '\ud800',
+]
+
+/** Some of the declared keys, and some that are not. */
+function recordOf(fields: Fields): fc.Arbitrary<Json> {
+  const declared = fc
+    .constantFrom(...Object.keys(fields))
+    .chain(key => fc.tuple(fc.constant(key), valueFor(fields[key]!)))
+  const other = fc.tuple(fc.oneof(fc.constantFrom(...AWKWARD_KEYS), fc.string()), fc.jsonValue({ maxDepth: 2 }))
+  return fc
+    .array(fc.oneof({ weight: 4, arbitrary: declared }, { weight: 1, arbitrary: other }), { maxLength: 8 })
+    .map(entries => JSON.parse(`{${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)}}`))
+}
+
+/** A conversation of which anything may be wrong but its id. */
+export const anyConversation = recordOf(conversation.fields).map((record): Json => ({ ...record, ID: 'c' }))

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { compileInspection, needsMending, type PageNotes } from '../../src/catalog/inspect.ts'
+
+const inspect = compileInspection(conversation)
+
+/** Notes as they lie in a head, which is JSON. */
+const notesOf = (...records: unknown[]): PageNotes => JSON.parse(JSON.stringify(inspect(records))) as PageNotes
+
+const NOTHING: PageNotes = { unknown: {}, mismatched: {}, zeroTimes: {}, awkward: [] }
+
+const parsed = (text: string): unknown => JSON.parse(text)
+
+describe('an inspection', () => {
+  it('has nothing to say of a record as documented', () => {
+    const record = {
+      ID: 'c',
+      ts: 1_763_600_000,
+      tags: ['a'],
+      csat: { ease10: 1.5 },
+      origin: [1],
+      handoffHistory: [null],
+    }
+    expect(notesOf(record, { ID: 'd', csat: null, tags: null })).toEqual(NOTHING)
+  })
+
+  it('notes paths that no field declares, nested ones and those in list elements too, with type and count', () => {
+    const record = {
+      ID: 'c',
+      title: 't',
+      csat: { mood: { is: 'good' } },
+      crmActivities: [{ priority: 1 }, { priority: 2, notesHistory: [{ pinned: true }] }],
+    }
+    expect(notesOf(record, { ID: 'd', title: 'u' }).unknown).toEqual({
+      title: { count: 2, seen: 'string' },
+      'csat.mood': { count: 1, seen: 'object' },
+      'crmActivities[].priority': { count: 2, seen: 'number' },
+      'crmActivities[].notesHistory[].pinned': { count: 1, seen: 'boolean' },
+    })
+  })
+
+  it('notes no unknown path that is only ever null', () => {
+    expect(notesOf({ ID: 'c', title: null, csat: { mood: null } })).toEqual(NOTHING)
+  })
+
+  it('does not look into fields that may hold anything', () => {
+    expect(notesOf({ ID: 'c', origin: { deep: 1 }, capturedVariables: { any: { thing: [] } } })).toEqual(NOTHING)
+  })
+
+  it.each([
+    ['a text', { userEmail: {} }, 'userEmail', 'text', 'object'],
+    ['a number', { messagesNum: 'many' }, 'messagesNum', 'number', 'string'],
+    ['a number, though DuckDB would take true for 1', { messagesNum: true }, 'messagesNum', 'number', 'boolean'],
+    ['a number beyond every double', { messagesNum: '1e400' }, 'messagesNum', 'number', 'string'],
+    ['a boolean', { isTest: 1 }, 'isTest', 'boolean', 'number'],
+    ['a time', { ts: -1 }, 'ts', 'time', 'number'],
+    ['a moment', { demoDate: false }, 'demoDate', 'moment', 'boolean'],
+    ['an object', { csat: [] }, 'csat', 'object', 'array'],
+    ['a list of texts', { tags: 'vip' }, 'tags', 'array of texts', 'string'],
+    ['a list of texts with an object in it', { tags: ['vip', {}] }, 'tags', 'array of texts', 'array'],
+    ['a list of objects', { crmActivities: ['x'] }, 'crmActivities', 'array of objects', 'array'],
+    ['a nested number', { csat: { ease10: 'nine' } }, 'csat.ease10', 'number', 'string'],
+    [
+      'an element’s boolean',
+      { crmActivities: [{ completed: 'yes' }] },
+      'crmActivities[].completed',
+      'boolean',
+      'string',
+    ],
+  ])('notes a value that is not %s', (_what, fields, path, declared, seen) => {
+    const notes = notesOf({ ID: 'c', ...fields })
+    expect(notes.mismatched).toEqual({ [path]: { count: 1, declared, seen } })
+    expect(needsMending(notes)).toBe(true)
+  })
+
+  it.each([
+    ['a number for a text', { userPhone: 491_511 }],
+    ['a numeric text for a number', { messagesNum: '42' }],
+    ['a numeric text for a time', { ts: '1763600000' }],
+    ['a number for a moment', { demoDate: 1_763_600_000 }],
+    ['scalars in a list of texts', { tags: [1, true, null] }],
+    ['a number for the id', { ID: 7 }],
+  ])('lets pass a cast that loses nothing: %s', (_what, fields) => {
+    expect(notesOf({ ID: 'c', ...fields })).toEqual(NOTHING)
+  })
+
+  it('counts times that are zero, and mends nothing for them', () => {
+    const notes = notesOf(
+      { ID: 'c', resolvedAt: 0, csat: { submittedAt: '0' } },
+      { ID: 'd', resolvedAt: 0, messagesNum: 0 },
+    )
+    expect(notes).toEqual({ ...NOTHING, zeroTimes: { resolvedAt: 2, 'csat.submittedAt': 1 } })
+    expect(needsMending(notes)).toBe(false)
+  })
+
+  it.each([null, 'text', 7, [], {}, { ID: '' }, { ID: null }, { ID: ['c'] }])('notes %j as no record', element => {
+    const seen = element === null ? 'null' : Array.isArray(element) ? 'array' : typeof element
+    expect(notesOf(element).mismatched).toEqual({ '': { count: 1, declared: 'object with ID', seen } })
+  })
+
+  it.each([
+    ['a dot', '{"ID":"c","a.b":1}', 'a.b'],
+    ['a quote', '{"ID":"c","a\\"b":1}', 'a"b'],
+    ['nothing in it', '{"ID":"c","":1}', ''],
+    ['our own prefix', '{"ID":"c","__extra":1}', '__extra'],
+    ['the prototype’s name', '{"ID":"c","__proto__":{"polluted":1}}', '__proto__'],
+    ['a lone surrogate', '{"ID":"c","\\ud800":1}', '\ud800'],
+    ['the case of a declared key changed', '{"ID":"c","USEREMAIL":1}', 'USEREMAIL'],
+    ['the case of a nested declared key changed', '{"ID":"c","csat":{"Ease10":1}}', 'csat.Ease10'],
+    ['200 characters', `{"ID":"c","${'k'.repeat(200)}":1}`, 'k'.repeat(200)],
+  ])('finds a key awkward with %s', (_what, text, path) => {
+    const notes = inspect([parsed(text)])
+    expect(notes.awkward).toEqual([path])
+    expect(Object.keys(notes.unknown)).toEqual([])
+    expect(needsMending(notes)).toBe(true)
+  })
+
+  it('finds the second of two keys awkward that differ only by case', () => {
+    const notes = notesOf({ ID: 'c', title: 1 }, { ID: 'd', Title: 2 })
+    expect(Object.keys(notes.unknown)).toEqual(['title'])
+    expect(notes.awkward).toEqual(['Title'])
+  })
+
+  it.each(['constructor', 'hasOwnProperty', 'toString', 'valueOf'])('takes %s for a key like any other', key => {
+    expect(notesOf(parsed(`{"ID":"c","${key}":"x"}`))).toEqual({
+      ...NOTHING,
+      unknown: { [key]: { count: 1, seen: 'string' } },
+    })
+  })
+
+  it('brings at most 200 paths into a schema, and finds the others awkward', () => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key${index}`, index]))
+    const notes = notesOf({ ID: 'c', ...many })
+    expect(Object.keys(notes.unknown)).toHaveLength(200)
+    expect(notes.awkward).toHaveLength(200)
+  })
+
+  it('leaves no trace on the prototype of objects', () => {
+    inspect([parsed('{"ID":"c","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')])
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+  })
+})

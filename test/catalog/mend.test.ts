@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { compileInspection, fits, needsMending } from '../../src/catalog/inspect.ts'
+import { mendRecord } from '../../src/catalog/mend.ts'
+import type { Fields } from '../../src/catalog/shape.ts'
+import { MENDED_EXTRA } from '../../src/catalog/staging.ts'
+import { anyConversation as records } from './arbitrary-records.ts'
+
+type Json = Record<string, unknown>
+
+const inspect = compileInspection(conversation)
+
+/** Every leaf that is not null, by its path; an empty list or object is a leaf. */
+function leaves(value: unknown, path = '$'): [string, unknown][] {
+  if (value === null || value === undefined) return []
+  if (typeof value !== 'object') return [[path, value]]
+  const entries = Object.entries(value)
+  return entries.length === 0 ? [] : entries.flatMap(([key, inner]) => leaves(inner, `${path}/${JSON.stringify(key)}`))
+}
+
+/** A mended object and its spare values laid together again, and so in its list elements. */
+function whole(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(whole)
+  if (typeof value !== 'object' || value === null) return value
+  const { [MENDED_EXTRA]: spare, ...kept } = value as Json
+  return together(Object.fromEntries(Object.entries(kept).map(([key, inner]) => [key, whole(inner)])), spare)
+}
+
+function together(kept: unknown, spare: unknown): unknown {
+  if (spare === undefined) return kept
+  if (kept === null || kept === undefined) return spare
+  const result = new Map<string, unknown>(Object.entries(kept as Json))
+  for (const [key, inner] of Object.entries(spare as Json)) result.set(key, together(result.get(key), inner))
+  return Object.fromEntries(result)
+}
+
+/** A cast that loses nothing may change how a value is written, not what it says. */
+const said = (value: unknown): string => String(value).trim().toLowerCase()
+
+describe('whatever record is given', () => {
+  it('inspection and mending never throw', () => {
+    fc.assert(
+      fc.property(fc.oneof(records, fc.jsonValue()), element => {
+        inspect([element])
+        mendRecord(conversation, element)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('what is mended fits the declared types', () => {
+    const fitsAll = (fields: Fields, object: Json): void => {
+      for (const [key, value] of Object.entries(object)) {
+        if (key === MENDED_EXTRA) continue
+        const field = fields[key]
+        expect(field, key).toBeDefined()
+        expect(fits(field!, value), `${key}: ${JSON.stringify(value)}`).toBe(true)
+        if (value === null) continue
+        if (field!.kind === 'group') fitsAll(field!.fields, value as Json)
+        if (field!.kind === 'objects')
+          for (const each of value as (Json | null)[]) if (each) fitsAll(field!.fields, each)
+      }
+    }
+    fc.assert(
+      fc.property(records, record => fitsAll(conversation.fields, mendRecord(conversation, record)!.record)),
+      { numRuns: 300 },
+    )
+  })
+
+  it('what is mended needs no mending again', () => {
+    fc.assert(
+      fc.property(records, record => {
+        const { record: mended, issues } = mendRecord(conversation, record)!
+        expect(inspect([mended]).mismatched).toEqual(Object.create(null))
+        if (issues.length > 0) expect(needsMending(inspect([record]))).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('nothing of it is lost: what is kept and what is spare hold every value', () => {
+    fc.assert(
+      fc.property(records, record => {
+        const mended = whole(mendRecord(conversation, record)!.record)
+        const say = (all: [string, unknown][]) => all.map(([path, value]) => [path, said(value)]).sort()
+        expect(say(leaves(mended))).toEqual(say(leaves(record)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('mending', () => {
+  it('takes casts that lose nothing, and tells no issue of them', () => {
+    const record = { ID: 'c', messagesNum: ' 42 ', isTest: 'TRUE', ts: ' 1763600000 ', csat: { ease10: '7.5' } }
+    expect(mendRecord(conversation, record)).toEqual({
+      record: { ID: 'c', messagesNum: '42', isTest: true, ts: '1763600000', csat: { ease10: '7.5' } },
+      issues: [],
+    })
+  })
+
+  it('puts what does not fit aside as it came, each element of a list its own', () => {
+    const record = {
+      ID: 'c',
+      tags: 'vip',
+      csat: { ease10: 'nine' },
+      crmActivities: [{ id: 'a', completed: 'yes' }, null],
+    }
+    expect(mendRecord(conversation, record)).toEqual({
+      record: {
+        ID: 'c',
+        tags: null,
+        csat: { ease10: null },
+        crmActivities: [{ id: 'a', completed: null, __extra: { completed: 'yes' } }, null],
+        __extra: { tags: 'vip', csat: { ease10: 'nine' } },
+      },
+      issues: [
+        { path: 'tags', seen: 'string' },
+        { path: 'csat.ease10', seen: 'string' },
+        { path: 'crmActivities[].completed', seen: 'string' },
+      ],
+    })
+  })
+
+  it('keeps a key called __proto__ as a key', () => {
+    const mended = mendRecord(conversation, JSON.parse('{"ID":"c","__proto__":{"x":1}}'))!
+    expect(JSON.stringify(mended.record)).toBe('{"ID":"c","__extra":{"__proto__":{"x":1}}}')
+    expect(({} as Json).x).toBeUndefined()
+  })
+
+  it.each([null, 'c', [], {}, { ID: '' }, { ID: {} }])('cannot mend %j, which is no record', element => {
+    expect(mendRecord(conversation, element)).toBeNull()
+  })
+})

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ConvohouseError, ERRORS, type ErrorCode, EXIT_CODES, isCode } from '../../src/core/errors.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8')
+
+/** Cells of every table row whose first cell is code. */
+const rows = page.split('\n').flatMap(line => {
+  const cells = line.split('|').slice(1, -1)
+  return /^ `[^`]+` $/.test(cells[0] ?? '') ? [cells.map(cell => cell.trim().replaceAll('`', ''))] : []
+})
+const isConstant = (name: string): boolean => /^[A-Z][A-Z_]+$/.test(name)
+const errorRows = rows.filter(([name]) => isConstant(name!))
+const exitRows = rows.filter(([name]) => !isConstant(name!))
+
+describe('docs/errors.md', () => {
+  it('documents every code once, in the order of the table of errors, and no other', () => {
+    expect(errorRows.map(([code]) => code)).toEqual(Object.keys(ERRORS))
+  })
+
+  it('gives each code its title and exit code', () => {
+    const documented = errorRows.map(([code, exitCode, title]) => [code, Number(exitCode), title])
+    expect(documented).toEqual(Object.entries(ERRORS).map(([code, { exitCode, title }]) => [code, exitCode, title]))
+  })
+
+  it('says of each code what it means and what to do', () => {
+    for (const [code, , , meaning, remedy] of errorRows) {
+      expect(meaning, code).toMatch(/^.{15,}\.$/)
+      expect(remedy, code).toMatch(/^.{10,}\.$/)
+    }
+  })
+
+  it('lists every exit code, and no other', () => {
+    const documented = exitRows.map(([exitCode, name]) => [name, Number(exitCode)])
+    expect(documented).toEqual(Object.entries(EXIT_CODES))
+  })
+})
+
+describe('an error', () => {
+  it.each(Object.keys(ERRORS) as ErrorCode[])('%s ends the process with a code that scripts know', code => {
+    const { exitCode } = new ConvohouseError(code, { what: 'Something.' })
+    expect(Object.values(EXIT_CODES)).toContain(exitCode)
+    expect(exitCode).not.toBe(EXIT_CODES.ok)
+    expect(exitCode).not.toBe(EXIT_CODES.unexpected)
+  })
+
+  it('is transient by its kind, never by its text', () => {
+    expect(new ConvohouseError('API_TIMEOUT', { what: 'It failed for good.' }).transient).toBe(true)
+    expect(new ConvohouseError('API_FORBIDDEN', { what: 'Try again later.' }).transient).toBe(false)
+  })
+
+  it('carries what, how to mend it, its cause, and facts', () => {
+    const cause = new Error('below')
+    const error = new ConvohouseError('LOAD_FAILED', { what: 'A.', mend: 'B.', cause, facts: { file: 'f' } })
+    expect(error).toMatchObject({ name: 'ConvohouseError', message: 'A.', mend: 'B.', cause, facts: { file: 'f' } })
+    expect(new ConvohouseError('LOAD_FAILED', { what: 'A.' })).not.toHaveProperty('cause')
+  })
+
+  it('is told apart by its code', () => {
+    const error = new ConvohouseError('HOUR_SPENT', { what: 'A.' })
+    expect(isCode(error, 'PERIOD_SPENT', 'HOUR_SPENT')).toBe(true)
+    expect(isCode(error, 'PERIOD_SPENT')).toBe(false)
+    expect(isCode(new Error('HOUR_SPENT'), 'HOUR_SPENT')).toBe(false)
+    expect(isCode(undefined, 'HOUR_SPENT')).toBe(false)
+  })
+})

@@ -1,0 +1,248 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  advance,
+  idsFitting,
+  nextRequest,
+  openWindow,
+  type PageFacts,
+  restarted,
+  startOf,
+  type Window,
+  type WindowProgress,
+  type WindowQuery,
+} from '../../src/core/windows.ts'
+import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
+
+const OPENED_AT_MS = Date.UTC(2026, 10, 20, 9)
+
+const windowOf = (parts: Partial<Omit<Window, 'name'>> = {}): Window =>
+  openWindow({ agentId: 'a', kind: 'head', fromSec: 100, toSec: 200, openedAtMs: OPENED_AT_MS, ...parts })
+
+const factsAt = (progress: WindowProgress, parts: Partial<PageFacts> = {}): PageFacts => ({
+  window: progress.window,
+  generation: progress.generation,
+  sequence: progress.sequence,
+  limit: 10,
+  cursorIn: progress.cursor,
+  cursorOut: 'next',
+  hasMore: true,
+  returned: 10,
+  scanned: 12,
+  billed: 11,
+  lastTsMs: 150_000,
+  missing: [],
+  ...parts,
+})
+
+describe('a window', () => {
+  it('is named by when it was opened, its kind and its bounds', () => {
+    expect(windowOf().name).toBe('20261120T090000000Z-head-100-200')
+    expect(windowOf({ kind: 'tail', fromSec: null }).name).toBe('20261120T090000000Z-tail-start-200')
+    expect(windowOf({ kind: 'selected', ids: ['x', 'y'] }).name).toBe('20261120T090000000Z-selected-2')
+  })
+
+  it.each([
+    ['head', 'asc'],
+    ['tail', 'desc'],
+    ['full', 'desc'],
+  ] as const)('of kind %s is asked for in order %s, in bounds that are whole seconds', (kind, sort) => {
+    expect(nextRequest(startOf(windowOf({ kind })), 50).query).toEqual({
+      sort,
+      limit: 50,
+      fromTs: 100_000,
+      toTs: 200_999,
+    })
+  })
+
+  it('without a lower bound sends none', () => {
+    expect(nextRequest(startOf(windowOf({ kind: 'tail', fromSec: null })), 50).query).not.toHaveProperty('fromTs')
+  })
+
+  it('is paged by the cursor of its newest page, and sums what its pages told', () => {
+    const first = startOf(windowOf())
+    const second = advance(first, factsAt(first))
+    expect(nextRequest(second, 10).query).toEqual({
+      sort: 'asc',
+      limit: 10,
+      fromTs: 100_000,
+      toTs: 200_999,
+      cursor: 'next',
+    })
+    const last = advance(second, factsAt(second, { hasMore: false, cursorOut: null, scanned: null, billed: null }))
+    expect(last).toMatchObject({ done: true, pages: 2, sequence: 3, returned: 20, scanned: 22, billed: 11 })
+  })
+
+  it('that is empty is done after one page', () => {
+    const start = startOf(windowOf())
+    const empty = factsAt(start, { hasMore: false, cursorOut: null, returned: 0, lastTsMs: null })
+    expect(advance(start, empty)).toMatchObject({ done: true, lastTsMs: null })
+  })
+
+  it('goes on over a page that returned nothing and told of more', () => {
+    const start = startOf(windowOf())
+    const second = advance(start, factsAt(start))
+    const skipped = advance(second, factsAt(second, { returned: 0, lastTsMs: null, cursorOut: 'third' }))
+    expect(skipped).toMatchObject({ done: false, cursor: 'third', lastTsMs: 150_000 })
+  })
+
+  it('resumes under the next generation from the last `ts` that landed, inclusive', () => {
+    for (const [kind, bounds] of [
+      ['head', { fromTs: 150_000, toTs: 200_999 }],
+      ['tail', { fromTs: 100_000, toTs: 150_000 }],
+    ] as const) {
+      const start = startOf(windowOf({ kind }))
+      const refused = restarted(advance(start, factsAt(start)))
+      expect(nextRequest(refused, 10)).toMatchObject({ progress: { generation: 2, sequence: 1 }, query: bounds })
+      expect(nextRequest(refused, 10).query).not.toHaveProperty('cursor')
+    }
+  })
+
+  it.each([
+    ['head', 999_000, { fromTs: 200_999, toTs: 200_999 }],
+    ['head', 1_000, { fromTs: 100_000, toTs: 200_999 }],
+    ['tail', 999_000, { fromTs: 100_000, toTs: 200_999 }],
+    ['tail', 1_000, { fromTs: 100_000, toTs: 100_000 }],
+  ] as const)('of kind %s stays inside its bounds where the last `ts` is %d', (kind, lastTsMs, bounds) => {
+    const start = startOf(windowOf({ kind }))
+    const refused = restarted(advance(start, factsAt(start, { lastTsMs })))
+    expect(nextRequest(refused, 10).query).toMatchObject(bounds)
+  })
+
+  it('takes another limit under the next generation, because a cursor is bound to its query', () => {
+    const start = startOf(windowOf())
+    const { progress, query } = nextRequest(advance(start, factsAt(start)), 5)
+    expect(progress).toMatchObject({ generation: 2, sequence: 1 })
+    expect(query).toEqual({ sort: 'asc', limit: 5, fromTs: 150_000, toTs: 200_999 })
+  })
+
+  it('of ids asks for each id once, in order, and is done when all were asked for', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 60 }),
+        (count, limits) => {
+          const ids = Array.from({ length: count }, (_, index) => `id${index}`)
+          let progress = startOf(windowOf({ kind: 'selected', ids }))
+          const asked: string[] = []
+          for (const limit of limits) {
+            if (progress.done) break
+            const { query } = nextRequest(progress, limit)
+            asked.push(...query.convoIds!)
+            progress = advance(
+              progress,
+              factsAt(progress, { limit: query.convoIds!.length, hasMore: false, cursorOut: null }),
+            )
+          }
+          expect(progress.done).toBe(true)
+          expect(asked).toEqual(ids)
+        },
+      ),
+    )
+  })
+
+  it('of ids fits as many into a request as its address may be long, and at least one', () => {
+    const idsOf = (ids: string[]) => idsFitting(startOf(windowOf({ kind: 'selected', ids })), 100)
+    expect(idsOf(Array.from({ length: 50 }, () => 'x'.repeat(9)))).toBe(10)
+    expect(idsOf(['x'.repeat(500), 'y'])).toBe(1)
+    expect(idsOf(['ü'.repeat(20), 'y'])).toBe(1)
+    expect(idsOf([])).toBe(0)
+  })
+})
+
+const FROM_SEC = 100
+const TO_SEC = 130
+
+const vendors = fc.record({
+  unit: fc.constantFrom('ms' as const, 's' as const),
+  // Around the window's edges too; many at one `ts`.
+  all: fc
+    .array(
+      fc.integer({ min: (FROM_SEC - 3) * 1_000, max: (TO_SEC + 3) * 1_000 }).map(ms => ms - (ms % 250)),
+      { maxLength: 40 },
+    )
+    .map(all => all.map((tsMs, id) => ({ id, tsMs }))),
+})
+
+/** What happens before each request: nothing, the cursor is refused, or another limit. */
+const weather = fc.array(fc.constantFrom('fair', 'fair', 'refused', 'smaller', 'larger'), { maxLength: 12 })
+
+interface Sync {
+  kind: 'head' | 'tail'
+  fromSec: number | null
+  vendor: PagedVendor
+  weather: string[]
+}
+
+function paged({ kind, fromSec, vendor, weather: events }: Sync): {
+  got: Set<number>
+  queries: WindowQuery[]
+  done: boolean
+} {
+  let progress = startOf(windowOf({ kind, fromSec, toSec: TO_SEC }))
+  let limit = 5
+  const got = new Set<number>()
+  const queries: WindowQuery[] = []
+  for (let request = 0; request < 80 && !progress.done; request++) {
+    const event = events[request] ?? 'fair'
+    if (event === 'refused' && request > 0) progress = restarted(progress)
+    if (event === 'smaller') limit = 3
+    // At the end larger than any crowd at one `ts`: the vendor's own limit of 100 is, too, or nobody could page there.
+    if (event === 'larger' || request >= events.length) limit = 41
+    const next = nextRequest(progress, limit)
+    const answer = pageOf(vendor, next.query)
+    for (const { id } of answer.page) got.add(id)
+    queries.push(next.query)
+    const { window, generation, sequence, cursor } = next.progress
+    progress = advance(next.progress, factsOf({ window, generation, sequence, limit, cursorIn: cursor }, answer))
+  }
+  return { got, queries, done: progress.done }
+}
+
+const syncs = fc.record({
+  kind: fc.constantFrom('head' as const, 'tail' as const),
+  fromSec: fc.constantFrom(FROM_SEC, null),
+  vendor: vendors,
+  weather,
+})
+
+describe('whatever happens while a window is paged', () => {
+  it('every conversation inside it is returned, and it comes to its end', () => {
+    fc.assert(
+      fc.property(syncs, sync => {
+        const { got, done } = paged(sync)
+        const lowest = sync.fromSec === null ? Number.NEGATIVE_INFINITY : sync.fromSec * 1_000
+        const inside = sync.vendor.all.filter(({ tsMs }) => tsMs >= lowest && tsMs <= TO_SEC * 1_000 + 999)
+        expect(done).toBe(true)
+        expect([...got].sort((a, b) => a - b)).toEqual(inside.map(({ id }) => id))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('no request asks for anything outside of it', () => {
+    fc.assert(
+      fc.property(syncs, sync => {
+        for (const { fromTs, toTs } of paged(sync).queries) {
+          if (sync.fromSec === null && sync.kind === 'tail') expect(fromTs).toBeUndefined()
+          if (sync.fromSec !== null) expect(fromTs).toBeGreaterThanOrEqual(sync.fromSec * 1_000)
+          expect(toTs).toBeLessThanOrEqual(TO_SEC * 1_000 + 999)
+          if (fromTs !== undefined) expect(toTs).toBeGreaterThanOrEqual(fromTs)
+        }
+      }),
+    )
+  })
+
+  it('a cursor is only ever sent with the query that it came from', () => {
+    fc.assert(
+      fc.property(syncs, sync => {
+        const { queries } = paged(sync)
+        for (const [index, { cursor, ...query }] of queries.entries()) {
+          if (cursor === undefined) continue
+          const { cursor: _before, ...previous } = queries[index - 1]!
+          expect(query).toEqual(previous)
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,68 @@
+// Every import of the sources, static and dynamic, types included: who imports whom.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix, relative, sep } from 'node:path'
+
+export const root = join(import.meta.dirname, '..')
+
+export interface SourceFile {
+  /** From the root, with slashes: `src/core/time.ts`. */
+  path: string
+  text: string
+  /** Files of ours that it imports, by path. */
+  files: string[]
+  /** Packages and built-ins that it imports, as written. */
+  packages: string[]
+}
+
+/** Strings are left as they are; a comment that speaks of `import(` is no import. */
+export const withoutComments = (text: string): string => text.replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, '')
+
+const STATIC = /^(?:import|export)\b[^;'"`=]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'/gm
+const DYNAMIC = /\bimport\(\s*(?:'([^']+)'|([^)]*))/g
+
+/** Specifiers that a source text imports; a dynamic import of something computed is given as it is written. */
+export function importsOf(text: string): string[] {
+  const code = withoutComments(text)
+  return [...code.matchAll(STATIC), ...code.matchAll(DYNAMIC)].map(match => match[1] ?? match[2] ?? '')
+}
+
+export function sourceFile(path: string, text: string): SourceFile {
+  const specifiers = importsOf(text)
+  const own = specifiers.filter(specifier => specifier.startsWith('.'))
+  return {
+    path,
+    text,
+    files: own.map(specifier => posix.join(posix.dirname(path), specifier)),
+    packages: specifiers.filter(specifier => !specifier.startsWith('.')),
+  }
+}
+
+/** Every TypeScript file below a folder of the root. */
+export function sourcesBelow(folder: string): SourceFile[] {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+  return entries
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => join(entry.parentPath, entry.name))
+    .map(file => sourceFile(relative(root, file).split(sep).join('/'), readFileSync(file, 'utf8')))
+}
+
+/** The first chain of imports that leads back to where it began; undefined where there is none. */
+export function findCycle(sources: readonly SourceFile[]): string[] | undefined {
+  const byPath = new Map(sources.map(source => [source.path, source]))
+  const cleared = new Set<string>()
+  const walk = (path: string, chain: string[]): string[] | undefined => {
+    if (chain.includes(path)) return [...chain.slice(chain.indexOf(path)), path]
+    if (cleared.has(path)) return undefined
+    for (const next of byPath.get(path)?.files ?? []) {
+      const found = walk(next, [...chain, path])
+      if (found) return found
+    }
+    cleared.add(path)
+    return undefined
+  }
+  for (const { path } of sources) {
+    const found = walk(path, [])
+    if (found) return found
+  }
+  return undefined
+}

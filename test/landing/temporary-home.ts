@@ -1,0 +1,11 @@
+// A data folder of its own for each test, gone when the test is over.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+export async function temporaryHome(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  onTestFinished(() => rm(home, { recursive: true }))
+  return home
+}

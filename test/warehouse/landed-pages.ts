@@ -1,0 +1,129 @@
+// Lands pages of given records, inspected as the way in inspects them.
+import { join } from 'node:path'
+import { agent } from '../../src/catalog/agent.ts'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { compileInspection } from '../../src/catalog/inspect.ts'
+import { CATALOG_VERSION } from '../../src/catalog/records.ts'
+import type { RateLimitTold, UsageTold } from '../../src/core/told.ts'
+import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
+import type { PageHead } from '../../src/landing/page.ts'
+import type { Landing } from '../../src/landing/store.ts'
+import type { LoadablePage } from '../../src/warehouse/page.ts'
+
+export const AGENT = 'agent-1'
+
+/** When pages were requested unless a test says otherwise. */
+export const SENT_AT_MS = Date.UTC(2026, 10, 20, 9)
+
+const inspectConversations = compileInspection(conversation)
+const inspectAgents = compileInspection(agent)
+
+/** Every landed window has a name of its own, because a name is taken once. */
+let windows = 0
+
+export function freshWindow(parts: Partial<Omit<Window, 'name'>> = {}): Window {
+  windows += 1
+  const openedAtMs = SENT_AT_MS + windows
+  return openWindow({ agentId: AGENT, kind: 'full', fromSec: null, toSec: 1_763_600_000, openedAtMs, ...parts })
+}
+
+export interface ConversationPage {
+  /** Records of the page; where `body` is given, of that body. */
+  records?: readonly unknown[]
+  /** Body as sent, where it is not simply `{ data: records }`. */
+  body?: string | Uint8Array
+  window?: Window
+  sentAtMs?: number
+  catalogVersion?: number
+  facts?: Partial<PageFacts>
+  usage?: UsageTold
+  rateLimit?: RateLimitTold
+}
+
+const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'string' ? Buffer.from(body) : body)
+
+async function landed(landing: Landing, head: PageHead, body: Uint8Array): Promise<LoadablePage> {
+  const path = await landing.land(head, body)
+  return { path, absolutePath: join(landing.root, path), head: await landing.head(path) }
+}
+
+function headOf(
+  parts: Pick<PageHead, 'place' | 'bodyBytes' | 'notes'> & Partial<PageHead>,
+  sentAtMs: number,
+): PageHead {
+  return {
+    v: 1,
+    catalogVersion: CATALOG_VERSION,
+    workspaceId: 'ws',
+    run: 'run-1',
+    lease: null,
+    request: { path: '/v3/agents', query: {} },
+    status: 200,
+    sentAtMs,
+    receivedAtMs: sentAtMs + 250,
+    sentAtServerMs: sentAtMs,
+    lastPage: false,
+    facts: null,
+    usage: null,
+    rateLimit: null,
+    ...parts,
+  }
+}
+
+function factsOf(page: ConversationPage, window: Window, returned: number): PageFacts {
+  return {
+    window,
+    generation: 1,
+    sequence: 1,
+    limit: 100,
+    cursorIn: null,
+    cursorOut: null,
+    hasMore: false,
+    returned,
+    scanned: returned,
+    billed: returned,
+    lastTsMs: null,
+    missing: [],
+    ...page.facts,
+  }
+}
+
+/** Lands one page of conversations. */
+export async function landConversations(landing: Landing, page: ConversationPage): Promise<LoadablePage> {
+  const body = bytesOf(page.body ?? JSON.stringify({ success: true, data: page.records }))
+  const { data } = JSON.parse(new TextDecoder().decode(body)) as { data: unknown[] }
+  const window = page.window ?? freshWindow()
+  const facts = factsOf(page, window, data.length)
+  const head = headOf(
+    {
+      catalogVersion: page.catalogVersion ?? CATALOG_VERSION,
+      place: {
+        stream: 'conversations',
+        agentId: window.agentId,
+        window: window.name,
+        generation: facts.generation,
+        sequence: facts.sequence,
+      },
+      bodyBytes: body.length,
+      facts,
+      usage: page.usage ?? null,
+      rateLimit: page.rateLimit ?? null,
+      notes: inspectConversations(data),
+    },
+    page.sentAtMs ?? SENT_AT_MS,
+  )
+  return landed(landing, head, body)
+}
+
+/** Lands one page of a listing of agents. */
+export async function landAgents(
+  landing: Landing,
+  listing: { agents: unknown[]; starredAgents?: unknown[]; sentAtMs?: number; lastPage?: boolean; sequence?: number },
+): Promise<LoadablePage> {
+  const { agents, starredAgents = [], sentAtMs = SENT_AT_MS, lastPage = true, sequence = 1 } = listing
+  const body = Buffer.from(JSON.stringify({ agents, starredAgents }))
+  const window = freshWindow().name
+  const place = { stream: 'agents' as const, agentId: null, window, generation: 1, sequence }
+  const notes = inspectAgents([...agents, ...starredAgents])
+  return landed(landing, headOf({ place, bodyBytes: body.length, notes, lastPage }, sentAtMs), body)
+}

@@ -1,0 +1,80 @@
+// A real warehouse and a real landing in a folder of their own, gone when the test file is done. Tests that must not see
+// each other's rows take a workspace each: opening a warehouse costs more than loading into it.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import { MINUTE } from '../../src/core/time.ts'
+import { type Landing, openLanding } from '../../src/landing/store.ts'
+import type { Row } from '../../src/warehouse/connection.ts'
+import { type LoadContext, type LoadResult, loadPages, mendedFolder } from '../../src/warehouse/load.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import type { LoadablePage } from '../../src/warehouse/page.ts'
+
+export const SMALL = { memoryLimit: '1GB', threads: 2 }
+
+export const MIRROR_LAG_MS = 2 * MINUTE
+
+/** The moment that every load calls now. */
+export const LOADED_AT_MS = Date.UTC(2026, 10, 20, 12)
+
+export interface Workspace {
+  id: string
+  landing: Landing
+  context: LoadContext
+  load(...pages: LoadablePage[]): Promise<LoadResult>
+  /** Rows of this workspace, without `workspace_id`; `what` is the SELECT list. */
+  rows(table: string, what?: string): Promise<Row[]>
+}
+
+export interface TemporaryWarehouse {
+  home: string
+  warehouse: Warehouse
+  /** A workspace that no other test has. */
+  workspace(options?: { timeZone?: string }): Workspace
+}
+
+function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: string): Workspace {
+  const landing = openLanding(home, id)
+  const context: LoadContext = {
+    writer: warehouse.writer,
+    workspaceId: id,
+    timeZone,
+    mirrorLagMs: MIRROR_LAG_MS,
+    temporaryFolder: mendedFolder(home),
+    readBody: landing.body,
+    now: () => LOADED_AT_MS,
+  }
+  return {
+    id,
+    landing,
+    context,
+    load: (...pages) => loadPages(context, pages),
+    rows: (table, what = '* EXCLUDE (workspace_id)') =>
+      warehouse.writer.rows(`SELECT ${what} FROM ${table} WHERE workspace_id = '${id}' ORDER BY ALL`),
+  }
+}
+
+/** To be called at the top of a test file. */
+export function temporaryWarehouse(): TemporaryWarehouse {
+  let home: string
+  let warehouse: Warehouse
+  let workspaces = 0
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+    warehouse = await openWarehouse({ home, ...SMALL })
+  })
+  afterAll(async () => {
+    await warehouse.close()
+    await rm(home, { recursive: true })
+  })
+  return {
+    get home() {
+      return home
+    },
+    get warehouse() {
+      return warehouse
+    },
+    workspace: ({ timeZone = 'UTC' } = {}) => workspaceIn(home, warehouse, `ws_${++workspaces}`, timeZone),
+  }
+}
