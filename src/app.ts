@@ -37,8 +37,8 @@ async function withReleasers<T>(
 
 export interface HouseOptions {
   config: Config
-  /** Another name for the warehouse's file, for one that is being rebuilt. */
-  name?: string
+  /** For loading much at once, with nobody waiting for the first rows. */
+  bulk?: boolean
 }
 
 export interface House {
@@ -49,12 +49,10 @@ export interface House {
 }
 
 /** Opens the warehouse for writing, and answers its owner's queries meanwhile. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
-export function openHouse({ config, name }: HouseOptions): Promise<House> {
+export function openHouse({ config, bulk = false }: HouseOptions): Promise<House> {
   return withReleasers(async acquire => {
     const { home, memoryLimit, threads } = config
-    const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, ...(name && { name }) }), opened =>
-      opened.close(),
-    )
+    const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await sweepTemporary(mendedFolder(home))
     const socket = acquire(await serveQueries({ home, instance: warehouse.instance }), server => server.close())
     return { warehouse, socketPath: socket.path }
@@ -65,7 +63,10 @@ export interface RunOptions {
   config: Config
   workspace: WorkspaceConfig
   house: House
+  /** Gives up what is under way. */
   signal: AbortSignal
+  /** What is under way is still finished, and nothing more is asked for. */
+  stopping?: AbortSignal
   clock?: Clock
   onPage?: NonNullable<StepsDependencies['onPage']>
 }
@@ -99,6 +100,7 @@ export function openRun(options: RunOptions): Promise<{ steps: Steps; run: strin
       settings: workspace,
       now: clock.now,
       signal,
+      ...(options.stopping && { stopping: options.stopping }),
       ...(options.onPage && { onPage: options.onPage }),
     })
     return { steps, run }

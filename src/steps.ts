@@ -7,11 +7,12 @@ import { openPending, readPending } from './steps/pending.ts'
 import { prepare } from './steps/prepare.ts'
 import { openServerClock } from './steps/server-clock.ts'
 import { loadedFiles } from './warehouse/known.ts'
-import { type LoadContext, loadPages, mendedFolder } from './warehouse/load.ts'
+import { loadPages, mendedFolder } from './warehouse/load.ts'
+import type { LoadContext } from './warehouse/load-context.ts'
 import { beginRun, endRun, markAgentGone } from './warehouse/runs.ts'
 
 /** Pages in a transaction: 10 cost 44 ms a page, 50 cost 32, and more only hold memory. */
-const PAGES_A_LOAD = 50
+const A_LOAD = { count: 50, bytes: 64 * 1024 * 1024 }
 
 export function loadContext(
   dependencies: Omit<StepsDependencies, 'vendor' | 'ledger' | 'signal'> & { home: string },
@@ -33,21 +34,33 @@ export async function makeSteps(dependencies: StepsDependencies & { home: string
   const pending = openPending(landing, await readPending(landing, await loadedFiles(warehouse.writer, workspaceId)))
   const fetching: Fetching = { ...dependencies, clock: openServerClock(), gate: openGate(), pending }
   const context = loadContext(dependencies)
+  const begunAtMs = dependencies.now()
+  let begun: Promise<void> | undefined
+  // A plan that was only looked at, or declined, is no run.
+  const begin = () => {
+    begun ??= beginRun(warehouse.writer, workspaceId, dependencies.run, begunAtMs)
+    return begun
+  }
 
   return {
-    async prepare(request: SyncRequest) {
-      await beginRun(warehouse.writer, workspaceId, request.run, dependencies.now())
-      return prepare(fetching, request)
+    prepare: (request: SyncRequest) => prepare(fetching, request),
+    async fetchPages({ progress, grant }) {
+      await begin()
+      return fetchPages(fetching, progress, grant)
     },
-    fetchPages: ({ progress, grant }) => fetchPages(fetching, progress, grant),
-    probe: ({ agentId, grant }) => probe(fetching, agentId, grant),
+    async probe({ agentId, grant }) {
+      await begin()
+      return probe(fetching, agentId, grant)
+    },
     async load() {
-      const pages = pending.next(PAGES_A_LOAD)
+      await begin()
+      const pages = pending.next(A_LOAD)
       const loaded = await loadPages(context, pages)
       pending.taken(pages)
       return { pages: loaded.files, conversations: loaded.records, waiting: pending.all().length }
     },
     async finish({ request, report }) {
+      await begin()
       for (const agentId of new Set(report.agentsGone))
         await markAgentGone(warehouse.writer, workspaceId, agentId, dependencies.now())
       await endRun(warehouse.writer, { workspaceId, nowMs: dependencies.now(), ...report, run: request.run })

@@ -41,14 +41,23 @@ function listSource(options: { keys: string; stage: string; lists: string[]; par
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
 
-/** Text at a key of the element, NULL for an object or array. Its type costs a parse, so only what looks like one is asked. */
-const scalarAt = (key: string, place: number): string =>
-  `CASE WHEN x[${place}][1] NOT IN ('{', '[') THEN x[${place}]
-    WHEN json_type(v, ${quoteText(`$.${key}`)}) NOT IN ('OBJECT', 'ARRAY') THEN x[${place}] END`
+/** True for JSON that is an object, an array or null: its first character tells. */
+const isNoScalar = (json: string): string => `left(${json}::VARCHAR, 1) IN ('{', '[', 'n')`
+
+/** The first of the lift's keys that holds a scalar, as JSON; `x` holds what the element has at each path. */
+function firstScalar(lift: Lift, paths: string[]): string {
+  const found = lift.keys.map(key => {
+    const value = `x[${paths.indexOf(key) + 1}]`
+    return `CASE WHEN NOT ${isNoScalar(value)} THEN ${value} END`
+  })
+  return found.length === 1 ? found[0]! : `coalesce(${items(found)})`
+}
 
 function lifted(lift: Lift, paths: string[]): string {
-  const found = `coalesce(${items(lift.keys.map(key => scalarAt(key, paths.indexOf(key) + 1)))}, NULL)`
-  const text = lift.orSelf ? `CASE WHEN json_type(v) IN ('OBJECT', 'ARRAY') THEN ${found} ELSE v->>'$' END` : found
+  const found = firstScalar(lift, paths)
+  const self =
+    lift.orSelf === 'whole' ? `coalesce(${found}, v)` : `CASE WHEN ${isNoScalar('v')} THEN ${found} ELSE v END`
+  const text = `(${lift.orSelf ? self : found})->>'$'`
   if (lift.type === 'text') return text
   return lift.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : `parse_moment(${text})`
 }
@@ -56,19 +65,19 @@ function lifted(lift: Lift, paths: string[]): string {
 function explodedSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
   if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an exploded child')
   const { json, lifts, over } = child.rows
+  // `$[*]` took a third of the time of from_json to a list of JSON.
   const source =
     over === 'elements'
       ? `SELECT * EXCLUDE (l), generate_subscripts(l, 1) AS i, unnest(l) AS v FROM
-          (SELECT ${keys}, from_json(${json}, '["JSON"]') AS l FROM ${stage} s WHERE json_type(${json}) = 'ARRAY')`
+          (SELECT ${keys}, json_extract(${json}, '$[*]') AS l FROM ${stage} s WHERE left(${json}::VARCHAR, 1) = '[')`
       : `SELECT * EXCLUDE (m), m.key AS k, m.value AS v FROM
-          (SELECT ${keys}, unnest(map_entries(${json}::MAP(VARCHAR, JSON))) AS m FROM ${stage} s WHERE json_type(${json}) = 'OBJECT')`
+          (SELECT ${keys}, unnest(map_entries(${json}::MAP(VARCHAR, JSON))) AS m FROM ${stage} s WHERE left(${json}::VARCHAR, 1) = '{')`
   const paths = [...new Set(lifts.flatMap(lift => lift.keys))]
   // One call for all paths: each call parses the element anew.
-  const extracted = `SELECT *, json_extract_string(v, [${items(paths.map(key => quoteText(`$.${key}`)))}]) AS x FROM (${source})`
+  const extracted = `SELECT *, json_extract(v, [${items(paths.map(key => quoteText(`$.${key}`)))}]) AS x FROM (${source})`
   const id = child.columns[0]!
-  const value = child.columns.at(-1)!
   const columns = lifts.map(lift => `${lifted(lift, paths)} AS ${quoteName(lift.column)}`)
-  return `SELECT ${items([keyColumns, selected([id]), ...columns, selected([value])])} FROM (${extracted})`
+  return `SELECT ${items([keyColumns, selected([id]), ...columns])} FROM (${extracted})`
 }
 
 /** SELECT of a child table's rows, key columns first, in the order of its columns. */

@@ -191,12 +191,11 @@ function explosionChild(key: string, explosion: Explosion, place: Place): ChildT
     path: `${path}${explosion.over === 'elements' ? '[]' : '.*'}.${lift.keys.join('|')}`,
     pii: lift.pii,
   }))
-  const value = { ...ownColumn('value', 'JSON', 'v', 'The whole of it, as sent', from), pii: explosion.pii }
   return {
     table: explosion.table,
     about: explosion.about,
     from,
-    columns: [id, ...lifted, value],
+    columns: [id, ...lifted],
     rows: { over: explosion.over, json: `${place.sql}.${quoteName(key)}`, lifts: explosion.lift },
   }
 }

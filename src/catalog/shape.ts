@@ -62,13 +62,14 @@ export interface Lift extends Described {
   column: string
   type: 'text' | 'number' | 'time'
   keys: readonly string[]
-  /** True: where the element is itself a scalar, that scalar is the value. */
-  orSelf?: boolean
+  /** Where no key holds one: `scalar`, the element itself if it is a scalar; `whole`, the element whatever it is. */
+  orSelf?: 'scalar' | 'whole'
 }
 
 /**
  * How an `any` becomes a child table: `elements` of an array (with `position`), or `entries` of an object (with the
- * key). Where the value has another shape the child table has no row, and the JSON column still holds it.
+ * key). What is not lifted, and a value of another shape, is in the JSON column of the row: the element at `position` is
+ * `sessions->(position - 1)`. A copy of it here would be a sixth of the warehouse.
  */
 export interface Explosion extends Described {
   table: string

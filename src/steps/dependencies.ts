@@ -2,7 +2,7 @@
 import type { LedgerEntry } from '../core/ledger-entries.ts'
 import type { Landing } from '../landing/store.ts'
 import type { VendorClient } from '../vendor/client.ts'
-import type { LoadContext } from '../warehouse/load.ts'
+import type { LoadContext } from '../warehouse/load-context.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
 export interface StepsDependencies {
@@ -16,7 +16,10 @@ export interface StepsDependencies {
   warehouse: Warehouse
   settings: WorkspaceSettings
   now: () => number
+  /** Gives up what is under way. */
   signal: AbortSignal
+  /** What is under way is still finished, and nothing more is asked for. */
+  stopping?: AbortSignal
   /** Told of each page as it lands, for a live display. */
   onPage?: (page: { agentId: string; records: number; billed: number | null }) => void
 }

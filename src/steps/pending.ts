@@ -4,10 +4,18 @@ import type { PageHead } from '../landing/page.ts'
 import type { Landing } from '../landing/store.ts'
 import type { LoadablePage } from '../warehouse/page.ts'
 
+export interface BatchSize {
+  count: number
+  bytes: number
+}
+
 export interface Pending {
   add(path: string, head: PageHead): void
-  /** The oldest pages, at most `count` (a listing is never cut in two); they leave when `taken` is called with them. */
-  next(count: number): LoadablePage[]
+  /**
+   * The oldest pages, at most `count` and about `bytes` of bodies (one page at least; a listing is never cut in two);
+   * they leave when `taken` is called with them.
+   */
+  next(batch: BatchSize): LoadablePage[]
   taken(pages: readonly LoadablePage[]): void
   all(): readonly LoadablePage[]
 }
@@ -40,8 +48,12 @@ export function openPending(landing: Landing, pages: LoadablePage[]): Pending {
     add(path, head) {
       waiting.push(loadable(landing, path, head))
     },
-    next(count) {
-      let end = Math.min(count, waiting.length)
+    next({ count, bytes }) {
+      let end = 0
+      for (let sum = 0; end < Math.min(count, waiting.length); end++) {
+        sum += waiting[end]!.head.bodyBytes
+        if (end > 0 && sum > bytes) break
+      }
       const isListing = (page: LoadablePage | undefined) => page?.head.place.stream === 'agents'
       const sameListing = (a: LoadablePage | undefined, b: LoadablePage | undefined) =>
         isListing(a) && isListing(b) && a?.head.place.window === b?.head.place.window

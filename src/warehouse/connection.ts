@@ -14,8 +14,11 @@ export interface Writer {
   rows<R = Row>(sql: string, params?: (string | number | null)[]): Promise<R[]>
   /** Appends plain objects to a table: `columns` gives each one's SQL type (`['VARCHAR']`: a list); times are ISO text or null. */
   append(table: string, columns: Record<string, string | [string]>, rows: Row[]): Promise<void>
-  /** Runs `work` alone, in one transaction: committed when it resolves, rolled back when it throws. */
-  transaction<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Runs `work` alone, in one transaction: committed when it resolves, rolled back when it throws. `before` runs alone
+   * too, just before the transaction begins: nothing can change between what it reads and what `work` writes.
+   */
+  transaction<T>(work: () => Promise<T>, before?: () => Promise<void>): Promise<T>
   /** Runs `work` alone, without a transaction of its own. */
   alone<T>(work: () => Promise<T>): Promise<T>
 }
@@ -52,8 +55,9 @@ export function openWriter(connection: DuckDBConnection): Writer {
       )
     },
     alone,
-    transaction: work =>
+    transaction: (work, before) =>
       alone(async () => {
+        await before?.()
         await run('BEGIN')
         try {
           const result = await work()

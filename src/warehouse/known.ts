@@ -26,7 +26,10 @@ export async function openWindows(writer: Writer, workspaceId: string): Promise<
  * Seconds covered by finished windows, by agent. Merged in SQL: a workspace that is polled every 15 minutes has three
  * thousand windows a month and agent, and a handful of intervals.
  */
-export async function coverageByAgent(writer: Writer, workspaceId: string): Promise<Map<string, Coverage>> {
+export async function coverageByAgent(
+  writer: Pick<Writer, 'rows'>,
+  workspaceId: string,
+): Promise<Map<string, Coverage>> {
   const rows = await writer.rows<{ agent_id: string; from_sec: string; to_sec: string }>(`
     WITH done AS (
       SELECT agent_id, coalesce(epoch(from_at)::BIGINT, 0) AS f, epoch(to_at)::BIGINT AS t FROM _windows

@@ -1,43 +1,28 @@
 // Loading: landed pages into tables, in one transaction for each batch of files.
 //
-//   plan the batch ─▶ stage ─▶ observe ─▶ drop what is superseded ─▶ delete by key, insert rows and children
+//   plan the batch ─▶ stage ─▶ settle versions ─▶ begin ─▶ observe ─▶ delete by key, insert rows and children
 //                     ─▶ fold patches ─▶ bookkeeping ─▶ commit
 //
 // Set-based SQL over the files does it; Node walks no record on this path. The exception is a page that inspection found
 // wrong types in: it is mended first, record by record, and its mended copy is read by the same SQL. When a batch fails
-// all the same, its files are loaded one by one, each by the tolerant path, and the one at fault is told.
+// all the same, it is halved until the page at fault is found, and that one takes the tolerant path.
 import { join } from 'node:path'
-import { agent } from '../catalog/agent.ts'
 import { conversation } from '../catalog/conversation.ts'
-import { compileInspection, needsMending } from '../catalog/inspect.ts'
 import { layoutOf, quoteText } from '../catalog/layout.ts'
-import { CATALOG_VERSION } from '../catalog/records.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { unknownTree } from '../catalog/unknown.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { keepBooks, type LoadedFile } from './bookkeeping.ts'
+import { type Batch, prepareBatch, RECORD_OF } from './batch.ts'
+import { keepBooks } from './bookkeeping.ts'
 import { iso, type Writer } from './connection.ts'
 import { tellFindings } from './findings.ts'
-import { type MergeResult, mergeStage } from './merge.ts'
+import type { LoadContext } from './load-context.ts'
+import { type MergeOptions, type MergeResult, mergeStage, type Settled, settleVersions } from './merge.ts'
 import { observe } from './observations.ts'
 import type { LoadablePage } from './page.ts'
 import { refold } from './patches.ts'
-import { fillIncoming, fillStage, type StageSource } from './stage.ts'
-import { type MendedPage, removeMended, writeMended } from './tolerant.ts'
-
-export interface LoadContext {
-  writer: Writer
-  workspaceId: string
-  /** IANA name; days are days of this zone. */
-  timeZone: string
-  /** How late the relational mirror may be, ms: a version is at least as fresh as its request less this. */
-  mirrorLagMs: number
-  /** Folder for mended copies. */
-  temporaryFolder: string
-  /** Body of a landed page, for the tolerant path. */
-  readBody: (path: string) => Promise<Uint8Array>
-  now: () => number
-}
+import { fillIncoming, fillStage, STAGE } from './stage.ts'
+import { removeMended } from './tolerant.ts'
 
 export interface LoadResult extends MergeResult {
   files: number
@@ -46,104 +31,40 @@ export interface LoadResult extends MergeResult {
   quarantined: number
 }
 
-const RECORD_OF = { conversations: conversation, agents: agent } as const
-
-const inspections = new Map(Object.values(RECORD_OF).map(record => [record.name, compileInspection(record)]))
-
-/** Records of a page's body. A listing of agents is a union (notes on the API, "Other endpoints"). */
-function elementsOf(record: RecordType, body: Uint8Array): unknown[] {
-  const parsed = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>
-  if (record.name === 'conversation') return parsed.data as unknown[]
-  const all = [...((parsed.agents as unknown[]) ?? []), ...((parsed.starredAgents as unknown[]) ?? [])]
-  return [...new Map(all.map(element => [(element as Record<string, unknown> | null)?.ID, element])).values()]
-}
-
-/** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
-async function inspectedAgain(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
-  if (page.head.catalogVersion === CATALOG_VERSION) return page
-  const notes = inspections.get(record.name)!(elementsOf(record, await context.readBody(page.path)))
-  return { ...page, head: { ...page.head, notes } }
-}
-
-/** Paths whose spelling differs only by case cannot stand side by side as columns; the later page is mended. */
-function clashes(taken: Map<string, string>, page: LoadablePage): boolean {
-  const paths = Object.keys(page.head.notes.unknown)
-  if (paths.some(path => (taken.get(path.toLowerCase()) ?? path) !== path)) return true
-  for (const path of paths) taken.set(path.toLowerCase(), path)
-  return false
-}
-
-interface Batch {
-  record: RecordType
-  files: LoadedFile[]
-  sources: StageSource[]
-  unknownPaths: Set<string>
-  mended: MendedPage[]
-}
-
-async function prepare(
-  context: LoadContext,
-  record: RecordType,
-  pages: readonly LoadablePage[],
-  mendAll: boolean,
-): Promise<Batch> {
-  const batch: Batch = { record, files: [], sources: [], unknownPaths: new Set(), mended: [] }
-  const taken = new Map<string, string>()
-  for (const given of pages) {
-    const page = await inspectedAgain(context, record, given)
-    const { head } = page
-    const source = {
-      agentId: head.place.agentId,
-      asOfMs: head.sentAtServerMs - (record.modifiedKey ? context.mirrorLagMs : 0),
-      fetchedMs: head.sentAtServerMs,
-    }
-    const mend = mendAll || record.extra === 'rest' || needsMending(head.notes) || clashes(taken, page)
-    if (!mend) {
-      for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
-      const records = head.facts?.returned ?? 0
-      batch.files.push({ page, records, mended: false, unreadable: [] })
-      if (records > 0) batch.sources.push({ ...source, file: page.absolutePath, bodyBytes: head.bodyBytes })
-      continue
-    }
-    const elements = elementsOf(record, await context.readBody(page.path))
-    const mended = await writeMended({ record, elements, folder: context.temporaryFolder })
-    batch.mended.push(mended)
-    batch.files.push({ page, records: mended.records, mended: true, unreadable: mended.unreadable })
-    if (mended.records > 0) batch.sources.push({ ...source, file: mended.file, bodyBytes: mended.bytes })
-  }
-  return batch
-}
-
 /** A file that was cut off behind its head is a whole gzip file still, and DuckDB reads nothing from it without a word. */
 async function expectStaged(writer: Writer, records: number): Promise<void> {
-  const [row] = await writer.rows<{ n: string }>('SELECT count(*) AS n FROM stage')
+  const [row] = await writer.rows<{ n: string }>(`SELECT count(*) AS n FROM ${STAGE}`)
   if (Number(row?.n) !== records) throw new Error(`${records} records were expected, and ${row?.n} could be read`)
 }
 
 const NOTHING: MergeResult = { inserted: 0, replaced: 0, superseded: 0 }
 
-async function loadRecords(context: LoadContext, batch: Batch): Promise<MergeResult> {
-  if (batch.sources.length === 0) return NOTHING
-  const { writer, workspaceId } = context
-  const { record } = batch
-  const unknown = unknownTree(batch.unknownPaths)
-  const layout = layoutOf(record, context.timeZone)
-  const nowMs = context.now()
-  await fillStage(writer, { record, sources: batch.sources, unknown })
-  await expectStaged(
-    writer,
-    batch.files.reduce((sum, file) => sum + file.records, 0),
-  )
-  await fillIncoming(writer, record)
-  if (record === conversation) await observe(writer, { layout, workspaceId })
-  const result = await mergeStage(writer, {
-    layout,
-    workspaceId,
-    unknown,
-    source: record === conversation ? 'export' : 'api',
-    nowMs,
-  })
-  if (record === conversation) await refold(writer, { layout, workspaceId, nowMs })
+const recordsOf = (batch: Batch): number => batch.files.reduce((sum, file) => sum + file.records, 0)
+
+function mergeOptions(context: LoadContext, batch: Batch): MergeOptions {
+  return {
+    layout: layoutOf(batch.record, context.timeZone),
+    workspaceId: context.workspaceId,
+    unknown: unknownTree(batch.unknownPaths),
+    source: batch.record === conversation ? 'export' : 'api',
+    nowMs: context.now(),
+  }
+}
+
+async function stageRecords(writer: Writer, batch: Batch, options: MergeOptions): Promise<Settled | null> {
+  if (batch.sources.length === 0) return null
+  await fillStage(writer, { record: batch.record, sources: batch.sources, unknown: options.unknown })
+  await expectStaged(writer, recordsOf(batch))
+  await fillIncoming(writer, batch.record)
+  return settleVersions(writer, options)
+}
+
+async function writeRecords(writer: Writer, options: MergeOptions, settled: Settled | null): Promise<MergeResult> {
+  if (settled === null) return NOTHING
+  const conversations = options.layout.record === conversation
+  if (conversations) await observe(writer, options)
+  const result = await mergeStage(writer, options, settled)
+  if (conversations) await refold(writer, options)
   return result
 }
 
@@ -178,24 +99,31 @@ async function loadBatch(
   pages: readonly LoadablePage[],
   mendAll: boolean,
 ): Promise<LoadResult> {
-  const batch = await prepare(context, record, pages, mendAll)
+  const batch = await prepareBatch(context, record, pages, mendAll)
   const { workspaceId, writer } = context
+  const options = mergeOptions(context, batch)
+  let settled: Settled | null = null
   try {
-    return await writer.transaction(async () => {
-      const merged = await loadRecords(context, batch)
-      await markMissing(context, pages)
-      await markUnanswered(context, pages)
-      const told = batch.files.map(file => file.page)
-      if (record.extra === 'unknown') await tellFindings(writer, { workspaceId, record: record.name, pages: told })
-      await keepBooks(writer, { workspaceId, record: record.name, files: batch.files, nowMs: context.now() })
-      return {
-        ...merged,
-        files: batch.files.length,
-        records: batch.files.reduce((sum, file) => sum + file.records, 0),
-        mended: batch.mended.length,
-        quarantined: batch.files.reduce((sum, file) => sum + file.unreadable.length, 0),
-      }
-    })
+    return await writer.transaction(
+      async () => {
+        const merged = await writeRecords(writer, options, settled)
+        await markMissing(context, pages)
+        await markUnanswered(context, pages)
+        const told = batch.files.map(file => file.page)
+        if (record.extra === 'unknown') await tellFindings(writer, { workspaceId, record: record.name, pages: told })
+        await keepBooks(writer, { workspaceId, record: record.name, files: batch.files, nowMs: context.now() })
+        return {
+          ...merged,
+          files: batch.files.length,
+          records: recordsOf(batch),
+          mended: batch.mended.length,
+          quarantined: batch.files.reduce((sum, file) => sum + file.unreadable.length, 0),
+        }
+      },
+      async () => {
+        settled = await stageRecords(writer, batch, options)
+      },
+    )
   } finally {
     await removeMended(batch.mended)
   }
@@ -223,30 +151,39 @@ const loadError = (page: LoadablePage, cause: unknown): ConvohouseError =>
         facts: { file: page.path },
       })
 
+/** Windows of which a page could not be loaded, and why. */
+type Held = Map<string, ConvohouseError>
+
+const windowOf = ({ head }: LoadablePage): string => JSON.stringify([head.place.agentId, head.place.window])
+
 /**
- * Each page by the tolerant path. Behind one that cannot be loaded the later pages of its window wait for it, since a
- * window that is told to be done covers what it holds; all other pages are loaded, and then the first error is thrown.
+ * Loads pages as one batch; where that fails, as two halves, down to the page at fault, which takes the tolerant path.
+ * Behind one that cannot be loaded even so, the later pages of its window wait for it, since a window that is told to
+ * be done covers what it holds; all other pages are loaded.
  */
-async function loadOneByOne(
+async function loadHalving(
   context: LoadContext,
   record: RecordType,
-  pages: readonly LoadablePage[],
+  given: readonly LoadablePage[],
+  held: Held,
 ): Promise<LoadResult> {
-  let result = EMPTY
-  const held = new Map<string, ConvohouseError>()
-  for (const page of pages) {
-    const { agentId, window } = page.head.place
-    const key = JSON.stringify([agentId, window])
-    if (held.has(key)) continue
-    try {
-      result = added(result, await loadBatch(context, record, [page], true))
-    } catch (cause) {
-      held.set(key, loadError(page, cause))
+  const pages = given.filter(page => !held.has(windowOf(page)))
+  const [first] = pages
+  if (!first) return EMPTY
+  try {
+    return await loadBatch(context, record, pages, false)
+  } catch {
+    if (pages.length > 1) {
+      const middle = pages.length >> 1
+      const older = await loadHalving(context, record, pages.slice(0, middle), held)
+      return added(older, await loadHalving(context, record, pages.slice(middle), held))
     }
+    // What the tolerant path says is nearer to the fault: it reads the file itself.
+    return loadBatch(context, record, [first], true).catch(fault => {
+      held.set(windowOf(first), loadError(first, fault))
+      return EMPTY
+    })
   }
-  const [first] = held.values()
-  if (first) throw first
-  return result
 }
 
 const firstLine = (cause: unknown): string =>
@@ -256,18 +193,18 @@ const firstLine = (cause: unknown): string =>
 
 /**
  * Loads landed pages, which must come in the order of the landing's list and not be loaded yet. A batch is all or
- * nothing; where it fails, pages are loaded one by one, and those that cannot be stop their own window only.
+ * nothing; pages that cannot be loaded stop their own window only.
  * @throws LOAD_FAILED or LANDING_CORRUPT naming the first file at fault, when all that can be loaded is
  */
 export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
   let result = EMPTY
+  const held: Held = new Map()
   for (const stream of ['agents', 'conversations'] as const) {
-    const record = RECORD_OF[stream]
     const own = pages.filter(page => page.head.place.stream === stream)
-    if (own.length === 0) continue
-    const loaded = await loadBatch(context, record, own, false).catch(() => loadOneByOne(context, record, own))
-    result = added(result, loaded)
+    result = added(result, await loadHalving(context, RECORD_OF[stream], own, held))
   }
+  const [error] = held.values()
+  if (error) throw error
   return result
 }
 

@@ -8,11 +8,12 @@ const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE
 
 /**
  * Text that tells a time: an epoch, or ISO-8601. By way of TIMESTAMPTZ, because a plain TIMESTAMP drops the offset;
- * the session's zone is UTC, so that text without an offset is UTC.
+ * the session's zone is UTC, so that text without an offset is UTC. Told apart by the character after the year's four
+ * digits: a regular expression took three times as long.
  */
 const PARSE_MOMENT = `CREATE OR REPLACE TEMP MACRO parse_moment(x) AS CASE
-  WHEN regexp_full_match(x, '\\d+(\\.\\d+)?') THEN to_moment(TRY_CAST(x AS DOUBLE))
-  WHEN regexp_matches(x, '^\\d{4}-\\d{2}-\\d{2}') THEN TRY_CAST(x AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END`
+  WHEN x[5] = '-' AND x[1] BETWEEN '0' AND '9' THEN TRY_CAST(x AS TIMESTAMPTZ) AT TIME ZONE 'UTC'
+  WHEN x[1] BETWEEN '0' AND '9' AND NOT contains(lower(x), 'e') THEN to_moment(TRY_CAST(x AS DOUBLE)) END`
 
 /**
  * How fresh a version is at least, where the two sides have no \`lastModified\` to compare: no record is older than its

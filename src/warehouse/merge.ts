@@ -8,6 +8,7 @@ import { childSelect, keyItems, recordItems } from '../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
 import type { UnknownTree } from '../catalog/unknown.ts'
 import { iso, type Writer } from './connection.ts'
+import { STAGE } from './stage.ts'
 
 export interface MergeOptions {
   layout: Layout
@@ -63,10 +64,11 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
   }
 }
 
-async function insertRows(writer: Writer, options: MergeOptions): Promise<void> {
+async function insertRows(writer: Writer, options: MergeOptions, stage: string): Promise<void> {
   const { layout, workspaceId, unknown, source, nowMs } = options
   const { record } = layout
   const modified = record.modifiedKey ? `to_moment(s.${quoteName(record.modifiedKey)})` : 'NULL::TIMESTAMP'
+  const agent = record.perAgent ? 's."__agent"' : "''"
   const own = layout.columns.map(column => quoteName(column.name))
   const bookkeeping = {
     _version: `coalesce(${modified}, s."__as_of")`,
@@ -82,23 +84,40 @@ async function insertRows(writer: Writer, options: MergeOptions): Promise<void> 
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]
   const selected = [...keyItems(layout, workspaceId), ...recordItems(layout, unknown), ...Object.values(bookkeeping)]
   await writer.run(`INSERT INTO ${record.table} (${names.join(', ')})
-    SELECT ${selected.join(', ')} FROM stage s LEFT JOIN stored b ON b.row = s.rowid`)
+    SELECT ${selected.join(', ')} FROM ${stage} s LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}`)
   for (const child of layout.children) {
     const columns = [...layout.key, ...child.columns.map(column => quoteName(column.name))]
     await writer.run(
-      `INSERT INTO ${child.table} (${columns.join(', ')}) ${childSelect({ layout, child, stage: 'stage', workspaceId, unknown })}`,
+      `INSERT INTO ${child.table} (${columns.join(', ')}) ${childSelect({ layout, child, stage, workspaceId, unknown })}`,
     )
   }
 }
 
-/** Merges what is staged, inside the caller's transaction. `stage` then holds the winners only. */
-export async function mergeStage(writer: Writer, options: MergeOptions): Promise<MergeResult> {
+export interface Settled {
+  /** Table of the staged records that stay. */
+  stage: string
+  superseded: number
+  replaced: number
+}
+
+const WINNERS = 'winners'
+
+/** Settles which staged records stay, before the transaction that writes them begins. */
+export async function settleVersions(writer: Writer, options: MergeOptions): Promise<Settled> {
   await findLosers(writer, options)
   const superseded = await count(writer, 'SELECT count(*) AS n FROM losers')
   const replaced = await count(writer, 'SELECT count(*) AS n FROM stored WHERE wins')
-  if (superseded > 0) await writer.run('DELETE FROM stage WHERE rowid IN (SELECT row FROM losers)')
+  if (superseded === 0) return { stage: STAGE, superseded, replaced }
+  const stay = `SELECT * FROM ${STAGE} WHERE rowid NOT IN (SELECT row FROM losers)`
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${WINNERS} AS ${stay}`)
+  return { stage: WINNERS, superseded, replaced }
+}
+
+/** Writes the records that stay, inside the caller's transaction. */
+export async function mergeStage(writer: Writer, options: MergeOptions, settled: Settled): Promise<MergeResult> {
+  const { replaced, stage, superseded } = settled
   if (replaced > 0) await deleteReplaced(writer, options)
-  await insertRows(writer, options)
-  const winners = await count(writer, 'SELECT count(*) AS n FROM stage')
+  await insertRows(writer, options, stage)
+  const winners = await count(writer, `SELECT count(*) AS n FROM ${stage}`)
   return { inserted: winners - replaced, replaced, superseded }
 }

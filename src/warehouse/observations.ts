@@ -3,6 +3,7 @@
 import { keyItems } from '../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
 import type { Writer } from './connection.ts'
+import { STAGE } from './stage.ts'
 
 /** Columns of the conversation that an observation keeps. */
 export const OBSERVED = [
@@ -26,5 +27,5 @@ export async function observe(writer: Writer, options: { layout: Layout; workspa
       (${[...layout.key, 'observed_at', 'source', 'version', ...OBSERVED].map(quoteName).join(', ')})
     SELECT ${keyItems(layout, workspaceId).join(', ')}, s."__fetched", ${quoteText('export')},
       coalesce(to_moment(s."lastModified"), s."__as_of"), ${columns.map(column => column.expression).join(', ')}
-    FROM stage s`)
+    FROM ${STAGE} s`)
 }

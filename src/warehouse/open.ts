@@ -27,6 +27,16 @@ export interface Warehouse {
 
 const ROW_GROUP_ROWS = 16_384
 
+/**
+ * DuckDB gives a thread to each 122,880 rows of a scan. A batch is some thousand rows of seven kilobytes: much work in few
+ * rows, which one thread would do alone. With this all share it (20,000 records: 0.4 s instead of 0.8 for the
+ * conversations, 0.6 instead of 1.1 for their children).
+ */
+const SCAN_ON_ALL_THREADS = 'PRAGMA verify_parallelism'
+
+/** FSST makes the file a fifth smaller, and took more than half of the time of writing it. */
+const WITHOUT_SLOW_COMPRESSION = `SET disabled_compression_methods = 'fsst,dict_fsst'`
+
 async function connectTo(instance: DuckDBInstance): Promise<DuckDBConnection> {
   const connection = await instance.connect()
   for (const statement of ['USE warehouse', `SET TimeZone = 'UTC'`]) await connection.run(statement)
@@ -37,6 +47,8 @@ export interface WarehouseOptions {
   home: string
   /** Another file of the data folder, for a warehouse that is being rebuilt. */
   name?: string
+  /** Commits write the file at once instead of the log first: for large loads that nobody waits for. */
+  bulk?: boolean
   /** DuckDB's own syntax: `1GB`. */
   memoryLimit: string
   threads: number
@@ -78,7 +90,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     threads: String(options.threads),
     temp_directory: join(options.home, 'tmp', 'duckdb'),
     // Commits cost 15 ms a page with the default of 16 MB, 3.4 with this.
-    checkpoint_threshold: '256MB',
+    checkpoint_threshold: options.bulk ? '1MB' : '256MB',
     // Twice as fast; the rows of a table have no order of their own.
     preserve_insertion_order: 'false',
     autoinstall_known_extensions: 'false',
@@ -88,10 +100,11 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     await attaching.run(`ATTACH ${quoteText(file)} AS warehouse (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`).catch(cause => {
       throw openingError(file, cause)
     })
+    await attaching.run(WITHOUT_SLOW_COMPRESSION)
     attaching.closeSync()
     const connect = () => connectTo(instance)
     const connection = await connect()
-    for (const statement of MACROS) await connection.run(statement)
+    for (const statement of [SCAN_ON_ALL_THREADS, ...MACROS]) await connection.run(statement)
     const writer = openWriter(connection)
     await migrateWarehouse(writer)
     return {

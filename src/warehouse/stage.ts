@@ -1,4 +1,5 @@
-// Landed pages into one temporary table, `stage`: the record's fields as columns, straight from the files.
+// Landed pages into one temporary table: the record's fields as columns, straight from the files. It is filled, and the
+// versions settled, before the transaction that writes the warehouse begins.
 import { layoutOf, quoteName, quoteText } from '../catalog/layout.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { recordStruct } from '../catalog/staging.ts'
@@ -20,7 +21,10 @@ const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
 
 const literal = (value: string | null): string => (value === null ? 'NULL' : quoteText(value))
 
-/** Fills `stage`. Throws DuckDB's own error where a file cannot be read with this schema. */
+/** The staged records. */
+export const STAGE = 'stage'
+
+/** Fills the stage. Throws DuckDB's own error where a file cannot be read with this schema. */
 export async function fillStage(
   writer: Writer,
   options: { record: RecordType; sources: readonly StageSource[]; unknown: UnknownTree },
@@ -34,7 +38,7 @@ export async function fillStage(
   const columns = `{data: ${quoteText(`${recordStruct(record.fields, unknown)}[]`)}}`
   const paths = sources.map(source => quoteText(source.file)).join(', ')
   // The join is on the file, before records are unnested: fifty rows, not five thousand.
-  await writer.run(`CREATE OR REPLACE TEMP TABLE stage AS
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
     WITH files(id, path, agent_id, as_of, fetched_at) AS (VALUES ${files.join(', ')})
     SELECT id AS "__file", agent_id AS "__agent", as_of AS "__as_of", fetched_at AS "__fetched", "__element", d.* FROM (
       SELECT f.*, generate_subscripts(page.data, 1) AS "__element", unnest(page.data) AS d
@@ -50,5 +54,5 @@ export async function fillIncoming(writer: Writer, record: RecordType): Promise<
   const modified = record.modifiedKey ? `to_moment(${quoteName(record.modifiedKey)})` : 'NULL::TIMESTAMP'
   await writer.run(`CREATE OR REPLACE TEMP TABLE incoming AS
     SELECT rowid AS row, ${agent} AS agent_id, ${quoteName(layout.record.id.key)} AS id, ${modified} AS modified,
-      "__as_of" AS as_of, "__fetched" AS fetched_at, "__file" AS file, "__element" AS element FROM stage`)
+      "__as_of" AS as_of, "__fetched" AS fetched_at, "__file" AS file, "__element" AS element FROM ${STAGE}`)
 }

@@ -1,0 +1,16 @@
+// What loading needs of its surroundings.
+import type { Writer } from './connection.ts'
+
+export interface LoadContext {
+  writer: Writer
+  workspaceId: string
+  /** IANA name; days are days of this zone. */
+  timeZone: string
+  /** How late the relational mirror may be, ms: a version is at least as fresh as its request less this. */
+  mirrorLagMs: number
+  /** Folder for mended copies. */
+  temporaryFolder: string
+  /** Body of a landed page, for the tolerant path. */
+  readBody: (path: string) => Promise<Uint8Array>
+  now: () => number
+}

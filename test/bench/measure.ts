@@ -1,0 +1,21 @@
+// Measuring: medians of interleaved rounds, so that what the machine does meanwhile meets all alike.
+
+export interface BenchOptions {
+  records: number
+  rounds: number
+  agents: number
+}
+
+export async function seconds(work: () => Promise<unknown> | unknown): Promise<number> {
+  const begun = performance.now()
+  await work()
+  return (performance.now() - begun) / 1_000
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+export const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits))

@@ -1,0 +1,33 @@
+// npm run bench -- NAME [flags]: runs one benchmark. Human lines go first; the last line is one JSON object.
+import { parseArgs } from 'node:util'
+import { firstRows } from './first-rows.ts'
+import { replayBench } from './replay.ts'
+
+const BENCHES = { replay: replayBench, 'first-rows': firstRows }
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { records: { type: 'string' }, rounds: { type: 'string' }, agents: { type: 'string' } },
+})
+
+const positive = (name: string, text: string | undefined, fallback: number): number => {
+  const value = text === undefined ? fallback : Number(text)
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`--${name} must be a whole number of at least 1, not ${text}`)
+  return value
+}
+
+const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
+if (!bench || positionals.length !== 1) {
+  console.error(
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+  )
+  process.exit(2)
+}
+
+const result = await bench({
+  records: positive('records', values.records, 20_000),
+  rounds: positive('rounds', values.rounds, 3),
+  agents: positive('agents', values.agents, 3),
+})
+console.log(JSON.stringify(result))
