@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { freshWindow, landConversations } from './landed-pages.ts'
+import { temporaryWarehouse } from './temporary-warehouse.ts'
+
+const folder = new URL('../../sql/checks/', import.meta.url)
+const views = new URL('../../sql/views/', import.meta.url)
+const sqlOf = (where: URL) =>
+  readdirSync(where).map(name => [name, readFileSync(new URL(name, where), 'utf8')] as const)
+
+describe('the data tests of sql/checks', () => {
+  const house = temporaryWarehouse()
+
+  it('find nothing in what was loaded, and find what was broken by hand', async () => {
+    const workspace = house.workspace()
+    const record = {
+      ID: 'c1',
+      ts: 1_763_000_000_000,
+      tags: ['a'],
+      sessions: [{ id: 's' }],
+      crmActivities: [{ id: 'x' }],
+    }
+    await workspace.load(await landConversations(workspace.landing, { records: [record], window: freshWindow() }))
+    const { writer } = house.warehouse
+    for (const [name, sql] of sqlOf(folder)) expect(await writer.rows(sql), name).toEqual([])
+
+    await writer.run('INSERT INTO conversations SELECT * FROM conversations LIMIT 1')
+    await writer.run('INSERT INTO _loads SELECT * FROM _loads LIMIT 1')
+    await writer.run(
+      "INSERT INTO conversation_tags (workspace_id, agent_id, conversation_id) VALUES ('w', 'a', 'nobody')",
+    )
+    for (const [name, sql] of sqlOf(folder)) expect((await writer.rows(sql)).length, name).toBeGreaterThan(0)
+  })
+
+  it('has views that open with what they are, and answer', async () => {
+    for (const [name, sql] of sqlOf(views)) {
+      expect(sql, name).toMatch(new RegExp(`^-- ${name.replace('.sql', '')}: `))
+      expect(
+        await house.warehouse.writer.rows(`SELECT * FROM ${name.replace('.sql', '')} LIMIT 1`),
+        name,
+      ).toBeInstanceOf(Array)
+    }
+  })
+})
