@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { isCode } from '../core/errors.ts'
 import { makeFolder, unusable, writeOnce } from './durable.ts'
-import { pagePath, parsePageName, segment } from './names.ts'
+import { pagePath, parsePageName, STREAMS, type Stream, segment } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */
@@ -21,8 +21,8 @@ export interface Landing {
   land(head: PageHead, body: Uint8Array): Promise<string>
   /** Keeps the bytes of an answer that is not JSON, for whoever has to look into it; returns its path. */
   landFailed(options: { atMs: number; agentId: string; status: number; body: Uint8Array }): Promise<string>
-  /** Every landed page of the workspace, in the order in which it may be loaded. @throws HOME_UNUSABLE */
-  list(): Promise<LandedFile[]>
+  /** Every landed page of the workspace (of one stream), in the order in which it may be loaded. @throws HOME_UNUSABLE */
+  list(stream?: Stream): Promise<LandedFile[]>
   head(path: string): Promise<PageHead>
   body(path: string): Promise<Buffer>
 }
@@ -77,9 +77,9 @@ export function openLanding(home: string, workspaceId: string): Landing {
       })
       return path
     },
-    async list() {
+    async list(only) {
       const streams = await Promise.all(
-        ['conversations', 'agents'].map(stream => filesBelow(root, posix.join(segment(workspaceId), stream))),
+        (only ? [only] : STREAMS).map(stream => filesBelow(root, posix.join(segment(workspaceId), stream))),
       )
       return streams
         .flat()

@@ -44,9 +44,7 @@ const digestOf = (answers: AgentsAnswer[]): string =>
 
 /** The digest in the name of the newest listing whose first page, which lands last, is there. */
 async function landedDigest(dependencies: StepsDependencies): Promise<string | null> {
-  const listings = (await dependencies.landing.list()).filter(
-    file => file.path.includes('/agents/') && file.sequence === 1,
-  )
+  const listings = (await dependencies.landing.list('agents')).filter(file => file.sequence === 1)
   return listings.at(-1)?.window.split('-').at(-1) ?? null
 }
 
