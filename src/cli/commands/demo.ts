@@ -1,0 +1,22 @@
+import { Command } from 'commander'
+import { filled } from '../flags/values.ts'
+
+export const demoCommand = (): Command =>
+  new Command('demo')
+    .description('see it work without an account: a sandbox, a sync, questions, and a second sync')
+    .option(
+      '--home <folder>',
+      'empty folder for the warehouse (default: a new temporary one, which is kept)',
+      filled('--home'),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse demo
+  $ convohouse demo --home ./demo-data`,
+    )
+    .action(async (flags: { home?: string }) => {
+      const { runDemo } = await import('../demo/run-demo.ts')
+      await runDemo(flags)
+    })

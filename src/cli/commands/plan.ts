@@ -1,0 +1,18 @@
+import { Command } from 'commander'
+import { addSyncFlags, type SyncFlags } from '../flags/sync-flags.ts'
+
+export const planCommand = (): Command =>
+  addSyncFlags(new Command('plan').description('show what a sync would read and what it would cost; buys nothing'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse plan                          all agents of all configured workspaces
+  $ convohouse plan --since 90d              as if only the last 90 days were wanted
+  $ convohouse plan --agent a_1 --full       what reading one agent again would cost
+  $ convohouse plan --json | jq .budget      what is left this hour and this period`,
+    )
+    .action(async (flags: SyncFlags) => {
+      const { runPlan } = await import('../plan/run-plan.ts')
+      await runPlan(flags)
+    })

@@ -1,0 +1,35 @@
+import { Command } from 'commander'
+import { SECOND } from '../../core/time.ts'
+import { addConfigFlag } from '../flags/sync-flags.ts'
+import { duration, filled, oneOf, whole } from '../flags/values.ts'
+import type { Format } from '../output/format.ts'
+import type { QueryFlags } from '../query/run-query.ts'
+
+const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const satisfies readonly Format[]
+
+export const queryCommand = (): Command =>
+  addConfigFlag(new Command('query').description('answer one SELECT; works while a sync runs'))
+    .argument('[sql]', 'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); - or nothing reads standard input')
+    .option('-f, --file <file>', 'read the SQL from a file', filled('--file'))
+    .option(
+      '--format <format>',
+      `${FORMATS.join(', ')} (default: a table on a terminal, else csv)`,
+      oneOf('--format', FORMATS),
+    )
+    .option('-o, --output <file>', 'write to a file; its ending tells the format', filled('--output'))
+    .option('--timeout <duration>', 'stop after so long', duration('--timeout', { min: SECOND / 10 }), 60 * SECOND)
+    .option('--max-rows <n>', 'give at most so many rows', whole('--max-rows', 1))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse query "SHOW TABLES"
+  $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
+  $ convohouse query "FROM conversations" -o conversations.parquet
+  $ convohouse query --file report.sql --format csv > report.csv
+  $ echo "SELECT 42 AS answer" | convohouse query --format json`,
+    )
+    .action(async (sql: string | undefined, flags: QueryFlags) => {
+      const { runQueryCommand } = await import('../query/run-query.ts')
+      await runQueryCommand(sql, flags)
+    })

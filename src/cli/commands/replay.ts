@@ -1,0 +1,23 @@
+import { Command } from 'commander'
+import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import type { ReplayFlags } from '../replay/run-replay.ts'
+
+export const replayCommand = (): Command =>
+  addWorkspaceFlag(
+    addConfigFlag(
+      new Command('replay').description('rebuild the warehouse from the pages that landed, without a request'),
+    ),
+  )
+    .option('--json', 'one JSON object a line, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse replay            after an update that declares new fields, or with a damaged warehouse
+
+Meanwhile the old warehouse answers queries; it is replaced when the new one is whole.`,
+    )
+    .action(async (flags: ReplayFlags) => {
+      const { runReplay } = await import('../replay/run-replay.ts')
+      await runReplay(flags)
+    })

@@ -1,0 +1,24 @@
+import { Command } from 'commander'
+import { addSyncFlags, type SyncFlags } from '../flags/sync-flags.ts'
+
+export const syncCommand = (): Command =>
+  addSyncFlags(new Command('sync').description('fetch what is new, land it, and load it into the warehouse'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse sync                          everything that is new; history on the first run
+  $ convohouse sync --since 30d              no history before the last 30 days
+  $ convohouse sync --watch 15m              again every 15 minutes
+  $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
+  $ convohouse sync --no-wait                stop where the hour is spent (exit code 7)
+  $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
+      | tail -n +2 | convohouse sync --ids - buy these again, and nothing else
+
+Exit codes: 0 done or limit reached, 2 input, 3 access, 4 vendor, 5 may pass, 6 storage, 7 hour spent, 8 period spent,
+130 stopped on request. A sync that was stopped or killed goes on where it stopped.`,
+    )
+    .action(async (flags: SyncFlags) => {
+      const { runSync } = await import('../sync/run-sync.ts')
+      process.exitCode = await runSync(flags)
+    })

@@ -1,0 +1,169 @@
+// `convohouse demo`: the main job without an account. A sandbox in this process serves the API; everything else is what a real
+// sync does.
+import { mkdir, mkdtemp, readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { SyncReport } from '../../../workflows/steps.ts'
+import { type House, openHouse } from '../../app.ts'
+import { type Config, readConfig } from '../../config.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { DAY, SECOND } from '../../core/time.ts'
+import { type EmbeddedOptions, planOnly, syncOnce } from '../../run/embedded.ts'
+import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
+import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { writeResult } from '../output/write.ts'
+import { planLines } from '../plan/plan-text.ts'
+import { askWarehouse } from '../query/asker.ts'
+import { chooseDisplay } from '../sync/choose-display.ts'
+import { say } from '../terminal/say.ts'
+import { type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { isTerminal, styleOf } from '../terminal/style.ts'
+import { count, counted } from '../terminal/words.ts'
+import { DEMO_QUERIES } from './queries.ts'
+
+const AGENTS = 3
+const CONVERSATIONS = 2_000
+const ARRIVALS_PER_DAY = 80
+const LATER_DAYS = 2
+const QUERY_TIMEOUT_MS = 30 * SECOND
+
+interface Demo {
+  config: Config
+  stop: Stop
+}
+
+const heading = (text: string): void => say('', styleOf(process.stdout)('bold', `── ${text}`), '')
+
+/** A fresh folder. @throws FLAG_INVALID where the one that is named holds something */
+async function folderFor(home: string | undefined): Promise<string> {
+  if (home === undefined) return mkdtemp(join(tmpdir(), 'convohouse-demo-'))
+  const folder = resolve(home)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if ((await readdir(folder)).length === 0) return folder
+  throw invalidFlag(`--home: ${folder} is not empty.`, 'Name a folder that is empty or not there yet.')
+}
+
+const configFor = (sandbox: Sandbox, home: string): Config =>
+  readConfig({
+    env: {
+      CONVOHOUSE_API_URL: sandbox.url,
+      CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
+      CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
+      CONVOHOUSE_HOME: home,
+    },
+  })
+
+const REQUEST: EmbeddedOptions['request'] = {
+  agents: [],
+  sinceMs: null,
+  untilMs: null,
+  mode: 'incremental',
+  ids: {},
+  maxRequests: null,
+  maxSessions: null,
+  allowedPacks: 0,
+  wait: true,
+  onPeriodSpent: 'stop',
+}
+
+const optionsFor = ({ config, stop }: Demo, house: House): EmbeddedOptions => ({
+  config,
+  workspace: config.workspaces[0]!,
+  house,
+  request: REQUEST,
+  signal: stop.aborted,
+  stopping: stop.stopping,
+})
+
+/** Opens the warehouse for a while: between two of them it can be read by anybody. */
+async function inHouse<T>(demo: Demo, work: (options: EmbeddedOptions) => Promise<T>): Promise<T> {
+  const house = await openHouse({ config: demo.config })
+  try {
+    return await work(optionsFor(demo, house))
+  } finally {
+    await house.close()
+  }
+}
+
+async function showPlan(options: EmbeddedOptions): Promise<void> {
+  const prepared = await planOnly(options)
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  const style = styleOf(process.stdout)
+  say(...planLines({ workspaceId: options.workspace.id, prepared, nowMs: Date.now() }, { width, style }))
+}
+
+async function sync(options: EmbeddedOptions): Promise<SyncReport> {
+  const display = chooseDisplay(options.workspace.id, false)
+  try {
+    const confirm: EmbeddedOptions['confirm'] = async prepared => {
+      display.planned(prepared)
+      return true
+    }
+    const report = await syncOnce({ ...options, tell: display.news, onPage: display.page, confirm })
+    if (report) display.report(report)
+    if (report?.outcome === 'done') return report
+    throw new ConvohouseError('INTERRUPTED', { what: 'The demo was stopped.' })
+  } finally {
+    display.end()
+  }
+}
+
+async function ask({ config, stop }: Demo): Promise<void> {
+  const style = styleOf(process.stdout)
+  for (const { title, sql } of DEMO_QUERIES) {
+    say(style('bold', title), ...sql.split('\n').map(line => style('dim', `  ${line}`)), '')
+    const result = await askWarehouse({ storage: config, sql, timeoutMs: QUERY_TIMEOUT_MS, signal: stop.stopping })
+    await writeResult({ result, format: 'table', to: process.stdout })
+    say('')
+  }
+}
+
+const ending = (home: string): string[] => [
+  `The warehouse stays in ${home}. Ask it more:`,
+  `  CONVOHOUSE_HOME=${home} npx convohouse query "SHOW TABLES"`,
+  `  CONVOHOUSE_HOME=${home} npx convohouse status`,
+  'With an account of your own:',
+  '  npx convohouse init     writes a commented convohouse.yaml',
+  '  npx convohouse plan     shows what a sync would read; it buys nothing',
+  '  npx convohouse sync',
+]
+
+async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
+  heading('The plan: what a first sync would read')
+  await inHouse(demo, showPlan)
+  heading('The first sync')
+  const first = await inHouse(demo, sync)
+  heading('Questions')
+  await ask(demo)
+  heading(`${LATER_DAYS} days later`)
+  sandbox.clock.advance(LATER_DAYS * DAY)
+  const second = await inHouse(demo, sync)
+  say(
+    '',
+    `Bought: ${counted(second.conversations, 'new conversation')}; the ${count(first.conversations)} that were there were not asked for again.`,
+  )
+}
+
+/** @throws FLAG_INVALID, INTERRUPTED */
+export async function runDemo({ home }: { home?: string }): Promise<void> {
+  const stop = stopOnSignals()
+  const folder = await folderFor(home)
+  const sandbox = await startSandbox({
+    port: 0,
+    agents: AGENTS,
+    conversations: CONVERSATIONS,
+    arrivalsPerDay: ARRIVALS_PER_DAY,
+  })
+  try {
+    say(
+      `A sandbox on ${sandbox.url} plays the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
+    )
+    await play({ config: configFor(sandbox, folder), stop }, sandbox)
+    heading('How to go on')
+    say(...ending(folder))
+  } finally {
+    await sandbox.close()
+    stop.release()
+  }
+}

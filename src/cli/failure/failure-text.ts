@@ -1,0 +1,50 @@
+// A failure as people and machines are told of it: what is wrong, and how to mend it.
+import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
+import { plain, type Style } from '../terminal/style.ts'
+
+export const exitCodeOf = (error: unknown): number =>
+  error instanceof ConvohouseError ? error.exitCode : EXIT_CODES.unexpected
+
+/** Set by `--verbose` or DEBUG: whoever asks for it gets the stack. */
+export const wantsStack = (): boolean => process.argv.includes('--verbose') || Boolean(process.env.DEBUG)
+
+const REPORT = 'This should not happen. Please report it, with the command and what `--verbose` shows.'
+
+interface Told {
+  code: string
+  what: string
+  mend: string | undefined
+}
+
+const told = (error: unknown): Told => {
+  if (error instanceof ConvohouseError) return { code: error.code, what: error.message, mend: error.mend }
+  return { code: 'UNEXPECTED', what: error instanceof Error ? error.message : String(error), mend: REPORT }
+}
+
+/** `error CODE: what` and `  → mend`. */
+export function failureLines(
+  { code, what, mend }: { code: string; what: string; mend?: string | null | undefined },
+  style: Style = plain,
+): string[] {
+  const head = `${style('red', `error ${code}:`)} ${what}`
+  return mend ? [head, `  → ${mend}`] : [head]
+}
+
+const stackOf = (error: unknown): string[] => {
+  if (!(error instanceof Error) || !wantsStack()) return []
+  const cause = error.cause instanceof Error ? [`caused by ${error.cause.stack ?? error.cause.message}`] : []
+  return [error.stack ?? error.message, ...cause]
+}
+
+/** An error for people. */
+export const errorLines = (error: unknown, style: Style = plain): string[] => [
+  ...failureLines(told(error), style),
+  ...stackOf(error),
+]
+
+/** An error for machines. */
+export function errorJson(error: unknown): object {
+  const facts = error instanceof ConvohouseError ? error.facts : {}
+  const stack = stackOf(error)
+  return { error: { ...told(error), exitCode: exitCodeOf(error), facts, ...(stack.length > 0 && { stack }) } }
+}

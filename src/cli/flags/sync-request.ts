@@ -1,0 +1,52 @@
+// From flags to what a sync is asked to do.
+import type { SyncRequest } from '../../../workflows/steps.ts'
+import type { WorkspaceConfig } from '../../config.ts'
+import { parseMoment } from '../../core/time.ts'
+import { idsByAgent, type LookUp, type NamedConversation } from './ids-file.ts'
+import type { SyncFlags } from './sync-flags.ts'
+import { invalidFlag } from './values.ts'
+
+export type AskedSync = Omit<SyncRequest, 'run' | 'workspaceId'>
+
+/** @throws FLAG_INVALID where the configured `since` leaves nothing before --until */
+function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): number | null {
+  if (flags.since !== undefined) return flags.since
+  const configured = workspace.since === null ? undefined : parseMoment(workspace.since, nowMs)
+  if (configured !== undefined && flags.until !== undefined && configured >= flags.until)
+    throw invalidFlag(
+      `--until lies before the configured since of workspace ${workspace.id}.`,
+      'Give a later --until, or an earlier --since.',
+    )
+  return configured ?? null
+}
+
+/**
+ * What the flags ask of one workspace.
+ * @throws FLAG_INVALID for ids that nobody knows, or that may be any of several agents'
+ */
+export async function syncRequest(options: {
+  flags: SyncFlags
+  workspace: WorkspaceConfig
+  /** What `--ids` names; null without it. */
+  named: readonly NamedConversation[] | null
+  lookUp: LookUp
+  nowMs: number
+}): Promise<AskedSync> {
+  const { flags, workspace, named, lookUp, nowMs } = options
+  const agents = flags.agent ?? []
+  if (named && agents.length > 1)
+    throw invalidFlag('--ids goes with one --agent at most.', 'Write the lines as agent,id instead.')
+  const limits = {
+    maxRequests: flags.maxRequests ?? null,
+    maxSessions: flags.maxSessions ?? null,
+    allowedPacks: flags.allowOveragePacks ?? 0,
+    wait: flags.wait,
+    onPeriodSpent: flags.watch === undefined ? ('stop' as const) : ('sleep' as const),
+  }
+  if (named) {
+    const ids = await idsByAgent({ named, agents, lookUp })
+    return { ...limits, agents: [], sinceMs: null, untilMs: null, mode: 'selected', ids }
+  }
+  const mode = flags.full ? 'full' : 'incremental'
+  return { ...limits, agents, sinceMs: sinceOf(flags, workspace, nowMs), untilMs: flags.until ?? null, mode, ids: {} }
+}

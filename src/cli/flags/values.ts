@@ -1,0 +1,74 @@
+// Values of flags, read and checked one by one. Each reader throws FLAG_INVALID, naming the flag and what it takes.
+import { ConvohouseError } from '../../core/errors.ts'
+import { parseDuration, parseMoment } from '../../core/time.ts'
+
+export const invalidFlag = (what: string, mend: string): ConvohouseError =>
+  new ConvohouseError('FLAG_INVALID', { what, mend })
+
+const unusable = (flag: string, text: string, mend: string): ConvohouseError =>
+  invalidFlag(`${flag} cannot be ${JSON.stringify(text)}.`, mend)
+
+interface Bounds {
+  min: number
+  max?: number
+  whole?: boolean
+}
+
+/** A number within bounds. */
+export const number =
+  (flag: string, { min, max = Number.MAX_SAFE_INTEGER, whole = false }: Bounds) =>
+  (text: string): number => {
+    const value = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value
+    const kind = whole ? 'a whole number' : 'a number'
+    const bounds = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`
+    throw unusable(flag, text, `Give ${kind} ${bounds}.`)
+  }
+
+export const whole = (flag: string, min: number, max?: number) =>
+  number(flag, { min, whole: true, ...(max !== undefined && { max }) })
+
+/** `15m`, or with `bare` a plain number of that many ms; in ms. */
+export const duration =
+  (flag: string, { min, bare }: { min: number; bare?: number }) =>
+  (text: string): number => {
+    const ms = bare !== undefined && /^\d+$/.test(text) ? Number(text) * bare : parseDuration(text)
+    if (ms === undefined) throw unusable(flag, text, 'Give a duration such as 90s, 15m, 2h or 1d.')
+    if (ms < min) throw unusable(flag, text, `Give at least ${min / 1_000} s.`)
+    return ms
+  }
+
+/** A date, a time, an epoch or an age; ms since the epoch. */
+export const moment =
+  (flag: string) =>
+  (text: string): number => {
+    const ms = parseMoment(text, Date.now())
+    if (ms !== undefined) return ms
+    throw unusable(
+      flag,
+      text,
+      'Give a date such as 2026-01-31, a time such as 2026-01-31T08:00Z, or an age such as 90d.',
+    )
+  }
+
+/** One of a few words. */
+export const oneOf =
+  <W extends string>(flag: string, words: readonly W[]) =>
+  (text: string): W => {
+    const word = words.find(known => known === text)
+    if (word !== undefined) return word
+    throw unusable(flag, text, `Give one of ${words.join(', ')}.`)
+  }
+
+/** A text that is not empty. */
+export const filled =
+  (flag: string) =>
+  (text: string): string => {
+    if (text.trim() !== '') return text
+    throw unusable(flag, text, 'Give it a value.')
+  }
+
+/** A flag that may be given several times. */
+export const repeated =
+  (flag: string) =>
+  (text: string, before: string[] = []): string[] => [...before, filled(flag)(text)]

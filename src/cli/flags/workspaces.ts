@@ -1,0 +1,27 @@
+// Which of the configured workspaces a command is about.
+import type { Config, WorkspaceConfig } from '../../config.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import type { SyncFlags } from './sync-flags.ts'
+import { invalidFlag } from './values.ts'
+
+/** The named workspace, else all. @throws WORKSPACE_UNKNOWN */
+export function chooseWorkspaces(config: Config, id: string | undefined): WorkspaceConfig[] {
+  if (id === undefined) return config.workspaces
+  const chosen = config.workspaces.find(workspace => workspace.id === id)
+  if (chosen) return [chosen]
+  throw new ConvohouseError('WORKSPACE_UNKNOWN', {
+    what: `No workspace ${JSON.stringify(id)} is configured in ${config.source}.`,
+    mend: `Choose one of: ${config.workspaces.map(workspace => workspace.id).join(', ')}.`,
+  })
+}
+
+/** As `chooseWorkspaces`; agents and ids belong to one workspace. @throws FLAG_INVALID where it is not said which */
+export function workspacesFor(config: Config, flags: SyncFlags): WorkspaceConfig[] {
+  const chosen = chooseWorkspaces(config, flags.workspace)
+  const flag = flags.agent ? '--agent' : flags.ids ? '--ids' : null
+  if (flag === null || chosen.length === 1) return chosen
+  throw invalidFlag(
+    `${flag} needs --workspace: ${chosen.length} workspaces are configured.`,
+    `Add --workspace with one of: ${chosen.map(workspace => workspace.id).join(', ')}.`,
+  )
+}

@@ -1,0 +1,56 @@
+// The commented configuration that `init` writes: every setting, what it does, and its default.
+
+/** Read back by `readConfig`; a test holds the two together. */
+export const CONFIG_TEMPLATE = `# Configuration of convohouse. Settings that begin with # have that value unless you change it.
+# Durations are written 90s, 15m, 2h or 1d.
+
+# The data folder: raw pages as they came, and the warehouse. A relative path counts from this file.
+# CONVOHOUSE_HOME, where it is set, wins.
+# home: convohouse-data
+
+# Memory that DuckDB may take, and threads that it may use (default: all that the machine has).
+# memoryLimit: 1GB
+# threads: 4
+
+workspaces:
+  # One entry for each workspace. Its id is part of every key in the warehouse.
+  - id: my-workspace
+
+    # Address of the API, without /v3.
+    apiUrl: https://api.example.com
+
+    # Where the token is kept; never the token itself. A variable, or a file (mode 0600) with the token as its only line:
+    #   token: { file: ./my-workspace.token }
+    token: { env: CONVOHOUSE_API_TOKEN }
+
+    # How far back to read: a date, or an age such as 90d. Without it everything there is.
+    # since: 90d
+
+    # How long a conversation's time must have passed before its second is read. Longer pays for most
+    # conversations once; shorter has them sooner.
+    # settle: 2m
+
+    # How late the mirror that the export reads from may be.
+    # mirrorLag: 2m
+
+    # The time zone whose days are the days of reports.
+    # timeZone: UTC
+
+    # Export requests an hour, until the vendor tells another number.
+    # requestsPerHour: 1500
+
+    # Length of that hour. Only a sandbox has another one.
+    # hour: 1h
+
+    # Share of the hour's requests that a sync leaves for people and other tools (0 to 0.9).
+    # hourReserve: 0.02
+
+    # Least share of the period's sessions that history leaves for conversations to come (0 to 0.9).
+    # headReserve: 0.1
+
+    # Conversations a page, 1 to 100. Fewer cost more requests.
+    # pageSize: 100
+
+    # How long one request may take.
+    # timeout: 60s
+`

@@ -1,0 +1,96 @@
+// A plan for people: what would be read, what it would cost, and what is left to pay it with.
+import type { Prepared } from '../../../workflows/steps.ts'
+import type { Estimate, Range } from '../../core/estimate.ts'
+import type { PlannedWindow } from '../../core/planner.ts'
+import { type GridOptions, grid } from '../terminal/grid.ts'
+import { count, counted, hours, range, utc } from '../terminal/words.ts'
+import { type Budget, budgetOf, layoutOf } from './budget.ts'
+
+export interface PlanFacts {
+  workspaceId: string
+  prepared: Prepared
+  nowMs: number
+}
+
+const COLUMNS = [
+  { name: 'agent' },
+  { name: 'title' },
+  { name: 'kind' },
+  { name: 'from (UTC)' },
+  { name: 'to (UTC)' },
+  { name: 'state' },
+  { name: 'conversations', right: true },
+  { name: 'requests', right: true },
+  { name: 'sessions', right: true },
+]
+
+const rangeOr = (estimate: Estimate | null, part: keyof Estimate): string =>
+  estimate ? range(estimate[part]) : 'unknown'
+
+function bounds({ window }: PlannedWindow['progress']): [string, string] {
+  if (window.kind === 'selected') return [counted(window.ids?.length ?? 0, 'id'), '']
+  return [window.fromSec === null ? 'the beginning' : utc(window.fromSec * 1_000), utc(window.toSec * 1_000)]
+}
+
+function windowRow(
+  { progress, resumes, estimate }: PlannedWindow,
+  titles: ReadonlyMap<string, string | null>,
+): string[] {
+  const { agentId, kind } = progress.window
+  const state = resumes ? `resumes after ${counted(progress.pages, 'page')}` : 'new'
+  const prices = (['conversations', 'requests', 'sessions'] as const).map(part => rangeOr(estimate, part))
+  return [agentId, titles.get(agentId) ?? '', kind, ...bounds(progress), state, ...prices]
+}
+
+/** `1,200 to 1,900 conversations`, with what cannot be priced said beside it. */
+function totals({ plan }: Prepared): string {
+  const { total, unknown, windows } = plan
+  if (windows.length === 0) return 'Nothing to read: everything up to now is there.'
+  if (unknown === windows.length)
+    return `In all: unknown. There is no free count; what was never read cannot be priced.`
+  const noun = (amount: Range, name: string) => `${range(amount)} ${name}`
+  const priced = [
+    noun(total.conversations, 'conversations'),
+    noun(total.requests, 'requests'),
+    noun(total.sessions, 'sessions'),
+  ]
+  const rest = unknown > 0 ? `, and ${counted(unknown, 'window')} of unknown size` : ''
+  return `In all: ${priced.join(', ')}${rest}.`
+}
+
+function duration({ prepared, nowMs }: PlanFacts): string[] {
+  const { plan } = prepared
+  if (plan.windows.length === 0 || plan.unknown === plan.windows.length) return []
+  const layout = layoutOf(prepared, nowMs)
+  const { low, high } = layout.periods
+  const periods = high <= 1 ? 'this period' : `${range({ low, high })} billing periods`
+  return [`Takes: ${layout.hours.high === 0 ? 'fits into this hour' : hours(layout.hours)}, ${periods}.`]
+}
+
+/** What is left this hour and this period. */
+export function budgetLines({ hour, period, reserveForNewSessions }: Budget): string[] {
+  const requests = `${count(hour.requestsLeft)} of ${counted(hour.requestsPerHour, 'request')} this hour`
+  const sessions = period.known
+    ? `${count(period.sessionsLeft)} of ${counted(period.includedSessions, 'session')} this period`
+    : `sessions unknown until the first answer (the document includes ${count(period.includedSessions)} a period)`
+  return [
+    `Left: ${requests}; ${sessions}.`,
+    `Kept for new conversations: ${counted(reserveForNewSessions, 'session')} of the period.`,
+  ]
+}
+
+/** Totals, time and budget, without the windows one by one. */
+export const planSummary = (facts: PlanFacts): string[] => [
+  totals(facts.prepared),
+  ...duration(facts),
+  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs)),
+]
+
+/** The whole plan. */
+export function planLines(facts: PlanFacts, options: GridOptions = {}): string[] {
+  const { agents, plan } = facts.prepared
+  const titles = new Map(agents.map(({ agentId, title }) => [agentId, title]))
+  const rows = plan.windows.map(window => windowRow(window, titles))
+  const table = rows.length > 0 ? [...grid(COLUMNS, rows, options), ''] : []
+  return [`Plan for workspace ${facts.workspaceId}`, '', ...table, ...planSummary(facts)]
+}

@@ -1,0 +1,56 @@
+// `convohouse plan`: what a sync would do, without buying anything.
+import { openHouse } from '../../app.ts'
+import { readConfig } from '../../config.ts'
+import { planOnly } from '../../run/embedded.ts'
+import { readIds } from '../flags/ids-file.ts'
+import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
+import { syncRequest } from '../flags/sync-request.ts'
+import { workspacesFor } from '../flags/workspaces.ts'
+import { lookUpIn } from '../sync/look-up.ts'
+import { say, sayJson } from '../terminal/say.ts'
+import { stopOnSignals } from '../terminal/stop.ts'
+import { isTerminal, styleOf } from '../terminal/style.ts'
+import { budgetOf, layoutOf } from './budget.ts'
+import { type PlanFacts, planLines } from './plan-text.ts'
+
+/** The plan and the budget as one value. */
+export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
+  workspaceId,
+  plan: prepared.plan,
+  budget: budgetOf(prepared.governor, nowMs),
+  layout: layoutOf(prepared, nowMs),
+  bought: false,
+})
+
+function show(facts: PlanFacts): void {
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  say(
+    ...planLines(facts, { width, style: styleOf(process.stdout) }),
+    '',
+    'Nothing was bought. `convohouse sync` carries it out.',
+  )
+}
+
+/** Plans each chosen workspace in turn, and prints it. */
+export async function runPlan(flags: SyncFlags): Promise<void> {
+  checkTogether(flags, Date.now())
+  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const workspaces = workspacesFor(config, flags)
+  const named = flags.ids === undefined ? null : await readIds(flags.ids)
+  const stop = stopOnSignals()
+  const house = await openHouse({ config })
+  try {
+    for (const workspace of workspaces) {
+      const lookUp = lookUpIn(house, workspace.id)
+      const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
+      // Nothing is under way that had to be finished.
+      const prepared = await planOnly({ config, workspace, house, request, signal: stop.stopping })
+      const facts = { workspaceId: workspace.id, prepared, nowMs: Date.now() }
+      if (flags.json) sayJson(planJson(facts))
+      else show(facts)
+    }
+  } finally {
+    await house.close()
+    stop.release()
+  }
+}

@@ -1,0 +1,60 @@
+// The command line as a whole. Each command's work is imported when it is asked for, so that `--help` is quick.
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { demoCommand } from './commands/demo.ts'
+import { dictionaryCommand } from './commands/dictionary.ts'
+import { initCommand } from './commands/init.ts'
+import { planCommand } from './commands/plan.ts'
+import { queryCommand } from './commands/query.ts'
+import { replayCommand } from './commands/replay.ts'
+import { sandboxCommand } from './commands/sandbox.ts'
+import { statusCommand } from './commands/status.ts'
+import { syncCommand } from './commands/sync.ts'
+
+const COMMANDS = [
+  initCommand,
+  planCommand,
+  syncCommand,
+  statusCommand,
+  queryCommand,
+  dictionaryCommand,
+  replayCommand,
+  sandboxCommand,
+  demoCommand,
+]
+
+/** Of the nearest package.json that is ours: a source file has it two folders above, a compiled one three. */
+function version(): string {
+  for (const above of ['../../', '../../../']) {
+    try {
+      const text = readFileSync(new URL(`${above}package.json`, import.meta.url), 'utf8')
+      return (JSON.parse(text) as { version: string }).version
+    } catch {}
+  }
+  return 'unknown'
+}
+
+const DESCRIPTION = "Every conversation of a workspace's AI agents, in a DuckDB warehouse that you own."
+
+const GUIDE = `
+Try it without an account:   convohouse demo
+Start with your own:         convohouse init, then convohouse plan, then convohouse sync
+
+One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN, CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the
+data folder. \`convohouse COMMAND --help\` shows examples.`
+
+/** The program; errors of usage are thrown as commander's, and nothing but help is written by it. */
+export function createProgram(): Command {
+  const program = new Command('convohouse')
+    .description(DESCRIPTION)
+    .version(version(), '-V, --version', 'print the version')
+    .option('--verbose', 'show the stack of an error')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeErr: () => {} })
+    .exitOverride()
+    .addHelpText('after', GUIDE)
+  for (const create of COMMANDS) program.addCommand(create().copyInheritedSettings(program))
+  return program
+}

@@ -1,0 +1,27 @@
+// A hint under DuckDB's message: where to look up the names that there are.
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+
+// DuckDB gives these no code of their own; the words are those of its 1.5.
+const HINTS: readonly [RegExp, string][] = [
+  [
+    /^Catalog Error: Table with name/,
+    '`convohouse query "SHOW TABLES"` lists the tables; `convohouse dictionary` says what is in them.',
+  ],
+  [
+    /^Binder Error: (Referenced column|Table .* does not have a column)/,
+    '`convohouse query "DESCRIBE conversations"` lists the columns of a table.',
+  ],
+  [
+    /^Catalog Error: Scalar Function with name/,
+    'Functions are those of DuckDB: https://duckdb.org/docs/stable/sql/functions/overview',
+  ],
+]
+
+/** The same error, with a hint where there is one. */
+export function withHint(error: unknown): unknown {
+  if (!isCode(error, 'SQL_INVALID') || error.mend !== undefined) return error
+  const hint = HINTS.find(([pattern]) => pattern.test(error.message))?.[1]
+  return hint === undefined
+    ? error
+    : new ConvohouseError(error.code, { what: error.message.trimEnd(), mend: hint, cause: error })
+}

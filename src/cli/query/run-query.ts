@@ -1,0 +1,81 @@
+// `convohouse query`: one SELECT, in the format that its taker reads.
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { invalidFlag } from '../flags/values.ts'
+import { chooseFormat, type Format } from '../output/format.ts'
+import { writeResult } from '../output/write.ts'
+import { remark } from '../terminal/say.ts'
+import { stopOnSignals } from '../terminal/stop.ts'
+import { bytes, counted } from '../terminal/words.ts'
+import { askForParquet, askWarehouse, type Question } from './asker.ts'
+import { withHint } from './hints.ts'
+import { formatOfFile, writeToFile } from './output-file.ts'
+import { readSql } from './sql-source.ts'
+import { storageOf } from './storage.ts'
+
+export interface QueryFlags {
+  config?: string
+  file?: string
+  format?: Format
+  output?: string
+  /** ms */
+  timeout: number
+  maxRows?: number
+}
+
+/** The format that is named, else the one that the file's ending or the terminal asks for. */
+function formatOf({ format, output }: QueryFlags): Format {
+  if (output === undefined) return chooseFormat(format, process.stdout)
+  return format ?? formatOfFile(output)
+}
+
+const MORE = 'There are more rows: --max-rows cut the answer.'
+
+async function answerRows(question: Question, format: Exclude<Format, 'parquet'>, flags: QueryFlags): Promise<void> {
+  const { maxRows, output } = flags
+  const result = await askWarehouse({ ...question, ...(maxRows !== undefined && { maxRows }) })
+  if (output === undefined) {
+    const { truncated } = await writeResult({ result, format, to: process.stdout })
+    if (truncated && format !== 'table') remark(MORE)
+    return
+  }
+  const { rows, truncated } = await writeToFile(result, format, output)
+  remark(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [MORE] : []))
+}
+
+async function answerParquet(question: Question, { output, maxRows }: QueryFlags): Promise<void> {
+  if (maxRows !== undefined)
+    throw invalidFlag('--max-rows does not go with parquet.', 'Write LIMIT in the SQL instead.')
+  if (output !== undefined) {
+    const written = await askForParquet({ ...question, file: resolve(output) })
+    remark(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
+    return
+  }
+  // Parquet is not a stream: its index comes last, so it is whole before its first byte goes out.
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  try {
+    const file = join(folder, 'answer.parquet')
+    await askForParquet({ ...question, file })
+    await pipeline(createReadStream(file), process.stdout, { end: false })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED */
+export async function runQueryCommand(argument: string | undefined, flags: QueryFlags): Promise<void> {
+  const format = formatOf(flags)
+  const sql = await readSql(argument, flags.file)
+  const stop = stopOnSignals()
+  const question: Question = { storage: storageOf(flags.config), sql, timeoutMs: flags.timeout, signal: stop.stopping }
+  try {
+    await (format === 'parquet' ? answerParquet(question, flags) : answerRows(question, format, flags))
+  } catch (error) {
+    throw withHint(error)
+  } finally {
+    stop.release()
+  }
+}

@@ -1,0 +1,77 @@
+// `convohouse replay`: the warehouse rebuilt from what landed, without one request.
+import { createLogUpdate } from 'log-update'
+import { readConfig } from '../../config.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { formatDuration, SECOND } from '../../core/time.ts'
+import { type ReplayOptions, type ReplayReport, replay } from '../../run/replay.ts'
+import { chooseWorkspaces } from '../flags/workspaces.ts'
+import { remark, say, sayJson } from '../terminal/say.ts'
+import { stopOnSignals } from '../terminal/stop.ts'
+import { isTerminal } from '../terminal/style.ts'
+import { count, counted } from '../terminal/words.ts'
+
+export interface ReplayFlags {
+  config?: string
+  workspace?: string
+  json?: boolean
+}
+
+type Told = Parameters<NonNullable<ReplayOptions['tell']>>[0]
+
+const LINE_EVERY_MS = 5 * SECOND
+
+const progressLine = ({ workspaceId, files, of, records }: Told): string =>
+  `${workspaceId}: ${count(files)} of ${counted(of, 'page')}, ${counted(records, 'record')}`
+
+/** How progress is told: in place on a terminal, seldom elsewhere, as JSON for machines. */
+function teller(json: boolean): { tell: (told: Told) => void; end: () => void } {
+  if (json) return { tell: told => sayJson({ kind: 'progress', ...told }), end: () => {} }
+  if (isTerminal(process.stderr)) {
+    const draw = createLogUpdate(process.stderr)
+    const end = () => {
+      draw.clear()
+      draw.done()
+    }
+    return { tell: told => draw(progressLine(told)), end }
+  }
+  let toldMs = Date.now()
+  const tell = (told: Told) => {
+    if (Date.now() - toldMs < LINE_EVERY_MS) return
+    toldMs = Date.now()
+    remark(progressLine(told))
+  }
+  return { tell, end: () => {} }
+}
+
+const summary = (report: ReplayReport, tookMs: number): string[] => [
+  `Rebuilt the warehouse from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
+  `  ${counted(report.records, 'record')}, ${counted(report.mended, 'page')} mended on the way, ${counted(report.quarantined, 'record')} quarantined`,
+]
+
+const stopped = (cause: unknown): ConvohouseError =>
+  new ConvohouseError('INTERRUPTED', {
+    what: 'Stopped; the warehouse is as it was before.',
+    mend: 'Run `convohouse replay` again to rebuild it.',
+    cause,
+  })
+
+/** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, INTERRUPTED */
+export async function runReplay(flags: ReplayFlags): Promise<void> {
+  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const workspaces = chooseWorkspaces(config, flags.workspace)
+  const { tell, end } = teller(flags.json === true)
+  const stop = stopOnSignals()
+  const begunMs = Date.now()
+  try {
+    const report = await replay({ config: { ...config, workspaces }, tell, signal: stop.stopping })
+    end()
+    const tookMs = Date.now() - begunMs
+    if (flags.json) sayJson({ kind: 'report', ...report, durationMs: tookMs })
+    else say(...summary(report, tookMs))
+  } catch (error) {
+    throw stop.stopping.aborted ? stopped(error) : error
+  } finally {
+    end()
+    stop.release()
+  }
+}

@@ -1,0 +1,78 @@
+// `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
+import type { SandboxOptions } from '../../sandbox/options.ts'
+import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
+import { startSandbox } from '../../sandbox/server.ts'
+import { say, sayJson } from '../terminal/say.ts'
+import { stopOnSignals } from '../terminal/stop.ts'
+
+/** As commander gives them: what was not given is absent; `limits` is false for `--no-limits`. */
+export interface SandboxFlags {
+  port?: number
+  host?: string
+  workspaceId?: string
+  token?: string
+  agents?: number
+  conversations?: number
+  historyDays?: number
+  arrivalsPerDay?: number
+  seed?: number
+  ts?: 'created' | 'activity'
+  unpaid?: boolean
+  limits: boolean
+  hourly?: number
+  hour?: number
+  quota?: number
+  periodDays?: number
+  latency?: number
+  mirrorLag?: number
+  start?: number
+  speed?: number
+  cache?: number
+  json?: boolean
+}
+
+/** The sandbox's options of the flags; absent where they are to have their default. */
+export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
+  const { unpaid, hourly, hour, quota, latency, mirrorLag, start, cache, json: _, ...same } = flags
+  const named = {
+    ...same,
+    paid: unpaid === undefined ? undefined : !unpaid,
+    hourlyRequests: hourly,
+    hourMs: hour,
+    quotaSessions: quota,
+    latencyMs: latency,
+    mirrorLagMs: mirrorLag,
+    startMs: start,
+    cacheBytes: cache,
+  }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
+}
+
+const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+
+/** Serves until SIGINT or SIGTERM. @throws CONFIG_INVALID for an option out of range, or a port that is taken */
+export async function runSandbox(flags: SandboxFlags): Promise<void> {
+  const stop = stopOnSignals()
+  const sandbox = await startSandbox(sandboxOptions(flags))
+  const workspaceId = flags.workspaceId ?? SANDBOX_DEFAULTS.workspaceId
+  if (flags.json) sayJson({ url: sandbox.url, port: sandbox.port, workspaceId })
+  else {
+    say(
+      `The sandbox serves ${sandbox.url}. Try it from another terminal:`,
+      '',
+      `  export CONVOHOUSE_API_URL=${sandbox.url}`,
+      `  export CONVOHOUSE_API_TOKEN=${quoted(flags.token ?? SANDBOX_DEFAULTS.token)}`,
+      `  export CONVOHOUSE_WORKSPACE=${quoted(workspaceId)}`,
+      '  export CONVOHOUSE_HOME=./sandbox-data',
+      '  convohouse sync',
+      '',
+      'Ctrl-C ends it.',
+    )
+  }
+  await new Promise<void>(resolve => {
+    if (stop.stopping.aborted) resolve()
+    stop.stopping.addEventListener('abort', () => resolve(), { once: true })
+  })
+  await sandbox.close()
+  stop.release()
+}

@@ -1,0 +1,37 @@
+// Rows of small SELECTs about the warehouse itself.
+import { SECOND } from '../../core/time.ts'
+import type { Cell, Shape } from '../../warehouse/results.ts'
+import { timestampText } from '../output/time-text.ts'
+import { askWarehouse } from '../query/asker.ts'
+import type { Storage } from '../query/storage.ts'
+
+export type Fact = string | number | boolean | null
+export type Rows = <R>(sql: string) => Promise<R[]>
+
+const TIMEOUT_MS = 30 * SECOND
+
+/** Counts are far below the numbers that a double holds; times are ISO-8601. */
+function factOf(cell: Cell, shape: Shape): Fact {
+  if (cell === null) return null
+  if (shape.kind === 'timestamp') return timestampText(cell as bigint, shape.unit)
+  return typeof cell === 'bigint' ? Number(cell) : (cell as Fact)
+}
+
+/** Asks for rows as plain objects, by whichever way the warehouse can be asked. */
+export const readerOf =
+  (storage: Storage): Rows =>
+  async <R>(sql: string) => {
+    const result = await askWarehouse({ storage, sql, timeoutMs: TIMEOUT_MS })
+    try {
+      const rows: R[] = []
+      for await (const batch of result.batches) {
+        for (let row = 0; row < batch.rows; row++) {
+          const fields = result.columns.map(({ name, shape }, at) => [name, factOf(batch.columns[at]![row]!, shape)])
+          rows.push(Object.fromEntries(fields) as R)
+        }
+      }
+      return rows
+    } finally {
+      await result.close()
+    }
+  }

@@ -1,0 +1,70 @@
+// `convohouse status`: what is there and how current it is. Asks nobody but the data folder.
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
+import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
+import { say, sayJson } from '../terminal/say.ts'
+import { isTerminal, styleOf } from '../terminal/style.ts'
+import { bytes } from '../terminal/words.ts'
+import { type Rows, readerOf } from './reading.ts'
+import { fileSize } from './sizes.ts'
+import { workspaceLines } from './status-text.ts'
+import { type WorkspaceStatus, workspaceStatus } from './workspace.ts'
+
+export interface StatusFlags {
+  config?: string
+  workspace?: string
+  json?: boolean
+}
+
+/** Rows of the warehouse, or null where there is none yet. */
+async function rowsIfAny(storage: Storage): Promise<{ rows: Rows | null; known: string[] }> {
+  const rows = readerOf(storage)
+  try {
+    const found = await rows<{ id: string }>(
+      'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads ORDER BY id',
+    )
+    return { rows, known: found.map(({ id }) => id) }
+  } catch (error) {
+    if (isCode(error, 'WAREHOUSE_MISSING')) return { rows: null, known: [] }
+    throw error
+  }
+}
+
+/** The one that is named, else all. @throws WORKSPACE_UNKNOWN */
+function chosenIds(all: readonly string[], named: string | undefined): readonly string[] {
+  if (named === undefined) return all
+  if (all.includes(named)) return [named]
+  throw new ConvohouseError('WORKSPACE_UNKNOWN', {
+    what: `Workspace ${JSON.stringify(named)} is neither configured nor in the warehouse.`,
+    mend: all.length > 0 ? `Choose one of: ${all.join(', ')}.` : 'Configure it with `convohouse init`.',
+  })
+}
+
+function show(statuses: WorkspaceStatus[], storage: Storage, size: number): void {
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  const options = { width, style: styleOf(process.stdout) }
+  const nowMs = Date.now()
+  say(
+    size > 0
+      ? `Warehouse ${warehouseFile(storage.home)}, ${bytes(size)}`
+      : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or \`convohouse demo\` to try it.`,
+  )
+  for (const status of statuses) say('', ...workspaceLines(status, nowMs, options))
+}
+
+/** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
+export async function runStatus(flags: StatusFlags): Promise<void> {
+  const config = configIfAny(flags.config)
+  const storage = storageOf(flags.config)
+  const { rows, known } = await rowsIfAny(storage)
+  const configured = config ? config.workspaces : []
+  const all = [...new Set([...configured.map(({ id }) => id), ...known])]
+  const statuses: WorkspaceStatus[] = []
+  for (const workspaceId of chosenIds(all, flags.workspace)) {
+    const settings = configured.find(({ id }) => id === workspaceId)
+    statuses.push(await workspaceStatus({ home: storage.home, workspaceId, settings, rows, nowMs: Date.now() }))
+  }
+  const size = await fileSize(warehouseFile(storage.home))
+  if (flags.json) sayJson({ home: storage.home, warehouseBytes: size, workspaces: statuses })
+  else show(statuses, storage, size)
+}

@@ -1,0 +1,21 @@
+// Bytes on disk.
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Bytes of a file; 0 where it is not there. */
+export const fileSize = (file: string): Promise<number> =>
+  stat(file).then(
+    found => found.size,
+    () => 0,
+  )
+
+/** Bytes of all files below a folder; 0 where it is not there. Files that go meanwhile count as nothing. */
+export async function folderSize(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  let size = 0
+  for (const entry of entries) {
+    const path = join(folder, entry.name)
+    size += entry.isDirectory() ? await folderSize(path) : await fileSize(path)
+  }
+  return size
+}

@@ -1,0 +1,86 @@
+// The status for people.
+import { formatDuration } from '../../core/time.ts'
+import { type GridOptions, grid } from '../terminal/grid.ts'
+import { plain } from '../terminal/style.ts'
+import { ago, bytes, count, counted } from '../terminal/words.ts'
+import type { AgentStatus, Span } from './agents.ts'
+import type { QuotaStatus } from './quota.ts'
+import type { RunStatus, WorkspaceStatus } from './workspace.ts'
+
+const COLUMNS = [
+  { name: 'agent' },
+  { name: 'title' },
+  { name: 'conversations', right: true },
+  { name: 'oldest (UTC)' },
+  { name: 'newest (UTC)' },
+  { name: 'covered (UTC)' },
+  { name: 'open', right: true },
+]
+
+const second = (at: string | null): string => (at === null ? '' : at.slice(0, 19).replace('T', ' '))
+
+const spanText = ({ from, to }: Span): string => `${from === null ? 'the beginning' : second(from)} – ${second(to)}`
+
+function coveredText({ covered, gaps }: AgentStatus): string {
+  const [begin, end] = [covered[0], covered.at(-1)]
+  if (!begin || !end) return 'nothing yet'
+  const whole = spanText({ from: begin.from, to: end.to })
+  return gaps.length === 0 ? whole : `${whole}, ${counted(gaps.length, 'gap')}`
+}
+
+const agentRow = (agent: AgentStatus): string[] => [
+  agent.agentId,
+  agent.missingSince ? `${agent.title ?? ''} (gone since ${second(agent.missingSince)})` : (agent.title ?? ''),
+  count(agent.conversations),
+  second(agent.oldestAt),
+  second(agent.newestAt),
+  coveredText(agent),
+  count(agent.openWindows),
+]
+
+function runText(run: RunStatus | null, nowMs: number): string {
+  if (run === null) return 'none yet'
+  const begun = Date.parse(run.startedAt)
+  if (run.endedAt === null) return `begun ${ago(begun, nowMs)}, still running or killed`
+  const took = formatDuration(Date.parse(run.endedAt) - begun)
+  const brought = `${counted(run.conversations ?? 0, 'conversation')}, ${counted(run.requests ?? 0, 'request')}, ${counted(run.sessions ?? 0, 'session')}`
+  return `${run.outcome}, ${ago(Date.parse(run.endedAt), nowMs)}, took ${took} (${brought})`
+}
+
+function quotaText(quota: QuotaStatus | null, nowMs: number): string {
+  if (quota === null) return 'not told yet'
+  const sessions = `${count(quota.usedSessions)} of ${counted(quota.includedSessions, 'session')} used, ${count(quota.sessionsLeft)} left`
+  const requests = `${count(quota.requestsLeft)} of ${counted(quota.requestsPerHour, 'request')} left this hour`
+  return `${sessions}; ${requests} (told ${ago(Date.parse(quota.toldAt), nowMs)})`
+}
+
+function findingsText({ findings }: WorkspaceStatus): string {
+  const { driftPaths, issuePaths, issues, quarantined } = findings
+  return [
+    `${counted(driftPaths, 'undeclared field')} (kept in extra)`,
+    `${counted(issues, 'data issue')} on ${counted(issuePaths, 'path')}`,
+    `${counted(quarantined, 'record')} quarantined`,
+  ].join(', ')
+}
+
+const gapLines = (agents: readonly AgentStatus[]): string[] =>
+  agents.flatMap(({ agentId, gaps }) => gaps.map(gap => `  gap          ${agentId}: ${spanText(gap)}`))
+
+/** Lines about one workspace. */
+export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: GridOptions = {}): string[] {
+  const { style = plain } = options
+  const { landing, agents } = status
+  const stretch =
+    status.oldestAt && status.newestAt ? `, ${second(status.oldestAt)} – ${second(status.newestAt)} UTC` : ''
+  return [
+    style('bold', `Workspace ${status.workspaceId}`),
+    `  held         ${counted(status.conversations, 'conversation')}${stretch}`,
+    `  last run     ${runText(status.lastRun, nowMs)}`,
+    `  quota        ${quotaText(status.quota, nowMs)}`,
+    `  windows      ${counted(status.openWindows, 'window')} begun and not finished`,
+    `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
+    `  findings     ${findingsText(status)}`,
+    ...gapLines(agents),
+    ...(agents.length > 0 ? ['', ...grid(COLUMNS, agents.map(agentRow), options)] : []),
+  ]
+}

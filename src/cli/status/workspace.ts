@@ -1,0 +1,103 @@
+// All that `status` tells of one workspace.
+import { join } from 'node:path'
+import { quoteText } from '../../catalog/layout.ts'
+import type { WorkspaceConfig } from '../../config.ts'
+import { segment } from '../../landing/names.ts'
+import { openLanding } from '../../landing/store.ts'
+import { type AgentStatus, agentStatus } from './agents.ts'
+import { type QuotaStatus, quotaStatus } from './quota.ts'
+import type { Rows } from './reading.ts'
+import { folderSize } from './sizes.ts'
+
+export interface RunStatus {
+  run: string
+  startedAt: string
+  /** Null while it runs, and where it was killed. */
+  endedAt: string | null
+  outcome: string | null
+  requests: number | null
+  sessions: number | null
+  conversations: number | null
+}
+
+/** Findings of the loads; see `_drift`, `_issues` and `_quarantine`. */
+export interface Findings {
+  driftPaths: number
+  issuePaths: number
+  issues: number
+  quarantined: number
+}
+
+export interface WorkspaceStatus {
+  workspaceId: string
+  conversations: number
+  newestAt: string | null
+  oldestAt: string | null
+  agents: AgentStatus[]
+  openWindows: number
+  lastRun: RunStatus | null
+  quota: QuotaStatus | null
+  findings: Findings
+  landing: { pages: number; notLoaded: number; bytes: number }
+}
+
+const NO_FINDINGS: Findings = { driftPaths: 0, issuePaths: 0, issues: 0, quarantined: 0 }
+
+const runSql = (here: string): string => `
+  SELECT run, started_at AS "startedAt", ended_at AS "endedAt", outcome, requests, sessions, conversations
+  FROM _runs WHERE ${here} ORDER BY started_at DESC LIMIT 1`
+
+const findingsSql = (here: string): string => `
+  SELECT (SELECT count(*) FROM _drift WHERE ${here}) AS "driftPaths", (SELECT count(*) FROM _issues WHERE ${here}) AS "issuePaths",
+    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here}) AS issues,
+    (SELECT count(*) FROM _quarantine WHERE ${here}) AS quarantined`
+
+async function landingStatus(
+  home: string,
+  workspaceId: string,
+  rows: Rows | null,
+): Promise<WorkspaceStatus['landing']> {
+  const landing = openLanding(home, workspaceId)
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  // Loads first: what lands between the two counts as not loaded, never as less than nothing.
+  const loads = rows ? await rows<{ file: string }>(`SELECT file FROM _loads WHERE ${here}`) : []
+  const loaded = new Set(loads.map(({ file }) => file))
+  const pages = await landing.list()
+  return {
+    pages: pages.length,
+    notLoaded: pages.filter(({ path }) => !loaded.has(path)).length,
+    bytes: await folderSize(join(landing.root, segment(workspaceId))),
+  }
+}
+
+const last = (texts: (string | null)[]): string | null =>
+  texts.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
+const first = (texts: (string | null)[]): string | null =>
+  texts.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
+
+/** `rows` is null where there is no warehouse yet. */
+export async function workspaceStatus(options: {
+  home: string
+  workspaceId: string
+  settings: WorkspaceConfig | undefined
+  rows: Rows | null
+  nowMs: number
+}): Promise<WorkspaceStatus> {
+  const { home, workspaceId, rows } = options
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const agents = rows ? await agentStatus(rows, workspaceId) : []
+  const [lastRun = null] = rows ? await rows<RunStatus>(runSql(here)) : []
+  const [findings = NO_FINDINGS] = rows ? await rows<Findings>(findingsSql(here)) : []
+  return {
+    workspaceId,
+    conversations: agents.reduce((sum, agent) => sum + agent.conversations, 0),
+    newestAt: last(agents.map(agent => agent.newestAt)),
+    oldestAt: first(agents.map(agent => agent.oldestAt)),
+    agents,
+    openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
+    lastRun,
+    quota: await quotaStatus(options),
+    findings,
+    landing: await landingStatus(home, workspaceId, rows),
+  }
+}

@@ -1,0 +1,48 @@
+// The display for machines: one JSON object a line, the report last.
+import type { SyncReport } from '../../../workflows/steps.ts'
+import { SECOND } from '../../core/time.ts'
+import { sayJson } from '../terminal/say.ts'
+import { exitCodeOfReport } from './outcome.ts'
+import { type Display, type Progress, startProgress, withNews, withPage, withPlan } from './progress.ts'
+
+const LINE_EVERY_MS = SECOND
+
+const reportJson = (report: SyncReport, { budget, startedMs }: Progress, nowMs: number): object => ({
+  ...report,
+  budget,
+  durationMs: nowMs - startedMs,
+  exitCode: exitCodeOfReport(report),
+})
+
+export function jsonDisplay(workspaceId: string): Display {
+  let progress: Progress = startProgress(Date.now())
+  let toldMs = 0
+  let toldWaiting = ''
+  const tell = (kind: string, facts: object) => sayJson({ kind, workspaceId, ...facts })
+  return {
+    planned(prepared) {
+      progress = withPlan(startProgress(Date.now()), prepared, Date.now())
+      const { windows, unknown, total } = prepared.plan
+      tell('planned', { windows: windows.length, unknown, total, budget: progress.budget })
+    },
+    page(page) {
+      const nowMs = Date.now()
+      progress = withPage(progress, page, nowMs)
+      if (nowMs - toldMs < LINE_EVERY_MS) return
+      toldMs = nowMs
+      const { pages, conversations, sessions, windowsLeft, budget } = progress
+      tell('progress', { pages, conversations, sessions, windowsLeft, budget })
+    },
+    news(news) {
+      progress = withNews(progress, news, Date.now())
+      if (news.kind === 'failure') tell('failure', { agentId: news.agentId, ...news.failure })
+      if (news.kind !== 'waiting') return
+      const facts = { until: new Date(news.untilMs).toISOString(), reason: news.reason }
+      if (JSON.stringify(facts) !== toldWaiting) tell('waiting', facts)
+      toldWaiting = JSON.stringify(facts)
+    },
+    note: text => tell('note', { text }),
+    report: report => tell('report', reportJson(report, progress, Date.now())),
+    end() {},
+  }
+}

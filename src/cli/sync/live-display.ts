@@ -1,0 +1,53 @@
+// The display on a terminal: a few lines that are redrawn in place; what has to stay scrolls away above them.
+import type { WriteStream } from 'node:tty'
+import { createLogUpdate } from 'log-update'
+import { failureLines } from '../failure/failure-text.ts'
+import { styleOf } from '../terminal/style.ts'
+import { type Display, type Progress, startProgress, withNews, withPage, withPlan } from './progress.ts'
+import { liveLines } from './progress-text.ts'
+import { reportLines } from './report-text.ts'
+
+const REDRAW_EVERY_MS = 200
+
+/** Draws on that terminal from the plan to the report, which is left standing. */
+export function liveDisplay(name: string, to: WriteStream): Display {
+  const draw = createLogUpdate(to)
+  const style = styleOf(to)
+  let progress: Progress = startProgress(Date.now())
+  let timer: NodeJS.Timeout | undefined
+  const redraw = () => draw(liveLines(name, progress, Date.now(), style).join('\n'))
+  const stay = (lines: string[]) => {
+    draw.clear()
+    to.write(`${lines.join('\n')}\n`)
+    if (timer) redraw()
+  }
+  const rest = () => {
+    clearInterval(timer)
+    timer = undefined
+    draw.clear()
+  }
+  return {
+    planned(prepared) {
+      progress = withPlan(startProgress(Date.now()), prepared, Date.now())
+      timer ??= setInterval(redraw, REDRAW_EVERY_MS).unref()
+      redraw()
+    },
+    page(page) {
+      progress = withPage(progress, page, Date.now())
+    },
+    news(news) {
+      progress = withNews(progress, news, Date.now())
+      if (news.kind === 'failure') stay(failureLines(news.failure, style))
+    },
+    note: text => stay([text]),
+    report(report) {
+      rest()
+      stay(reportLines(name, { report, progress, nowMs: Date.now() }))
+    },
+    end() {
+      rest()
+      // Shows the cursor again.
+      draw.done()
+    },
+  }
+}

@@ -1,0 +1,9 @@
+// Whose conversations these are, as the warehouse knows it.
+import type { House } from '../../app.ts'
+import { agentsOfConversations } from '../../warehouse/known.ts'
+import type { LookUp } from '../flags/ids-file.ts'
+
+export const lookUpIn =
+  ({ warehouse }: House, workspaceId: string): LookUp =>
+  ids =>
+    agentsOfConversations(warehouse.writer, workspaceId, ids)

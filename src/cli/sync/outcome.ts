@@ -1,0 +1,18 @@
+// What a sync's outcome means for the process: its exit code (docs/errors.md).
+import type { SyncReport } from '../../../workflows/steps.ts'
+import { ERRORS, EXIT_CODES } from '../../core/errors.ts'
+
+const CODES: Record<Exclude<SyncReport['outcome'], 'failed'>, number> = {
+  done: EXIT_CODES.ok,
+  'limit-reached': EXIT_CODES.ok,
+  'hour-spent': EXIT_CODES.hourSpent,
+  'period-spent': EXIT_CODES.periodSpent,
+  interrupted: EXIT_CODES.interrupted,
+}
+
+/** The first failure's exit code where the sync failed. */
+export function exitCodeOfReport({ outcome, failures }: SyncReport): number {
+  if (outcome !== 'failed') return CODES[outcome]
+  const [first] = failures
+  return first ? ERRORS[first.code].exitCode : EXIT_CODES.unexpected
+}

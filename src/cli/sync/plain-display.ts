@@ -1,0 +1,52 @@
+// The display where nobody looks on live: plain lines, few of them.
+import type { Writable } from 'node:stream'
+import { SECOND } from '../../core/time.ts'
+import { failureLines } from '../failure/failure-text.ts'
+import { counted, range } from '../terminal/words.ts'
+import { type Display, type Progress, startProgress, withNews, withPage, withPlan } from './progress.ts'
+import { doneText, leftText, waitingText } from './progress-text.ts'
+import { reportLines } from './report-text.ts'
+
+const LINE_EVERY_MS = 5 * SECOND
+
+/** Writes progress there, and the report to `result`. */
+export function plainDisplay(name: string, to: Writable, result: Writable): Display {
+  let progress: Progress = startProgress(Date.now())
+  let toldMs = Date.now()
+  let toldWaiting = ''
+  const line = (text: string) => to.write(`${name}: ${text}\n`)
+  const wait = (text: string) => {
+    if (text !== toldWaiting) line(text)
+    toldWaiting = text
+  }
+  return {
+    planned(prepared) {
+      progress = withPlan(startProgress(Date.now()), prepared, Date.now())
+      const { plan } = prepared
+      const agents = new Set(plan.windows.map(window => window.progress.window.agentId)).size
+      const size = progress.expected ? `${range(progress.expected)} conversations` : 'of unknown size'
+      line(
+        plan.windows.length === 0
+          ? 'nothing to read, everything up to now is there'
+          : `reading ${counted(plan.windows.length, 'window')} of ${counted(agents, 'agent')}, ${size}`,
+      )
+    },
+    page(page) {
+      const nowMs = Date.now()
+      progress = withPage(progress, page, nowMs)
+      if (nowMs - toldMs < LINE_EVERY_MS) return
+      toldMs = nowMs
+      line(`${doneText(progress, nowMs)} · ${leftText(progress, nowMs)}`)
+    },
+    news(news) {
+      progress = withNews(progress, news, Date.now())
+      if (news.kind === 'failure') to.write(`${failureLines(news.failure).join('\n')}\n`)
+      if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, Date.now()))
+    },
+    note: line,
+    report: report => {
+      result.write(`${reportLines(name, { report, progress, nowMs: Date.now() }).join('\n')}\n`)
+    },
+    end() {},
+  }
+}

@@ -1,0 +1,50 @@
+// Progress as lines for people.
+import { formatDuration } from '../../core/time.ts'
+import { plain, type Style } from '../terminal/style.ts'
+import { clockTime, count, counted } from '../terminal/words.ts'
+import { type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
+
+const REASONS: Record<Waiting['reason'], string> = {
+  paused: 'the vendor asks for a pause',
+  hour: 'hour spent',
+  period: 'period spent',
+}
+
+/** `waiting until 14:32 (hour spent)`. */
+export const waitingText = ({ untilMs, reason }: Waiting, nowMs: number): string =>
+  `waiting until ${clockTime(untilMs, nowMs)} (${REASONS[reason]})`
+
+/** `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
+export function doneText(progress: Progress, nowMs: number): string {
+  const rate = rateOf(progress, nowMs)
+  return [
+    counted(progress.pages, 'page'),
+    counted(progress.conversations, 'conversation'),
+    ...(rate === null ? [] : [`${count(rate)}/s`]),
+    `${counted(progress.windowsLeft, 'window')} left`,
+  ].join(' · ')
+}
+
+/** `1,475 requests left this hour · 48,210 sessions left · about 2 min to go`. */
+export function leftText(progress: Progress, nowMs: number): string {
+  const { budget } = progress
+  if (budget === null) return ''
+  const go = timeToGo(progress, nowMs)
+  return [
+    `${counted(budget.hour.requestsLeft, 'request')} left this hour`,
+    budget.period.known
+      ? `${count(budget.period.sessionsLeft)} of ${counted(budget.period.includedSessions, 'session')} left`
+      : 'quota not told yet',
+    ...(go === null ? [] : [`about ${formatDuration(go)} to go`]),
+  ].join(' · ')
+}
+
+/** The live display: what is done, what is left, and what it waits for. */
+export function liveLines(name: string, progress: Progress, nowMs: number, style: Style = plain): string[] {
+  const waiting = progress.waiting && progress.waiting.untilMs > nowMs ? waitingText(progress.waiting, nowMs) : null
+  return [
+    `${style('cyan', name)}  ${doneText(progress, nowMs)}`,
+    style('dim', leftText(progress, nowMs)),
+    ...(waiting ? [style('yellow', waiting)] : []),
+  ].filter(line => line !== '')
+}

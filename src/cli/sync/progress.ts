@@ -1,0 +1,103 @@
+// How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
+import type { Prepared, SyncReport } from '../../../workflows/steps.ts'
+import type { News } from '../../../workflows/sync.ts'
+import type { Range } from '../../core/estimate.ts'
+import { SECOND } from '../../core/time.ts'
+import { type Budget, budgetOf } from '../plan/budget.ts'
+
+export interface Waiting {
+  untilMs: number
+  reason: 'paused' | 'hour' | 'period'
+}
+
+export interface Progress {
+  startedMs: number
+  pages: number
+  conversations: number
+  sessions: number
+  windowsLeft: number
+  /** Conversations in all, where every window could be priced. */
+  expected: Range | null
+  budget: Budget | null
+  waiting: Waiting | null
+  /** Conversations landed by then, of the last seconds: what the rate is read off. */
+  recent: readonly { atMs: number; conversations: number }[]
+}
+
+/** The rate is that of so many ms: long enough not to flicker, short enough to show a slow vendor. */
+const RATE_OVER_MS = 15 * SECOND
+
+export const startProgress = (nowMs: number): Progress => ({
+  startedMs: nowMs,
+  pages: 0,
+  conversations: 0,
+  sessions: 0,
+  windowsLeft: 0,
+  expected: null,
+  budget: null,
+  waiting: null,
+  recent: [{ atMs: nowMs, conversations: 0 }],
+})
+
+export function withPlan(progress: Progress, { plan, governor }: Prepared, nowMs: number): Progress {
+  return {
+    ...progress,
+    windowsLeft: plan.windows.length,
+    expected: plan.windows.length > 0 && plan.unknown === 0 ? plan.total.conversations : null,
+    budget: budgetOf(governor, nowMs),
+  }
+}
+
+export interface PageLanded {
+  agentId: string
+  records: number
+  billed: number | null
+}
+
+export function withPage(progress: Progress, page: PageLanded, nowMs: number): Progress {
+  const conversations = progress.conversations + page.records
+  const recent = [...progress.recent.filter(({ atMs }) => atMs > nowMs - RATE_OVER_MS), { atMs: nowMs, conversations }]
+  return {
+    ...progress,
+    pages: progress.pages + 1,
+    conversations,
+    sessions: progress.sessions + (page.billed ?? page.records),
+    waiting: null,
+    recent,
+  }
+}
+
+export function withNews(progress: Progress, news: News, nowMs: number): Progress {
+  if (news.kind === 'governor')
+    return { ...progress, windowsLeft: news.windowsLeft, budget: budgetOf(news.governor, nowMs) }
+  if (news.kind === 'waiting') return { ...progress, waiting: { untilMs: news.untilMs, reason: news.reason } }
+  return progress
+}
+
+/** Conversations a second, lately; null before there is anything to go by. */
+export function rateOf({ recent, conversations }: Progress, nowMs: number): number | null {
+  const first = recent[0]
+  const seconds = first ? (nowMs - first.atMs) / SECOND : 0
+  return first && seconds >= 1 ? (conversations - first.conversations) / seconds : null
+}
+
+/** Time to go, ms, where the size is known and something moves; never more exact than the estimate. */
+export function timeToGo(progress: Progress, nowMs: number): number | null {
+  const { expected, conversations } = progress
+  const rate = rateOf(progress, nowMs)
+  if (expected === null || rate === null || rate <= 0) return null
+  const left = (expected.low + expected.high) / 2 - conversations
+  return left > 0 ? (left / rate) * SECOND : null
+}
+
+/** What a sync shows while it runs, in one of three ways. */
+export interface Display {
+  planned(prepared: Prepared): void
+  page(page: PageLanded): void
+  news(news: News): void
+  /** A word beside: stopping, the next round. */
+  note(text: string): void
+  report(report: SyncReport): void
+  /** Takes away what is only for the moment. */
+  end(): void
+}

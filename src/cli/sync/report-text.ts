@@ -1,0 +1,66 @@
+// What a sync did, for people: what it brought, what it cost, what is left, and how to go on.
+import type { SyncReport } from '../../../workflows/steps.ts'
+import { formatDuration } from '../../core/time.ts'
+import { count, counted } from '../terminal/words.ts'
+import type { Progress } from './progress.ts'
+
+export interface Reported {
+  report: SyncReport
+  progress: Progress
+  nowMs: number
+}
+
+const HEADS: Record<SyncReport['outcome'], string> = {
+  done: 'up to date',
+  'hour-spent': "stopped, this hour's requests are spent",
+  'period-spent': 'stopped, the sessions of the period are spent',
+  'limit-reached': 'stopped at the limit that was given',
+  failed: 'failed',
+  interrupted: 'stopped on request',
+}
+
+const RESUME: Record<SyncReport['outcome'], string> = {
+  done: '`convohouse sync` reads them.',
+  'hour-spent': '`convohouse sync` goes on where it stopped, once the hour has passed.',
+  'period-spent':
+    '`convohouse sync` goes on where it stopped, once the period has turned; --allow-overage-packs buys beyond it.',
+  'limit-reached': '`convohouse sync` goes on where it stopped.',
+  failed: '`convohouse sync` goes on where it stopped, once that is mended.',
+  interrupted: '`convohouse sync` goes on where it stopped; nothing is lost.',
+}
+
+function spent({ budget }: Progress): string[] {
+  if (budget === null || !budget.period.known) return []
+  const { period, hour } = budget
+  const sessions = `${count(period.sessionsLeft)} of ${counted(period.includedSessions, 'session')} left this period`
+  return [`  ${sessions}, ${counted(hour.requestsLeft, 'request')} left this hour`]
+}
+
+function breaches(pages: number): string[] {
+  if (pages === 0) return []
+  return [`  ${counted(pages, 'page')} billed more sessions than was thought: the reserve took it`]
+}
+
+function gone(agents: string[]): string[] {
+  if (agents.length === 0) return []
+  return [`  the vendor knows ${agents.length === 1 ? 'this agent' : 'these agents'} no more: ${agents.join(', ')}`]
+}
+
+function left({ outcome, windowsLeft }: SyncReport): string[] {
+  if (windowsLeft === 0 && outcome === 'done') return []
+  const windows = windowsLeft > 0 ? `${counted(windowsLeft, 'window')} left. ` : ''
+  return [`  ${windows}${RESUME[outcome]}`]
+}
+
+/** The summary of a sync. */
+export function reportLines(name: string, { report, progress, nowMs }: Reported): string[] {
+  const { outcome, pages, conversations, requests, sessions } = report
+  return [
+    `${name}: ${HEADS[outcome]}, after ${formatDuration(nowMs - progress.startedMs)}`,
+    `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
+    ...spent(progress),
+    ...breaches(report.breaches),
+    ...gone(report.agentsGone),
+    ...left(report),
+  ]
+}

@@ -1,0 +1,169 @@
+// `convohouse sync`: every chosen workspace in turn, once or again and again.
+import type { House } from '../../app.ts'
+import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
+import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
+import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
+import { errorJson, errorLines, exitCodeOf } from '../failure/failure-text.ts'
+import { type NamedConversation, readIds } from '../flags/ids-file.ts'
+import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
+import { syncRequest } from '../flags/sync-request.ts'
+import { workspacesFor } from '../flags/workspaces.ts'
+import { isInteractive } from '../terminal/prompt.ts'
+import { remark } from '../terminal/say.ts'
+import { type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { styleOf } from '../terminal/style.ts'
+import { clockTime } from '../terminal/words.ts'
+import { chooseDisplay } from './choose-display.ts'
+import { mayBegin } from './consent.ts'
+import { lookUpIn } from './look-up.ts'
+import { openHouseSoon } from './open-house.ts'
+import { exitCodeOfReport } from './outcome.ts'
+import type { Display } from './progress.ts'
+import { watchInTurn } from './rounds.ts'
+
+interface Syncing {
+  flags: SyncFlags
+  config: Config
+  house: House
+  stop: Stop
+  named: readonly NamedConversation[] | null
+  /** The display that shows now, told when a signal comes. */
+  shown: { now: Display | null }
+}
+
+interface Run {
+  options: EmbeddedOptions
+  display: Display
+}
+
+const declined = () => new ConvohouseError('INTERRUPTED', { what: 'Not begun; nothing was bought.' })
+
+/** One workspace's run, with its display. */
+async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run> {
+  const { flags, config, house, stop, named, shown } = syncing
+  const lookUp = lookUpIn(house, workspace.id)
+  const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
+  const display = chooseDisplay(workspace.id, flags.json === true)
+  // A watch asks once: nobody sits there for its later rounds.
+  let given = flags.yes === true || flags.maxSessions !== undefined
+  const interactive = !flags.json && isInteractive()
+  const confirm: EmbeddedOptions['confirm'] = async prepared => {
+    const begins = await mayBegin({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping })
+    if (!begins && flags.watch !== undefined) throw declined()
+    given = begins && flags.watch !== undefined
+    if (begins) display.planned(prepared)
+    shown.now = display
+    return begins
+  }
+  const { aborted: signal, stopping } = stop
+  const told = { tell: display.news, onPage: display.page, confirm }
+  return { options: { config, workspace, house, request, signal, stopping, ...told }, display }
+}
+
+function tellError(error: unknown, json: boolean): void {
+  if (json) remark(JSON.stringify(errorJson(error)))
+  else remark(...errorLines(error, styleOf(process.stderr)))
+}
+
+/** Runs one workspace once; its exit code. An error of one workspace does not keep the others from their turn. */
+async function syncWorkspaceOnce(syncing: Syncing, workspace: WorkspaceConfig): Promise<number> {
+  let display: Display | null = null
+  try {
+    const run = await runOf(syncing, workspace)
+    display = run.display
+    const report = await syncOnce(run.options)
+    if (report) display.report(report)
+    return report ? exitCodeOfReport(report) : EXIT_CODES.ok
+  } catch (error) {
+    display?.end()
+    tellError(error, syncing.flags.json === true)
+    return exitCodeOf(error)
+  } finally {
+    display?.end()
+    syncing.shown.now = null
+  }
+}
+
+async function syncInTurn(syncing: Syncing, workspaces: readonly WorkspaceConfig[]): Promise<number> {
+  let code: number = EXIT_CODES.ok
+  for (const workspace of workspaces) {
+    if (syncing.stop.stopping.aborted) return EXIT_CODES.interrupted
+    const ended = await syncWorkspaceOnce(syncing, workspace)
+    code ||= ended
+  }
+  return code
+}
+
+const nextRound = (nextMs: number): string => `next round at ${clockTime(nextMs, Date.now())}`
+
+async function watchOne({ flags, stop }: Syncing, { options, display }: Run): Promise<number> {
+  const report = await watch({
+    ...options,
+    everyMs: flags.watch!,
+    each(report, nextMs) {
+      if (report) display.report(report)
+      display.note(report ? nextRound(nextMs) : `the vendor cannot be reached; ${nextRound(nextMs)}`)
+    },
+  })
+  // A round that the signal cut short has not been told; one before which it came has.
+  if (report && (report.outcome === 'interrupted' || !stop.stopping.aborted)) display.report(report)
+  if (stop.stopping.aborted) return EXIT_CODES.interrupted
+  return report ? exitCodeOfReport(report) : EXIT_CODES.ok
+}
+
+async function watchSeveral({ flags, stop }: Syncing, runs: readonly Run[]): Promise<number> {
+  let code: number = EXIT_CODES.ok
+  const displayOf = new Map(runs.map(({ options, display }) => [options.workspace.id, display]))
+  await watchInTurn({
+    runs: runs.map(({ options }) => options),
+    everyMs: flags.watch!,
+    stopping: stop.stopping,
+    told({ workspace }, report) {
+      const display = displayOf.get(workspace.id)!
+      if (report) display.report(report)
+      else display.note('the vendor cannot be reached')
+      code = report ? exitCodeOfReport(report) : code
+    },
+    failed({ workspace }, error) {
+      displayOf.get(workspace.id)!.end()
+      tellError(error, flags.json === true)
+      code = exitCodeOf(error)
+    },
+    each: nextMs => runs[0]!.display.note(nextRound(nextMs)),
+  })
+  return stop.stopping.aborted ? EXIT_CODES.interrupted : code
+}
+
+async function watchThem(syncing: Syncing, workspaces: readonly WorkspaceConfig[]): Promise<number> {
+  const runs: Run[] = []
+  for (const workspace of workspaces) runs.push(await runOf(syncing, workspace))
+  try {
+    const [only] = runs
+    return await (runs.length === 1 && only ? watchOne(syncing, only) : watchSeveral(syncing, runs))
+  } catch (error) {
+    if (syncing.stop.stopping.aborted && isCode(error, 'INTERRUPTED')) return EXIT_CODES.interrupted
+    throw error
+  } finally {
+    for (const { display } of runs) display.end()
+  }
+}
+
+const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
+
+/** Syncs as the flags say; the process's exit code. @throws what is wrong with flags, configuration or data folder */
+export async function runSync(flags: SyncFlags): Promise<number> {
+  checkTogether(flags, Date.now())
+  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const workspaces = workspacesFor(config, flags)
+  const named = flags.ids === undefined ? null : await readIds(flags.ids)
+  const shown: Syncing['shown'] = { now: null }
+  const stop = stopOnSignals(() => (shown.now ? shown.now.note(STOPPING) : remark(STOPPING)))
+  const house = await openHouseSoon(config)
+  try {
+    const syncing = { flags, config, house, stop, named, shown }
+    return await (flags.watch === undefined ? syncInTurn(syncing, workspaces) : watchThem(syncing, workspaces))
+  } finally {
+    await house.close()
+    stop.release()
+  }
+}

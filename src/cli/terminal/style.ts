@@ -1,0 +1,18 @@
+// Colours and weights, where the stream can show them.
+import type { Writable } from 'node:stream'
+import type { WriteStream } from 'node:tty'
+
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
+
+export type Look = keyof typeof CODES
+export type Style = (look: Look, text: string) => string
+
+export const plain: Style = (_look, text) => text
+
+const sgr: Style = (look, text) => `\u001b[${CODES[look]}m${text}\u001b[0m`
+
+/** True for a stream that a person looks at. */
+export const isTerminal = (stream: unknown): stream is WriteStream => (stream as Partial<WriteStream>).isTTY === true
+
+/** Node's own `hasColors` reads NO_COLOR (no-color.org), FORCE_COLOR and TERM. */
+export const styleOf = (stream: Writable): Style => (isTerminal(stream) && stream.hasColors() ? sgr : plain)

@@ -1,0 +1,45 @@
+// Numbers, sizes and moments as words for people.
+import { DAY, formatDuration, HOUR } from '../../core/time.ts'
+
+/** `12,345`. */
+export const count = (value: number): string => Math.round(value).toLocaleString('en-US')
+
+/** `1 page`, `12 pages`: a count with its noun. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${Math.round(value) === 1 ? one : many}`
+
+/** `1,200 to 1,900`, or one number where both ends are the same. */
+export const range = ({ low, high }: { low: number; high: number }): string =>
+  low === high ? count(low) : `${count(low)} to ${count(high)}`
+
+const SIZES = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
+
+/** `12 bytes`, `3.4 MB`; a kilobyte has 1,000. */
+export function bytes(size: number): string {
+  const power = Math.min(SIZES.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)))
+  const scaled = size / 1_000 ** power
+  return `${power === 0 || scaled >= 100 ? count(scaled) : scaled.toFixed(1)} ${SIZES[power]}`
+}
+
+/** `2026-11-20 20:49:46` in UTC, as the warehouse has it. */
+export const utc = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+
+/** `14:32` of the person's own day, with the date where it is another day. */
+export function clockTime(ms: number, nowMs: number): string {
+  const [then, now] = [new Date(ms), new Date(nowMs)]
+  const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  return then.toDateString() === now.toDateString() ? time : `${then.toLocaleDateString('sv-SE')} ${time}`
+}
+
+/** `3 min ago`, `just now`. */
+export function ago(ms: number, nowMs: number): string {
+  const since = nowMs - ms
+  return since < 2_000 ? 'just now' : `${formatDuration(since)} ago`
+}
+
+/** Hours as text: `now`, `about 3 h`, `2 to 5 h`; days beside them where they are many. */
+export function hours({ low, high }: { low: number; high: number }): string {
+  if (high === 0) return 'now'
+  const text = low === high ? `about ${count(high)} h` : `${range({ low, high })} h`
+  return high * HOUR > 2 * DAY ? `${text} (${Math.ceil(high / 24)} days)` : text
+}

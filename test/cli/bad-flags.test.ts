@@ -1,0 +1,121 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { usageError } from '../../src/cli/failure/usage-error.ts'
+import { checkTogether } from '../../src/cli/flags/sync-flags.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { cli, temporaryFolder } from './cli-process.ts'
+
+/** What the command line says of these arguments, without running anything. */
+async function complaint(line: string): Promise<string> {
+  const args = line.split(' ')
+  const program = createProgram()
+  for (const command of program.commands) command.action(flags => checkTogether(flags, Date.now()))
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return 'none'
+  } catch (error) {
+    const told =
+      (error as Error).constructor.name === 'CommanderError'
+        ? usageError(error as never, `convohouse ${args[0]}`)
+        : error
+    const { code, message, mend } = told as { code: string; message: string; mend: string }
+    return `${code}: ${message} → ${mend}`
+  }
+}
+
+describe('a bad flag', () => {
+  it.each([
+    ['sync --ful', "FLAG_INVALID: convohouse sync: unknown option '--ful'. → Did you mean --full?"],
+    ['sync --since yesterday', 'FLAG_INVALID: --since cannot be "yesterday". → Give a date such as 2026-01-31'],
+    ['sync --until 2026-13-45', 'FLAG_INVALID: --until cannot be "2026-13-45".'],
+    ['sync --max-requests 0', 'FLAG_INVALID: --max-requests cannot be "0". → Give a whole number of 1 or more.'],
+    ['sync --max-sessions 1.5', 'FLAG_INVALID: --max-sessions cannot be "1.5".'],
+    ['sync --allow-overage-packs -1', 'FLAG_INVALID: --allow-overage-packs cannot be "-1".'],
+    ['sync --watch often', 'FLAG_INVALID: --watch cannot be "often". → Give a duration'],
+    ['sync --watch 5s', 'FLAG_INVALID: --watch cannot be "5s". → Give at least 10 s.'],
+    ['plan --watch 15m', "FLAG_INVALID: convohouse plan: unknown option '--watch'"],
+    ['sync --workspace', "FLAG_INVALID: convohouse sync: option '-w, --workspace <id>' argument missing."],
+    ['sync now', "FLAG_INVALID: convohouse sync: too many arguments for 'sync'. Expected 0 arguments but got 1."],
+    ['query --format xml', 'FLAG_INVALID: --format cannot be "xml". → Give one of table, csv, json'],
+    ['query --timeout soon', 'FLAG_INVALID: --timeout cannot be "soon".'],
+    ['query --max-rows none', 'FLAG_INVALID: --max-rows cannot be "none".'],
+    ['sandbox --port 70000', 'FLAG_INVALID: --port cannot be "70000". → Give a whole number from 0 to 65535.'],
+    ['sandbox --ts edited', 'FLAG_INVALID: --ts cannot be "edited". → Give one of created, activity.'],
+    ['sandbox --speed fast', 'FLAG_INVALID: --speed cannot be "fast".'],
+  ])('%s is told as what is wrong and how to mend it', async (line, told) => {
+    expect(await complaint(line)).toContain(told)
+  })
+
+  it.each([
+    ['sync --full --ids x', '--full and --ids contradict each other.'],
+    ['sync --ids x --since 1d', '--ids and --since contradict each other.'],
+    ['sync --ids x --until 1d', '--ids and --until contradict each other.'],
+    ['sync --watch 15m --ids x', '--watch and --ids contradict each other.'],
+    ['sync --watch 15m --full', '--watch and --full contradict each other.'],
+    ['sync --watch 15m --until 1d', '--watch and --until contradict each other.'],
+    ['sync --since 1d --until 2d', '--since is not before --until.'],
+    ['plan --since 2199-01-01', '--since lies in the future.'],
+  ])('%s is refused: the two cannot stand together', async (line, told) => {
+    expect(await complaint(line)).toContain(`FLAG_INVALID: ${told}`)
+  })
+
+  it.each(['sync --since 90d --until 30d', 'sync --watch 15m --max-sessions 10', 'plan --full --agent a --agent b'])(
+    '%s is none',
+    async line => {
+      expect(await complaint(line)).toBe('none')
+    },
+  )
+})
+
+describe('an error', () => {
+  it('is two lines on standard error, and its exit code is its own', async () => {
+    const { code, stdout, stderr } = await cli(['sync', '--watch', '1s'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toBe('error FLAG_INVALID: --watch cannot be "1s".\n  → Give at least 10 s.\n')
+  })
+
+  it('is one JSON object with --json', async () => {
+    const { code, stderr } = await cli(['sync', '--json', '--max-requests', 'x'])
+    expect(code).toBe(2)
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'FLAG_INVALID',
+        what: '--max-requests cannot be "x".',
+        mend: 'Give a whole number of 1 or more.',
+        exitCode: 2,
+        facts: {},
+      },
+    })
+  })
+
+  it('never repeats the value of a flag that nobody knows: it may be a secret in the wrong place', async () => {
+    const { stderr } = await cli(['sync', '--token=canary-token-4711'])
+    expect(stderr).toContain("unknown option '--token'")
+    expect(stderr).not.toContain('canary')
+  })
+
+  it('offers the command that was meant', async () => {
+    const { code, stderr } = await cli(['snyc'])
+    expect(code).toBe(2)
+    expect(stderr).toContain("unknown command 'snyc'.\n  → Did you mean sync?")
+  })
+
+  it('says how to begin where nothing is configured', async () => {
+    const { code, stderr } = await cli(['sync'], { cwd: await temporaryFolder() })
+    expect(code).toBe(2)
+    expect(stderr).toContain('error CONFIG_MISSING')
+    expect(stderr).toContain('convohouse init')
+  })
+
+  it('names the setting and the line of a bad configuration', async () => {
+    const folder = await temporaryFolder()
+    await writeFile(
+      join(folder, 'convohouse.yaml'),
+      'workspaces:\n  - id: a\n    apiUrl: nowhere\n    token: { env: T }\n',
+    )
+    const { code, stderr } = await cli(['plan'], { cwd: folder })
+    expect(code).toBe(2)
+    expect(stderr).toContain('workspaces[0].apiUrl (line 3)')
+  })
+})

@@ -1,0 +1,115 @@
+// Runs the built command as its users do: a process of its own, with nothing of this one's environment but the path.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+
+export const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'cli', 'main.js')
+
+/** Looked for in every output and file: it is a token, and must be in none. */
+export const TOKEN = 'canary-token-4711'
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface CliOptions {
+  env?: Record<string, string>
+  cwd?: string
+  stdin?: string
+}
+
+export interface Running {
+  process: ChildProcess
+  ended: Promise<Ended>
+  /** Resolves when standard error has said it; rejects where it ends without. */
+  said(text: string): Promise<void>
+}
+
+/** Starts the command; it is killed when the test is over. */
+export function start(args: readonly string[], { env = {}, cwd, stdin }: CliOptions = {}): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    cwd: cwd ?? tmpdir(),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    stderr += text
+  })
+  child.stdin.on('error', () => {})
+  child.stdin.end(stdin ?? '')
+  const ended = new Promise<Ended>(resolve => child.on('close', code => resolve({ code, stdout, stderr })))
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const said = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (stderr.includes(text)) resolve()
+      }
+      child.stderr.on('data', look)
+      child.on('close', () => reject(new Error(`ended without saying ${text}: ${stderr}`)))
+      look()
+    })
+  return { process: child, ended, said }
+}
+
+export const cli = (args: readonly string[], options: CliOptions = {}): Promise<Ended> => start(args, options).ended
+
+/** A folder that is gone after the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export interface Scene {
+  sandbox: Sandbox
+  home: string
+  env: Record<string, string>
+}
+
+/** A sandbox, an empty data folder, and the four variables that name them. */
+export async function scene(options: Partial<SandboxOptions> = {}): Promise<Scene> {
+  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 400, arrivalsPerDay: 0, ...options })
+  onTestFinished(() => sandbox.close())
+  const home = join(await temporaryFolder(), 'data')
+  const env = {
+    CONVOHOUSE_API_URL: sandbox.url,
+    CONVOHOUSE_API_TOKEN: TOKEN,
+    CONVOHOUSE_WORKSPACE: 'ws_demo',
+    CONVOHOUSE_HOME: home,
+  }
+  return { sandbox, home, env }
+}
+
+/** Conversations that the export has of all agents. */
+export const exportable = ({ world, clock }: Sandbox): number =>
+  world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
+
+/** Rows of a query, as objects. */
+export async function rowsOf(sql: string, env: Record<string, string>): Promise<Record<string, unknown>[]> {
+  const { code, stdout, stderr } = await cli(['query', sql, '--format', 'json'], { env })
+  if (code !== 0) throw new Error(stderr)
+  return JSON.parse(stdout)
+}
+
+export const countConversations = async (env: Record<string, string>): Promise<number> =>
+  Number((await rowsOf('SELECT count(*) AS n FROM conversations', env))[0]!.n)
+
+/** The lines of a `--json` output. */
+export const jsonLines = (text: string): Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line))

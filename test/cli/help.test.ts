@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { createProgram } from '../../src/cli/program.ts'
+import { cli } from './cli-process.ts'
+
+const commands = createProgram().commands.map(command => command.name())
+
+describe('the command', () => {
+  it('prints its help where no command is named', async () => {
+    const { code, stdout } = await cli([])
+    expect(code).toBe(0)
+    for (const name of commands) expect(stdout).toContain(`\n  ${name}`)
+  })
+
+  it('knows its version', async () => {
+    expect(await cli(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
+  })
+
+  it('has the commands of the house', () => {
+    expect(commands).toEqual(['init', 'plan', 'sync', 'status', 'query', 'dictionary', 'replay', 'sandbox', 'demo'])
+  })
+
+  it.each(commands)('%s explains itself with examples', async name => {
+    const { code, stdout, stderr } = await cli([name, '--help'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(`Usage: convohouse ${name}`)
+    expect(stdout).toContain('Examples:')
+    expect(stdout).toContain(`$ convohouse ${name}`)
+  })
+})

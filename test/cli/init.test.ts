@@ -1,0 +1,72 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parseDocument } from 'yaml'
+import { CONFIG_TEMPLATE } from '../../src/cli/init/template.ts'
+import { readConfig } from '../../src/config.ts'
+import { cli, temporaryFolder } from './cli-process.ts'
+
+const TOKEN = { CONVOHOUSE_API_TOKEN: 'x' }
+
+describe('init', () => {
+  it('writes a configuration that can be read as it is', async () => {
+    const cwd = await temporaryFolder()
+    const { code, stdout } = await cli(['init'], { cwd })
+    expect(code).toBe(0)
+    expect(stdout).toContain('convohouse plan')
+    const config = readConfig({ cwd, env: TOKEN })
+    expect(config.home).toBe(join(cwd, 'convohouse-data'))
+    expect(config.workspaces.map(({ id, apiUrl, since }) => ({ id, apiUrl, since }))).toEqual([
+      { id: 'my-workspace', apiUrl: 'https://api.example.com', since: null },
+    ])
+    expect(config.workspaces[0]!.readToken()).toBe('x')
+  })
+
+  it('overwrites nothing unless it is forced to', async () => {
+    const cwd = await temporaryFolder()
+    const file = join(cwd, 'convohouse.yaml')
+    await writeFile(file, 'mine')
+    const refused = await cli(['init'], { cwd })
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('error CONFIG_EXISTS')
+    expect(await readFile(file, 'utf8')).toBe('mine')
+    expect((await cli(['init', '--force'], { cwd })).code).toBe(0)
+    expect(await readFile(file, 'utf8')).toBe(CONFIG_TEMPLATE)
+  })
+
+  /** The template with its commented settings switched on: those of the first level, and of a workspace. */
+  const switchedOn = CONFIG_TEMPLATE.replace(/^(\s*)# (\w+: \S+)$/gm, '$1$2')
+
+  it('names every setting with the default that it has', async () => {
+    const folder = await temporaryFolder()
+    const [asWritten, asCommented] = await Promise.all(
+      [CONFIG_TEMPLATE, switchedOn].map(async (text, at) => {
+        const path = join(folder, `${at}.yaml`)
+        await writeFile(path, text)
+        const { source: _, threads: _threads, workspaces, ...rest } = readConfig({ path, env: TOKEN })
+        return { ...rest, workspaces: workspaces.map(({ readToken: _read, since: _since, ...settings }) => settings) }
+      }),
+    )
+    expect(asCommented).toEqual(asWritten)
+  })
+
+  it('leaves no setting out', () => {
+    const document = parseDocument(switchedOn).toJS()
+    expect(Object.keys(document).sort()).toEqual(['home', 'memoryLimit', 'threads', 'workspaces'])
+    expect(Object.keys(document.workspaces[0]).sort()).toEqual([
+      'apiUrl',
+      'headReserve',
+      'hour',
+      'hourReserve',
+      'id',
+      'mirrorLag',
+      'pageSize',
+      'requestsPerHour',
+      'settle',
+      'since',
+      'timeZone',
+      'timeout',
+      'token',
+    ])
+  })
+})

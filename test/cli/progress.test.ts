@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseIds } from '../../src/cli/flags/ids-file.ts'
+import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
+import { rateOf, startProgress, timeToGo, withNews, withPage } from '../../src/cli/sync/progress.ts'
+import { liveLines } from '../../src/cli/sync/progress-text.ts'
+import { reportLines } from '../../src/cli/sync/report-text.ts'
+import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
+import { newGovernor } from '../../src/core/governor.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+
+const NOW = Date.UTC(2026, 10, 20, 12)
+const page = (records: number) => ({ agentId: 'a', records, billed: records + 1 })
+
+const report = (more: Partial<SyncReport>): SyncReport => ({
+  run: 'r',
+  outcome: 'done',
+  requests: 3,
+  sessions: 12,
+  pages: 2,
+  conversations: 10,
+  windowsDone: 1,
+  windowsLeft: 0,
+  breaches: 0,
+  agentsGone: [],
+  failures: [],
+  ...more,
+})
+
+describe('progress', () => {
+  it('counts pages, conversations and sessions, whatever their sizes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100)), sizes => {
+        const sum = sizes.reduce((total, size) => total + size, 0)
+        const progress = sizes.reduce((so, size, at) => withPage(so, page(size), NOW + at * 100), startProgress(NOW))
+        expect(progress).toMatchObject({ pages: sizes.length, conversations: sum, sessions: sum + sizes.length })
+      }),
+    )
+  })
+
+  it('has the rate of the last seconds, not of all time', () => {
+    let progress = withPage(startProgress(NOW), page(100_000), NOW + 1_000)
+    for (let second = 30; second <= 50; second++) progress = withPage(progress, page(10), NOW + second * 1_000)
+    expect(rateOf(progress, NOW + 50_000)).toBeCloseTo(10, 0)
+  })
+
+  it('says how long it takes only where the size is known', () => {
+    const progress = withPage(startProgress(NOW), page(100), NOW + 10_000)
+    expect(timeToGo(progress, NOW + 10_000)).toBeNull()
+    expect(timeToGo({ ...progress, expected: { low: 150, high: 250 } }, NOW + 10_000)).toBe(10_000)
+  })
+
+  it('shows what it waits for until that has come', () => {
+    const waiting = withNews(startProgress(NOW), { kind: 'waiting', untilMs: NOW + 60_000, reason: 'hour' }, NOW)
+    expect(liveLines('ws', waiting, NOW).at(-1)).toMatch(/^waiting until \d\d:\d\d \(hour spent\)$/)
+    expect(liveLines('ws', waiting, NOW + 61_000).join()).not.toContain('waiting')
+    expect(liveLines('ws', withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
+  })
+
+  it('tells of requests and quota as the governor has them', () => {
+    const told = withNews(startProgress(NOW), { kind: 'governor', governor: newGovernor(), windowsLeft: 2 }, NOW)
+    expect(liveLines('ws', told, NOW)).toEqual([
+      'ws  0 pages · 0 conversations · 2 windows left',
+      '1,500 requests left this hour · quota not told yet',
+    ])
+  })
+})
+
+describe('a report', () => {
+  const lines = (more: Partial<SyncReport>) =>
+    reportLines('ws', { report: report(more), progress: startProgress(NOW), nowMs: NOW + 65_000 })
+
+  it('says what was brought and what it cost', () => {
+    expect(lines({})).toEqual([
+      'ws: up to date, after 1 min 5 s',
+      '  10 conversations in 2 pages, 3 requests, 12 sessions billed',
+    ])
+  })
+
+  it('tells of breaches, of agents that are gone, and of how to go on', () => {
+    expect(lines({ outcome: 'hour-spent', breaches: 1, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
+      '  1 page billed more sessions than was thought: the reserve took it',
+      '  the vendor knows this agent no more: x',
+      '  2 windows left. `convohouse sync` goes on where it stopped, once the hour has passed.',
+    ])
+  })
+
+  it('has the exit code of its outcome, or of its first failure', () => {
+    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: '', mend: null, agentId: null } as const
+    const codes = (['done', 'limit-reached', 'hour-spent', 'period-spent', 'interrupted'] as const).map(outcome =>
+      exitCodeOfReport(report({ outcome })),
+    )
+    expect(codes).toEqual([0, 0, 7, 8, 130])
+    expect(exitCodeOfReport(report({ outcome: 'failed', failures: [failure] }))).toBe(3)
+  })
+})
+
+describe('a list of ids', () => {
+  it('has an id or agent,id a line; blank lines and remarks say nothing', () => {
+    expect(parseIds('\uFEFFone\r\n\n  # no\n a , two \n,three')).toEqual([
+      { agentId: null, id: 'one' },
+      { agentId: 'a', id: 'two' },
+      { agentId: null, id: 'three' },
+    ])
+  })
+
+  it('is read back as it was written', () => {
+    const word = fc.stringMatching(/^[\w-]{1,12}$/)
+    const named = fc.array(fc.record({ agentId: fc.option(word), id: word }))
+    fc.assert(
+      fc.property(named, all => {
+        expect(parseIds(all.map(({ agentId, id }) => (agentId === null ? id : `${agentId},${id}`)).join('\n'))).toEqual(
+          all,
+        )
+      }),
+    )
+  })
+})
+
+describe('a number', () => {
+  it('is written for people', () => {
+    expect([
+      counted(1, 'page'),
+      counted(1_200, 'page'),
+      range({ low: 1, high: 1_900 }),
+      range({ low: 2, high: 2 }),
+    ]).toEqual(['1 page', '1,200 pages', '1 to 1,900', '2'])
+    expect([bytes(0), bytes(999), bytes(1_500), bytes(25_440_256), bytes(2e12)]).toEqual([
+      '0 bytes',
+      '999 bytes',
+      '1.5 KB',
+      '25.4 MB',
+      '2.0 TB',
+    ])
+    expect([ago(NOW, NOW + 500), ago(NOW, NOW + 180_000)]).toEqual(['just now', '3 min ago'])
+  })
+})

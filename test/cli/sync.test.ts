@@ -1,0 +1,199 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  cli,
+  countConversations,
+  exportable,
+  jsonLines,
+  rowsOf,
+  scene,
+  start,
+  TOKEN,
+  temporaryFolder,
+} from './cli-process.ts'
+
+describe('sync', () => {
+  it('needs four variables and no file, and brings what the workspace has', async () => {
+    const { env, sandbox } = await scene()
+    const { code, stdout, stderr } = await cli(['sync'], { env })
+    expect(code).toBe(0)
+    expect(stderr).toContain('ws_demo: reading 3 windows of 3 agents, of unknown size')
+    expect(stdout).toContain('ws_demo: up to date')
+    expect(stdout).toMatch(/sessions left this period/)
+    expect(await countConversations(env)).toBe(exportable(sandbox))
+  })
+
+  it('tells machines of the plan first and the report last', async () => {
+    const { env, sandbox } = await scene()
+    const { code, stdout, stderr } = await cli(['sync', '--json'], { env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = jsonLines(stdout)
+    expect(lines[0]).toMatchObject({ kind: 'planned', workspaceId: 'ws_demo', windows: 3, unknown: 3 })
+    expect(lines.at(-1)).toMatchObject({
+      kind: 'report',
+      outcome: 'done',
+      conversations: exportable(sandbox),
+      exitCode: 0,
+    })
+  })
+
+  it('takes the workspaces of a file in turn, and keeps them apart', async () => {
+    const [one, two] = [
+      await scene({ workspaceId: 'ws_one' }),
+      await scene({ workspaceId: 'ws_two', seed: 2, conversations: 150 }),
+    ]
+    const folder = await temporaryFolder()
+    const entry = (id: string, url: string) => `  - { id: ${id}, apiUrl: "${url}", token: { env: T } }\n`
+    const file = join(folder, 'convohouse.yaml')
+    await writeFile(
+      file,
+      `home: data\nworkspaces:\n${entry('ws_one', one.sandbox.url)}${entry('ws_two', two.sandbox.url)}`,
+    )
+    const env = { T: TOKEN }
+    const synced = await cli(['sync'], { env, cwd: folder })
+    expect(synced.code).toBe(0)
+    expect(synced.stdout).toMatch(/ws_one: up to date[\s\S]*ws_two: up to date/)
+    const sql = 'SELECT workspace_id AS id, count(*)::INT AS n FROM conversations GROUP BY ALL ORDER BY id'
+    const expected = [
+      { id: 'ws_one', n: exportable(one.sandbox) },
+      { id: 'ws_two', n: exportable(two.sandbox) },
+    ]
+    expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
+    // A replay of one of them throws nothing of the other away.
+    expect((await cli(['replay', '--workspace', 'ws_two'], { env, cwd: folder })).code).toBe(0)
+    expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
+    const unclear = await cli(['sync', '--agent', 'a'], { env, cwd: folder })
+    expect(unclear.stderr).toContain('--agent needs --workspace: 2 workspaces are configured.')
+    const unknown = await cli(['sync', '--workspace', 'ws_three'], { env, cwd: folder })
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toContain('error WORKSPACE_UNKNOWN')
+  })
+
+  it('refuses an agent that the workspace does not have', async () => {
+    const { env, sandbox } = await scene()
+    const { code, stderr } = await cli(['sync', '--agent', 'nobody'], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('error AGENT_UNKNOWN: The workspace has no agent "nobody".')
+    expect(stderr).toContain(sandbox.world.agentIds()[0])
+  })
+
+  it('buys the conversations of a list again, wherever it says whose they are', async () => {
+    const { env } = await scene()
+    await cli(['sync'], { env })
+    const [one, two] = await rowsOf(
+      'SELECT agent_id AS a, conversation_id AS id FROM conversations ORDER BY id LIMIT 2',
+      env,
+    )
+    const stdin = `# two of them\n\n${one!.id}\r\n${two!.a},${two!.id}\n`
+    const { code, stdout } = await cli(['sync', '--ids', '-', '--json'], { env, stdin })
+    expect(code).toBe(0)
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ kind: 'report', outcome: 'done', conversations: 2 })
+  })
+
+  it('names up to five ids that nobody knows', async () => {
+    const { env, home } = await scene()
+    const file = `${home}.ids`
+    await writeFile(file, 'x1\nx2\nx3\nx4\nx5\nx6\nx7\n')
+    const { code, stderr } = await cli(['sync', '--ids', file], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      'of 7 ids, 7 belong to no conversation that is in the warehouse: x1, x2, x3, x4, x5 and 2 more.',
+    )
+    const missing = await cli(['sync', '--ids', `${file}.not`], { env })
+    expect(missing.stderr).toContain('there is no such file')
+  })
+
+  it('stops at the limit of requests, and says so', async () => {
+    const { env } = await scene()
+    const { code, stdout } = await cli(['sync', '--max-requests', '3'], { env })
+    expect(code).toBe(0)
+    expect(stdout).toContain('stopped at the limit that was given')
+    expect(stdout).toContain('3 requests')
+    expect(stdout).toContain('goes on where it stopped')
+  })
+
+  it('ends with 7 where the hour is spent and it is not to wait', async () => {
+    const { env } = await scene({ hourlyRequests: 4 })
+    const { code, stdout } = await cli(['sync', '--no-wait'], { env })
+    expect(code).toBe(7)
+    expect(stdout).toContain("stopped, this hour's requests are spent")
+  })
+
+  it('ends with 8 where the period is spent, and buys no overage', async () => {
+    const { env, sandbox } = await scene({ quotaSessions: 100 })
+    const { code, stdout } = await cli(['sync'], { env })
+    expect(code).toBe(8)
+    expect(stdout).toContain('--allow-overage-packs')
+    const state = (await (await fetch(`${sandbox.url}/_sandbox/state`)).json()) as {
+      usage: { overagePacksCharged: number }
+    }
+    expect(state.usage.overagePacksCharged).toBe(0)
+  })
+
+  it('ends with 3 where the workspace has never paid', async () => {
+    const { env } = await scene({ paid: false })
+    const { code, stderr } = await cli(['sync'], { env })
+    expect(code).toBe(3)
+    expect(stderr).toContain('error API_FORBIDDEN')
+  })
+
+  it('asks for a yes before a first backfill that is known to take most of a period', async () => {
+    const { env, sandbox } = await scene({ quotaSessions: 300 })
+    const agent = sandbox.world.agentIds()[0]!
+    const ids = [...sandbox.world.conversations(agent, sandbox.clock.now())].slice(-60).map(({ id }) => id)
+    const bought = await cli(['sync', '--ids', '-', '--agent', agent], { env, stdin: ids.join('\n') })
+    expect(bought.code).toBe(0)
+    const refused = await cli(['sync', '--agent', agent, '--since', '80d'], { env })
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('error CONFIRMATION_NEEDED')
+    const limited = await cli(['sync', '--agent', agent, '--since', '80d', '--max-sessions', '20'], { env })
+    expect(limited.code).toBe(0)
+  })
+
+  it('watches: it says when the next round is, and ends with 130', async () => {
+    const { env } = await scene({ conversations: 50 })
+    const watching = start(['sync', '--watch', '10m'], { env })
+    await watching.said('next round at')
+    watching.process.kill('SIGTERM')
+    const { code, stdout } = await watching.ended
+    expect(code).toBe(130)
+    expect(stdout.match(/up to date/g)).toHaveLength(1)
+  })
+})
+
+describe('plan', () => {
+  it('shows windows and budget, and buys nothing', async () => {
+    const { env, sandbox } = await scene()
+    const { code, stdout } = await cli(['plan'], { env })
+    expect(code).toBe(0)
+    expect(stdout).toContain(sandbox.world.agentIds()[0])
+    expect(stdout).toContain('the beginning')
+    expect(stdout).toContain('In all: unknown.')
+    expect(stdout).toContain('Left: 1,500 of 1,500 requests this hour')
+    expect(stdout).toContain('Nothing was bought.')
+    const requests = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)).json()) as {
+      requests: unknown[]
+    }
+    expect(requests.requests).toEqual([])
+  })
+
+  it('is no run: status has none afterwards', async () => {
+    const { env } = await scene()
+    await cli(['plan'], { env })
+    const status = JSON.parse((await cli(['status', '--json'], { env })).stdout)
+    expect(status.workspaces[0].lastRun).toBeNull()
+  })
+
+  it('is one object for machines, priced once something was read', async () => {
+    const { env, sandbox } = await scene({ arrivalsPerDay: 50 })
+    await cli(['sync'], { env })
+    sandbox.clock.advance(86_400_000)
+    const { stdout } = await cli(['plan', '--json'], { env })
+    const told = JSON.parse(stdout)
+    expect(told).toMatchObject({ workspaceId: 'ws_demo', bought: false, layout: { periods: { low: 1, high: 1 } } })
+    expect(told.plan.windows).toHaveLength(3)
+    expect(told.plan.unknown).toBe(0)
+    expect(told.budget.period).toMatchObject({ known: true, includedSessions: 50_000 })
+  })
+})

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { cli, countConversations, exportable, scene, start, temporaryFolder } from './cli-process.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..', '..')
+
+describe('the sandbox command', () => {
+  it('serves until it is stopped, and tells machines where', async () => {
+    const running = start(['sandbox', '--port', '0', '--conversations', '50', '--json'])
+    const line = await new Promise<string>(resolve => running.process.stdout!.once('data', resolve))
+    const { url, port, workspaceId } = JSON.parse(line)
+    expect({ url, workspaceId }).toEqual({ url: `http://127.0.0.1:${port}`, workspaceId: 'ws_demo' })
+    expect((await fetch(`${url}/_sandbox/state`)).status).toBe(200)
+    running.process.kill('SIGINT')
+    expect((await running.ended).code).toBe(0)
+  })
+})
+
+describe('the demo', () => {
+  it('shows the main job without an account, and buys only what is new the second time', async () => {
+    const home = join(await temporaryFolder(), 'demo')
+    const { code, stdout } = await cli(['demo', '--home', home])
+    expect(code).toBe(0)
+    for (const text of [
+      'In all: unknown.',
+      'up to date',
+      'Volume:',
+      'Resolution:',
+      'Satisfaction:',
+      'Cost:',
+      '2 days later',
+    ])
+      expect(stdout).toContain(text)
+    const [, bought = '0'] = /Bought: (\d+) new conversations/.exec(stdout) ?? []
+    expect(Number(bought)).toBeGreaterThan(50)
+    expect(Number(bought)).toBeLessThan(300)
+    expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
+    expect(await countConversations({ CONVOHOUSE_HOME: home })).toBeGreaterThan(1_800)
+    expect((await cli(['demo', '--home', home])).stderr).toContain('is not empty')
+  })
+})
+
+describe('the package', () => {
+  it('works when it is installed elsewhere', async () => {
+    const folder = await temporaryFolder()
+    // Without scripts: what is packed is what was built, and other tests are using it.
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
+    const [tarball] = await readdir(folder)
+    await writeFile(join(folder, 'package.json'), '{"private":true}')
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tarball}`], { cwd: folder })
+    const { stdout } = await run('npx', ['convohouse', '--version'], { cwd: folder })
+    expect(stdout.trim()).toBe(packageJson.version)
+    const { env, sandbox } = await scene({ conversations: 60 })
+    await run('npx', ['convohouse', 'sync'], { cwd: folder, env: { ...process.env, ...env } })
+    expect(await countConversations(env)).toBe(exportable(sandbox))
+  })
+})
