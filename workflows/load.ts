@@ -3,7 +3,8 @@
 import type { Failure, Steps } from './steps.ts'
 
 export interface Loader {
-  landed(pages: number): void
+  /** Pages without conversations are news to nobody: they are loaded with the next that have some, or at the end. */
+  landed(landed: { pages: number; conversations: number }): void
   /** Resolves when everything that landed is loaded (or, `now`, when the running batch is); a failure is returned, once. */
   drained(now: boolean): Promise<Failure | null>
 }
@@ -40,9 +41,9 @@ export function backgroundLoad(steps: Steps, workspaceId: string, waitingAtStart
 
   begin()
   return {
-    landed(pages) {
+    landed({ pages, conversations }) {
       waiting += pages
-      begin()
+      if (conversations > 0) begin()
     },
     async drained(now) {
       stopping = now

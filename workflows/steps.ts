@@ -28,6 +28,8 @@ export interface SyncRequest {
 /** What a run starts from. */
 export interface Prepared {
   plan: Plan
+  /** The agents that it was planned for, with their titles for people. */
+  agents: { agentId: string; title: string | null }[]
   governor: GovernorState
   /** Landed pages that no load has taken yet. */
   pagesWaiting: number

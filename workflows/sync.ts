@@ -41,6 +41,8 @@ interface Run {
   /** Failures in a row without an answer between them. */
   failing: number
   stopped: boolean
+  /** By window: the `ts` from which it was last begun anew. */
+  restartedAt: Map<string, number | null>
   /** Resolves when a lease ends: what others wait for may be there. */
   changed: { promise: Promise<void>; resolve: () => void }
 }
@@ -102,10 +104,13 @@ function settle(run: Run, grant: Grant, outcome: Told & Partial<LeaseOutcome>): 
     run.failing = answer.status === 200 ? 0 : run.failing
   }
   run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
-  run.report.pages += outcome.pages ?? 0
-  run.report.conversations += outcome.conversations ?? 0
-  run.loader.landed(outcome.pages ?? 0)
-  run.host.tell({ kind: 'governor', governor: run.governor, windowsLeft: run.turns.waiting.length })
+  const { pages = 0, conversations = 0 } = outcome
+  run.report.pages += pages
+  run.report.conversations += conversations
+  run.loader.landed({ pages, conversations })
+  // The window that this lease was for is still held, done or not.
+  const windowsLeft = run.turns.waiting.length + run.turns.held - (outcome.progress?.done ? 1 : 0)
+  run.host.tell({ kind: 'governor', governor: run.governor, windowsLeft })
   noteChange(run)
 }
 
@@ -116,38 +121,53 @@ function judge(run: Run, progress: WindowProgress, failure: Failure): WindowProg
   const { agentId } = progress.window
   if (failure.code === 'INTERRUPTED') {
     stop(run, 'interrupted')
-    return null
+    return progress
+  }
+  if (failure.code === 'API_RATE_LIMITED') {
+    if (!run.request.wait) stop(run, 'hour-spent')
+    return progress
   }
   if (failure.kind === 'transient') {
     run.failing += 1
-    if (failure.code !== 'API_RATE_LIMITED' && run.failing > MAX_FAILURES) {
+    if (run.failing > MAX_FAILURES) {
       fail(run, failure, agentId)
       stop(run, 'failed')
     }
     return progress
   }
   if (failure.code === 'API_NOT_FOUND') {
-    run.report.agentsGone.push(agentId)
+    if (!run.report.agentsGone.includes(agentId)) run.report.agentsGone.push(agentId)
     run.turns.waiting = run.turns.waiting.filter(waiting => waiting.window.agentId !== agentId)
     return null
   }
-  // A cursor that was refused after pages had landed under it: the window goes on from the last `ts` that landed.
-  if (failure.code === CURSOR_REFUSED && progress.cursor !== null) return restarted(progress)
+  if (failure.code === CURSOR_REFUSED && mayRestart(run, progress)) return restarted(progress)
   fail(run, failure, agentId)
   if (failure.kind !== 'vendor') stop(run, 'failed')
+  run.report.windowsLeft += 1
   return null
 }
 
+/**
+ * A cursor that was refused after pages had landed under it: the window goes on from the last `ts` that landed. Only
+ * where that is another one than the last time, since each generation pays for that `ts` again.
+ */
+function mayRestart(run: Run, { window, cursor, lastTsMs }: WindowProgress): boolean {
+  if (cursor === null) return false
+  const key = `${window.agentId} ${window.name}`
+  const before = run.restartedAt.get(key)
+  run.restartedAt.set(key, lastTsMs)
+  return before === undefined || before !== lastTsMs
+}
+
+async function probeLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
+  const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
+  settle(run, grant, outcome)
+  const next = outcome.failure ? judge(run, progress, outcome.failure) : progress
+  if (next) yieldTurn(run.turns, next)
+}
+
 async function fetchLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
-  const { steps, request } = run
-  if (grant.kind === 'probe') {
-    const outcome = await steps.probe({ request, agentId: progress.window.agentId, grant })
-    settle(run, grant, outcome)
-    const next = outcome.failure ? judge(run, progress, outcome.failure) : progress
-    if (next) yieldTurn(run.turns, next)
-    return
-  }
-  const outcome = await steps.fetchPages({ request, progress, grant })
+  const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
   settle(run, grant, outcome)
   const next = outcome.failure ? judge(run, outcome.progress, outcome.failure) : outcome.progress
   if (next === null) return
@@ -156,44 +176,50 @@ async function fetchLease(run: Run, progress: WindowProgress, grant: Grant): Pro
 }
 
 async function waitFor(run: Run, decision: Extract<Decision, { kind: 'wait' }>): Promise<void> {
-  if (decision.reason === 'hour' && !run.request.wait) return stop(run, 'hour-spent')
+  // Only a vendor who says when to come back pauses a run for longer than a minute.
+  const turnedAway =
+    decision.reason === 'paused' && decision.untilMs > run.host.now() + run.governor.options.hourMs / 60
+  if ((decision.reason === 'hour' || turnedAway) && !run.request.wait) return stop(run, 'hour-spent')
   // What other leases hold comes back in moments: no news.
   if (decision.reason !== 'leased')
     run.host.tell({ kind: 'waiting', untilMs: decision.untilMs, reason: decision.reason })
   await run.host.sleepUntil(decision.untilMs, run.changed.promise)
 }
 
-/** The period's sessions are spent for this kind of window: it is set aside, or waits an hour and probes. */
+/**
+ * The period's sessions are spent for this kind of window, as far as was told. After an hour that may be news of a period
+ * that is over, so the vendor is probed; before that the window is set aside, or waits.
+ */
 async function periodSpent(run: Run, progress: WindowProgress): Promise<void> {
+  const untilMs = (run.governor.period.toldAtMs ?? 0) + run.governor.options.hourMs
+  if (untilMs <= run.host.now()) {
+    const [governor, decision] = ask(run.governor, { lease: run.host.newId(), kind: 'probe', wants: 1 }, run.host.now())
+    run.governor = governor
+    return act(run, progress, decision)
+  }
   if (run.request.onPeriodSpent === 'stop') {
     run.report.windowsLeft += 1
     if (run.report.outcome === 'done') run.report.outcome = 'period-spent'
     return
   }
-  const untilMs = Math.max(run.host.now(), run.governor.period.toldAtMs ?? 0) + run.governor.options.hourMs
   run.host.tell({ kind: 'waiting', untilMs, reason: 'period' })
   yieldTurn(run.turns, progress)
   await run.host.sleepUntil(untilMs, run.changed.promise)
-  const toldAgo = run.host.now() - (run.governor.period.toldAtMs ?? 0)
-  if (run.stopped || toldAgo < run.governor.options.hourMs) return
-  const [governor, decision] = ask(run.governor, { lease: run.host.newId(), kind: 'probe', wants: 1 }, run.host.now())
-  run.governor = governor
-  if (decision.kind !== 'grant') return
-  settle(
-    run,
-    decision.grant,
-    await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant: decision.grant }),
-  )
 }
 
-async function turn(run: Run, progress: WindowProgress): Promise<void> {
-  const decision = askFor(run, progress)
-  if (decision.kind === 'grant') return fetchLease(run, progress, decision.grant)
+async function act(run: Run, progress: WindowProgress, decision: Decision): Promise<void> {
+  if (decision.kind === 'grant') {
+    return decision.grant.kind === 'probe'
+      ? probeLease(run, progress, decision.grant)
+      : fetchLease(run, progress, decision.grant)
+  }
   if (decision.kind === 'refuse' && decision.reason === 'period') return periodSpent(run, progress)
   yieldTurn(run.turns, progress)
   if (decision.kind === 'refuse') return stop(run, 'limit-reached')
   return waitFor(run, decision)
 }
+
+const turn = (run: Run, progress: WindowProgress): Promise<void> => act(run, progress, askFor(run, progress))
 
 /** A lane takes windows in turn until none is left, neither waiting nor in another lane's hands. */
 async function lane(run: Run): Promise<void> {
@@ -246,6 +272,7 @@ export async function syncWorkspace(steps: Steps, host: Host, request: SyncReque
     report: emptyReport(request.run),
     failing: 0,
     stopped: false,
+    restartedAt: new Map(),
     changed: nextChange(),
   }
   const lanes = await Promise.allSettled(

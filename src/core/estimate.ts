@@ -88,21 +88,18 @@ export function layOut(
 }
 
 /**
- * Sessions of the period to leave for new conversations: what the busiest days would bring until a period of 31 days
- * is over, at most half of what is included. The vendor does not tell when a period turns.
+ * Sessions that new conversations would bring if all days were like the busiest ones, until a period of 31 days is over.
+ * The vendor does not tell when a period turns.
  */
-export function headReserve(options: {
-  densities: readonly Density[]
-  includedSessions: number
-  periodAgeMs: number | null
-  floorShare: number
-}): number {
-  const { densities, includedSessions, periodAgeMs, floorShare } = options
+export function projectedSessions(densities: readonly Density[], periodAgeMs: number | null): number {
   const days = Math.max(1, 31 - (periodAgeMs ?? 0) / DAY)
-  const projected = densities.reduce(
-    (total, density) => total + density.perDay.high * density.sessionsPerConversation * days,
-    0,
-  )
+  const perDay = densities.reduce((total, density) => total + density.perDay.high * density.sessionsPerConversation, 0)
+  return Math.ceil(perDay * days)
+}
+
+/** Sessions of the period to leave for new conversations: what is projected, at most half of what is included. */
+export function headReserve(options: { projected: number; includedSessions: number; floorShare: number }): number {
+  const { projected, includedSessions, floorShare } = options
   return Math.ceil(Math.min(includedSessions / 2, Math.max(projected, includedSessions * floorShare)))
 }
 

@@ -10,9 +10,12 @@
 // Requests and sessions are leased: what is leased is spent until its lease ends. Before a usage was ever told, the
 // only lease is a probe, a request for a window that can hold nothing, which bills nothing. As sessions run out, pages
 // get smaller. A reserve of the hour is kept for people and refreshes, a reserve of the period for new conversations, and
-// a small one against a page that bills more than was thought: no overage while no page bills more than that.
+// for each open lease a small one against a page that bills more than was thought (a lease asks for no page after such a
+// one): no overage while no page bills more than that. What a lost answer may have billed is held back until a count
+// tells.
+import { headReserve } from './estimate.ts'
 import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './hour.ts'
-import { countSessions, newPeriod, type PeriodState, sessionsLeft, tellPeriod } from './period.ts'
+import { countSessions, holdPending, newPeriod, type PeriodState, sessionsLeft, tellPeriod } from './period.ts'
 import { MINUTE } from './time.ts'
 import type { RateLimitTold, UsageTold } from './told.ts'
 import type { WindowKind } from './windows.ts'
@@ -23,8 +26,10 @@ export interface GovernorOptions {
   requestsPerHour: number
   /** Share of the hour that head, tail and full windows leave alone. */
   hourReserveShare: number
-  /** Sessions that tail and full windows leave for new conversations. */
-  headReserveSessions: number
+  /** Sessions that new conversations are thought to bring: tail and full windows leave them alone. */
+  projectedSessions: number
+  /** Least share of the included sessions that they leave alone. */
+  headReserveShare: number
   allowedPacks: number
   maxRequests: number | null
   maxSessions: number | null
@@ -36,7 +41,8 @@ export const GOVERNOR_DEFAULTS: GovernorOptions = {
   hourMs: 60 * MINUTE,
   requestsPerHour: 1_500,
   hourReserveShare: 0.02,
-  headReserveSessions: 0,
+  projectedSessions: 0,
+  headReserveShare: 0,
   allowedPacks: 0,
   maxRequests: null,
   maxSessions: null,
@@ -52,6 +58,8 @@ export interface Lease {
   made: number
   sessions: number
   billed: number
+  /** What one of its pages is thought to bill. */
+  pageSessions: number
   grantedAtMs: number
   deadlineMs: number
 }
@@ -143,11 +151,20 @@ const outstandingRequests = (state: GovernorState): number =>
 const outstandingSessions = (state: GovernorState): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
 
+/** Holds back what a page may have billed whose answer nobody saw: as much as was thought, and the surprise. */
+export const holdBack = (period: PeriodState, sessions: number, sinceMs: number): PeriodState =>
+  holdPending(period, Math.max(0, sessions) + surpriseReserve(period.includedSessions), sinceMs)
+
 /** Sessions that a window of that kind may still lease. */
 export function sessionsFor(state: GovernorState, kind: WindowKind): number {
   const { options, period } = state
-  const forHead = kind === 'tail' || kind === 'full' ? options.headReserveSessions : 0
-  const left = sessionsLeft(period, options.allowedPacks) - surpriseReserve(period.includedSessions) - forHead
+  const { includedSessions } = period
+  const history = kind === 'tail' || kind === 'full'
+  const forHead = history
+    ? headReserve({ projected: options.projectedSessions, includedSessions, floorShare: options.headReserveShare })
+    : 0
+  const buying = state.leases.filter(lease => lease.sessions > 0).length
+  const left = sessionsLeft(period, options.allowedPacks) - (buying + 1) * surpriseReserve(includedSessions) - forHead
   const run = options.maxSessions === null ? Number.POSITIVE_INFINITY : options.maxSessions - state.spent.sessions
   return Math.floor(Math.min(left, run) - outstandingSessions(state))
 }
@@ -174,6 +191,7 @@ function granted(state: GovernorState, grant: Grant, nowMs: number): [GovernorSt
     made: 0,
     sessions: grant.sessions,
     billed: 0,
+    pageSessions: grant.pageSessions,
     grantedAtMs: nowMs,
     deadlineMs: grant.deadlineMs,
   }
@@ -195,10 +213,46 @@ const refused = (
   reason: 'period' | 'max-requests' | 'max-sessions',
 ): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
 
-/** A lease whose hour has passed binds nothing any more, whether its end was told or not. */
-const swept = (state: GovernorState, nowMs: number): GovernorState => {
+/** A probe that ended, or was given up, without an answer leaves the vendor paused. */
+const holding = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
+  ...state,
+  leases,
+  mode: state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode,
+})
+
+/**
+ * A lease whose hour has passed holds no request any more, though its end was never told; what it may have billed is held
+ * back until a count tells.
+ */
+function swept(state: GovernorState, nowMs: number): GovernorState {
   const leases = state.leases.filter(lease => lease.deadlineMs + state.options.hourMs > nowMs)
-  return leases.length === state.leases.length ? state : { ...state, leases }
+  if (leases.length === state.leases.length) return state
+  const left = holding(state, leases)
+  const lost = state.leases.filter(lease => lease.sessions > 0 && !leases.includes(lease))
+  const period = lost.reduce((held, lease) => holdBack(held, lease.sessions - lease.billed, nowMs), left.period)
+  return { ...left, period }
+}
+
+function probed(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+  const alone = state.period.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
+  if (!alone) return waiting(state, nowMs + MINUTE, 'leased')
+  const deadlineMs = nowMs + state.options.leaseMs
+  return granted(
+    state,
+    { lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs },
+    nowMs,
+  )
+}
+
+/** No page fits what is left. */
+function nothingFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+  const { options } = state
+  // What other leases hold may come back unspent.
+  if (state.leases.length > 0) return waiting(state, nowMs + MINUTE, 'leased')
+  if (options.maxSessions !== null && options.maxSessions - state.spent.sessions < pageSessions(state, 1))
+    return refused(state, 'max-sessions')
+  // So may what is held back for lost answers: a count tells.
+  return state.period.pending ? probed(state, lease, nowMs) : refused(state, 'period')
 }
 
 /**
@@ -222,15 +276,7 @@ export function ask(
     if (state.leases.length > 0) return waiting(state, roomAgainMs(state.hour, nowMs), 'leased')
     return waiting(state, roomAgainMs(state.hour, nowMs), 'hour')
   }
-  const deadlineMs = nowMs + options.leaseMs
-  if (probe) {
-    if (!state.period.known && state.leases.length > 0) return waiting(state, nowMs + MINUTE, 'leased')
-    return granted(
-      state,
-      { lease: asked.lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs },
-      nowMs,
-    )
-  }
+  if (probe) return probed(state, asked.lease, nowMs)
 
   const kind = asked.kind as WindowKind
   const sessions = sessionsFor(state, kind)
@@ -238,15 +284,11 @@ export function ask(
   const fits = (limit: number) => limit <= largest && pageSessions(state, limit) <= sessions
   const pinned = asked.limit != null && fits(asked.limit) ? asked.limit : undefined
   const limit = pinned ?? [largest, ...PAGE_SIZES].find(fits)
-  if (limit === undefined) {
-    // What other leases hold may come back unspent.
-    if (outstandingSessions(state) > 0) return waiting(state, nowMs + MINUTE, 'leased')
-    const capped = options.maxSessions !== null && options.maxSessions - state.spent.sessions < pageSessions(state, 1)
-    return refused(state, capped ? 'max-sessions' : 'period')
-  }
+  if (limit === undefined) return nothingFits(state, asked.lease, nowMs)
   const page = pageSessions(state, limit)
   const wanted = state.mode === 'paused' ? 1 : asked.wants
   const requests = Math.max(1, Math.min(wanted, Math.floor(available), Math.floor(sessions / page)))
+  const deadlineMs = nowMs + options.leaseMs
   return granted(
     state,
     { lease: asked.lease, kind, requests, sessions: requests * page, limit, pageSessions: page, deadlineMs },
@@ -254,8 +296,15 @@ export function ask(
   )
 }
 
-const pausedAfter = (state: GovernorState, answer: Answer): GovernorState => ({
+/** An answer that was lost, or a failure of the vendor, may hide a page that was billed. */
+const heldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): PeriodState =>
+  lease === undefined || lease.pageSessions === 0 || answer.status === 429
+    ? state.period
+    : holdBack(state.period, lease.pageSessions, answer.receivedAtMs)
+
+const pausedAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...state,
+  period: heldBack(state, lease, answer),
   mode: 'paused',
   pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
   pausedUntilMs: Math.max(
@@ -266,9 +315,8 @@ const pausedAfter = (state: GovernorState, answer: Answer): GovernorState => ({
 
 function billedBy(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
   const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
-  const period = answer.usage
-    ? tellPeriod(state.period, answer.usage, answer.sentAtMs)
-    : countSessions(state.period, billed)
+  const bought = { ...answer, billed }
+  const period = answer.usage ? tellPeriod(state.period, answer.usage, bought) : countSessions(state.period, bought)
   // A small page says little of the next one.
   const share = answer.returned >= 10 ? billed / answer.returned : 0
   const breach = lease !== undefined && billed > lease.sessions - lease.billed
@@ -285,21 +333,19 @@ function billedBy(state: GovernorState, lease: Lease | undefined, answer: Answer
 function answered(state: GovernorState, leaseId: string | null, answer: Answer): GovernorState {
   const counted: GovernorState = {
     ...state,
-    hour: countRequest(state.hour, answer.sentAtMs),
+    hour: countRequest(state.hour, answer.receivedAtMs),
     spent: { ...state.spent, requests: state.spent.requests + 1 },
     leases: state.leases.map(lease => (lease.id === leaseId ? { ...lease, made: lease.made + 1 } : lease)),
   }
   const told = answer.rateLimit
-    ? { ...counted, hour: tellHour(counted.hour, answer.rateLimit, answer.sentAtMs) }
+    ? { ...counted, hour: tellHour(counted.hour, answer.rateLimit, answer) }
     : counted
   const stale = state.mode !== 'open' && answer.sentAtMs < state.pausedSinceMs
   const mode = stale ? state.mode : 'open'
-  if (answer.status === 200) {
-    const lease = told.leases.find(held => held.id === leaseId)
-    return { ...billedBy(told, lease, answer), mode }
-  }
+  const lease = told.leases.find(held => held.id === leaseId)
+  if (answer.status === 200) return { ...billedBy(told, lease, answer), mode }
   const vendorFails = answer.status === null || answer.status === 429 || answer.status >= 500
-  return vendorFails ? pausedAfter(told, answer) : { ...told, mode }
+  return vendorFails ? pausedAfter(told, lease, answer) : { ...told, mode }
 }
 
 /** Takes what happened. Events of one lease come in their order; leases may come in any. */
@@ -307,12 +353,11 @@ export function govern(state: GovernorState, event: GovernorEvent): GovernorStat
   switch (event.kind) {
     case 'answered':
       return answered(state, event.lease, event.answer)
-    case 'ended': {
-      const leases = state.leases.filter(lease => lease.id !== event.lease)
-      // A probe that ended without an answer leaves the vendor paused.
-      const mode = state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode
-      return { ...state, leases, mode }
-    }
+    case 'ended':
+      return holding(
+        state,
+        state.leases.filter(lease => lease.id !== event.lease),
+      )
     case 'allow':
       return {
         ...state,

@@ -2,7 +2,7 @@
 // shared with others on the same token, late or reset; so the lower of two counts is believed: our own rolling one, and
 // the last one told, carried forward by what we know since.
 
-/** Requests made within one slice of time, counted as if made at its end: never forgotten too early. */
+/** Requests answered within one slice of time, counted as if made at its end: never forgotten too early. */
 interface Bucket {
   endMs: number
   count: number
@@ -13,7 +13,7 @@ export interface HourState {
   requestsPerHour: number
   buckets: readonly Bucket[]
   /** The newest told count, by the time its request was sent. */
-  told: { remaining: number; sentAtMs: number } | null
+  told: { remaining: number; sentAtMs: number; receivedAtMs: number } | null
 }
 
 const SLICES = 360
@@ -25,11 +25,14 @@ export const newHour = (hourMs: number, requestsPerHour: number): HourState => (
   told: null,
 })
 
-/** Counts a request that was sent at that time. Two hours are kept: the told count is carried forward by what expires. */
-export function countRequest(hour: HourState, sentAtMs: number, count = 1): HourState {
+/**
+ * Counts a request, by when its answer came (or was given up): the vendor counted it somewhere between, and it must not
+ * leave our hour before it leaves the vendor's. Two hours are kept: the told count is carried forward by what expires.
+ */
+export function countRequest(hour: HourState, receivedAtMs: number, count = 1): HourState {
   const slice = Math.max(1, hour.hourMs / SLICES)
-  const endMs = (Math.floor(sentAtMs / slice) + 1) * slice
-  const kept = hour.buckets.filter(bucket => bucket.endMs > sentAtMs - 2 * hour.hourMs)
+  const endMs = (Math.floor(receivedAtMs / slice) + 1) * slice
+  const kept = hour.buckets.filter(bucket => bucket.endMs > receivedAtMs - 2 * hour.hourMs)
   const known = kept.find(bucket => bucket.endMs === endMs)
   const others = kept.filter(bucket => bucket !== known)
   return { ...hour, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
@@ -39,7 +42,7 @@ export function countRequest(hour: HourState, sentAtMs: number, count = 1): Hour
 export function tellHour(
   hour: HourState,
   told: { requestsPerHour: number | null; remainingHour: number | null },
-  sentAtMs: number,
+  { sentAtMs, receivedAtMs }: { sentAtMs: number; receivedAtMs: number },
 ): HourState {
   if (hour.told && hour.told.sentAtMs > sentAtMs) return hour
   const requestsPerHour =
@@ -48,7 +51,7 @@ export function tellHour(
   return {
     ...hour,
     requestsPerHour,
-    told: remaining === null ? hour.told : { remaining: Math.max(0, remaining), sentAtMs },
+    told: remaining === null ? hour.told : { remaining: Math.max(0, remaining), sentAtMs, receivedAtMs },
   }
 }
 
@@ -64,8 +67,8 @@ function toldNow(hour: HourState, nowMs: number): number | null {
   const { told, hourMs } = hour
   if (told === null || nowMs >= told.sentAtMs + hourMs) return null
   const slice = Math.max(1, hourMs / SLICES)
-  const since = sumWhere(hour, endMs => endMs > told.sentAtMs + slice)
-  const expired = sumWhere(hour, endMs => endMs > told.sentAtMs - hourMs + slice && endMs <= nowMs - hourMs)
+  const since = sumWhere(hour, endMs => endMs > told.receivedAtMs + slice)
+  const expired = sumWhere(hour, endMs => endMs > told.receivedAtMs - hourMs + slice && endMs <= nowMs - hourMs)
   return told.remaining - since + expired
 }
 
@@ -76,19 +79,14 @@ export function requestsLeft(hour: HourState, nowMs: number, outstanding: number
 }
 
 /**
- * When there may be room again, ms: when the oldest of our requests leaves the hour; where none of ours is in it, when
- * a minute has passed since we were told (only asking tells whether somebody else's have left it).
+ * When there may be room again, ms, always later than now: when the oldest of our requests leaves the hour. Where it is
+ * others' that fill it, when a minute has passed, or when what was told expires: only asking tells whether they have left.
  */
 export function roomAgainMs(hour: HourState, nowMs: number): number {
-  const oldest = Math.min(...hour.buckets.map(bucket => bucket.endMs).filter(endMs => endMs > nowMs - hour.hourMs))
-  const ownRoom = Number.isFinite(oldest) ? oldest + hour.hourMs : nowMs
-  const toldRoom = hour.told
-    ? Math.min(hour.told.sentAtMs + hour.hourMs, Math.max(nowMs, hour.told.sentAtMs) + hour.hourMs / 60)
-    : nowMs
-  return Math.max(
-    nowMs + 1,
-    madeThisHour(hour, nowMs) >= hour.requestsPerHour
-      ? ownRoom
-      : Math.min(ownRoom > nowMs ? ownRoom : toldRoom, toldRoom),
-  )
+  const { hourMs, told, buckets } = hour
+  const oldest = Math.min(...buckets.map(bucket => bucket.endMs).filter(endMs => endMs > nowMs - hourMs))
+  if (madeThisHour(hour, nowMs) >= hour.requestsPerHour) return oldest + hourMs
+  const inAMinute = nowMs + hourMs / 60
+  const toldExpires = told && told.sentAtMs + hourMs > nowMs ? told.sentAtMs + hourMs : inAMinute
+  return Math.min(oldest + hourMs, toldExpires, inAMinute)
 }

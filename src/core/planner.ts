@@ -6,7 +6,7 @@
 // Head begins where coverage ends. Everything before that is tail, newest first: the newest history comes at the fewest
 // requests. What an unfinished window claims is not planned twice.
 import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
-import { type Density, type Estimate, estimateIds, estimateStretch, headReserve, totalOf } from './estimate.ts'
+import { type Density, type Estimate, estimateIds, estimateStretch, projectedSessions, totalOf } from './estimate.ts'
 import { DAY } from './time.ts'
 import { openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
 
@@ -36,9 +36,7 @@ export interface PlanOptions {
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
-  includedSessions: number
   periodAgeMs: number | null
-  headReserveShare: number
 }
 
 export interface PlannedWindow {
@@ -56,7 +54,8 @@ export interface Plan {
   unknown: number
   /** Agents whose history has never been read. */
   firstBackfills: number
-  headReserveSessions: number
+  /** Sessions that new conversations may take until the period is over. */
+  projectedSessions: number
 }
 
 /** Share of the hour that polls for new conversations may take; the rest is the tail's. */
@@ -64,6 +63,9 @@ const HEAD_SHARE = 0.8
 
 /** Ids in one selected window: each of its pages carries the window, ids and all. */
 const IDS_A_WINDOW = 1_000
+
+/** After a day, what an unfinished selection has brought is no longer what was asked for. */
+const RESUMES_WITHIN_MS = DAY
 
 const second = (ms: number): number => Math.floor(ms / 1_000)
 
@@ -113,25 +115,38 @@ function newWindow(agent: AgentFacts, kind: WindowKind, interval: Interval, opti
   )
 }
 
+/** Ids that a run was killed over are not bought twice when the same ones are asked for again soon. */
+function selectedWindows(agent: AgentFacts, ids: readonly string[], options: PlanOptions): PlannedWindow[] {
+  const asked = new Set(ids)
+  const resumed = agent.open.filter(
+    ({ window }) =>
+      window.kind === 'selected' &&
+      window.openedAtMs > options.nowMs - RESUMES_WITHIN_MS &&
+      window.ids!.every(id => asked.has(id)),
+  )
+  for (const id of resumed.flatMap(open => open.window.ids!)) asked.delete(id)
+  const left = [...asked]
+  const chunks = Array.from({ length: Math.ceil(left.length / IDS_A_WINDOW) }, (_, index) =>
+    left.slice(index * IDS_A_WINDOW, (index + 1) * IDS_A_WINDOW),
+  )
+  const opened = chunks.map((chunk, index) =>
+    openWindow({
+      agentId: agent.agentId,
+      kind: 'selected',
+      fromSec: null,
+      toSec: 0,
+      openedAtMs: options.nowMs + index,
+      ids: chunk,
+    }),
+  )
+  return [
+    ...resumed.map(open => priced(open, true, agent, options)),
+    ...opened.map(window => priced(startOf(window), false, agent, options)),
+  ]
+}
+
 function windowsOf(agent: AgentFacts, options: PlanOptions): PlannedWindow[] {
-  if (options.mode.kind === 'selected') {
-    const ids = [...new Set(options.mode.ids[agent.agentId] ?? [])]
-    const chunks = Array.from({ length: Math.ceil(ids.length / IDS_A_WINDOW) }, (_, index) =>
-      ids.slice(index * IDS_A_WINDOW, (index + 1) * IDS_A_WINDOW),
-    )
-    return chunks.map((chunk, index) => {
-      const openedAtMs = options.nowMs + index
-      const window = openWindow({
-        agentId: agent.agentId,
-        kind: 'selected',
-        fromSec: null,
-        toSec: 0,
-        openedAtMs,
-        ids: chunk,
-      })
-      return priced(startOf(window), false, agent, options)
-    })
-  }
+  if (options.mode.kind === 'selected') return selectedWindows(agent, options.mode.ids[agent.agentId] ?? [], options)
   const resumed = agent.open.map(open => priced(open, true, agent, options))
   const until =
     options.untilMs === null
@@ -176,12 +191,10 @@ export function planWindows(options: PlanOptions): Plan {
       options.mode.kind === 'incremental'
         ? present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length
         : 0,
-    headReserveSessions: headReserve({
-      densities: present.flatMap(agent => (agent.density ? [agent.density] : [])),
-      includedSessions: options.includedSessions,
-      periodAgeMs: options.periodAgeMs,
-      floorShare: options.headReserveShare,
-    }),
+    projectedSessions: projectedSessions(
+      present.flatMap(agent => (agent.density ? [agent.density] : [])),
+      options.periodAgeMs,
+    ),
   }
 }
 

@@ -1,8 +1,7 @@
 // The governor after a kill: its state rebuilt from the leases ledger.
-import { type GovernorOptions, type GovernorState, govern, newGovernor } from './governor.ts'
+import { type GovernorOptions, type GovernorState, govern, holdBack, type Lease, newGovernor } from './governor.ts'
 import { countRequest } from './hour.ts'
 import type { LeaseGranted, LedgerEntry } from './ledger-entries.ts'
-import { holdPending } from './period.ts'
 
 /**
  * Folds the ledger's entries, oldest first, into a fresh governor.
@@ -16,38 +15,35 @@ export function recall(
   entries: readonly LedgerEntry[],
   recalled: { nowMs: number; holdersDead: boolean },
 ): GovernorState {
-  const open = new Map<string, LeaseGranted>()
-  let state = newGovernor(options)
-  for (const entry of entries) {
-    if (entry.kind === 'lease') open.set(entry.lease, entry)
-    else if (entry.kind === 'end') open.delete(entry.lease)
-    else state = govern(state, { kind: 'answered', lease: entry.lease, answer: entry })
-  }
-  for (const lease of open.values())
-    state = recalled.holdersDead ? lostRequest(state, lease, recalled.nowMs) : stillHeld(state, lease)
+  const state = entries.reduce(recallOne, newGovernor(options))
+  const { leases, ...rest } = recalled.holdersDead
+    ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recalled.nowMs), state), leases: [] }
+    : state
   // What was spent before is no part of this run.
-  return { ...state, spent: { requests: 0, sessions: 0 } }
+  return { ...rest, leases, spent: { requests: 0, sessions: 0 }, breaches: 0 }
 }
 
-const lostRequest = (state: GovernorState, lease: LeaseGranted, nowMs: number): GovernorState => ({
-  ...state,
-  hour: countRequest(state.hour, nowMs),
-  period: holdPending(state.period, lease.pageSessions, nowMs),
+function recallOne(state: GovernorState, entry: LedgerEntry): GovernorState {
+  if (entry.kind === 'lease') return { ...state, leases: [...state.leases, leaseOf(entry)] }
+  if (entry.kind === 'end') return govern(state, { kind: 'ended', lease: entry.lease })
+  return govern(state, { kind: 'answered', lease: entry.lease, answer: entry })
+}
+
+const leaseOf = (entry: LeaseGranted): Lease => ({
+  id: entry.lease,
+  // Reserves are asked of new leases only, so the kind of a window does not matter any more.
+  kind: entry.window === 'probe' ? 'probe' : 'head',
+  requests: entry.requests,
+  made: 0,
+  sessions: entry.sessions,
+  billed: 0,
+  pageSessions: entry.pageSessions,
+  grantedAtMs: entry.atMs,
+  deadlineMs: entry.deadlineMs,
 })
 
-const stillHeld = (state: GovernorState, lease: LeaseGranted): GovernorState => ({
+const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState => ({
   ...state,
-  leases: [
-    ...state.leases,
-    {
-      id: lease.lease,
-      kind: 'head',
-      requests: lease.requests,
-      made: 0,
-      sessions: lease.sessions,
-      billed: 0,
-      grantedAtMs: lease.atMs,
-      deadlineMs: lease.deadlineMs,
-    },
-  ],
+  hour: countRequest(state.hour, nowMs),
+  period: lease.pageSessions === 0 ? state.period : holdBack(state.period, lease.pageSessions, nowMs),
 })

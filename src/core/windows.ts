@@ -149,8 +149,10 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
   const { fromSec, toSec } = current.window
   const from = fromSec === null ? null : fromSec * 1_000
   const to = toSec * 1_000 + 999
-  const fromTs = sort === 'asc' && current.restartMs !== null ? Math.max(current.restartMs, from ?? 0) : from
-  const toTs = sort === 'desc' && current.restartMs !== null ? Math.min(current.restartMs, to) : to
+  // A record may carry a `ts` outside of what was asked for; the bounds never do.
+  const restart = current.restartMs === null ? null : Math.min(Math.max(current.restartMs, from ?? 0), to)
+  const fromTs = sort === 'asc' ? (restart ?? from) : from
+  const toTs = sort === 'desc' ? (restart ?? to) : to
   return {
     progress: current,
     query: {

@@ -13,7 +13,10 @@ export interface EmbeddedOptions {
   workspace: WorkspaceConfig
   house: House
   request: Omit<SyncRequest, 'run' | 'workspaceId'>
+  /** Gives up what is under way. */
   signal: AbortSignal
+  /** Ends the run as soon as what is under way has landed; without it, `signal` alone ends it. */
+  stopping?: AbortSignal
   clock?: Clock
   tell?: (news: News) => void
   onPage?: NonNullable<StepsDependencies['onPage']>
@@ -21,18 +24,23 @@ export interface EmbeddedOptions {
   confirm?: (prepared: Prepared) => Promise<boolean>
 }
 
+/** Aborted when the run shall end, by whichever of the two signals. */
+const stopOf = ({ signal, stopping }: Pick<EmbeddedOptions, 'signal' | 'stopping'>): AbortSignal =>
+  stopping ? AbortSignal.any([signal, stopping]) : signal
+
 function hostOf(options: EmbeddedOptions): Host {
-  const { signal, clock = systemClock } = options
+  const { clock = systemClock } = options
+  const stopping = stopOf(options)
   return {
     now: clock.now,
     newId: () => randomUUID().slice(0, 13),
-    cancelled: () => signal.aborted,
+    cancelled: () => stopping.aborted,
     tell: options.tell ?? (() => {}),
     async sleepUntil(untilMs, wake) {
       const woken = new AbortController()
-      const either = AbortSignal.any([signal, woken.signal])
+      const either = AbortSignal.any([stopping, woken.signal])
       const slept = clock.sleepUntil(untilMs, either).catch(error => {
-        if (signal.aborted) throw error
+        if (stopping.aborted) throw error
       })
       await Promise.race([slept, wake])
       woken.abort()
@@ -74,6 +82,12 @@ export async function syncOnce(options: EmbeddedOptions): Promise<SyncReport | n
 /** Failures after which a watch goes on with its next round: waiting may mend them. */
 const MAY_PASS = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RATE_LIMITED'] as const
 
+export const mayPass = (error: unknown): boolean => isCode(error, ...MAY_PASS)
+
+/** True where waiting for the next round mends nothing. */
+export const endsWatch = ({ failures }: SyncReport): boolean =>
+  failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
+
 /**
  * Syncs again and again, `everyMs` from start to start, until the signal. `each` is told of every round.
  * Ends by itself only for what waiting does not mend: access, configuration, a full disk.
@@ -81,18 +95,18 @@ const MAY_PASS = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RATE_LI
 export async function watch(
   options: EmbeddedOptions & { everyMs: number; each: (report: SyncReport | null, nextMs: number) => void },
 ): Promise<SyncReport | null> {
-  const { clock = systemClock, signal } = options
+  const { clock = systemClock } = options
+  const stopping = stopOf(options)
   for (;;) {
     const begunMs = clock.now()
     const report = await syncOnce(options).catch(error => {
-      if (isCode(error, ...MAY_PASS)) return null
+      if (mayPass(error)) return null
       throw error
     })
-    const terminal = report?.failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
-    if (signal.aborted || report?.outcome === 'interrupted' || terminal) return report
+    if (stopping.aborted || (report && endsWatch(report))) return report
     const nextMs = Math.max(clock.now(), begunMs + options.everyMs)
     options.each(report, nextMs)
-    await clock.sleepUntil(nextMs, signal).catch(() => {})
-    if (signal.aborted) return report
+    await clock.sleepUntil(nextMs, stopping).catch(() => {})
+    if (stopping.aborted) return report
   }
 }

@@ -5,7 +5,7 @@ import type { Failure, LeaseOutcome, Told } from '../../workflows/steps.ts'
 import { conversation } from '../catalog/conversation.ts'
 import { compileInspection } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
-import { ConvohouseError } from '../core/errors.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { Answer, Grant } from '../core/governor.ts'
 import { readTime } from '../core/time.ts'
 import { advance, nextRequest, type PageFacts, type WindowProgress, type WindowQuery } from '../core/windows.ts'
@@ -122,6 +122,8 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
     outcome: async (outcome: AttemptOutcome) => {
       used.requests += 1
       if (outcome.error === null) return
+      // A page whose answer was lost may have been billed all the same.
+      if (outcome.status !== 429) used.sessions += grant.pageSessions
       const answer: Answer = {
         sentAtMs: outcome.sentAtMs,
         receivedAtMs: outcome.receivedAtMs,
@@ -144,6 +146,7 @@ const mayAsk = (fetching: Fetching, grant: Grant, used: Used, opened: number): b
   used.sessions + grant.pageSessions <= grant.sessions &&
   fetching.now() < grant.deadlineMs &&
   !fetching.signal.aborted &&
+  !fetching.stopping?.aborted &&
   fetching.gate.openedAt() === opened
 
 async function keepBytes(fetching: Fetching, agentId: string, error: unknown): Promise<void> {
@@ -159,6 +162,14 @@ function withRetryAfter(used: Used, error: unknown): void {
   const last = used.answers.at(-1)
   const told = error instanceof ConvohouseError ? error.facts.retryAfterMs : null
   if (last && typeof told === 'number') last.retryAfterMs = told
+}
+
+/** What an error means for a lease. One that ran out before its next request left has merely ended. */
+function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
+  if (isCode(error, 'HOUR_SPENT')) return null
+  const failure = failureOf(error)
+  if (failure.kind === 'transient') fetching.gate.close()
+  return failure
 }
 
 const answerOf = (answer: ExportAnswer): Answer => ({
@@ -233,8 +244,7 @@ export async function fetchPages(fetching: Fetching, start: WindowProgress, gran
     } catch (error) {
       if (wasPaid(error)) await keepBytes(fetching, agentId, error)
       withRetryAfter(used, error)
-      failure = failureOf(error)
-      if (failure.kind === 'transient') fetching.gate.close()
+      failure = leaseFailure(fetching, error)
       // A generation that nothing landed under has no name on disk: the next lease begins it again.
     }
   }
@@ -287,8 +297,7 @@ export async function probe(fetching: Fetching, agentId: string, grant: Grant): 
     await tellLedger(fetching, grant, agentId, told, null)
   } catch (error) {
     withRetryAfter(used, error)
-    failure = failureOf(error)
-    if (failure.kind === 'transient') fetching.gate.close()
+    failure = leaseFailure(fetching, error)
   }
   await fetching.ledger.append({ kind: 'end', lease: grant.lease, atMs: fetching.now() })
   return { answers: used.answers, failure }

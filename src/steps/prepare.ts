@@ -54,6 +54,7 @@ async function recalled(fetching: Fetching, request: SyncRequest): Promise<Gover
     hourMs: settings.hourMs,
     requestsPerHour: settings.requestsPerHour,
     hourReserveShare: settings.hourReserveShare,
+    headReserveShare: settings.headReserveShare,
     maxPage: settings.maxPage,
     allowedPacks: request.allowedPacks,
     maxRequests: request.maxRequests,
@@ -80,20 +81,20 @@ export async function prepare(fetching: Fetching, request: SyncRequest): Promise
       selected: request.mode === 'selected',
     }),
     nowMs,
-    settleMs: settings.settleMs,
+    // A window must not close over what the mirror does not have yet.
+    settleMs: Math.max(settings.settleMs, settings.mirrorLagMs),
     sinceMs: request.sinceMs,
     untilMs: request.untilMs,
     mode: request.mode === 'selected' ? { kind: 'selected', ids: request.ids } : { kind: request.mode },
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
     requestsPerHour: governor.hour.requestsPerHour,
-    includedSessions: period.includedSessions,
     periodAgeMs: since === null ? null : nowMs - since,
-    headReserveShare: settings.headReserveShare,
   })
   return {
     plan,
-    governor: { ...governor, options: { ...governor.options, headReserveSessions: plan.headReserveSessions } },
+    agents,
+    governor: { ...governor, options: { ...governor.options, projectedSessions: plan.projectedSessions } },
     pagesWaiting: fetching.pending.all().length,
   }
 }
