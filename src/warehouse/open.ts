@@ -5,7 +5,7 @@
 //
 // The file is attached to an empty instance, because only an attachment may choose the size of row groups. With the
 // default of 122,880 rows a load of some thousand goes to the log first and is written again by the checkpoint, on
-// one thread; with 16,384 larger loads are compressed once, in parallel, straight into the file. Twenty thousand
+// one thread; with 10,240 larger loads are compressed once, in parallel, straight into the file. Twenty thousand
 // conversations with their children took 3.5 s the one way and 1.7 s the other, in files of the same size.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ export interface Warehouse {
   close(): Promise<void>
 }
 
-const ROW_GROUP_ROWS = 16_384
+const ROW_GROUP_ROWS = 10_240
 
 /**
  * DuckDB gives a thread to each 122,880 rows of a scan. A batch is some thousand rows of seven kilobytes: much work in few
