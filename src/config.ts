@@ -234,8 +234,8 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     })
   }
   const parsed = workspace.safeParse({
-    id: env[ENV_NAMES.id],
-    apiUrl: env[ENV_NAMES.apiUrl],
+    id: env[ENV_NAMES.id]?.trim(),
+    apiUrl: env[ENV_NAMES.apiUrl]?.trim(),
     token: { env: ENV_NAMES.token },
   })
   if (!parsed.success) {

@@ -129,7 +129,7 @@ function judge(run: Run, progress: WindowProgress, failure: Failure): WindowProg
   }
   if (failure.kind === 'transient') {
     run.failing += 1
-    if (run.failing > MAX_FAILURES) {
+    if (run.failing > MAX_FAILURES && !run.stopped) {
       fail(run, failure, agentId)
       stop(run, 'failed')
     }

@@ -155,6 +155,10 @@ const outstandingSessions = (state: GovernorState): number =>
 export const holdBack = (period: PeriodState, sessions: number, sinceMs: number): PeriodState =>
   holdPending(period, Math.max(0, sessions) + surpriseReserve(period.includedSessions), sinceMs)
 
+/** Sessions that the run may still spend, less what a page may bill beyond what was thought. */
+const runSessions = ({ options, spent }: GovernorState): number =>
+  options.maxSessions === null ? Number.POSITIVE_INFINITY : options.maxSessions - spent.sessions - MIN_SURPRISE_SESSIONS
+
 /** Sessions that a window of that kind may still lease. */
 export function sessionsFor(state: GovernorState, kind: WindowKind): number {
   const { options, period } = state
@@ -165,19 +169,20 @@ export function sessionsFor(state: GovernorState, kind: WindowKind): number {
     : 0
   const buying = state.leases.filter(lease => lease.sessions > 0).length
   const left = sessionsLeft(period, options.allowedPacks) - (buying + 1) * surpriseReserve(includedSessions) - forHead
-  const run = options.maxSessions === null ? Number.POSITIVE_INFINITY : options.maxSessions - state.spent.sessions
+  const run = runSessions(state) - buying * MIN_SURPRISE_SESSIONS
   return Math.floor(Math.min(left, run) - outstandingSessions(state))
 }
+
+const reserveOfHour = ({ options, hour }: GovernorState, kind: WindowKind | 'probe'): number =>
+  kind === 'selected' || kind === 'probe' ? 0 : Math.floor(hour.requestsPerHour * options.hourReserveShare)
 
 /** Requests that a window of that kind may still lease now. */
 export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {
   const { options, hour } = state
   const outstanding = outstandingRequests(state)
-  const reserve =
-    kind === 'selected' || kind === 'probe' ? 0 : Math.floor(hour.requestsPerHour * options.hourReserveShare)
   const run =
     options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
-  return Math.min(requestsLeft(hour, nowMs, outstanding) - reserve, run)
+  return Math.min(requestsLeft(hour, nowMs, outstanding) - reserveOfHour(state, kind), run)
 }
 
 const pageSessions = (state: GovernorState, limit: number): number =>
@@ -246,11 +251,9 @@ function probed(state: GovernorState, lease: string, nowMs: number): [GovernorSt
 
 /** No page fits what is left. */
 function nothingFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
-  const { options } = state
   // What other leases hold may come back unspent.
   if (state.leases.length > 0) return waiting(state, nowMs + MINUTE, 'leased')
-  if (options.maxSessions !== null && options.maxSessions - state.spent.sessions < pageSessions(state, 1))
-    return refused(state, 'max-sessions')
+  if (runSessions(state) < pageSessions(state, 1)) return refused(state, 'max-sessions')
   // So may what is held back for lost answers: a count tells.
   return state.period.pending ? probed(state, lease, nowMs) : refused(state, 'period')
 }
@@ -271,10 +274,11 @@ export function ask(
 
   const probe = asked.kind === 'probe' || !state.period.known
   if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refused(state, 'max-requests')
-  const available = requestsFor(state, probe ? 'probe' : asked.kind, nowMs)
+  const spender = probe ? 'probe' : asked.kind
+  const available = requestsFor(state, spender, nowMs)
   if (available < 1) {
-    if (state.leases.length > 0) return waiting(state, roomAgainMs(state.hour, nowMs), 'leased')
-    return waiting(state, roomAgainMs(state.hour, nowMs), 'hour')
+    const againMs = roomAgainMs(state.hour, nowMs, reserveOfHour(state, spender))
+    return waiting(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
   }
   if (probe) return probed(state, asked.lease, nowMs)
 
@@ -337,9 +341,7 @@ function answered(state: GovernorState, leaseId: string | null, answer: Answer):
     spent: { ...state.spent, requests: state.spent.requests + 1 },
     leases: state.leases.map(lease => (lease.id === leaseId ? { ...lease, made: lease.made + 1 } : lease)),
   }
-  const told = answer.rateLimit
-    ? { ...counted, hour: tellHour(counted.hour, answer.rateLimit, answer) }
-    : counted
+  const told = answer.rateLimit ? { ...counted, hour: tellHour(counted.hour, answer.rateLimit, answer) } : counted
   const stale = state.mode !== 'open' && answer.sentAtMs < state.pausedSinceMs
   const mode = stale ? state.mode : 'open'
   const lease = told.leases.find(held => held.id === leaseId)

@@ -79,13 +79,14 @@ export function requestsLeft(hour: HourState, nowMs: number, outstanding: number
 }
 
 /**
- * When there may be room again, ms, always later than now: when the oldest of our requests leaves the hour. Where it is
- * others' that fill it, when a minute has passed, or when what was told expires: only asking tells whether they have left.
+ * When there may be room again besides a `reserve`, ms, always later than now: when the oldest of our requests leaves the
+ * hour. Where it is others' that fill it, when a minute has passed, or when what was told expires: only asking tells
+ * whether they have left.
  */
-export function roomAgainMs(hour: HourState, nowMs: number): number {
+export function roomAgainMs(hour: HourState, nowMs: number, reserve = 0): number {
   const { hourMs, told, buckets } = hour
   const oldest = Math.min(...buckets.map(bucket => bucket.endMs).filter(endMs => endMs > nowMs - hourMs))
-  if (madeThisHour(hour, nowMs) >= hour.requestsPerHour) return oldest + hourMs
+  if (madeThisHour(hour, nowMs) >= hour.requestsPerHour - reserve) return oldest + hourMs
   const inAMinute = nowMs + hourMs / 60
   const toldExpires = told && told.sentAtMs + hourMs > nowMs ? told.sentAtMs + hourMs : inAMinute
   return Math.min(oldest + hourMs, toldExpires, inAMinute)

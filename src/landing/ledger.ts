@@ -94,7 +94,8 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
         const parsed = parseLines(await readFile(join(folder, name), 'utf8'))
         if (!old) entries.push(...parsed)
         const usages = parsed.filter((entry): entry is RequestMade => entry.kind === 'request' && entry.usage !== null)
-        for (const usage of usages) if (!told || usage.sentAtMs > told.sentAtMs) told = usage
+        // Of several in one millisecond, the last that was written.
+        for (const usage of usages.reverse()) if (!told || usage.sentAtMs > told.sentAtMs) told = usage
       }
       const fresh = entries.filter(entry => momentOf(entry) >= nowMs - hourMs).sort((a, b) => momentOf(a) - momentOf(b))
       return told && !fresh.includes(told) ? [told, ...fresh] : fresh

@@ -133,7 +133,7 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
         billed: 0,
         usage: null,
         rateLimit: null,
-        retryAfterMs: null,
+        retryAfterMs: outcome.retryAfterMs,
       }
       used.answers.push(answer)
       await tellLedger(fetching, grant, agentId, answer, outcome.error)
@@ -157,12 +157,6 @@ async function keepBytes(fetching: Fetching, agentId: string, error: unknown): P
 
 /** Only what was bought is worth keeping: an answer of 200 that cannot be read may hold paid conversations. */
 const wasPaid = (error: unknown): boolean => error instanceof VendorError && error.exchange?.status === 200
-
-function withRetryAfter(used: Used, error: unknown): void {
-  const last = used.answers.at(-1)
-  const told = error instanceof ConvohouseError ? error.facts.retryAfterMs : null
-  if (last && typeof told === 'number') last.retryAfterMs = told
-}
 
 /** What an error means for a lease. One that ran out before its next request left has merely ended. */
 function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
@@ -243,7 +237,6 @@ export async function fetchPages(fetching: Fetching, start: WindowProgress, gran
       if (!progress.done && progress.cursor === null && progress.window.kind !== 'selected') throw stuck(progress)
     } catch (error) {
       if (wasPaid(error)) await keepBytes(fetching, agentId, error)
-      withRetryAfter(used, error)
       failure = leaseFailure(fetching, error)
       // A generation that nothing landed under has no name on disk: the next lease begins it again.
     }
@@ -296,7 +289,6 @@ export async function probe(fetching: Fetching, agentId: string, grant: Grant): 
     used.answers.push(told)
     await tellLedger(fetching, grant, agentId, told, null)
   } catch (error) {
-    withRetryAfter(used, error)
     failure = leaseFailure(fetching, error)
   }
   await fetching.ledger.append({ kind: 'end', lease: grant.lease, atMs: fetching.now() })

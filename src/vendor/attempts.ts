@@ -30,6 +30,8 @@ export interface AttemptOutcome {
   status: number | null
   /** Null where the answer can be used. */
   error: ErrorCode | null
+  /** How long the vendor asks to wait; null where it does not say. */
+  retryAfterMs: number | null
 }
 
 export interface AttemptPolicy {
@@ -79,6 +81,7 @@ async function attemptOnce<T>(
     receivedAtMs: sent.receivedAtMs,
     status: sent.exchange?.status ?? null,
     error: 'error' in result ? codeOf(result.error) : null,
+    retryAfterMs: sent.exchange?.retryAfterMs ?? null,
   })
   return result
 }

@@ -1,0 +1,252 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Config, readConfig, readHome } from '../src/config.ts'
+import type { ConvohouseError } from '../src/core/errors.ts'
+
+const SECRET = 'sk-very-secret-token'
+const ENV = {
+  CONVOHOUSE_API_URL: 'https://api.example.com',
+  CONVOHOUSE_API_TOKEN: SECRET,
+  CONVOHOUSE_WORKSPACE: 'ws_env',
+}
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'convohouse-config-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+/** Writes a file of its own; workspaces are given as lines below `workspaces:`. */
+function file(text: string): string {
+  const path = join(folder, `config-${++files}.yaml`)
+  writeFileSync(path, text)
+  return path
+}
+
+const workspace = (...lines: string[]): string =>
+  [
+    'workspaces:',
+    '  - id: ws_1',
+    '    apiUrl: https://api.example.com',
+    '    token: { env: WS_1_TOKEN }',
+    ...lines.map(line => `    ${line}`),
+    '',
+  ].join('\n')
+
+function errorOf(read: () => Config): ConvohouseError {
+  try {
+    read()
+  } catch (error) {
+    return error as ConvohouseError
+  }
+  throw new Error('was accepted')
+}
+
+const refusal = (text: string): ConvohouseError => errorOf(() => readConfig({ path: file(text), env: {} }))
+
+describe('a configuration out of the environment', () => {
+  it('needs no file', () => {
+    const config = readConfig({ env: { ...ENV, CONVOHOUSE_HOME: 'data' }, cwd: folder })
+    expect(config).toMatchObject({ home: join(folder, 'data'), source: 'the environment', memoryLimit: '1GB' })
+    expect(config.workspaces).toMatchObject([
+      {
+        id: 'ws_env',
+        apiUrl: 'https://api.example.com',
+        since: null,
+        settleMs: 120_000,
+        mirrorLagMs: 120_000,
+        timeZone: 'UTC',
+        requestsPerHour: 1_500,
+        hourMs: 3_600_000,
+        hourReserveShare: 0.02,
+        headReserveShare: 0.1,
+        maxPage: 100,
+        timeoutMs: 60_000,
+      },
+    ])
+    expect(config.workspaces[0]!.readToken()).toBe(SECRET)
+  })
+
+  it('has a data folder of its own name where none is given', () => {
+    expect(readConfig({ env: ENV, cwd: folder }).home).toBe(join(folder, 'convohouse-data'))
+  })
+
+  it.each(Object.keys(ENV))('says when %s is not there', name => {
+    const error = errorOf(() => readConfig({ env: { ...ENV, [name]: ' ' }, cwd: folder }))
+    expect(error.code).toBe('CONFIG_MISSING')
+    expect(error.message).toContain(name)
+    expect(error.mend).toContain('convohouse init')
+  })
+
+  it('says which variable has an address that is none', () => {
+    const error = errorOf(() => readConfig({ env: { ...ENV, CONVOHOUSE_API_URL: 'api.example.com' }, cwd: folder }))
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toMatch(/^CONVOHOUSE_API_URL must be an http\(s\) address/)
+  })
+})
+
+describe('a configuration out of a file', () => {
+  it('has several workspaces, each with its own settings and token', () => {
+    const text = `home: ../elsewhere
+memoryLimit: 2GiB
+threads: 3
+workspaces:
+  - id: ws_1
+    apiUrl: https://eu.example.com
+    token: { env: WS_1_TOKEN }
+    settle: 1d
+    since: 90d
+    timeZone: Europe/Berlin
+    requestsPerHour: 300
+    hourReserve: 0.5
+    headReserve: 0
+    pageSize: 50
+    timeout: 5s
+  - id: ws_2
+    apiUrl: https://na.example.com
+    token: { file: token.txt }
+    since: 2026-01-31
+`
+    writeFileSync(join(folder, 'token.txt'), `${SECRET}\n`)
+    const path = file(text)
+    const config = readConfig({ path, env: { WS_1_TOKEN: 'one' } })
+    expect(config).toMatchObject({
+      home: join(folder, '..', 'elsewhere'),
+      memoryLimit: '2GiB',
+      threads: 3,
+      source: path,
+    })
+    const [first, second] = config.workspaces
+    expect(first).toMatchObject({
+      id: 'ws_1',
+      since: '90d',
+      settleMs: 86_400_000,
+      timeZone: 'Europe/Berlin',
+      requestsPerHour: 300,
+      hourReserveShare: 0.5,
+      headReserveShare: 0,
+      maxPage: 50,
+      timeoutMs: 5_000,
+    })
+    expect(first!.readToken()).toBe('one')
+    expect(second!.readToken()).toBe(SECRET)
+    expect(second!.since).toMatch(/^2026-01-31/)
+  })
+
+  it.each([
+    ['settle: soon', 'workspaces[0].settle', 5, /duration/],
+    ['mirrorLag: 2 minutes', 'workspaces[0].mirrorLag', 5, /duration/],
+    ['timeout: 5', 'workspaces[0].timeout', 5, /string/],
+    ['since: yesterday', 'workspaces[0].since', 5, /date/],
+    ['timeZone: Berlin', 'workspaces[0].timeZone', 5, /IANA/],
+    ['requestsPerHour: 0', 'workspaces[0].requestsPerHour', 5, />=1/],
+    ['requestsPerHour: many', 'workspaces[0].requestsPerHour', 5, /number/],
+    ['hourReserve: 1', 'workspaces[0].hourReserve', 5, /0\.9/],
+    ['headReserve: -0.1', 'workspaces[0].headReserve', 5, />=0/],
+    ['pageSize: 101', 'workspaces[0].pageSize', 5, /100/],
+    ['pageSize: 1.5', 'workspaces[0].pageSize', 5, /int/],
+    ['hour: never', 'workspaces[0].hour', 5, /duration/],
+  ])('names the setting and the line of %s', (line, setting, lineNumber, why) => {
+    const error = refusal(workspace(line))
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toContain(`${setting} (line ${lineNumber})`)
+    expect(error.message).toMatch(why)
+    expect(error.mend).toContain('convohouse init')
+  })
+
+  it.each([
+    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour/],
+    ['one that belongs elsewhere', workspace('memoryLimit: 1GB'), /workspaces\[0\].*memoryLimit/],
+    ['no workspace', 'workspaces: []\n', /workspaces \(line 1\).*at least one/],
+    ['nothing at all', '', /the file/],
+    ['a list', '- 1\n', /the file/],
+    ['a size that is none', `memoryLimit: much\n${workspace()}`, /memoryLimit \(line 1\).*size such as 1GB/],
+    ['no thread', `threads: 0\n${workspace()}`, /threads \(line 1\)/],
+    [
+      'an id that is empty',
+      'workspaces:\n  - id: ""\n    apiUrl: https://x.example\n    token: { env: T }\n',
+      /workspaces\[0\]\.id \(line 2\)/,
+    ],
+    [
+      'an address with a password',
+      workspace().replace('https://', 'https://me:pw@'),
+      /workspaces\[0\]\.apiUrl \(line 3\)/,
+    ],
+    ['a workspace twice', `${workspace()}${workspace().split('\n').slice(1).join('\n')}`, /"ws_1" stands there twice/],
+    ['no YAML', 'workspaces: [\n', /no valid YAML.*line/],
+  ])('refuses %s', (_, text, why) => {
+    const error = refusal(text)
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toMatch(why)
+  })
+
+  it('says all that is wrong at once', () => {
+    const { message } = refusal(workspace('settle: soon', 'pageSize: 0'))
+    expect(message).toContain('settle (line 5)')
+    expect(message).toContain('pageSize (line 6)')
+  })
+
+  it('says when it is not there', () => {
+    const error = errorOf(() => readConfig({ path: join(folder, 'none.yaml'), env: {} }))
+    expect(error.code).toBe('CONFIG_MISSING')
+    expect(error.message).toContain('none.yaml')
+  })
+})
+
+describe('where a configuration comes from', () => {
+  it('is the path that was given, then CONVOHOUSE_CONFIG, then the environment, then the file that lies there', () => {
+    const here = mkdtempSync(join(folder, 'here-'))
+    const named = (id: string) => workspace().replace('ws_1', id)
+    writeFileSync(join(here, 'convohouse.yaml'), named('ws_lies_there'))
+    const [given, variable] = [file(named('ws_given')), file(named('ws_variable'))]
+    const idOf = (options: Parameters<typeof readConfig>[0]) => readConfig(options).workspaces[0]!.id
+    const all = { ...ENV, CONVOHOUSE_CONFIG: variable }
+    expect(idOf({ path: given, env: all, cwd: here })).toBe('ws_given')
+    expect(idOf({ env: all, cwd: here })).toBe('ws_variable')
+    expect(idOf({ env: ENV, cwd: here })).toBe('ws_env')
+    expect(idOf({ env: {}, cwd: here })).toBe('ws_lies_there')
+  })
+
+  it('tells of a data folder without a workspace, and CONVOHOUSE_HOME goes before the file', () => {
+    const path = file(`home: kept\n${workspace()}`)
+    expect(readHome({ path, env: {}, cwd: folder })).toBe(join(folder, 'kept'))
+    expect(readHome({ path, env: { CONVOHOUSE_HOME: '/elsewhere' }, cwd: folder })).toBe('/elsewhere')
+    expect(readHome({ env: {}, cwd: join(folder, 'nowhere') })).toBe(join(folder, 'nowhere', 'convohouse-data'))
+  })
+})
+
+describe('a token', () => {
+  const tokenError = (line: string, env = {}): ConvohouseError => {
+    const config = readConfig({ path: file(workspace().replace('{ env: WS_1_TOKEN }', line)), env })
+    return errorOf(() => config.workspaces[0]!.readToken() as unknown as Config)
+  }
+
+  it('is read when it is needed, and its absence says where it was looked for', () => {
+    expect(tokenError('{ env: WS_1_TOKEN }')).toMatchObject({
+      code: 'TOKEN_MISSING',
+      message: expect.stringContaining('WS_1_TOKEN') as string,
+    })
+    expect(tokenError('{ file: none.txt }').message).toContain(join(folder, 'none.txt'))
+    writeFileSync(join(folder, 'empty.txt'), '\n')
+    expect(tokenError('{ file: empty.txt }').message).toMatch(/empty\.txt.*is empty/)
+  })
+
+  it.each([
+    ['a token that stands in the file itself', workspace().replace('{ env: WS_1_TOKEN }', SECRET)],
+    ['a token as an unknown setting', workspace(`apiToken: ${SECRET}`)],
+    ['a token in place of another value', workspace(`settle: ${SECRET}`)],
+    ['a token in the address', workspace().replace('https://', `https://user:${SECRET}@`)],
+    ['a token beside broken YAML', `${workspace()}x: "${SECRET}\n`],
+  ])('is in no error: %s', (_, text) => {
+    const error = refusal(text)
+    expect(JSON.stringify([error, error.message, error.mend, error.stack, String(error.cause)])).not.toContain(SECRET)
+  })
+
+  it('is in no print of the configuration', () => {
+    const config = readConfig({ env: ENV, cwd: folder })
+    expect(JSON.stringify(config)).not.toContain(SECRET)
+  })
+})

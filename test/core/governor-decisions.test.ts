@@ -1,0 +1,170 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Answer,
+  ask,
+  type Decision,
+  GOVERNOR_DEFAULTS,
+  type GovernorOptions,
+  type GovernorState,
+  govern,
+  newGovernor,
+  sessionsFor,
+  surpriseReserve,
+} from '../../src/core/governor.ts'
+import { MINUTE } from '../../src/core/time.ts'
+
+const NOW = 1_750_000_000_000
+
+/** An answer that tells a usage; what is not given was fine. */
+const answer = (given: Partial<Answer> & { used?: number; included?: number } = {}): Answer => ({
+  sentAtMs: NOW,
+  receivedAtMs: NOW + 5,
+  status: 200,
+  returned: 0,
+  billed: 0,
+  usage: {
+    periodKey: 'p1',
+    billableUsedThisRequest: given.billed ?? 0,
+    billableUsedThisPeriod: given.used ?? 0,
+    includedQuota: given.included ?? 50_000,
+    billableRemainingThisPeriod: null,
+    overageUsedThisPeriod: null,
+    overagePacksCharged: null,
+    exportRequestCount: null,
+  },
+  rateLimit: null,
+  retryAfterMs: null,
+  ...given,
+})
+
+/** A governor that was told that so much is used. */
+function told(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
+  return govern(newGovernor(given), {
+    kind: 'answered',
+    lease: null,
+    answer: answer({ used, included, sentAtMs: NOW - 1 }),
+  })
+}
+
+const granted = (decision: Decision) => {
+  if (decision.kind !== 'grant') throw new Error(JSON.stringify(decision))
+  return decision.grant
+}
+
+describe('a governor that was told nothing yet', () => {
+  it('grants one probe, which may bill nothing', () => {
+    const [state, decision] = ask(newGovernor(), { lease: 'a', kind: 'tail', wants: 10 }, NOW)
+    expect(granted(decision)).toMatchObject({ kind: 'probe', requests: 1, sessions: 0, pageSessions: 0 })
+    expect(ask(state, { lease: 'b', kind: 'tail', wants: 10 }, NOW)[1]).toMatchObject({
+      kind: 'wait',
+      reason: 'leased',
+    })
+  })
+
+  it.each([
+    ['no usage at all', null],
+    ['a usage without counts', { ...answer().usage!, billableUsedThisPeriod: null, includedQuota: null }],
+  ])('counts for itself where the vendor tells %s', (_, usage) => {
+    const state = govern(newGovernor(), { kind: 'answered', lease: null, answer: answer({ usage, billed: 7 }) })
+    expect(state.period).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
+    expect(granted(ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe('head')
+  })
+})
+
+describe('the page size', () => {
+  it('shrinks as the sessions run out, and never holds more than is left', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 2_000 }), (a, b) => {
+        const grants = [Math.min(a, b), Math.max(a, b)].map(used => {
+          const state = told({}, used, 2_000)
+          const decision = ask(state, { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+          if (decision.kind === 'grant') expect(decision.grant.sessions).toBeLessThanOrEqual(sessionsFor(state, 'head'))
+          return decision.kind === 'grant' ? decision.grant.limit : 0
+        })
+        expect(grants[1]).toBeLessThanOrEqual(grants[0]!)
+      }),
+    )
+  })
+
+  it('stays that of the running generation while it fits', () => {
+    const grant = granted(ask(told(), { lease: 'a', kind: 'head', wants: 5, limit: 20 }, NOW)[1])
+    expect(grant.limit).toBe(20)
+  })
+
+  it('leaves the generation where it fits no more', () => {
+    const grant = granted(ask(told({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1])
+    expect(grant.limit).toBe(50)
+  })
+
+  it('is one at the very end, then nothing is leased', () => {
+    const at = (used: number) => ask(told({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+    expect(granted(at(1_994)).limit).toBe(1)
+    expect(at(1_995)).toEqual({ kind: 'refuse', reason: 'period' })
+  })
+})
+
+describe('a paused governor', () => {
+  const refused = answer({ status: 429, usage: null, retryAfterMs: 20 * MINUTE })
+
+  it('honours Retry-After', () => {
+    const state = govern(told(), { kind: 'answered', lease: null, answer: refused })
+    const decision = ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
+    expect(decision).toEqual({ kind: 'wait', untilMs: refused.receivedAtMs + 20 * MINUTE, reason: 'paused' })
+  })
+
+  it('opens with the first answer that was asked for later', () => {
+    const paused = govern(told(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
+    const early = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + 4 }) })
+    expect(early.mode).toBe('paused')
+    const later = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + MINUTE }) })
+    expect(later.mode).toBe('open')
+  })
+
+  it('probes again when the worker who probed is never heard of', () => {
+    const paused = govern(told(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
+    const [probing] = ask(paused, { lease: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
+    expect(probing.mode).toBe('probing')
+    const muchLater = NOW + 3 * GOVERNOR_DEFAULTS.hourMs
+    expect(granted(ask(probing, { lease: 'b', kind: 'head', wants: 5 }, muchLater)[1]).requests).toBe(1)
+  })
+})
+
+describe('a lost answer', () => {
+  function afterLosing(state: GovernorState): GovernorState {
+    const [leased, decision] = ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)
+    const lost = answer({ status: null, usage: null, receivedAtMs: NOW + MINUTE })
+    const ended = govern(govern(leased, { kind: 'answered', lease: granted(decision).lease, answer: lost }), {
+      kind: 'ended',
+      lease: 'a',
+    })
+    return ended
+  }
+
+  it('is held for billed until a later count tells', () => {
+    const state = afterLosing(told({}, 0, 1_000))
+    expect(state.period.pending?.sessions).toBe(150 + surpriseReserve(1_000))
+    const cleared = govern(state, {
+      kind: 'answered',
+      lease: null,
+      answer: answer({ sentAtMs: NOW + MINUTE, used: 150 }),
+    })
+    expect(cleared.period).toMatchObject({ pending: null, usedSessions: 150 })
+  })
+
+  it('is asked after with a probe where nothing else is left', () => {
+    const state = afterLosing(told({}, 993, 1_000))
+    const decision = ask(state, { lease: 'b', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
+    expect(granted(decision).kind).toBe('probe')
+  })
+})
+
+describe('a raised budget', () => {
+  it('lets a spent period go on, and is never lowered', () => {
+    const spent = told({}, 50_000)
+    expect(ask(spent, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({ kind: 'refuse', reason: 'period' })
+    const raised = govern(govern(spent, { kind: 'allow', packs: 2 }), { kind: 'allow', packs: 1 })
+    expect(raised.options.allowedPacks).toBe(2)
+    expect(granted(ask(raised, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
+  })
+})

@@ -1,0 +1,191 @@
+// A vendor with a quota and an hourly limit, and workers who obey the governor's grants: a model to run the governor in.
+// Whatever the workers do (slow, lost, killed), the model knows what the vendor really counted.
+import {
+  type Answer,
+  ask,
+  type Decision,
+  type GovernorOptions,
+  type GovernorState,
+  type Grant,
+  govern,
+  newGovernor,
+  surpriseReserve,
+} from '../../src/core/governor.ts'
+import { PACK_SESSIONS } from '../../src/core/period.ts'
+import type { WindowKind } from '../../src/core/windows.ts'
+
+export interface ModelOptions {
+  governor: Partial<GovernorOptions>
+  includedSessions: number
+  requestsPerHour: number
+}
+
+/** What happens to a request, and how much of what it may bill it does bill (0 to 1). */
+export interface Fate {
+  kind: 'answered' | 'lost-after' | 'lost-before' | 'failed'
+  share: number
+  latencyMs: number
+}
+
+interface Worker {
+  grant: Grant
+  requests: number
+  sessions: number
+  answers: Answer[]
+}
+
+const HOUR_MS = 3_600_000
+
+export class GovernorModel {
+  nowMs = 1_750_000_000_000
+  state: GovernorState
+  workers: Worker[] = []
+  /** Vendor's side. */
+  period = { key: 'p1', used: 0 }
+  counted: number[] = []
+  others: number[] = []
+  /** Most requests of ours in any hour, most sessions beyond what is allowed, all requests and sessions of the run. */
+  worst = { requestsInHour: 0, overage: 0 }
+  made = { requests: 0, sessions: 0 }
+  decisions: Decision[] = []
+  requests: { lease: string; atMs: number }[] = []
+  private readonly options: ModelOptions
+  private ids = 0
+
+  constructor(options: ModelOptions) {
+    this.options = options
+    this.state = newGovernor(options.governor)
+  }
+
+  ask(kind: WindowKind | 'probe', wants: number, limit: number | null = null): Decision {
+    const [state, decision] = ask(this.state, { lease: `l${++this.ids}`, kind, wants, limit }, this.nowMs)
+    this.state = state
+    this.decisions.push(decision)
+    if (decision.kind === 'grant') this.workers.push({ grant: decision.grant, requests: 0, sessions: 0, answers: [] })
+    return decision
+  }
+
+  /** One request of a worker, if its lease lets it; true if it was made. */
+  request(index: number, fate: Fate): boolean {
+    const worker = this.workers[index % Math.max(1, this.workers.length)]
+    if (!worker || !this.mayAsk(worker)) return false
+    worker.requests += 1
+    this.made.requests += 1
+    this.requests.push({ lease: worker.grant.lease, atMs: this.nowMs })
+    const sentAtMs = this.nowMs
+    const reached = fate.kind !== 'lost-before'
+    // The vendor may count it at once, or just before it answers.
+    if (fate.share < 0.5) this.nowMs += fate.latencyMs
+    const full = reached && this.hourIsFull()
+    const billed = reached && !full && fate.kind !== 'failed' ? this.bill(worker, fate) : 0
+    const remaining = this.remainingRequests()
+    const usage = this.usage(billed)
+    if (fate.share >= 0.5) this.nowMs += fate.latencyMs
+    worker.answers.push(this.answer({ fate, full, billed, sentAtMs, remaining, usage, worker }))
+    return true
+  }
+
+  /** The worker's lease ends, and what it brought is told. */
+  end(index: number): void {
+    if (this.workers.length === 0) return
+    const [worker] = this.workers.splice(index % this.workers.length, 1)
+    for (const answer of worker!.answers)
+      this.state = govern(this.state, { kind: 'answered', lease: worker!.grant.lease, answer })
+    this.state = govern(this.state, { kind: 'ended', lease: worker!.grant.lease })
+  }
+
+  /** Leases whose deadline has passed end: a worker who is alive tells within moments. */
+  endOverdue(): void {
+    for (const worker of this.workers.filter(({ grant }) => grant.deadlineMs <= this.nowMs))
+      this.end(this.workers.indexOf(worker))
+  }
+
+  /** The worker dies: nothing of its lease is ever told. */
+  lose(index: number): void {
+    if (this.workers.length > 0) this.workers.splice(index % this.workers.length, 1)
+  }
+
+  turnPeriod(): void {
+    this.period = { key: `p${Number(this.period.key.slice(1)) + 1}`, used: 0 }
+  }
+
+  /** Somebody else with the same token. */
+  useHour(requests: number): void {
+    for (let made = 0; made < requests && !this.hourIsFull(); made++) this.others.push(this.nowMs)
+  }
+
+  /** The vendor's counter is in memory of one process: a restart forgets it. */
+  resetHour(): void {
+    this.others = []
+    this.forgotten = this.counted.length
+  }
+
+  private forgotten = 0
+
+  private mayAsk({ grant, requests, sessions }: Worker): boolean {
+    return requests < grant.requests && sessions + grant.pageSessions <= grant.sessions && this.nowMs < grant.deadlineMs
+  }
+
+  private within(times: number[]): number {
+    return times.filter(time => time > this.nowMs - HOUR_MS).length
+  }
+
+  private remainingRequests(): number {
+    return this.options.requestsPerHour - this.within(this.counted.slice(this.forgotten)) - this.within(this.others)
+  }
+
+  private hourIsFull(): boolean {
+    return this.remainingRequests() <= 0
+  }
+
+  private bill({ grant }: Worker, { share, kind }: Fate): number {
+    // Nobody saw a lost page, so its lease goes on: such a one is taken to bill no more than its hold.
+    const surprise = kind === 'lost-after' ? 0 : surpriseReserve(this.options.includedSessions)
+    const most = grant.pageSessions === 0 ? 0 : grant.pageSessions + surprise
+    const billed = Math.round(most * share)
+    this.counted.push(this.nowMs)
+    this.period.used += billed
+    this.made.sessions += billed
+    this.worst.requestsInHour = Math.max(this.worst.requestsInHour, this.within(this.counted))
+    const allowed = this.options.includedSessions + this.state.options.allowedPacks * PACK_SESSIONS
+    this.worst.overage = Math.max(this.worst.overage, this.period.used - allowed)
+    return billed
+  }
+
+  private usage(billed: number): Answer['usage'] {
+    return {
+      periodKey: this.period.key,
+      billableUsedThisRequest: billed,
+      billableUsedThisPeriod: this.period.used,
+      includedQuota: this.options.includedSessions,
+      billableRemainingThisPeriod: Math.max(0, this.options.includedSessions - this.period.used),
+      overageUsedThisPeriod: Math.max(0, this.period.used - this.options.includedSessions),
+      overagePacksCharged: 0,
+      exportRequestCount: null,
+    }
+  }
+
+  private answer(happened: {
+    fate: Fate
+    full: boolean
+    billed: number
+    sentAtMs: number
+    remaining: number
+    usage: Answer['usage']
+    worker: Worker
+  }): Answer {
+    const { fate, full, billed, sentAtMs, worker } = happened
+    const base = { sentAtMs, receivedAtMs: this.nowMs, retryAfterMs: null }
+    const nothing = { ...base, returned: 0, billed: 0, usage: null, rateLimit: null }
+    const lost = fate.kind === 'lost-after' || fate.kind === 'lost-before'
+    if (!full && !lost && fate.kind !== 'failed') {
+      worker.sessions += billed
+      const rateLimit = { requestsPerHour: this.options.requestsPerHour, remainingHour: happened.remaining }
+      const { usage } = happened
+      return { ...base, status: 200, returned: worker.grant.limit, billed, usage, rateLimit }
+    }
+    // As a worker does: what was lost may have been billed.
+    if (!full || lost) worker.sessions += worker.grant.pageSessions
+    return { ...nothing, status: lost ? null : full ? 429 : 500 }
+  }
+}

@@ -1,0 +1,181 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  advance,
+  nextRequest,
+  openWindow,
+  type PageFacts,
+  restarted,
+  startOf,
+  type Window,
+  type WindowProgress,
+  type WindowQuery,
+} from '../../src/core/windows.ts'
+
+interface Stored {
+  id: number
+  /** ms; 0: the record carries none. */
+  ts: number
+}
+
+/** The export of section 4.12 over a list: sorted, bounded, with cursors that belong to their query. */
+function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stored[]; cursor: string | null } {
+  const direction = query.sort === 'asc' ? 1 : -1
+  const rows = stored
+    .filter(({ ts }) => ts >= (query.fromTs ?? 0) && ts <= query.toTs!)
+    .sort((a, b) => direction * (a.ts - b.ts || a.id - b.id))
+  const scope = `${query.sort} ${query.fromTs} ${query.toTs}`
+  if (query.cursor !== undefined && !query.cursor.startsWith(`${scope} `)) throw new Error('a cursor of another query')
+  const start = query.cursor === undefined ? 0 : Number(query.cursor.slice(scope.length + 1))
+  const end = start + query.limit!
+  return { data: rows.slice(start, end), cursor: end < rows.length ? `${scope} ${end}` : null }
+}
+
+type Disturbance = 'none' | 'cursor-refused' | 'cursor-missing' | 'killed'
+
+/** Pages a window to its end; a killed runner goes on from what its pages tell. */
+function pageThrough(stored: readonly Stored[], window: Window, plan: { limit: number; disturbance: Disturbance }[]) {
+  const landed: PageFacts[] = []
+  const ids: number[] = []
+  let progress = startOf(window)
+  for (let page = 0; !progress.done; page++) {
+    if (page > 500) throw new Error('does not end')
+    const { limit, disturbance } = plan[page] ?? { limit: plan.at(-1)?.limit ?? 7, disturbance: 'none' }
+    if (disturbance === 'cursor-refused' && progress.cursor !== null) progress = restarted(progress)
+    const next = nextRequest(progress, limit)
+    const { data, cursor } = exportPage(stored, next.query)
+    const facts: PageFacts = {
+      window,
+      generation: next.progress.generation,
+      sequence: next.progress.sequence,
+      limit,
+      cursorIn: next.query.cursor ?? null,
+      cursorOut: disturbance === 'cursor-missing' ? null : cursor,
+      hasMore: cursor !== null,
+      returned: data.length,
+      scanned: null,
+      billed: null,
+      lastTsMs: data.findLast(({ ts }) => ts > 0)?.ts ?? null,
+      missing: [],
+    }
+    landed.push(facts)
+    ids.push(...data.map(({ id }) => id))
+    progress = disturbance === 'killed' ? landed.reduce(advance, startOf(window)) : advance(next.progress, facts)
+  }
+  return { ids, landed, progress }
+}
+
+const BASE = 1_750_000_000
+const records = fc
+  .array(
+    fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 60_000 }) }, { weight: 1, arbitrary: fc.constant(-1) }),
+    {
+      maxLength: 60,
+    },
+  )
+  .map(offsets => offsets.map((offset, id): Stored => ({ id, ts: offset < 0 ? 0 : BASE * 1_000 + offset })))
+
+const window = fc
+  .record({
+    kind: fc.constantFrom('head', 'tail', 'full' as const),
+    from: fc.option(fc.nat(30), { nil: null }),
+    length: fc.nat(60),
+  })
+  .map(({ kind, from, length }) =>
+    openWindow({
+      agentId: 'a',
+      kind,
+      fromSec: from === null ? null : BASE + from,
+      toSec: BASE + (from ?? 0) + length,
+      openedAtMs: BASE * 1_000,
+    }),
+  )
+
+const inside = ({ fromSec, toSec }: Window, { ts }: Stored) => ts >= (fromSec ?? 0) * 1_000 && ts <= toSec * 1_000 + 999
+
+describe('paging through a window', () => {
+  it('brings each conversation of the window exactly once, where nothing disturbs it', () => {
+    fc.assert(
+      fc.property(records, window, fc.integer({ min: 1, max: 20 }), (stored, one, limit) => {
+        const { ids, progress } = pageThrough(stored, one, [{ limit, disturbance: 'none' }])
+        const wanted = stored.filter(record => inside(one, record)).map(({ id }) => id)
+        expect(ids.toSorted((a, b) => a - b)).toEqual(wanted)
+        expect(progress).toMatchObject({ generation: 1, returned: wanted.length, scanned: wanted.length })
+      }),
+    )
+  })
+
+  it('leaves none out, and none of another window in, when page sizes change and cursors are refused or missing', () => {
+    const disturbed = fc.record({
+      limit: fc.constantFrom(3, 8, 20),
+      disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'killed'),
+    })
+    fc.assert(
+      fc.property(records, window, fc.array(disturbed, { maxLength: 12 }), (stored, one, plan) => {
+        const { ids } = pageThrough(stored, one, plan)
+        expect([...new Set(ids)].sort((a, b) => a - b)).toEqual(
+          stored.filter(record => inside(one, record)).map(({ id }) => id),
+        )
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('stands where its landed pages say, whoever folds them', () => {
+    fc.assert(
+      fc.property(records, window, fc.array(fc.constantFrom(3, 8), { maxLength: 8 }), (stored, one, limits) => {
+        const plan = limits.map(limit => ({ limit, disturbance: 'none' as const }))
+        const { landed, progress } = pageThrough(stored, one, plan)
+        const read = JSON.parse(JSON.stringify(landed)) as PageFacts[]
+        expect(read.reduce(advance, startOf(one))).toEqual(progress)
+      }),
+    )
+  })
+
+  it('takes no place in its window twice', () => {
+    fc.assert(
+      fc.property(records, window, fc.array(fc.constantFrom(3, 8), { maxLength: 8 }), (stored, one, limits) => {
+        const plan = limits.map(limit => ({ limit, disturbance: 'none' as const }))
+        const places = pageThrough(stored, one, plan).landed.map(page => `${page.generation}.${page.sequence}`)
+        expect(new Set(places).size).toBe(places.length)
+      }),
+    )
+  })
+})
+
+describe('a selection', () => {
+  const selection = (ids: string[]): WindowProgress =>
+    startOf(openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids }))
+
+  it('asks for every id once, in whatever portions', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 50 }),
+        fc.array(fc.integer({ min: 1, max: 9 })),
+        (ids, limits) => {
+          let progress = selection(ids)
+          const asked: string[] = []
+          for (let page = 0; !progress.done; page++) {
+            const { query } = nextRequest(progress, limits[page] ?? 10)
+            asked.push(...query.convoIds!)
+            progress = advance(progress, {
+              window: progress.window,
+              generation: 1,
+              sequence: page + 1,
+              limit: query.convoIds!.length,
+              cursorIn: null,
+              cursorOut: null,
+              hasMore: false,
+              returned: 0,
+              scanned: null,
+              billed: null,
+              lastTsMs: null,
+              missing: [],
+            })
+          }
+          expect(asked).toEqual(ids)
+        },
+      ),
+    )
+  })
+})

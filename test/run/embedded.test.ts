@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { type EmbeddedOptions, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+
+const MINUTE = 60_000
+
+/** A host without simulated time but for the sandbox's clock, which sleeping moves. */
+function embedded(simulated: SimulatedHouse, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
+  const { sandbox, config, house } = simulated
+  return {
+    config,
+    workspace: config.workspaces[0]!,
+    house,
+    signal: new AbortController().signal,
+    clock: {
+      now: () => sandbox.clock.now(),
+      async sleepUntil(untilMs, signal) {
+        await new Promise(resolve => setTimeout(resolve, 100))
+        if (signal.aborted) throw signal.reason
+        sandbox.clock.set(Math.max(untilMs, sandbox.clock.now()))
+      },
+    },
+    request: {
+      agents: [],
+      sinceMs: null,
+      untilMs: null,
+      mode: 'incremental',
+      ids: {},
+      maxRequests: null,
+      maxSessions: null,
+      allowedPacks: 0,
+      wait: true,
+      onPeriodSpent: 'stop',
+    },
+    ...more,
+  }
+}
+
+const runs = (simulated: SimulatedHouse) =>
+  simulated.rows<{ run: string; outcome: string | null }>('SELECT run, outcome FROM _runs ORDER BY started_at, run')
+
+describe('a plan that is only looked at', () => {
+  it('buys nothing, and is no run', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const { plan } = await planOnly(embedded(simulated))
+    expect(plan.windows).toHaveLength(3)
+    expect(await simulated.served()).toEqual([])
+    expect(await runs(simulated)).toEqual([])
+  })
+
+  it('is exactly what a sync then executes', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const { plan } = await planOnly(embedded(simulated))
+    await syncOnce(embedded(simulated))
+    const planned = plan.windows.map(({ progress }) => `${progress.window.agentId} ${progress.window.name}`)
+    const read = await simulated.rows<{ key: string }>(`SELECT agent_id || ' ' || "window" AS key FROM _windows`)
+    expect(read.map(({ key }) => key).sort()).toEqual(planned.sort())
+  })
+})
+
+describe('a sync', () => {
+  it('buys nothing where nobody says yes', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const asked: number[] = []
+    const confirm = async ({ plan }: { plan: { firstBackfills: number } }) => {
+      asked.push(plan.firstBackfills)
+      return false
+    }
+    expect(await syncOnce(embedded(simulated, { confirm }))).toBeNull()
+    expect(asked).toEqual([3])
+    expect(await simulated.served()).toEqual([])
+  })
+
+  it('tells of each page as it lands, and writes down how it ended', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 250 } })
+    const pages: number[] = []
+    const report = await syncOnce(embedded(simulated, { onPage: page => pages.push(page.records) }))
+    expect(pages).toHaveLength(report!.pages)
+    expect(pages.reduce((sum, records) => sum + records, 0)).toBe(report!.conversations)
+    expect(await runs(simulated)).toEqual([{ run: report!.run, outcome: 'done' }])
+  })
+
+  it('ends when it is told to, with what is under way landed', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 600, latencyMs: 30 },
+      settings: { maxPage: 10 },
+    })
+    const stopping = new AbortController()
+    const report = await syncOnce(
+      embedded(simulated, { stopping: stopping.signal, onPage: () => stopping.abort(new Error('stop')) }),
+    )
+    expect(report).toMatchObject({ outcome: 'interrupted', failures: [] })
+    // Nothing that was bought is lost: every page that was answered has landed.
+    expect(report!.pages).toBe((await simulated.bought()).length)
+    const [row] = await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')
+    expect(row!.n).toBeLessThanOrEqual(report!.conversations)
+  })
+})
+
+describe('a watch', () => {
+  it('syncs from start to start, until it is told to end', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60, arrivalsPerDay: 500 } })
+    const controller = new AbortController()
+    const rounds: { report: SyncReport | null; atMs: number; nextMs: number }[] = []
+    await watch({
+      ...embedded(simulated, { signal: controller.signal }),
+      everyMs: 15 * MINUTE,
+      each(report, nextMs) {
+        rounds.push({ report, atMs: simulated.sandbox.clock.now(), nextMs })
+        if (rounds.length === 4) controller.abort(new Error('enough'))
+      },
+    })
+    expect(rounds.map(({ report }) => report?.outcome)).toEqual(['done', 'done', 'done', 'done'])
+    for (const [index, round] of rounds.slice(1).entries())
+      expect(round.nextMs - rounds[index]!.nextMs).toBe(15 * MINUTE)
+    expect(rounds.slice(1).reduce((sum, { report }) => sum + report!.conversations, 0)).toBeGreaterThan(5)
+  })
+
+  it('ends by itself for what waiting does not mend', async () => {
+    const simulated = await simulatedHouse({ sandbox: { paid: false } })
+    const report = await watch({ ...embedded(simulated), everyMs: MINUTE, each: () => {} })
+    expect(report?.failures).toMatchObject([{ code: 'API_FORBIDDEN' }])
+  })
+})

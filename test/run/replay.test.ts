@@ -1,0 +1,58 @@
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openHouse } from '../../src/app.ts'
+import { replay } from '../../src/run/replay.ts'
+import { warehouseFile } from '../../src/warehouse/open.ts'
+import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+
+async function tablesOf({ config }: SimulatedHouse): Promise<Record<string, string[]>> {
+  const house = await openHouse({ config })
+  try {
+    return asLines(await warehouseTables(house.warehouse.writer.rows))
+  } finally {
+    await house.close()
+  }
+}
+
+async function synced(): Promise<SimulatedHouse> {
+  const simulated = await simulatedHouse({ sandbox: { conversations: 120 } })
+  await simulated.sync()
+  await simulated.close()
+  return simulated
+}
+
+describe('a replay', () => {
+  it('may be repeated, and changes nothing', async () => {
+    const simulated = await synced()
+    const before = await tablesOf(simulated)
+    await replay({ config: simulated.config })
+    await replay({ config: simulated.config })
+    expect(await tablesOf(simulated)).toEqual(before)
+  })
+
+  it('makes a warehouse where there is none', async () => {
+    const simulated = await synced()
+    const before = await tablesOf(simulated)
+    await rm(warehouseFile(simulated.config.home))
+    const report = await replay({ config: simulated.config })
+    expect(report).toMatchObject({ quarantined: 0, records: expect.any(Number) as number })
+    expect(await tablesOf(simulated)).toEqual(before)
+  })
+
+  it('leaves the old warehouse as it is when a page cannot be read, and names the page', async () => {
+    const simulated = await synced()
+    const before = await tablesOf(simulated)
+    const folder = join(simulated.config.home, 'landing', 'ws_demo', 'conversations')
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    const page = entries.find(entry => entry.isFile())!
+    await writeFile(join(page.parentPath, page.name), 'no page')
+    await expect(replay({ config: simulated.config })).rejects.toMatchObject({
+      code: 'LANDING_CORRUPT',
+      message: expect.stringContaining(page.name) as string,
+    })
+    expect(await tablesOf(simulated)).toEqual(before)
+    expect((await readdir(simulated.config.home)).filter(name => name.includes('rebuilt'))).toEqual([])
+  })
+})

@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { coverAll } from '../../src/core/coverage.ts'
+import { openWindow, startOf, type WindowProgress } from '../../src/core/windows.ts'
+import { withPending } from '../../src/steps/facts.ts'
+import { iso } from '../../src/warehouse/connection.ts'
+import { coverageByAgent, openWindows } from '../../src/warehouse/known.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+
+async function temporary(): Promise<Warehouse> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  const warehouse = await openWarehouse({ home, memoryLimit: '500MB', threads: 2 })
+  onTestFinished(async () => {
+    await warehouse.close()
+    await rm(home, { recursive: true })
+  })
+  return warehouse
+}
+
+interface Read {
+  agentId: string
+  kind: 'head' | 'tail' | 'full' | 'selected'
+  fromSec: number | null
+  length: number
+  done: boolean
+}
+
+const windows: fc.Arbitrary<Read[]> = fc.array(
+  fc.record({
+    agentId: fc.constantFrom('a', 'b'),
+    kind: fc.constantFrom('head', 'tail', 'full', 'selected' as const),
+    fromSec: fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 60 })),
+    length: fc.nat(12),
+    done: fc.boolean(),
+  }),
+  { maxLength: 25 },
+)
+
+const progressOf = ({ agentId, kind, fromSec, length, done }: Read, index: number): WindowProgress => ({
+  ...startOf(openWindow({ agentId, kind, fromSec, toSec: (fromSec ?? 0) + length, openedAtMs: index, ids: [] })),
+  done,
+})
+
+const rowOf = (progress: WindowProgress): string => {
+  const { window, done } = progress
+  const at = (second: number | null) => (second === null ? 'NULL' : `TIMESTAMP '${iso(second * 1_000)}'`)
+  return `('ws', '${window.agentId}', '${window.name}', '${window.kind}', ${at(window.fromSec)}, ${at(window.toSec)},
+    TIMESTAMP '${iso(window.openedAtMs)}', ${done}, 1, 0, 0, 0, '${JSON.stringify(progress)}')`
+}
+
+describe('the coverage that the warehouse tells', () => {
+  it('is the union of the finished windows, as the pure rule has it', async () => {
+    const { writer } = await temporary()
+    await fc.assert(
+      fc.asyncProperty(windows, async given => {
+        const all = given.map(progressOf)
+        await writer.run('DELETE FROM _windows')
+        if (all.length > 0) await writer.run(`INSERT INTO _windows VALUES ${all.map(rowOf).join(', ')}`)
+        const told = await coverageByAgent(writer, 'ws')
+        for (const agentId of ['a', 'b']) {
+          const read = all.filter(
+            ({ done, window }) => done && window.kind !== 'selected' && window.agentId === agentId,
+          )
+          const intervals = read.map(({ window }) => ({ from: window.fromSec ?? 0, to: window.toSec }))
+          expect(told.get(agentId) ?? []).toEqual(coverAll(intervals))
+        }
+        const open = await openWindows(writer, 'ws')
+        expect(open.map(({ window }) => window.name)).toEqual(
+          all.filter(({ done }) => !done).map(({ window }) => window.name),
+        )
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('is of that workspace alone', async () => {
+    const { writer } = await temporary()
+    const one = progressOf({ agentId: 'a', kind: 'tail', fromSec: 5, length: 5, done: true }, 0)
+    await writer.run(`INSERT INTO _windows VALUES ${rowOf(one)}`)
+    expect(await coverageByAgent(writer, 'another')).toEqual(new Map())
+  })
+
+  it('grows by what has landed and is not loaded', () => {
+    const half = progressOf({ agentId: 'a', kind: 'head', fromSec: 11, length: 9, done: false }, 0)
+    const facts = {
+      window: half.window,
+      generation: 1,
+      sequence: 1,
+      limit: 100,
+      cursorIn: null,
+      cursorOut: null,
+      hasMore: false,
+      returned: 0,
+      scanned: 0,
+      billed: 0,
+      lastTsMs: null,
+      missing: [],
+    }
+    const page = { path: 'p', absolutePath: '/p', head: { facts } as never }
+    const known = withPending({ coverage: new Map([['a', [{ from: 0, to: 10 }]]]), open: [half] }, [page])
+    expect(known.coverage.get('a')).toEqual([{ from: 0, to: 20 }])
+    expect(known.open).toEqual([])
+  })
+})

@@ -1,0 +1,307 @@
+// The rows that a conversation record must become, worked out from the API document's field list (section 2.10) alone:
+// no line of the catalog, of its SQL or of DuckDB is behind it. Times are ms, as numbers.
+export type ExpectedRow = Record<string, unknown>
+export type ExpectedTables = Map<string, ExpectedRow[]>
+
+type Json = Record<string, unknown>
+
+const words = (text: string): string[] => text.trim().split(/\s+/)
+
+const TEXTS =
+  words(`userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage
+  socialHandle instagram subIndustry source language lang currency demoTime demoLink lostReason stage
+  userID campaignId userOs userBrowser ipAddress browserTimezone countryCode userPlatform contactIdentityId
+  crossChannelContext notifyToUserId whatsappPhoneNumberId whatsappBusinessNumber whatsappDisplayPhoneNumber
+  whatsappBusinessAccountId state smbContactName archivedBy resolvedBy resolvedByEmail lastResolvedAssigneeId reopenReason
+  delegatedBy requestedTeamKey chatAssignedTo endReason summary shortSummary funnelSummary hotLabel`)
+const NUMBERS = words(`value messagesNum interactionsNum sessionsNum totalUserInteractions convoTimeSeconds ratingFrom5
+  averageLatency hotScore leadScore`)
+const TIMES =
+  words(`ts firstMessageTS lastMessageTS lastModified lastViewed delegatedAt archivedAt resolvedAt reopenedAt
+  funnelLastEvaluated smbContactRemovedAt smbLastSeenAt humanClaimedAt humanLastRepliedAt pendingAiReplyAt`)
+const BOOLEANS = words(`isFollowingBusiness socialVerified isTyping isBlocked isTest isArchived isResolved smbContact
+  funnelNotificationSent`)
+const ANY = words(
+  'origin capturedVariables campaignCalls sessions metrics funnelStepsMatched funnelScoreHistory funnelExtractedData',
+)
+const LISTS = words('linkedChannels tags chatAssignedToIds assignedToUsers handoffHistory crmActivities')
+
+/** Nested objects: texts, numbers and booleans as they are, then times. */
+const OBJECTS: Record<string, { plain: string[]; times?: string[] }> = {
+  externalSession: { plain: words('sessionKey projectId environmentAlias resolvedRuntime'), times: ['updatedAt'] },
+  ext: {
+    plain: words(
+      'cost callDuration recordingUrl syncRecordingUrl callerPhoneNumber calleePhoneNumber callStatus callError',
+    ),
+  },
+  nodesInfo: { plain: ['currentNode'] },
+  voice: { plain: words('latestSessionId listenUrl'), times: ['listenUrlUNIX'] },
+  detailedCost: { plain: words('totalCreditsConsumed speechGenCost transcriberCost llmCost') },
+  csat: { plain: words('satisfaction10 ease10 comment channel surveyVersion'), times: ['submittedAt'] },
+  crmAlerts: { plain: words('overdueECD overdueActivity staleLead responded newHandoffAssigned') },
+  inboundEngagementState: {
+    plain: words(`firstDecisionShouldReply lastDecisionShouldReply aiOwnedThread ignoreThread lastDecisionReason
+      lastTriggeredBy`),
+    times: words('firstDecisionAt lastDecisionAt'),
+  },
+  tokenUsage: {
+    plain: words(`cumulativeInputTokens cumulativeOutputTokens cumulativeTotalTokens cumulativeUsd lastTurnInputTokens
+      lastTurnOutputTokens lastTurnTotalTokens lastTurnUsd lastTurnContextWindow lastTurnModelId`),
+    times: ['lastTurnTs'],
+  },
+}
+
+const ASSIGNEE = words('userId name email photoUrl note status')
+
+const snake = (key: string): string =>
+  key
+    .replace(/(TS|ID|ECD|UNIX)$/, word => `_${word}`)
+    .replace(/[A-Z]+/g, letters => (letters.length > 1 ? letters : `_${letters}`))
+    .toLowerCase()
+    .replace(/_+/g, '_')
+    .replace(/^_/, '')
+
+const present = (value: unknown): unknown => value ?? null
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+const object = (value: unknown): Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Json) : {}
+
+/** Seconds, ms or µs by magnitude (notes on the API, "Unit of a timestamp"); 0 is no time. */
+export function timeMs(raw: unknown): number | null {
+  if (typeof raw !== 'number' || raw <= 0 || raw >= 1e17) return null
+  return raw < 1e11 ? raw * 1_000 : raw < 1e14 ? raw : raw / 1_000
+}
+
+function textTimeMs(raw: unknown): number | null {
+  if (typeof raw === 'number') return timeMs(raw)
+  if (typeof raw !== 'string') return null
+  return /^\d+(\.\d+)?$/.test(raw) ? timeMs(Number(raw)) : Date.parse(raw)
+}
+
+/** A value as text: a string as it is, anything else as its JSON. */
+const asText = (value: unknown): string | null =>
+  value === null || value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value)
+
+const isScalar = (value: unknown): boolean => value !== null && value !== undefined && typeof value !== 'object'
+
+const asNumber = (value: unknown): number | null => {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)) ? Number(value) : null
+}
+
+/** What is in `record` and in none of `known`, or null. */
+function unlisted(record: Json, known: readonly string[]): Json | null {
+  const left = Object.entries(record).filter(([key, value]) => !known.includes(key) && value !== null)
+  return left.length > 0 ? Object.fromEntries(left) : null
+}
+
+function assignee(value: unknown, prefix: string): ExpectedRow {
+  const given = object(value)
+  return {
+    ...Object.fromEntries(ASSIGNEE.map(key => [prefix + snake(key), present(given[key])])),
+    [`${prefix}assigned_at_text`]: present(given.assignedAt),
+    [`${prefix}assigned_at`]: textTimeMs(given.assignedAt),
+  }
+}
+
+function nestedColumns(record: Json): ExpectedRow {
+  const row: ExpectedRow = {}
+  for (const [name, { plain, times = [] }] of Object.entries(OBJECTS)) {
+    const value = object(record[name])
+    for (const key of plain) row[`${snake(name)}_${snake(key)}`] = present(value[key])
+    for (const key of times) row[`${snake(name)}_${snake(key)}`] = timeMs(value[key])
+  }
+  const usage = object(record.tokenUsage)
+  return {
+    ...row,
+    token_usage_last_turn_input_usd_per_1k: present(usage.lastTurnInputUsdPer1k),
+    token_usage_last_turn_output_usd_per_1k: present(usage.lastTurnOutputUsdPer1k),
+    token_usage_per_model: present(usage.usagePerModel),
+  }
+}
+
+function extraOf(record: Json): Json | null {
+  const dates = ['expectedCloseDate', 'demoDate', 'lastActivityDate', 'linkedIn', 'ID', 'assignedTo']
+  const known = [...TEXTS, ...NUMBERS, ...TIMES, ...BOOLEANS, ...ANY, ...LISTS, ...dates, ...Object.keys(OBJECTS)]
+  const top = unlisted(record, known) ?? {}
+  const cost = unlisted(object(record.detailedCost), OBJECTS.detailedCost!.plain)
+  const extra = { ...top, ...(cost && { detailedCost: cost }) }
+  return Object.keys(extra).length > 0 ? extra : null
+}
+
+function channelOf(record: Json): string | null {
+  const origin = typeof record.origin === 'string' ? record.origin : ''
+  const channel = String(record.userPlatform || origin).toLowerCase()
+  return channel === 'web-chat' ? 'webchat' : channel || null
+}
+
+function conversationRow(record: Json): ExpectedRow {
+  const columns = (keys: readonly string[], read: (value: unknown) => unknown) =>
+    Object.fromEntries(keys.map(key => [snake(key), read(record[key])]))
+  const day = timeMs(record.firstMessageTS) ?? timeMs(record.ts)
+  return {
+    ...columns(TEXTS, present),
+    ...columns(NUMBERS, present),
+    ...columns(BOOLEANS, present),
+    ...columns(TIMES, timeMs),
+    ...columns(ANY, present),
+    linkedin: present(record.linkedIn),
+    expected_close_date: present(record.expectedCloseDate),
+    expected_close_at: textTimeMs(record.expectedCloseDate),
+    demo_date: present(record.demoDate),
+    demo_at: textTimeMs(record.demoDate),
+    last_activity_date: present(record.lastActivityDate),
+    last_activity_at: textTimeMs(record.lastActivityDate),
+    ...nestedColumns(record),
+    ...assignee(record.assignedTo, 'assigned_to_'),
+    channel: channelOf(record),
+    day: day === null ? null : new Date(day).toISOString().slice(0, 10),
+    extra: extraOf(record),
+  }
+}
+
+function handoffs(record: Json): [string, ExpectedRow][] {
+  return list(record.handoffHistory).flatMap((value, index): [string, ExpectedRow][] => {
+    const handoff = object(value)
+    const [ids, keys] = [list(handoff.teamIds), list(handoff.teamKeys)]
+    const own = words('requestedAt acceptedAt completedAt acceptedBy organizationId requestedTeamKey teamIds teamKeys')
+    return [
+      [
+        'conversation_handoffs',
+        {
+          position: index + 1,
+          requested_at: timeMs(handoff.requestedAt),
+          accepted_at: timeMs(handoff.acceptedAt),
+          completed_at: timeMs(handoff.completedAt),
+          accepted_by: present(handoff.acceptedBy),
+          organization_id: present(handoff.organizationId),
+          requested_team_key: present(handoff.requestedTeamKey),
+          extra: unlisted(handoff, own),
+        },
+      ],
+      ...Array.from({ length: Math.max(ids.length, keys.length) }, (_, place): [string, ExpectedRow] => [
+        'conversation_handoff_teams',
+        {
+          handoff_position: index + 1,
+          position: place + 1,
+          team_id: present(ids[place]),
+          team_key: present(keys[place]),
+        },
+      ]),
+    ]
+  })
+}
+
+function crmActivities(record: Json): [string, ExpectedRow][] {
+  const plain = words('type title note completed responded firstEngaged secondEngaged firstChannel secondChannel')
+  return list(record.crmActivities).flatMap((value, index): [string, ExpectedRow][] => {
+    const activity = object(value)
+    const row = {
+      position: index + 1,
+      ...Object.fromEntries(plain.map(key => [snake(key), present(activity[key])])),
+      activity_id: present(activity.id),
+      activity_date: present(activity.date),
+      activity_at: textTimeMs(activity.date),
+      due_date: present(activity.dueDate),
+      due_at: textTimeMs(activity.dueDate),
+      metadata: present(activity.metadata),
+      extra: unlisted(activity, [...plain, ...words('id date dueDate metadata notesHistory')]),
+    }
+    const notes = list(activity.notesHistory).map((given, place): [string, ExpectedRow] => {
+      const note = object(given)
+      return [
+        'crm_activity_notes',
+        {
+          activity_position: index + 1,
+          position: place + 1,
+          text: present(note.text),
+          author_id: present(note.agentId),
+          author_name: present(note.agentName),
+          noted_at_text: present(note.timestamp),
+          noted_at: textTimeMs(note.timestamp),
+          extra: unlisted(note, words('text agentId agentName timestamp')),
+        },
+      ]
+    })
+    return [['crm_activities', row], ...notes]
+  })
+}
+
+const texts = (table: string, column: string, value: unknown): [string, ExpectedRow][] =>
+  list(value).map((text, index) => [table, { position: index + 1, [column]: text }])
+
+const entries = (table: string, key: string, value: unknown, row: (entry: unknown) => ExpectedRow) =>
+  Object.entries(object(value)).map(([name, entry]): [string, ExpectedRow] => [table, { [key]: name, ...row(entry) }])
+
+const elements = (table: string, value: unknown, row: (element: Json) => ExpectedRow) =>
+  list(value).map((element, index): [string, ExpectedRow] => [table, { position: index + 1, ...row(object(element)) }])
+
+/** A captured value as text: where it is an object with a scalar at its key `value`, that one; else all of it. */
+const captured = (entry: unknown): ExpectedRow => ({
+  value_text: asText(isScalar(object(entry).value) ? object(entry).value : entry),
+})
+
+function childRows(record: Json): [string, ExpectedRow][] {
+  return [
+    ...texts('conversation_linked_channels', 'channel', record.linkedChannels),
+    ...texts('conversation_tags', 'tag', record.tags),
+    ...texts('conversation_assigned_ids', 'user_id', record.chatAssignedToIds),
+    ...list(record.assignedToUsers).map((value, index): [string, ExpectedRow] => [
+      'conversation_assigned_users',
+      { position: index + 1, ...assignee(value, ''), extra: unlisted(object(value), [...ASSIGNEE, 'assignedAt']) },
+    ]),
+    ...handoffs(record),
+    ...crmActivities(record),
+    ...entries('token_usage_by_model', 'model_id', object(record.tokenUsage).usagePerModel, entry => ({
+      input_tokens: present(object(entry).inputTokens),
+      output_tokens: present(object(entry).outputTokens),
+      total_tokens: present(object(entry).totalTokens),
+      usd: present(object(entry).usd),
+    })),
+    ...entries('conversation_captured_variables', 'name', record.capturedVariables, captured),
+    ...entries('conversation_funnel_data', 'name', record.funnelExtractedData, captured),
+    ...elements('conversation_sessions', record.sessions, session => ({
+      session_id: present(session.sessionId),
+      started_at: timeMs(session.startedAt),
+      ended_at: timeMs(session.endedAt),
+      messages_num: present(session.messagesNum),
+    })),
+    ...elements('conversation_metrics', record.metrics, metric => ({
+      metric_id: present(metric.metricId),
+      metric_key: present(metric.key),
+      value_text: isScalar(metric.value) ? asText(metric.value) : null,
+      value_number: isScalar(metric.value) ? asNumber(metric.value) : null,
+      measured_at: timeMs(metric.measuredAt),
+    })),
+    ...elements('conversation_campaign_calls', record.campaignCalls, call => ({
+      call_id: present(call.callId),
+      campaign_id: present(call.campaignId),
+      status: present(call.status),
+      called_at: timeMs(call.startedAt),
+      duration_seconds: present(call.durationSeconds),
+    })),
+    ...elements('conversation_funnel_steps', record.funnelStepsMatched, step => ({
+      step: present(step.stepId),
+      matched_at: timeMs(step.matchedAt),
+    })),
+    ...elements('conversation_funnel_scores', record.funnelScoreHistory, score => ({
+      score: present(score.score),
+      scored_at: timeMs(score.at),
+      reason: present(score.reason),
+    })),
+  ]
+}
+
+/** Rows by table, each with its conversation's key. */
+export function expectedTables(records: Iterable<{ agentId: string; record: Json }>): ExpectedTables {
+  const tables: ExpectedTables = new Map()
+  for (const { agentId, record } of records) {
+    const key = { agent_id: agentId, conversation_id: record.ID }
+    for (const [table, row] of [['conversations', conversationRow(record)] as const, ...childRows(record)]) {
+      const rows = tables.get(table) ?? []
+      rows.push({ ...key, ...row })
+      tables.set(table, rows)
+    }
+  }
+  return tables
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { MINUTE } from '../../src/core/time.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+import { expectedTables } from './expected-rows.ts'
+import { type Meddling, meddlingProxy, type Passing } from './meddling-proxy.ts'
+import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+const REFUSED: Meddling = {
+  answer: { status: 400, body: JSON.stringify({ message: 'Invalid cursor', code: 'BAD_REQUEST', issues: [] }) },
+}
+const DOWN: Meddling = {
+  answer: { status: 503, body: JSON.stringify({ message: 'down', code: 'INTERNAL_SERVER_ERROR', issues: [] }) },
+}
+const HTML: Meddling = { answer: { status: 200, body: '<html><body>Sign in</body></html>', contentType: 'text/html' } }
+
+const meddled = (meddle: (passing: Passing) => Meddling | undefined): Promise<SimulatedHouse> =>
+  simulatedHouse({
+    sandbox: { conversations: 400 },
+    settings: { maxPage: 50 },
+    through: async sandbox => (await meddlingProxy(sandbox.url, meddle)).url,
+  })
+
+/** True the first time that the condition holds. */
+function once(condition: (passing: Passing) => boolean): (passing: Passing) => boolean {
+  let done = false
+  return passing => {
+    if (done || !condition(passing)) return false
+    done = true
+    return true
+  }
+}
+
+const hasCursor = ({ query }: Passing): boolean => query.has('cursor')
+
+async function expectTruth(simulated: SimulatedHouse): Promise<void> {
+  const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
+  expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth)))
+}
+
+const generations = async (simulated: SimulatedHouse): Promise<number> =>
+  (
+    await simulated.rows<{ n: number }>(`SELECT max((progress->>'$.generation')::INTEGER)::INTEGER AS n FROM _windows`)
+  )[0]!.n
+
+describe('a cursor that is refused', () => {
+  it('begins the next generation at the last conversation that landed, and nothing is lost or doubled', async () => {
+    const refuse = once(hasCursor)
+    const simulated = await meddled(passing => (refuse(passing) ? REFUSED : undefined))
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await generations(simulated)).toBe(2)
+    await expectTruth(simulated)
+  })
+
+  it('ends in time even where every one is refused', async () => {
+    const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : undefined))
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    await expectTruth(simulated)
+  })
+
+  it('is a failure where beginning again brings nothing new, and does not pay for it over and over', async () => {
+    const same = (body: Record<string, unknown>) => ({
+      ...body,
+      data: (body.data as Record<string, unknown>[]).map(record => ({ ...record, ts: START_MS - 86_400_000 })),
+    })
+    const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : { change: same }))
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('failed')
+    expect(report.failures.map(failure => failure.code)).toEqual([
+      'API_BAD_REQUEST',
+      'API_BAD_REQUEST',
+      'API_BAD_REQUEST',
+    ])
+    expect((await simulated.bought()).length).toBeLessThanOrEqual(3 * 4)
+  })
+})
+
+describe('a vendor who says that there is more and does not say where', () => {
+  it.each([
+    ['repeats the cursor', (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked })],
+    ['leaves the cursor out', (body: Record<string, unknown>) => ({ ...body, nextCursor: null, hasMore: true })],
+  ])('and %s, ends the window with what landed, and the next sync goes on behind it', async (_, change) => {
+    const meddle = once(passing => hasCursor(passing))
+    const simulated = await meddled(passing =>
+      meddle(passing) ? { change: body => change(body, passing.query.get('cursor')) } : undefined,
+    )
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('failed')
+    expect(report.failures).toMatchObject([{ code: 'API_PROTOCOL', kind: 'vendor' }])
+    expect(report.windowsLeft).toBe(1)
+    const before = (await simulated.bought()).length
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    // Only the window that was stopped is read on: nobody else is asked again.
+    expect(new Set((await simulated.bought()).slice(before).map(request => request.agentId)).size).toBe(1)
+    await expectTruth(simulated)
+  })
+})
+
+describe('a fault that passes', () => {
+  it.each([
+    ['a web page', HTML],
+    ['a 503', DOWN],
+    ['a body that is cut off', { cut: true } as const],
+  ])('costs nothing but a repeated request: %s', async (_, fault) => {
+    const first = once(({ number }) => number === 1)
+    const second = once(hasCursor)
+    const simulated = await meddled(passing => (first(passing) || second(passing) ? fault : undefined))
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await generations(simulated)).toBe(1)
+    await expectTruth(simulated)
+  })
+
+  it('keeps the bytes of an answer of 200 that cannot be read', async () => {
+    const first = once(({ number }) => number === 1)
+    const simulated = await meddled(passing => (first(passing) ? HTML : undefined))
+    await simulated.sync()
+    const { readdir } = await import('node:fs/promises')
+    const names = await readdir(`${simulated.config.home}/landing/ws_demo/failed`)
+    expect(names).toHaveLength(1)
+  })
+})
+
+describe('a vendor who is down', () => {
+  it('is asked once a minute and then given up, and the next sync goes on', async () => {
+    let up = false
+    const simulated = await meddled(() => (up ? undefined : DOWN))
+    const report: SyncReport = await simulated.sync()
+    expect(report.outcome).toBe('failed')
+    expect(report.failures).toMatchObject([{ code: 'API_UNAVAILABLE', kind: 'transient' }])
+    expect(report.requests).toBeLessThanOrEqual(12)
+    const lasted = simulated.sandbox.clock.now() - START_MS
+    expect(lasted).toBeGreaterThanOrEqual(2 * MINUTE)
+    up = true
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
+    const throughMs = readThrough(simulated.sandbox.clock.now(), 2 * MINUTE)
+    const truth = truthOf(simulated.sandbox, { throughMs })
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth)))
+  })
+})
+
+describe('a run that is interrupted', () => {
+  it('ends soon, keeps what landed, and the next one asks for nothing again but what was under way', async () => {
+    const controller = new AbortController()
+    const simulated = await meddled(({ number }) => {
+      if (number === 5) controller.abort(new Error('stop'))
+      return undefined
+    })
+    const report = await simulated.sync({}, controller.signal)
+    expect(report.outcome).toBe('interrupted')
+    expect(report.windowsLeft).toBeGreaterThan(0)
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
+    const keys = (await simulated.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(keys.length - new Set(keys).size).toBeLessThanOrEqual(4)
+    await expectTruth(simulated)
+  })
+})

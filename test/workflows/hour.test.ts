@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { meddlingProxy } from './meddling-proxy.ts'
+import { type SimulatedHouse, START_MS, simulatedHouse, TOKEN } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+
+const SMALL_HOUR = { conversations: 400, hourlyRequests: 20 }
+const SMALL_PAGES = { maxPage: 10 }
+
+async function expectTruth(simulated: SimulatedHouse): Promise<void> {
+  const found = await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')
+  const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
+  expect(found.map(row => row.id)).toEqual(truth.map(({ record }) => String(record.ID)).sort())
+}
+
+/** Somebody else with the same token takes the whole hour. */
+async function useUpTheHour(sandbox: Sandbox): Promise<void> {
+  const path = `/v3/agents/${sandbox.world.agentIds()[0]}/convos/export?limit=1&fromTs=2000&toTs=2000`
+  for (let status = 200; status !== 429; )
+    ({ status } = await fetch(sandbox.url + path, { headers: { authorization: `Bearer ${TOKEN}` } }))
+}
+
+describe('a sync whose requests exceed the hour', () => {
+  it('waits for room and goes on, and is never turned away by its own doing', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR, settings: SMALL_PAGES })
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('done')
+    expect(report.requests).toBeGreaterThan(40)
+    expect((await simulated.served()).filter(request => request.status !== 200)).toEqual([])
+    expect(simulated.sandbox.clock.now()).toBeGreaterThan(START_MS + 2 * HOUR)
+    expect(simulated.news.some(news => news.kind === 'waiting' && news.reason === 'hour')).toBe(true)
+    await expectTruth(simulated)
+  })
+
+  it('leaves the reserve of the hour alone', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: SMALL_HOUR,
+      settings: { ...SMALL_PAGES, hourReserveShare: 0.25 },
+    })
+    await simulated.sync()
+    const times = (await simulated.served()).map(request => request.at)
+    const inAnHour = times.map(last => times.filter(time => time > last - HOUR && time <= last).length)
+    expect(Math.max(...inAnHour)).toBe(15)
+  })
+
+  it('ends where it was told not to wait, and the next one goes on behind it', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR, settings: SMALL_PAGES })
+    const outcomes: string[] = []
+    for (let round = 0; round < 5; round++) {
+      const report = await simulated.sync({ wait: false })
+      outcomes.push(report.outcome)
+      if (report.outcome === 'done') break
+      expect(report.windowsLeft).toBeGreaterThan(0)
+      expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + round * (HOUR + MINUTE) + MINUTE)
+      simulated.advance(HOUR + MINUTE - ((simulated.sandbox.clock.now() - START_MS) % (HOUR + MINUTE)))
+    }
+    expect(outcomes.slice(0, 2)).toEqual(['hour-spent', 'hour-spent'])
+    expect(outcomes.at(-1)).toBe('done')
+    const cursors = (await simulated.bought()).flatMap(request => request.query.cursor ?? [])
+    expect(new Set(cursors).size).toBe(cursors.length)
+  })
+})
+
+describe('a sync beside somebody who uses up the hour', () => {
+  it('comes back when the vendor says', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR })
+    await useUpTheHour(simulated.sandbox)
+    const before = (await simulated.served()).length
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('done')
+    const after = (await simulated.served()).slice(before)
+    expect(after.filter(request => request.status === 429)).toHaveLength(1)
+    expect(after[1]!.at - START_MS).toBeGreaterThanOrEqual(HOUR)
+    await expectTruth(simulated)
+  })
+
+  it('asks once a minute where the vendor does not say', async () => {
+    const silent = async (sandbox: Sandbox) =>
+      (await meddlingProxy(sandbox.url, () => undefined, { dropRetryAfter: true })).url
+    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR, through: silent })
+    await useUpTheHour(simulated.sandbox)
+    simulated.advance(HOUR - 6 * MINUTE)
+    const before = (await simulated.served()).length
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('done')
+    const turnedAway = (await simulated.served()).slice(before).filter(request => request.status === 429)
+    expect(turnedAway.length).toBeGreaterThanOrEqual(5)
+    for (const [index, request] of turnedAway.slice(1).entries())
+      expect(request.at - turnedAway[index]!.at).toBeGreaterThanOrEqual(MINUTE)
+    await expectTruth(simulated)
+  })
+
+  it('ends at once where it was told not to wait, in the next run too', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR })
+    await useUpTheHour(simulated.sandbox)
+    const before = (await simulated.served()).length
+    expect(await simulated.sync({ wait: false })).toMatchObject({ outcome: 'hour-spent', requests: 1 })
+    expect(await simulated.sync({ wait: false })).toMatchObject({ outcome: 'hour-spent', requests: 0 })
+    expect((await simulated.served()).length - before).toBe(1)
+    expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + MINUTE)
+  })
+})

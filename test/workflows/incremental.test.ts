@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { expectedTables } from './expected-rows.ts'
+import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+const SETTLE_MS = 120_000
+const DAY = 86_400_000
+
+const idsIn = async (simulated: SimulatedHouse): Promise<string[]> =>
+  (await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')).map(
+    row => row.id,
+  )
+
+const trueIds = (simulated: SimulatedHouse): string[] =>
+  truthOf(simulated.sandbox, { throughMs: readThrough(simulated.sandbox.clock.now(), SETTLE_MS) })
+    .map(({ record }) => String(record.ID))
+    .sort()
+
+describe('a second sync', () => {
+  it('buys only what has arrived since, where ts is created', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300, arrivalsPerDay: 100 } })
+    await simulated.sync()
+    const before = await idsIn(simulated)
+    simulated.advance(DAY)
+    const report = await simulated.sync()
+    const after = await idsIn(simulated)
+    expect(after).toEqual(trueIds(simulated))
+    expect(after.length - before.length).toBeGreaterThan(50)
+    expect(report.conversations).toBe(after.length - before.length)
+  })
+
+  it('replaces the rows of what has changed, where ts is the last activity', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 300, historyDays: 8, arrivalsPerDay: 20, ts: 'activity' },
+    })
+    await simulated.sync()
+    const before = new Set(await idsIn(simulated))
+    simulated.advance(2 * DAY)
+    const readAtMs = simulated.sandbox.clock.now()
+    const report = await simulated.sync()
+    const [row] =
+      await simulated.rows(`SELECT count(*) FILTER (_fetched_at >= make_timestamp(${readAtMs - 5_000} * 1000))::INTEGER AS fresh,
+      count(*)::INTEGER AS n, count(DISTINCT conversation_id)::INTEGER AS ids FROM conversations`)
+    expect(row).toMatchObject({ fresh: report.conversations, n: (row as { ids: number }).ids })
+    expect(report.conversations).toBeGreaterThan(Number(row!.n) - before.size)
+
+    // Whoever was read again is as the generator has it now.
+    const fresh = truthOf(simulated.sandbox, { throughMs: readThrough(readAtMs, SETTLE_MS) }).filter(
+      ({ record }) => Number(record.ts) > readThrough(START_MS, SETTLE_MS),
+    )
+    const ids = new Set(fresh.map(({ record }) => record.ID))
+    const tables = [...(await warehouseTables(simulated.rows))].map(
+      ([table, rows]) => [table, rows.filter(each => ids.has(each.conversation_id))] as const,
+    )
+    expect(asLines(new Map(tables))).toEqual(asLines(expectedTables(fresh)))
+    expect(await idsIn(simulated)).toEqual(trueIds(simulated))
+  })
+
+  it('asks nothing where nothing can be new', async () => {
+    const simulated = await simulatedHouse()
+    await simulated.sync()
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'done', requests: 0, pages: 0 })
+  })
+
+  it('reads everything again when asked for a full one, and replaces each row once', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const first = await simulated.sync()
+    const tables = asLines(await warehouseTables(simulated.rows))
+    const report = await simulated.sync({ mode: 'full' })
+    expect(report).toMatchObject({ outcome: 'done', conversations: first.conversations, sessions: first.sessions })
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(tables)
+  })
+})
+
+describe('a sync between two moments', () => {
+  it('reads what lies between them, and later the rest, nothing twice', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const [sinceMs, untilMs] = [START_MS - 40 * DAY, START_MS - 20 * DAY]
+    await simulated.sync({ sinceMs, untilMs })
+    const between = truthOf(simulated.sandbox, { throughMs: untilMs - 1 }).filter(
+      ({ record }) => Number(record.ts) >= sinceMs,
+    )
+    expect(between.length).toBeGreaterThan(30)
+    expect(await idsIn(simulated)).toEqual(between.map(({ record }) => String(record.ID)).sort())
+    const report = await simulated.sync()
+    expect(await idsIn(simulated)).toEqual(trueIds(simulated))
+    expect(report.conversations).toBe(trueIds(simulated).length - between.length)
+  })
+
+  it('reads only the agents that were asked for', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const [agentId] = simulated.sandbox.world.agentIds()
+    await simulated.sync({ agents: [agentId!] })
+    const agents = await simulated.rows('SELECT DISTINCT agent_id FROM conversations')
+    expect(agents).toEqual([{ agent_id: agentId }])
+    await expect(simulated.sync({ agents: ['nobody'] })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
+  })
+})
+
+describe('a selection', () => {
+  it('brings the conversations of those ids, and marks the ones that are not there any more', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const [agentId] = simulated.sandbox.world.agentIds()
+    const truth = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(one => one.agentId === agentId)
+    const ids = truth.slice(0, 130).map(({ record }) => String(record.ID))
+    const report = await simulated.sync({ mode: 'selected', ids: { [agentId!]: [...ids, 'gone-1', 'gone-2'] } })
+    expect(report).toMatchObject({ outcome: 'done', conversations: ids.length })
+    expect(await idsIn(simulated)).toEqual([...ids].sort())
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth.slice(0, 130))))
+    const [window] = await simulated.rows('SELECT kind, done, returned::INTEGER AS returned FROM _windows')
+    expect(window).toEqual({ kind: 'selected', done: true, returned: ids.length })
+  })
+
+  it('leaves coverage alone: the rest is bought all the same', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 100 } })
+    const [agentId] = simulated.sandbox.world.agentIds()
+    const [one] = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(each => each.agentId === agentId)
+    await simulated.sync({ mode: 'selected', ids: { [agentId!]: [String(one!.record.ID)] } })
+    await simulated.sync()
+    expect(await idsIn(simulated)).toEqual(trueIds(simulated))
+  })
+
+  it('keeps the row of a conversation that the vendor has purged, and says since when', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    await simulated.sync()
+    const purged = (await idsIn(simulated))[0]!
+    const [row] = await simulated.rows<{ agent_id: string }>(
+      `SELECT agent_id FROM conversations WHERE conversation_id = '${purged}'`,
+    )
+    // The sandbox knows it no more under another agent's address: as good as purged.
+    const other = simulated.sandbox.world.agentIds().find(id => id !== row!.agent_id)!
+    await simulated.rows(`UPDATE conversations SET agent_id = '${other}' WHERE conversation_id = '${purged}'`)
+    simulated.advance(60_000)
+    await simulated.sync({ mode: 'selected', ids: { [other]: [purged] } })
+    const kept = await simulated.rows(
+      `SELECT epoch_ms(_missing_since)::DOUBLE AS since FROM conversations WHERE conversation_id = '${purged}'`,
+    )
+    expect(kept).toEqual([{ since: expect.closeTo(START_MS + 60_000, -4) as number }])
+  })
+})

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { MINUTE } from '../../src/core/time.ts'
+import { type MeddlingProxy, meddlingProxy } from './meddling-proxy.ts'
+import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+
+const rowsIn = async (simulated: SimulatedHouse): Promise<number> =>
+  (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+const cursorsOf = async (simulated: SimulatedHouse): Promise<string[]> =>
+  (await simulated.bought()).flatMap(request => request.query.cursor ?? [])
+
+describe('a run that was given a limit', () => {
+  it('makes no more requests than that, and the next one goes on behind it', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 900 } })
+    const first = await simulated.sync({ maxRequests: 5 })
+    expect(first).toMatchObject({ outcome: 'limit-reached', requests: 5 })
+    expect(first.windowsLeft).toBeGreaterThan(0)
+    expect(await simulated.served()).toHaveLength(5)
+    expect(await rowsIn(simulated)).toBe(first.conversations)
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    const cursors = await cursorsOf(simulated)
+    expect(new Set(cursors).size).toBe(cursors.length)
+    const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
+    expect(await rowsIn(simulated)).toBe(truth.length)
+  })
+
+  it('bills no more sessions than that', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 900 } })
+    const report = await simulated.sync({ maxSessions: 250 })
+    expect(report).toMatchObject({ outcome: 'limit-reached', failures: [] })
+    expect(report.sessions).toBeLessThanOrEqual(250)
+    expect(report.sessions).toBeGreaterThan(200)
+    expect((await simulated.usage()).billableUsedThisPeriod).toBe(report.sessions)
+  })
+
+  it('does nothing with a limit of nothing', async () => {
+    const simulated = await simulatedHouse()
+    expect(await simulated.sync({ maxRequests: 0 })).toMatchObject({ outcome: 'limit-reached', requests: 0 })
+    expect(await simulated.served()).toEqual([])
+  })
+})
+
+describe('windows', () => {
+  it('are read several at once, and each of them page by page', async () => {
+    let proxy: MeddlingProxy | undefined
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 1_200, agents: 6, latencyMs: 25 },
+      settings: { maxPage: 20 },
+      through: async sandbox => {
+        proxy = await meddlingProxy(sandbox.url)
+        return proxy.url
+      },
+    })
+    await simulated.sync()
+    expect(proxy!.most.ofOneWindow).toBe(1)
+    expect(proxy!.most.atOnce).toBeGreaterThan(1)
+    expect(proxy!.most.atOnce).toBeLessThanOrEqual(4)
+  })
+
+  it('of all agents get their turn before any is far ahead', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 1_200, agents: 6 }, settings: { maxPage: 10 } })
+    await simulated.sync({ maxRequests: 40 })
+    const byAgent = new Map<string, number>()
+    for (const { agentId } of await simulated.bought()) byAgent.set(agentId!, (byAgent.get(agentId!) ?? 0) + 1)
+    expect(byAgent.size).toBe(6)
+    expect(Math.max(...byAgent.values())).toBeLessThanOrEqual(10)
+  })
+})

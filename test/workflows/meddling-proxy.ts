@@ -1,0 +1,90 @@
+// A proxy between the house and the sandbox that meddles with answers, and watches how requests follow one another.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Passing {
+  agentId: string
+  query: URLSearchParams
+  /** Export requests so far, this one included; probes are not counted. */
+  number: number
+}
+
+/** What to do with an export request; undefined lets it pass. */
+export type Meddling =
+  | { answer: { status: number; body: string; contentType?: string } }
+  /** Lets the sandbox answer, and changes the parsed body. */
+  | { change: (body: Record<string, unknown>) => unknown }
+  /** Lets the sandbox answer, and drops the connection in the middle of the body. */
+  | { cut: true }
+
+export interface MeddlingProxy {
+  url: string
+  /** The most requests that were under way at once: in all, and of one agent's one query. */
+  most: { atOnce: number; ofOneWindow: number }
+}
+
+const windowOf = (path: string, query: URLSearchParams) => `${path} ${query.get('fromTs')} ${query.get('toTs')}`
+
+export async function meddlingProxy(
+  upstream: string,
+  meddle: (passing: Passing) => Meddling | undefined = () => undefined,
+  {
+    dropRetryAfter = false,
+    searchIsDown = () => false,
+  }: { dropRetryAfter?: boolean; searchIsDown?: () => boolean } = {},
+): Promise<MeddlingProxy> {
+  const underWay: string[] = []
+  const most = { atOnce: 0, ofOneWindow: 0 }
+  let number = 0
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', upstream)
+    const isExport = url.pathname.endsWith('/convos/export') && url.searchParams.get('toTs') !== '1000'
+    const agentId = decodeURIComponent(url.pathname.split('/')[3] ?? '')
+    if (isExport) number += 1
+    if (url.pathname.endsWith('/agents/search') && searchIsDown()) {
+      response.writeHead(503).end()
+      return
+    }
+    const meddling = isExport ? meddle({ agentId, query: url.searchParams, number }) : undefined
+    if (meddling && 'answer' in meddling) {
+      const { status, body, contentType = 'application/json' } = meddling.answer
+      response.writeHead(status, { 'content-type': contentType }).end(body)
+      return
+    }
+    const answer = await fetch(url, { headers: { authorization: request.headers.authorization ?? '' } })
+    let body = Buffer.from(await answer.arrayBuffer())
+    if (meddling && 'change' in meddling)
+      body = Buffer.from(JSON.stringify(meddling.change(JSON.parse(body.toString()) as Record<string, unknown>)))
+    const headers = { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' }
+    const retryAfter = dropRetryAfter ? null : answer.headers.get('retry-after')
+    response.writeHead(answer.status, {
+      ...headers,
+      'content-length': body.length,
+      ...(retryAfter && { 'retry-after': retryAfter }),
+    })
+    if (meddling && 'cut' in meddling) response.write(body.subarray(0, body.length / 2), () => response.destroy())
+    else response.end(body)
+  }
+
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    const url = new URL(request.url ?? '/', upstream)
+    const key = windowOf(url.pathname, url.searchParams)
+    underWay.push(key)
+    most.atOnce = Math.max(most.atOnce, underWay.length)
+    most.ofOneWindow = Math.max(most.ofOneWindow, underWay.filter(other => other === key).length)
+    serve(request, response)
+      .catch(() => response.destroy())
+      .finally(() => underWay.splice(underWay.indexOf(key), 1))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(
+    () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  )
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, most }
+}

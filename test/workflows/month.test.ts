@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { DAY, MINUTE } from '../../src/core/time.ts'
+import { isProbe, simulatedHouse } from './simulated-house.ts'
+import { readThrough, type TrueRecord, truthOf } from './truth.ts'
+
+const POLLS_A_DAY = 96
+const DAYS = 30
+const AGENTS = 2
+
+// Half of its time is DuckDB's: some twenty small statements a poll.
+it('a quiet workspace, polled every 15 minutes for 30 days, is billed for no session twice', {
+  timeout: 600_000,
+}, async () => {
+  const simulated = await simulatedHouse({ sandbox: { agents: AGENTS, conversations: 20, arrivalsPerDay: 1 } })
+  const { sandbox } = simulated
+  const known = new Map<unknown, TrueRecord>()
+  /** A conversation bills the sessions that it has when it is bought: once, as soon as it has settled. */
+  const learn = (): void => {
+    for (const one of truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), 2 * MINUTE) }))
+      if (!known.has(one.record.ID)) known.set(one.record.ID, one)
+  }
+
+  await simulated.sync()
+  learn()
+  const atFirst = (await simulated.bought()).length
+  for (let day = 0; day < DAYS; day++) {
+    await simulated.polls({
+      count: POLLS_A_DAY,
+      everyMs: DAY / POLLS_A_DAY,
+      each(report) {
+        expect([report.outcome, report.requests]).toEqual(['done', AGENTS])
+        if (report.conversations > 0) learn()
+      },
+    })
+  }
+  learn()
+
+  const bought = await simulated.bought()
+  expect(bought.length - atFirst).toBe(AGENTS * DAYS * POLLS_A_DAY)
+  const billable = [...known.values()].reduce((sum, one) => sum + one.billableSessions, 0)
+  expect(bought.reduce((sum, request) => sum + request.billed, 0)).toBe(billable)
+  expect(bought.reduce((sum, request) => sum + request.returned, 0)).toBe(known.size)
+  expect(known.size).toBeGreaterThan(35)
+  expect((await simulated.served()).filter(isProbe)).toHaveLength(1)
+  const rows = await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')
+  expect(rows.map(row => row.id)).toEqual([...known.keys()].sort())
+  const windows = await simulated.rows('SELECT count(*)::INTEGER AS n, bool_and(done) AS done FROM _windows')
+  expect(windows).toEqual([{ n: atFirst + AGENTS * DAYS * POLLS_A_DAY, done: true }])
+})

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { isProbe, type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+
+const QUOTA = 300
+const SMALL_QUOTA = { conversations: 400, quotaSessions: QUOTA }
+const RESERVE = { headReserveShare: 0.2 }
+
+const limitsOf = async (simulated: SimulatedHouse): Promise<number[]> =>
+  (await simulated.bought()).map(request => Number(request.query.limit))
+
+const found = async (simulated: SimulatedHouse): Promise<number> =>
+  (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+const truth = (simulated: SimulatedHouse): number =>
+  truthOf(simulated.sandbox, { throughMs: readThrough(simulated.sandbox.clock.now(), 2 * MINUTE) }).length
+
+describe('a first sync of more than the period includes', () => {
+  it('stops before overage, with smaller and smaller pages, and leaves the reserve for new conversations', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'period-spent', failures: [] })
+    expect(report.windowsLeft).toBeGreaterThan(0)
+    const usage = await simulated.usage()
+    expect(usage.overagePacksCharged).toBe(0)
+    expect(usage.billableUsedThisPeriod).toBeLessThanOrEqual(QUOTA * 0.8)
+    expect(usage.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.7)
+    const limits = await limitsOf(simulated)
+    expect(Math.min(...limits)).toBeLessThanOrEqual(5)
+    expect(limits[0]).toBeGreaterThan(50)
+  })
+
+  it('buys new conversations out of the reserve, while history waits', async () => {
+    const simulated = await simulatedHouse({ sandbox: { ...SMALL_QUOTA, arrivalsPerDay: 10 }, settings: RESERVE })
+    await simulated.sync()
+    const before = await found(simulated)
+    simulated.advance(2 * DAY)
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('period-spent')
+    expect(await found(simulated)).toBeGreaterThan(before + 10)
+    expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
+  })
+
+  it('goes on when the period has turned, and buys nothing twice', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    for (let period = 0; period < 4; period++) {
+      const { outcome } = await simulated.sync()
+      if (outcome === 'done') break
+      expect(outcome).toBe('period-spent')
+      simulated.advance(30 * DAY)
+    }
+    expect(await found(simulated)).toBe(truth(simulated))
+    const returned = (await simulated.bought()).reduce((sum, request) => sum + request.returned, 0)
+    // Each change of the page size begins a new generation, which reads the last `ts` again.
+    const generations = await simulated.rows<{ n: number }>(
+      `SELECT sum((progress->>'$.generation')::INTEGER - 1)::INTEGER AS n FROM _windows`,
+    )
+    expect(returned - truth(simulated)).toBeLessThanOrEqual(generations[0]!.n * 4)
+    expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
+  })
+
+  it('asks for nothing within the hour, and after it whether the period has turned', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    const history = { untilMs: START_MS - DAY }
+    await simulated.sync(history)
+    const before = (await simulated.served()).length
+    expect(await simulated.sync(history)).toMatchObject({ outcome: 'period-spent', requests: 0 })
+    simulated.advance(HOUR + MINUTE)
+    expect(await simulated.sync(history)).toMatchObject({ outcome: 'period-spent', sessions: 0, requests: 1 })
+    const asked = (await simulated.served()).slice(before)
+    expect(asked.filter(isProbe)).toHaveLength(1)
+    expect(asked.filter(request => request.billed > 0)).toEqual([])
+  })
+
+  it('goes on where packs are allowed, and charges no more than those', async () => {
+    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    const report = await simulated.sync({ allowedPacks: 1 })
+    expect(report.outcome).toBe('done')
+    expect(await found(simulated)).toBe(truth(simulated))
+    expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 1 })
+  })
+
+  it('sleeps until the period turns where it was told to, probing once an hour', async () => {
+    const simulated = await simulatedHouse({ sandbox: { ...SMALL_QUOTA, periodDays: 0.25 }, settings: RESERVE })
+    const report = await simulated.sync({ onPeriodSpent: 'sleep' })
+    expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    const readAll = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) }).length
+    expect(await found(simulated)).toBe(readAll)
+    const probes = (await simulated.served()).filter(isProbe)
+    expect(probes.length).toBeGreaterThanOrEqual(4)
+    for (const [index, probe] of probes.slice(1).entries())
+      expect(probe.at - probes[index]!.at).toBeGreaterThanOrEqual(HOUR)
+    expect(simulated.news.some(news => news.kind === 'waiting' && news.reason === 'period')).toBe(true)
+    expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
+  })
+})
+
+describe('a quota that is not the usual one', () => {
+  it('is reserved by its own measure from the first sync on', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 100, quotaSessions: 2_000 } })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
+  })
+})

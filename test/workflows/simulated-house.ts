@@ -1,0 +1,146 @@
+// A house and the sandbox that it exports from, over real HTTP, real files and a real DuckDB, on one simulated clock.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type House, openHouse, openRun } from '../../src/app.ts'
+import { type Config, readConfig, type WorkspaceConfig } from '../../src/config.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { ServedRequest } from '../../src/sandbox/request-log.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import type { Row } from '../../src/warehouse/connection.ts'
+import type { SyncReport, SyncRequest } from '../../workflows/steps.ts'
+import { type News, syncWorkspace } from '../../workflows/sync.ts'
+import { simulatedHost, timed } from './simulated-host.ts'
+import { simulatedTime } from './simulated-time.ts'
+
+export const START_MS = Date.UTC(2026, 5, 1, 12)
+export const TOKEN = 'sandbox-token-9f3a'
+export const WORKSPACE = 'ws_demo'
+
+export type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
+
+export interface SimulatedHouse {
+  sandbox: Sandbox
+  config: Config
+  house: House
+  /** What the last sync told. */
+  news: News[]
+  sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
+  /** Syncs so many times, `everyMs` apart, by one and the same runner. */
+  polls(options: { count: number; everyMs: number; each(report: SyncReport): void }): Promise<void>
+  rows<R = Row>(sql: string): Promise<R[]>
+  /** Export requests that the sandbox has served, probes apart. */
+  bought(): Promise<ServedRequest[]>
+  /** All export requests. */
+  served(): Promise<ServedRequest[]>
+  usage(): Promise<{ overagePacksCharged: number; billableUsedThisPeriod: number }>
+  advance(ms: number): void
+  /** Closes the warehouse before the test is over. */
+  close(): Promise<void>
+}
+
+const REQUEST: Omit<SyncRequest, 'run' | 'workspaceId'> = {
+  agents: [],
+  sinceMs: null,
+  untilMs: null,
+  mode: 'incremental',
+  ids: {},
+  maxRequests: null,
+  maxSessions: null,
+  allowedPacks: 0,
+  wait: true,
+  onPeriodSpent: 'stop',
+}
+
+/** A sandbox whose clock stands still until somebody sleeps; closed when the test is over. */
+export async function startStillSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({
+    port: 0,
+    token: TOKEN,
+    startMs: START_MS,
+    speed: 0,
+    conversations: 200,
+    ...options,
+  })
+  onTestFinished(() => sandbox.close())
+  return sandbox
+}
+
+function configOf(home: string, url: string, settings: Partial<WorkspaceConfig>): Config {
+  const env = {
+    CONVOHOUSE_API_URL: url,
+    CONVOHOUSE_API_TOKEN: TOKEN,
+    CONVOHOUSE_WORKSPACE: WORKSPACE,
+    CONVOHOUSE_HOME: home,
+  }
+  const config = readConfig({ env })
+  return { ...config, threads: 2, workspaces: [{ ...config.workspaces[0]!, ...settings }] }
+}
+
+const PROBE_TS = '1000'
+
+/** A request for a window that can hold nothing. */
+export const isProbe = (request: ServedRequest): boolean => request.query.toTs === PROBE_TS
+
+export async function simulatedHouse(
+  options: {
+    sandbox?: Partial<SandboxOptions>
+    settings?: Partial<WorkspaceConfig>
+    /** What stands between the house and the sandbox. */
+    through?: (sandbox: Sandbox) => Promise<string>
+    /** A sandbox that is there already. */
+    at?: Sandbox
+  } = {},
+): Promise<SimulatedHouse> {
+  const sandbox = options.at ?? (await startStillSandbox(options.sandbox))
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  const url = (await options.through?.(sandbox)) ?? sandbox.url
+  const config = configOf(home, url, options.settings ?? {})
+  const house = await openHouse({ config })
+  let open = true
+  const close = async () => {
+    if (open) await house.close()
+    open = false
+  }
+  onTestFinished(async () => {
+    await close()
+    await rm(home, { recursive: true })
+  })
+  const clock = simulatedTime(sandbox.clock)
+  const door = async <T>(path: string) => (await (await fetch(`${sandbox.url}/_sandbox/${path}`)).json()) as T
+  const served = async () => (await door<{ requests: ServedRequest[] }>('requests?kind=export')).requests
+
+  const simulated: SimulatedHouse = {
+    sandbox,
+    config,
+    house,
+    news: [],
+    async sync(asked = {}, signal = new AbortController().signal) {
+      simulated.news = []
+      const workspace = config.workspaces[0]!
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock })
+      const host = simulatedHost(clock, { signal, tell: news => simulated.news.push(news) })
+      const request = { ...REQUEST, ...asked, run, workspaceId: workspace.id }
+      return syncWorkspace(timed(steps, clock), host, request).finally(closeRun)
+    },
+    async polls({ count, everyMs, each }) {
+      const signal = new AbortController().signal
+      const workspace = config.workspaces[0]!
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock })
+      const host = simulatedHost(clock, { signal, tell: () => {} })
+      for (let poll = 0; poll < count; poll++) {
+        sandbox.clock.advance(everyMs)
+        each(await syncWorkspace(steps, host, { ...REQUEST, run, workspaceId: workspace.id }))
+      }
+      await closeRun()
+    },
+    rows: sql => house.warehouse.writer.rows(sql),
+    served,
+    bought: async () => (await served()).filter(request => !isProbe(request)),
+    usage: async () => (await door<{ usage: Awaited<ReturnType<SimulatedHouse['usage']>> }>('state')).usage,
+    advance: ms => sandbox.clock.advance(ms),
+    close,
+  }
+  return simulated
+}

@@ -1,0 +1,57 @@
+// A warehouse's tables as plain rows, to be compared: times are ms, JSON is parsed, bookkeeping columns are left out.
+import type { Row } from '../../src/warehouse/connection.ts'
+import type { ExpectedTables } from './expected-rows.ts'
+
+type Rows = (sql: string) => Promise<Row[]>
+
+const READ: Record<string, (column: string) => string> = {
+  TIMESTAMP: column => `epoch_us(${column}) / 1000.0`,
+  DATE: column => `${column}::VARCHAR`,
+  INTEGER: column => `${column}::DOUBLE`,
+}
+
+/** Tables of the conversation record: the conversations and whatever hangs on them. */
+async function recordTables(rows: Rows): Promise<Map<string, { name: string; type: string }[]>> {
+  const columns = await rows(`SELECT table_name, column_name, data_type FROM information_schema.columns
+    WHERE table_schema = 'main' AND table_name IN (
+      SELECT table_name FROM information_schema.columns WHERE column_name = 'conversation_id')
+    AND table_name IN (SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE')
+    AND table_name NOT IN ('conversation_observations', 'conversation_patches') AND table_name NOT LIKE '\\_%' ESCAPE '\\'
+    AND column_name NOT LIKE '\\_%' ESCAPE '\\' AND column_name <> 'workspace_id' ORDER BY table_name, ordinal_position`)
+  const tables = new Map<string, { name: string; type: string }[]>()
+  for (const row of columns) {
+    const { table_name: table, column_name: name, data_type: type } = row as Record<string, string>
+    tables.set(table!, [...(tables.get(table!) ?? []), { name: name!, type: type! }])
+  }
+  return tables
+}
+
+/** All rows of the record's tables. */
+export async function warehouseTables(rows: Rows): Promise<ExpectedTables> {
+  const tables: ExpectedTables = new Map()
+  for (const [table, columns] of await recordTables(rows)) {
+    const items = columns.map(({ name, type }) => `${READ[type]?.(`"${name}"`) ?? `"${name}"`} AS "${name}"`)
+    const json = columns.filter(column => column.type === 'JSON').map(column => column.name)
+    const found = await rows(`SELECT ${items.join(', ')} FROM ${table}`)
+    if (found.length === 0) continue
+    for (const row of found)
+      for (const name of json) if (row[name] !== null) row[name] = JSON.parse(String(row[name])) as unknown
+    tables.set(table, found)
+  }
+  return tables
+}
+
+const canonical = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (value === null || typeof value !== 'object') return value
+  const entries = Object.entries(value).map(([key, inner]) => [key, canonical(inner)] as const)
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Rows as sorted lines of text: equal exactly where the sets of rows are, and a difference is one line. */
+export const asLines = (tables: ExpectedTables): Record<string, string[]> =>
+  Object.fromEntries(
+    [...tables]
+      .map(([table, rows]) => [table, rows.map(row => JSON.stringify(canonical(row))).sort()] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
