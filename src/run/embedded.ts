@@ -8,6 +8,20 @@ import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
 import type { StepsDependencies } from '../steps/dependencies.ts'
 
+/** A sync of everything that is not held yet, within what is included: what `convohouse sync` without flags asks for. */
+export const PLAIN_SYNC: Omit<SyncRequest, 'run' | 'workspaceId'> = {
+  agents: [],
+  sinceMs: null,
+  untilMs: null,
+  mode: 'incremental',
+  ids: {},
+  maxRequests: null,
+  maxSessions: null,
+  allowedPacks: 0,
+  wait: true,
+  onPeriodSpent: 'stop',
+}
+
 export interface EmbeddedOptions {
   config: Config
   workspace: WorkspaceConfig

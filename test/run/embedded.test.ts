@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type EmbeddedOptions, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
+import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
 
@@ -21,18 +21,7 @@ function embedded(simulated: SimulatedHouse, more: Partial<EmbeddedOptions> = {}
         sandbox.clock.set(Math.max(untilMs, sandbox.clock.now()))
       },
     },
-    request: {
-      agents: [],
-      sinceMs: null,
-      untilMs: null,
-      mode: 'incremental',
-      ids: {},
-      maxRequests: null,
-      maxSessions: null,
-      allowedPacks: 0,
-      wait: true,
-      onPeriodSpent: 'stop',
-    },
+    request: PLAIN_SYNC,
     ...more,
   }
 }

@@ -1,10 +1,12 @@
 // A house and the sandbox that it exports from, over real HTTP, real files and a real DuckDB, on one simulated clock.
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type House, openHouse, openRun } from '../../src/app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../src/config.ts'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
@@ -38,19 +40,6 @@ export interface SimulatedHouse {
   advance(ms: number): void
   /** Closes the warehouse before the test is over. */
   close(): Promise<void>
-}
-
-const REQUEST: Omit<SyncRequest, 'run' | 'workspaceId'> = {
-  agents: [],
-  sinceMs: null,
-  untilMs: null,
-  mode: 'incremental',
-  ids: {},
-  maxRequests: null,
-  maxSessions: null,
-  allowedPacks: 0,
-  wait: true,
-  onPeriodSpent: 'stop',
 }
 
 /** A sandbox whose clock stands still until somebody sleeps; closed when the test is over. */
@@ -121,7 +110,7 @@ export async function simulatedHouse(
       const workspace = config.workspaces[0]!
       const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock })
       const host = simulatedHost(clock, { signal, tell: news => simulated.news.push(news) })
-      const request = { ...REQUEST, ...asked, run, workspaceId: workspace.id }
+      const request = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
       return syncWorkspace(timed(steps, clock), host, request).finally(closeRun)
     },
     async polls({ count, everyMs, each }) {
@@ -131,7 +120,7 @@ export async function simulatedHouse(
       const host = simulatedHost(clock, { signal, tell: () => {} })
       for (let poll = 0; poll < count; poll++) {
         sandbox.clock.advance(everyMs)
-        each(await syncWorkspace(steps, host, { ...REQUEST, run, workspaceId: workspace.id }))
+        each(await syncWorkspace(steps, host, { ...PLAIN_SYNC, run, workspaceId: workspace.id }))
       }
       await closeRun()
     },

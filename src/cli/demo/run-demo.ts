@@ -8,7 +8,7 @@ import { type House, openHouse } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { DAY, SECOND } from '../../core/time.ts'
-import { type EmbeddedOptions, planOnly, syncOnce } from '../../run/embedded.ts'
+import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../../run/embedded.ts'
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 import { invalidFlag } from '../flags/values.ts'
@@ -54,24 +54,11 @@ const configFor = (sandbox: Sandbox, home: string): Config =>
     },
   })
 
-const REQUEST: EmbeddedOptions['request'] = {
-  agents: [],
-  sinceMs: null,
-  untilMs: null,
-  mode: 'incremental',
-  ids: {},
-  maxRequests: null,
-  maxSessions: null,
-  allowedPacks: 0,
-  wait: true,
-  onPeriodSpent: 'stop',
-}
-
 const optionsFor = ({ config, stop }: Demo, house: House): EmbeddedOptions => ({
   config,
   workspace: config.workspaces[0]!,
   house,
-  request: REQUEST,
+  request: PLAIN_SYNC,
   signal: stop.aborted,
   stopping: stop.stopping,
 })
