@@ -2,7 +2,6 @@
 import type { LedgerEntry } from '../core/ledger-entries.ts'
 import type { Landing } from '../landing/store.ts'
 import type { VendorClient } from '../vendor/client.ts'
-import type { LoadContext } from '../warehouse/load-context.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
 export interface StepsDependencies {
@@ -35,8 +34,3 @@ export interface WorkspaceSettings {
   headReserveShare: number
   maxPage: number
 }
-
-export type LoadingContext = Pick<
-  LoadContext,
-  'writer' | 'workspaceId' | 'timeZone' | 'mirrorLagMs' | 'temporaryFolder' | 'readBody' | 'now'
->

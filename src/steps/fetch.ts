@@ -205,20 +205,39 @@ const stuck = (progress: WindowProgress): ConvohouseError =>
     mend: 'Report it to the vendor with that request. What landed is kept; the next sync goes on from the last conversation.',
   })
 
-/** Fetches under a lease. Vendor faults are in the outcome; what the disk refuses is thrown. */
-export async function fetchPages(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
-  const { agentId, name } = start.window
+/** Tells the ledger of a lease before its first request, and that it has ended after its last. What `work` throws leaves it open. */
+async function underLease<T>(
+  fetching: Fetching,
+  grant: Grant,
+  { agentId, window }: { agentId: string; window: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  const { requests, sessions, pageSessions, deadlineMs, lease } = grant
+  const atMs = fetching.now()
   await fetching.ledger.append({
     kind: 'lease',
-    lease: grant.lease,
-    window: name,
+    lease,
+    window,
     agentId,
-    requests: grant.requests,
-    sessions: grant.sessions,
-    pageSessions: grant.pageSessions,
-    atMs: fetching.now(),
-    deadlineMs: grant.deadlineMs,
+    requests,
+    sessions,
+    pageSessions,
+    atMs,
+    deadlineMs,
   })
+  const result = await work()
+  await fetching.ledger.append({ kind: 'end', lease, atMs: fetching.now() })
+  return result
+}
+
+/** Fetches under a lease. Vendor faults are in the outcome; what the disk refuses is thrown. */
+export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
+  const { agentId, name } = start.window
+  return underLease(fetching, grant, { agentId, window: name }, () => pagesUnderLease(fetching, start, grant))
+}
+
+async function pagesUnderLease(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
+  const { agentId } = start.window
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   const opened = fetching.gate.openedAt()
   let progress = start
@@ -241,7 +260,6 @@ export async function fetchPages(fetching: Fetching, start: WindowProgress, gran
       // A generation that nothing landed under has no name on disk: the next lease begins it again.
     }
   }
-  await fetching.ledger.append({ kind: 'end', lease: grant.lease, atMs: fetching.now() })
   return outcomeOf(start, progress, used, failure)
 }
 
@@ -262,18 +280,11 @@ const outcomeOf = (
 const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: 1_000, toTs: 1_000 }
 
 /** Asks for nothing, to be told the usage. Its answer is not landed: nobody paid for it. */
-export async function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
-  await fetching.ledger.append({
-    kind: 'lease',
-    lease: grant.lease,
-    window: 'probe',
-    agentId,
-    requests: 1,
-    sessions: 0,
-    pageSessions: 0,
-    atMs: fetching.now(),
-    deadlineMs: grant.deadlineMs,
-  })
+export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
+  return underLease(fetching, grant, { agentId, window: 'probe' }, () => probeUnderLease(fetching, agentId, grant))
+}
+
+async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   let failure: Failure | null = null
   try {
@@ -291,6 +302,5 @@ export async function probe(fetching: Fetching, agentId: string, grant: Grant): 
   } catch (error) {
     failure = leaseFailure(fetching, error)
   }
-  await fetching.ledger.append({ kind: 'end', lease: grant.lease, atMs: fetching.now() })
   return { answers: used.answers, failure }
 }

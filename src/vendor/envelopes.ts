@@ -4,24 +4,7 @@
 
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
-
-/** `usage` of section 2.11: sessions, packs and requests as the vendor counts them; null where it does not say. */
-export interface Usage {
-  periodKey: string | null
-  billableUsedThisRequest: number | null
-  billableUsedThisPeriod: number | null
-  includedQuota: number | null
-  billableRemainingThisPeriod: number | null
-  overageUsedThisPeriod: number | null
-  overagePacksCharged: number | null
-  exportRequestCount: number | null
-}
-
-/** `rateLimit` of section 2.11, in requests. */
-export interface RateLimit {
-  requestsPerHour: number | null
-  remainingHour: number | null
-}
+import type { RateLimitTold, UsageTold } from '../core/told.ts'
 
 export interface ExportEnvelope {
   data: unknown[]
@@ -31,8 +14,8 @@ export interface ExportEnvelope {
   limit?: number
   /** Conversations looked at, those skipped for want of a human message included. */
   scanned: number | null
-  usage: Usage | null
-  rateLimit: RateLimit | null
+  usage: UsageTold | null
+  rateLimit: RateLimitTold | null
   mode: string | null
   source: string | null
 }

@@ -1,5 +1,4 @@
 // What inspection found, told once for each path: schema drift, and data issues. Paths, types and counts; never a value.
-import { quoteText } from '../catalog/layout.ts'
 import { iso, type Row, type Writer } from './connection.ts'
 import type { LoadablePage } from './page.ts'
 
@@ -109,7 +108,3 @@ export async function tellFindings(
     await tell(writer, table, found.map(row))
   }
 }
-
-/** Forgets nothing, and tells what a workspace's drift is: used by `status`. */
-export const driftSql = (workspaceId: string): string =>
-  `SELECT record, path, seen, occurrences FROM _drift WHERE workspace_id = ${quoteText(workspaceId)} ORDER BY occurrences DESC, path`
