@@ -8,6 +8,19 @@ export interface Answer {
   /** Conversations in the answer, and sessions that it billed; for the record of requests. */
   returned?: number
   billed?: number
+  /** How it goes out, where that is not at once, whole and with the right time. */
+  delivery?: Delivery
+}
+
+export interface Delivery {
+  /** `nothing`: the connection is closed; `half`: it is closed in the middle of the body. Absent: the whole answer. */
+  sends?: 'nothing' | 'half'
+  /** Real milliseconds that it waits. */
+  holdMs?: number
+  /** It waits no longer than until the answer to a later request has gone out. */
+  behindLater?: boolean
+  /** Added to the time that the `Date` header tells. */
+  dateOffsetMs?: number
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -22,6 +35,7 @@ const CODES = {
   413: 'PAYLOAD_TOO_LARGE',
   429: 'TOO_MANY_REQUESTS',
   500: 'INTERNAL_SERVER_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
 } as const
 
 export type FaultStatus = keyof typeof CODES

@@ -5,12 +5,19 @@
 //   GET  /_sandbox/state                                    clock, hour, usage, options without the token
 //   GET  /_sandbox/truth                                    per agent: conversations visible, exportable, billable sessions
 //   POST /_sandbox/clock {nowMs?|advanceMs?, speed?}        sets the time, its speed, or both
+//   GET  /_sandbox/faults                                   faults that are set, and how often each was served
+//   POST /_sandbox/faults {seed?, rates?, script?, search?} sets them anew; {} turns them off
+//   GET  /_sandbox/conditions                               paid, mirror lag, clock offset, agents that are gone
+//   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes those that are given (`condition-settings.ts`)
 //   POST /_sandbox/reset-requests                           forgets the requests served; hour and usage stay
 import { z } from 'zod'
 import type { Answer } from './answer.ts'
 import { fault, jsonAnswer } from './answer.ts'
+import type { ConditionSettings } from './condition-settings.ts'
 import type { ExportService } from './export-endpoint.ts'
+import type { FaultSettings } from './faults/fault-settings.ts'
 import type { RequestLog } from './request-log.ts'
+import { issueTexts } from './setting-issues.ts'
 
 export interface ControlService extends ExportService {
   log: RequestLog
@@ -26,19 +33,22 @@ export interface ControlRequest {
 
 type Door = (service: ControlService, request: ControlRequest) => Answer
 
-const DOORS: Record<string, { method: 'GET' | 'POST'; answer: Door }> = {
-  requests: { method: 'GET', answer: tellRequests },
-  state: { method: 'GET', answer: tellState },
-  truth: { method: 'GET', answer: tellTruth },
-  clock: { method: 'POST', answer: setClock },
-  'reset-requests': { method: 'POST', answer: resetRequests },
+const DOORS: Record<string, Record<string, Door>> = {
+  requests: { GET: tellRequests },
+  state: { GET: tellState },
+  truth: { GET: tellTruth },
+  clock: { POST: setClock },
+  faults: { GET: tellFaults, POST: setFaults },
+  conditions: { GET: tellConditions, POST: setConditions },
+  'reset-requests': { POST: resetRequests },
 }
 
 export function answerControl(service: ControlService, request: ControlRequest): Answer {
-  const door = Object.hasOwn(DOORS, request.name) ? DOORS[request.name] : undefined
-  if (!door) return fault(404, `The control door knows ${Object.keys(DOORS).join(', ')}`)
-  if (door.method !== request.method) return fault(405, `Use ${door.method}`, { headers: { Allow: door.method } })
-  return door.answer(service, request)
+  const doors = Object.hasOwn(DOORS, request.name) ? DOORS[request.name]! : undefined
+  if (!doors) return fault(404, `The control door knows ${Object.keys(DOORS).join(', ')}`)
+  const methods = Object.keys(doors).join(', ')
+  const door = Object.hasOwn(doors, request.method) ? doors[request.method]! : undefined
+  return door ? door(service, request) : fault(405, `Use ${methods}`, { headers: { Allow: methods } })
 }
 
 function tellRequests({ log }: ControlService, { params }: ControlRequest): Answer {
@@ -65,10 +75,45 @@ function tellState(service: ControlService): Answer {
   })
 }
 
-function tellTruth({ world, clock, options }: ControlService): Answer {
-  const dataMs = clock.now() - options.mirrorLagMs
-  const agents = world.agentIds().map(agentId => ({ agentId, ...world.tally(agentId, dataMs) }))
+/** Agents that are gone are told too, as they would be exported were they there. */
+function tellTruth({ world, clock, conditions }: ControlService): Answer {
+  const dataMs = conditions.dataMs(clock.now())
+  const agents = world.agentIds().map(agentId => ({
+    agentId,
+    ...world.tally(agentId, dataMs),
+    ...(conditions.isGone(agentId) && { gone: true }),
+  }))
   return jsonAnswer({ dataMs, agents })
+}
+
+function tellFaults({ faults }: ControlService): Answer {
+  return jsonAnswer(faults.told())
+}
+
+function setFaults({ faults }: ControlService, { body }: ControlRequest): Answer {
+  return set<FaultSettings>(faults, 'faults', body)
+}
+
+function tellConditions({ conditions }: ControlService): Answer {
+  return jsonAnswer(conditions.told())
+}
+
+function setConditions({ conditions }: ControlService, { body }: ControlRequest): Answer {
+  return set<ConditionSettings>(conditions, 'conditions', body)
+}
+
+interface Settable<S> {
+  issuesOf(given: unknown): string[]
+  set(settings: S): void
+  told(): unknown
+}
+
+function set<S>(settable: Settable<S>, name: string, body: string): Answer {
+  const given = parseJson(body)
+  const issues = settable.issuesOf(given)
+  if (issues.length > 0) return fault(400, `Invalid ${name}`, { issues })
+  settable.set(given as S)
+  return jsonAnswer(settable.told())
 }
 
 function resetRequests({ log }: ControlService): Answer {
@@ -87,8 +132,7 @@ const ClockSetting = z
 function setClock(service: ControlService, { body }: ControlRequest): Answer {
   const { clock, world } = service
   const setting = ClockSetting.safeParse(parseJson(body))
-  if (!setting.success)
-    return fault(400, 'Invalid clock setting', { issues: setting.error.issues.map(({ message }) => message) })
+  if (!setting.success) return fault(400, 'Invalid clock setting', { issues: issueTexts(setting.error) })
   const { nowMs, advanceMs, speed } = setting.data
   const target = nowMs ?? clock.now() + (advanceMs ?? 0)
   if (target < 0 || target > world.lastMs) return fault(400, `The clock can be set up to ${world.lastMs}`)

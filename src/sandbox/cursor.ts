@@ -11,22 +11,35 @@ export interface CursorScope {
   toMs: number
 }
 
-export function encodeCursor(place: Place, scope: CursorScope): string {
-  return Buffer.from(`${place.ts}.${place.index}.${seal(place, scope)}`).toString('base64url')
+/** Where a page begins. */
+export interface Bookmark {
+  /** Undefined: at the beginning. */
+  after: Place | undefined
+  /** Pages so far that went no further than this place: they make its cursors differ. */
+  stays: number
+}
+
+const CURSOR = /^(?:start|(\d{1,15})\.(\d{1,10}))(?:\+(\d{1,9}))?\.[0-9a-f]{16}$/
+
+export function encodeCursor({ after, stays }: Bookmark, scope: CursorScope): string {
+  const place = after === undefined ? 'start' : `${after.ts}.${after.index}`
+  const text = stays === 0 ? place : `${place}+${stays}`
+  return Buffer.from(`${text}.${seal(text, scope)}`).toString('base64url')
 }
 
 /** Undefined where the text is no cursor, or one of another query. */
-export function decodeCursor(text: string, scope: CursorScope): Place | undefined {
-  const match = /^(\d{1,15})\.(\d{1,10})\.([0-9a-f]{16})$/.exec(Buffer.from(text, 'base64url').toString('latin1'))
+export function decodeCursor(text: string, scope: CursorScope): Bookmark | undefined {
+  const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
   if (!match) return undefined
-  const place = { ts: Number(match[1]), index: Number(match[2]) }
+  const after = match[1] === undefined ? undefined : { ts: Number(match[1]), index: Number(match[2]) }
+  const bookmark = { after, stays: Number(match[3] ?? 0) }
   // The text itself is compared as well: base64url reads some other texts as the same bytes.
-  return match[3] === seal(place, scope) && encodeCursor(place, scope) === text ? place : undefined
+  return encodeCursor(bookmark, scope) === text ? bookmark : undefined
 }
 
-function seal({ ts, index }: Place, { seed, agentId, sort, fromMs, toMs }: CursorScope): string {
+function seal(place: string, { seed, agentId, sort, fromMs, toMs }: CursorScope): string {
   return createHash('sha256')
-    .update(JSON.stringify([seed, agentId, sort, fromMs, String(toMs), ts, index]))
+    .update(JSON.stringify([seed, agentId, sort, fromMs, String(toMs), place]))
     .digest('hex')
     .slice(0, 16)
 }

@@ -2,11 +2,16 @@
 import type { Answer } from './answer.ts'
 import { fault, rawJson } from './answer.ts'
 import type { SandboxClock } from './clock.ts'
+import type { Conditions } from './conditions.ts'
 import { renderCsv } from './csv.ts'
 import type { ExportPage } from './export-page.ts'
 import { paginatedPage, selectedPage } from './export-page.ts'
 import type { ExportQuery } from './export-query.ts'
 import { parseExportQuery } from './export-query.ts'
+import type { ChosenFault, FaultPlan, Faults } from './faults/faults.ts'
+import { meddle } from './faults/paged.ts'
+import { refusedBy } from './faults/refused.ts'
+import { mistell } from './faults/told.ts'
 import type { RollingHour } from './hour.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Quota } from './quota.ts'
@@ -20,28 +25,46 @@ export interface ExportService {
   hour: RollingHour
   quota: Quota
   records: RecordCache
+  faults: Faults
+  conditions: Conditions
+}
+
+export interface ExportRequest {
+  agentId: string
+  params: URLSearchParams
+  plan: FaultPlan
 }
 
 const SOURCE = 'postgres_mirror'
 const COMMA = Buffer.from(',')
 
 /** Every request of a known caller takes its place in the hour, refused ones too; only what a 429 turns away does not. */
-export function answerExport(service: ExportService, agentId: string, params: URLSearchParams): Answer {
-  const { options, world, clock, hour } = service
+export function answerExport(service: ExportService, { agentId, params, plan }: ExportRequest): Answer {
+  const { options, world, clock, hour, conditions } = service
   const nowMs = clock.now()
+  disturb(hour, plan.take('account'), nowMs)
+  const turnedAway = plan.take('front')
+  if (turnedAway) return refusedBy(turnedAway)
   const admission = hour.admit(nowMs)
   if (!admission.admitted) return tooMany(admission.retryAfterMs)
-  if (!options.paid) return fault(403, 'The conversation export needs a paid workspace')
-  if (world.agent(agentId) === undefined) return fault(404, 'Agent not found')
+  if (!conditions.paid) return fault(403, 'The conversation export needs a paid workspace')
+  if (world.agent(agentId) === undefined || conditions.isGone(agentId)) return fault(404, 'Agent not found')
 
-  const parsed = parseExportQuery(params, options.paid)
+  const parsed = parseExportQuery(params, conditions.paid)
   if ('issues' in parsed) return fault(400, 'Invalid query', { issues: parsed.issues })
+  const refused = plan.take('refusal')
+  if (refused) return refusedBy(refused)
   const { query } = parsed
-  const dataMs = nowMs - options.mirrorLagMs
+  const dataMs = conditions.dataMs(nowMs)
   const input = { world, agentId, seed: options.seed, query, dataMs }
   const page = query.convoIds ? selectedPage(input, query.convoIds) : paginatedPage(input)
   if (page === undefined) return fault(400, 'Invalid cursor', { issues: ['cursor does not belong to this query'] })
-  return render(service, query, page, { nowMs, dataMs })
+  return render(service, query, meddle(page, input, plan.take('page')), { nowMs, dataMs, plan })
+}
+
+function disturb(hour: RollingHour, chosen: ChosenFault | undefined, nowMs: number): void {
+  if (chosen?.name === 'hour-forgotten') hour.restart()
+  if (chosen?.name === 'others-requests') hour.take(chosen.param, nowMs)
 }
 
 function tooMany(retryAfterMs: number): Answer {
@@ -49,18 +72,20 @@ function tooMany(retryAfterMs: number): Answer {
   return fault(429, 'Too many export requests in the last hour', { headers: { 'Retry-After': String(seconds) } })
 }
 
-interface Moments {
+interface Circumstances {
   nowMs: number
   dataMs: number
+  plan: FaultPlan
 }
 
-function render(service: ExportService, query: ExportQuery, page: ExportPage, { nowMs, dataMs }: Moments): Answer {
+function render(service: ExportService, query: ExportQuery, page: ExportPage, now: Circumstances): Answer {
   const { world, records, quota, hour } = service
+  const { nowMs, dataMs, plan } = now
   const usage = quota.bill(page.billed, nowMs)
   const told = { returned: page.indices.length, billed: page.billed }
   const data = page.indices.map(index => records.get(world.stateKey(index, dataMs), () => world.render(index, dataMs)))
   if (query.format === 'csv') {
-    const body = renderCsv(data.map(record => JSON.parse(record.toString()) as Record<string, unknown>))
+    const body = renderCsv(data.map(record => Object(JSON.parse(record.toString())) as Record<string, unknown>))
     return { status: 200, contentType: 'text/csv; charset=utf-8', body, ...told }
   }
   const head = {
@@ -68,13 +93,13 @@ function render(service: ExportService, query: ExportQuery, page: ExportPage, { 
     message: `Exported ${told.returned} conversations (${told.billed} billable sessions)`,
   }
   const rateLimit = { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs) }
-  const tail = { usage, rateLimit, ...paging(query, page) }
+  const tail = { ...mistell({ usage, rateLimit }, plan, quota, nowMs), ...paging(query, page) }
   return { ...rawJson(envelope(head, data, tail)), ...told }
 }
 
-function paging({ convoIds, limit, sort, fromTs, toTs }: ExportQuery, { nextCursor, scanned }: ExportPage) {
+function paging({ convoIds, limit, sort, fromTs, toTs }: ExportQuery, { hasMore, nextCursor, scanned }: ExportPage) {
   return {
-    hasMore: nextCursor !== null,
+    hasMore,
     nextCursor,
     limit: convoIds ? convoIds.length : limit,
     mode: convoIds ? 'selected' : 'paginated',

@@ -34,6 +34,19 @@ export class RollingHour {
     return { admitted: false, retryAfterMs: this.times[0]! + this.options.hourMs - nowMs }
   }
 
+  /** Requests that somebody else makes with the same token; beyond the limit they are refused as well. */
+  take(requests: number, nowMs: number): void {
+    if (!this.options.limits) return
+    this.forget(nowMs)
+    const free = this.options.hourlyRequests - this.times.length
+    for (let taken = 0; taken < Math.min(requests, free); taken++) this.times.push(nowMs)
+  }
+
+  /** What a restart of the process that counts does. */
+  restart(): void {
+    this.times = []
+  }
+
   remaining(nowMs: number): number {
     if (!this.options.limits) return UNLIMITED
     this.forget(nowMs)

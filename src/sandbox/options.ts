@@ -1,5 +1,13 @@
 // What a sandbox can be told, and what it does when it is told nothing.
 import { ConvohouseError } from '../core/errors.ts'
+import type { TsUnit } from './document/ts-unit.ts'
+import { TS_UNITS } from './document/ts-unit.ts'
+import type { FaultSettings } from './faults/fault-settings.ts'
+import type { HostileName } from './hostile/hostile-table.ts'
+import { HOSTILE } from './hostile/hostile-table.ts'
+import type { Rate } from './rate.ts'
+import { ratesSchema } from './rate-settings.ts'
+import { issueTexts } from './setting-issues.ts'
 
 export interface SandboxOptions {
   /** TCP port; 0 takes any that is free. */
@@ -16,6 +24,8 @@ export interface SandboxOptions {
   seed: number
   /** What the record's `ts` tells: the first message, or the last activity (notes on the API, "What is `ts`"). */
   ts: 'created' | 'activity'
+  /** Unit of the record's `ts`. */
+  tsUnit: TsUnit
   /** `hasEverPaid` of the workspace. */
   paid: boolean
   /** False lifts the hourly limit and the quota. */
@@ -30,12 +40,24 @@ export interface SandboxOptions {
   latencyMs: number
   /** What happened within so many milliseconds is not in the export yet. */
   mirrorLagMs: number
+  /** Added to the `Date` header of every answer: a vendor whose clock is ahead, or behind. */
+  clockOffsetMs: number
   /** The sandbox's clock at the start, in ms since the epoch; undefined: the real time. */
   startMs: number | undefined
   /** Sandbox seconds to a real second; 0 stands still until it is set. */
   speed: number
   /** Rendered records kept in memory, in bytes; 0 keeps none. */
   cacheBytes: number
+  /** Share of conversations that the mirror gets late, each by its own delay of up to `lateMs`. */
+  lateShare: number
+  lateMs: number
+  /** In every so many conversations there are `burstSize` in a row of one agent and one `ts`; 0: one run, in large worlds. */
+  burstEvery: number
+  burstSize: number
+  /** Hostile records, by rate of conversations. */
+  hostile: Partial<Record<HostileName, Rate>>
+  /** Faults served from the start; they can be changed while it runs. */
+  faults: FaultSettings
 }
 
 export interface ResolvedOptions extends SandboxOptions {
@@ -53,6 +75,7 @@ export const SANDBOX_DEFAULTS: SandboxOptions = {
   arrivalsPerDay: 200,
   seed: 1,
   ts: 'created',
+  tsUnit: 'ms',
   paid: true,
   limits: true,
   hourlyRequests: 1_500,
@@ -61,9 +84,16 @@ export const SANDBOX_DEFAULTS: SandboxOptions = {
   periodDays: 30,
   latencyMs: 0,
   mirrorLagMs: 0,
+  clockOffsetMs: 0,
   startMs: undefined,
   speed: 1,
   cacheBytes: 192 * 1024 * 1024,
+  lateShare: 0,
+  lateMs: 6 * 3_600_000,
+  burstEvery: 0,
+  burstSize: 150,
+  hostile: {},
+  faults: {},
 }
 
 /** API document, section 8. */
@@ -94,9 +124,14 @@ const RANGES = {
   periodDays: real(0.0001, 3_660),
   latencyMs: whole(0, 600_000),
   mirrorLagMs: whole(0, 366 * 86_400_000),
+  clockOffsetMs: whole(-3_660 * 86_400_000, 3_660 * 86_400_000),
   startMs: whole(Date.UTC(2000, 0, 1), Date.UTC(2200, 0, 1)),
   speed: real(0, 1_000_000),
   cacheBytes: whole(0, 2 ** 36),
+  lateShare: real(0, 1),
+  lateMs: whole(1, 366 * 86_400_000),
+  burstEvery: whole(0, MAX_CONVERSATIONS),
+  burstSize: whole(2, 10_000),
 } satisfies Partial<Record<keyof SandboxOptions, Range>>
 
 /**
@@ -116,6 +151,8 @@ export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number
   }
   for (const [name, range] of Object.entries(RANGES)) checkRange(name, resolved[name as keyof typeof RANGES], range)
   checkTexts(resolved)
+  checkBursts(resolved)
+  checkHostile(resolved)
   return resolved
 }
 
@@ -128,14 +165,37 @@ function checkRange(name: string, value: number, { min, max, integer }: Range): 
   })
 }
 
-function checkTexts({ ts, token }: SandboxOptions): void {
-  if (ts !== 'created' && ts !== 'activity') {
-    throw new ConvohouseError('CONFIG_INVALID', {
-      what: `The sandbox's ts is ${JSON.stringify(ts)}`,
-      mend: "Give 'created' or 'activity'.",
-      facts: { option: 'ts' },
-    })
-  }
+function checkBursts({ burstEvery, burstSize }: SandboxOptions): void {
+  if (burstEvery === 0 || burstEvery >= burstSize) return
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: `The sandbox's burstEvery is ${burstEvery}, and its burstSize ${burstSize}`,
+    mend: 'Give 0, or a burstEvery that is no smaller than burstSize.',
+    facts: { option: 'burstEvery' },
+  })
+}
+
+function checkHostile({ hostile }: SandboxOptions): void {
+  const read = ratesSchema(HOSTILE, 'hostile record').safeParse(hostile)
+  if (read.success) return
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: `The sandbox's hostile records cannot be read: ${issueTexts(read.error).join('; ')}`,
+    mend: 'Give rates by name; docs/sandbox.md lists the names.',
+    facts: { option: 'hostile' },
+  })
+}
+
+function checkWord(name: 'ts' | 'tsUnit', word: string, known: readonly string[]): void {
+  if (known.includes(word)) return
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: `The sandbox's ${name} is ${JSON.stringify(word)}`,
+    mend: `Give one of ${known.join(', ')}.`,
+    facts: { option: name },
+  })
+}
+
+function checkTexts({ ts, tsUnit, token }: SandboxOptions): void {
+  checkWord('ts', ts, ['created', 'activity'])
+  checkWord('tsUnit', tsUnit, TS_UNITS)
   if (token === '') {
     throw new ConvohouseError('CONFIG_INVALID', {
       what: "The sandbox's token is empty",

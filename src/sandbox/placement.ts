@@ -2,6 +2,7 @@
 import { DAY, HOUR } from '../core/time.ts'
 import type { ResolvedOptions } from './options.ts'
 import { Draw, PURPOSE } from './random.ts'
+import { createRuns } from './runs.ts'
 
 /** How far the daily rhythm moves a conversation; below a day / 2π (3.8 h), or the order of the indices would break. */
 const RHYTHM_MS = 2.5 * HOUR
@@ -10,15 +11,13 @@ const RHYTHM_MS = 2.5 * HOUR
 const BLOCK = 4
 const BLOCK_SHARE = 0.02
 
-/** A long run of equal `ts`, longer than any page, in the first agent when that is large enough. */
-const RUN_LENGTH = 150
-const RUN_NEEDS = 2_000
-
 export interface Placement {
   /** Agent of a conversation, counted from 0. */
   agentOf(index: number): number
   /** Time of its first message, in ms; grows with the index. */
   createdMs(index: number): number
+  /** From then on the mirror has it; not before `createdMs`, and for most at the same time. */
+  shownMs(index: number): number
   /** The conversation whose times this one shares; itself in most cases. */
   leaderOf(index: number): number
 }
@@ -26,23 +25,30 @@ export interface Placement {
 export function createPlacement(options: ResolvedOptions): Placement {
   const { seed, conversations } = options
   const cumulative = agentShares(options.agents)
-  const runStart = runOfEqualTimes(options, cumulative[0]!)
+  const runs = createRuns(options, { firstShare: cumulative[0]!, align: BLOCK })
 
-  const inRun = (index: number) => index >= runStart && index < runStart + RUN_LENGTH
   const leaderOf = (index: number): number => {
-    if (inRun(index)) return runStart
+    const run = runs.startOf(index)
+    if (run !== undefined) return run
     const first = index - (index % BLOCK)
     const straddles = first < conversations && first + BLOCK > conversations
-    if (straddles || inRun(first)) return index
+    if (straddles || runs.startOf(first) !== undefined) return index
     return new Draw(seed, first, PURPOSE.run).chance(BLOCK_SHARE) ? first : index
   }
   const agentOf = (index: number): number => {
     const leader = leaderOf(index)
-    if (leader === runStart) return 0
+    if (runs.startOf(leader) === leader) return runs.agentOf(leader)
     const unit = new Draw(seed, leader, PURPOSE.placement).unit()
     return cumulative.findIndex(share => unit < share)
   }
-  return { leaderOf, agentOf, createdMs: index => begin(options, leaderOf(index)) }
+  const createdMs = (index: number): number => begin(options, leaderOf(index))
+  const shownMs = options.lateShare > 0 ? (index: number) => createdMs(index) + lateness(options, index) : createdMs
+  return { leaderOf, agentOf, createdMs, shownMs }
+}
+
+function lateness({ seed, lateShare, lateMs }: ResolvedOptions, index: number): number {
+  const draw = new Draw(seed, index, PURPOSE.late)
+  return draw.chance(lateShare) ? draw.int(1, lateMs) : 0
 }
 
 function begin(options: ResolvedOptions, index: number): number {
@@ -67,10 +73,4 @@ function agentShares(agents: number): number[] {
   })
   shares[agents - 1] = 1
   return shares
-}
-
-function runOfEqualTimes({ conversations }: ResolvedOptions, firstShare: number): number {
-  if (conversations * firstShare <= RUN_NEEDS) return Number.POSITIVE_INFINITY
-  const middle = Math.floor(conversations * 0.4)
-  return middle - (middle % BLOCK)
 }

@@ -28,6 +28,12 @@ export interface QuotaOptions {
   startMs: number
 }
 
+/** Where periods are counted from, and the number of the first. */
+interface Count {
+  startMs: number
+  number: number
+}
+
 interface Spent {
   sessions: number
   requests: number
@@ -37,10 +43,13 @@ export class Quota {
   private readonly options: QuotaOptions
   /** By period: the clock can be set back into one that was left. */
   private readonly spent = new Map<string, Spent>()
+  /** Periods are counted from the last of these that lies in the past. */
+  private readonly counts: Count[]
   private logged = 0
 
   constructor(options: QuotaOptions) {
     this.options = options
+    this.counts = [{ startMs: options.startMs, number: 0 }]
   }
 
   get includedQuota(): number {
@@ -61,12 +70,33 @@ export class Quota {
     return this.usage(0, nowMs)
   }
 
+  /** Usage of the last period that something was billed in before this one; undefined where there was none. */
+  before(nowMs: number): Usage | undefined {
+    const now = this.periodKey(nowMs)
+    const last = [...this.spent].findLast(([key, { requests }]) => key !== now && requests > 0)
+    return last && this.usageOf({ periodKey: last[0], billed: 0, ...last[1] })
+  }
+
+  /** Begins a new period now. */
+  turn(nowMs: number): void {
+    const number = 1 + Math.max(this.periodAt(nowMs).number, ...this.counts.map(count => count.number))
+    this.counts.push({ startMs: nowMs, number })
+  }
+
+  /** As if no more than that request had been billed in the period. */
+  onlyThis({ periodKey, billableUsedThisRequest: billed }: Usage): Usage {
+    return this.usageOf({ periodKey, billed, sessions: billed, requests: 1 })
+  }
+
   private usage(billed: number, nowMs: number): Usage {
-    const { sessions, requests } = this.spentIn(nowMs)
+    return this.usageOf({ periodKey: this.periodKey(nowMs), billed, ...this.spentIn(nowMs) })
+  }
+
+  private usageOf({ periodKey, billed, sessions, requests }: Spent & { periodKey: string; billed: number }): Usage {
     const overage = Math.max(0, sessions - this.includedQuota)
     const packs = Math.ceil(overage / PACK_SESSIONS)
     return {
-      periodKey: this.periodKey(nowMs),
+      periodKey,
       billableUsedThisRequest: billed,
       billableUsedThisPeriod: sessions,
       includedQuota: this.includedQuota,
@@ -88,9 +118,14 @@ export class Quota {
 
   /** The period's first day, and its number for periods that are shorter than a day. */
   private periodKey(nowMs: number): string {
-    const { startMs, periodDays } = this.options
-    const number = Math.floor((nowMs - startMs) / (periodDays * DAY))
-    const day = new Date(startMs + number * periodDays * DAY).toISOString().slice(0, 10)
-    return `${day}.${number}`
+    const { startMs, number } = this.periodAt(nowMs)
+    return `${new Date(startMs).toISOString().slice(0, 10)}.${number}`
+  }
+
+  private periodAt(nowMs: number): Count {
+    const periodMs = this.options.periodDays * DAY
+    const { startMs, number } = this.counts.findLast(count => count.startMs <= nowMs) ?? this.counts[0]!
+    const periods = Math.floor((nowMs - startMs) / periodMs)
+    return { startMs: startMs + periods * periodMs, number: number + periods }
   }
 }

@@ -35,8 +35,15 @@ export const PURPOSE = {
   run: 16,
   stamp: 17,
   scene: 18,
+  late: 19,
+  unit: 20,
   session: 100,
   handoff: 200,
+  // Each fault has a number behind these.
+  exportFault: 1_000,
+  searchFault: 2_000,
+  // And each way of being hostile one behind this.
+  hostile: 3_000,
 } as const
 
 /** A stream of draws; the same three numbers give the same stream. */

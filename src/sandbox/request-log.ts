@@ -9,9 +9,14 @@ export interface ServedRequest {
   agentId: string | null
   /** Documented parameters as sent, and no others: whatever else is in a URL is not recorded. */
   query: Record<string, string>
+  /** HTTP status; 0: the connection was closed without an answer. */
   status: number
+  /** Conversations that the answer brought; 0 where it was lost on its way. */
   returned: number
+  /** Sessions billed, whether or not the answer arrived. */
   billed: number
+  /** Names of the faults that it was served, in the order in which they struck. */
+  faults: string[]
 }
 
 export interface RequestFilter {

@@ -14,9 +14,10 @@ export interface Roster {
   /** Times beyond this cannot be ordered; nothing arrives any more when it nears. */
   readonly lastMs: number
   orderOf(agent: number, nowMs: number): ConversationOrder
-  /** Indices of the agent's conversations that have begun, oldest first. */
-  begun(agent: number, nowMs: number): Iterable<number>
-  countBegun(agent: number, nowMs: number): number
+  /** Indices of the agent's conversations that the mirror has, oldest first. */
+  shown(agent: number, nowMs: number): Iterable<number>
+  /** O(log n), and of late conversations those besides that began within `lateMs`. */
+  countShown(agent: number, nowMs: number): number
 }
 
 export function createRoster(options: ResolvedOptions, placement: Placement, schedule: Scheduler): Roster {
@@ -59,16 +60,28 @@ export function createRoster(options: ResolvedOptions, placement: Placement, sch
     return low
   }
 
+  function* shown(agent: number, nowMs: number, from = 0): Generator<number> {
+    const count = countBegun(agent, nowMs)
+    for (let position = from; position < count; position++) {
+      const index = agents[agent]!.members[position]!
+      if (placement.shownMs(index) <= nowMs) yield index
+    }
+  }
+
+  const countShown = (agent: number, nowMs: number): number => {
+    if (options.lateShare === 0) return countBegun(agent, nowMs)
+    let count = countBegun(agent, nowMs - options.lateMs)
+    for (const _ of shown(agent, nowMs, count)) count++
+    return count
+  }
+
   return {
     lastMs,
-    countBegun,
+    countShown,
+    shown,
     orderOf(agent, nowMs) {
       ensure(nowMs)
       return agents[agent]!.order
-    },
-    *begun(agent, nowMs) {
-      const count = countBegun(agent, nowMs)
-      for (let position = 0; position < count; position++) yield agents[agent]!.members[position]!
     },
   }
 }

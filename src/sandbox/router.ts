@@ -6,6 +6,9 @@ import type { ControlService } from './control-door.ts'
 import { answerControl } from './control-door.ts'
 import { answerExport } from './export-endpoint.ts'
 import { EXPORT_PARAMS } from './export-query.ts'
+import type { FaultPlan } from './faults/faults.ts'
+import { refusedBy } from './faults/refused.ts'
+import { spoil } from './faults/spoilt.ts'
 import type { ServedRequest } from './request-log.ts'
 import { answerSearch, SEARCH_PARAMS } from './search-endpoint.ts'
 
@@ -35,7 +38,7 @@ export function route(service: ControlService, request: SandboxRequest): Answer 
   const matched = matchPath(url.pathname)
   // The time of arrival, before the answer is worked out.
   const at = service.clock.now()
-  const answer = answerApi(service, request, url, matched)
+  const { answer, faults } = answerApi(service, request, url, matched)
   const names: readonly string[] = matched.kind === 'export' ? EXPORT_PARAMS : SEARCH_PARAMS
   service.log.add({
     at,
@@ -44,21 +47,42 @@ export function route(service: ControlService, request: SandboxRequest): Answer 
     status: answer.status,
     returned: answer.returned ?? 0,
     billed: answer.billed ?? 0,
+    faults,
   })
   return answer
 }
 
 type Matched = Pick<ServedRequest, 'kind' | 'agentId'>
 
-function answerApi(service: ControlService, request: SandboxRequest, url: URL, { kind, agentId }: Matched): Answer {
-  const { options, world } = service
+interface Served {
+  answer: Answer
+  faults: string[]
+}
+
+/** Faults are for callers of the API: who has no token, or no known address, is turned away before any of them. */
+function answerApi(service: ControlService, request: SandboxRequest, url: URL, { kind, agentId }: Matched): Served {
+  const wrong = refuse(service, request, kind)
+  if (wrong !== undefined || kind === 'other') return { answer: wrong ?? fault(404, 'No such address'), faults: [] }
+  const params = url.searchParams
+  const plan = service.faults.plan({ kind, agentId, params })
+  const answer =
+    kind === 'search'
+      ? searched(service, params, plan)
+      : answerExport(service, { agentId: agentId ?? '', params, plan })
+  return { answer: spoil(answer, plan), faults: plan.served }
+}
+
+function refuse({ options }: ControlService, request: SandboxRequest, kind: Matched['kind']): Answer | undefined {
   if (!hasToken(request.authorization, options.token)) {
     return fault(401, 'The bearer token is missing or not valid', { headers: { 'WWW-Authenticate': 'Bearer' } })
   }
-  if (kind === 'other') return fault(404, 'No such address')
-  if (request.method !== 'GET') return fault(405, 'Only GET is served here', { headers: { Allow: 'GET' } })
-  if (kind === 'search') return answerSearch(world, options.workspaceId, url.searchParams)
-  return answerExport(service, agentId ?? '', url.searchParams)
+  if (kind === 'other' || request.method === 'GET') return undefined
+  return fault(405, 'Only GET is served here', { headers: { Allow: 'GET' } })
+}
+
+function searched({ world, options, conditions }: ControlService, params: URLSearchParams, plan: FaultPlan): Answer {
+  const refused = plan.take('front') ?? plan.take('refusal')
+  return refused ? refusedBy(refused) : answerSearch({ world, workspaceId: options.workspaceId, conditions }, params)
 }
 
 function matchPath(path: string): Matched {

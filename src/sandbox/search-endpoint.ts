@@ -2,6 +2,7 @@
 import type { AgentRecord } from './agents/agent-record.ts'
 import type { Answer } from './answer.ts'
 import { fault, jsonAnswer } from './answer.ts'
+import type { Conditions } from './conditions.ts'
 import type { World } from './world.ts'
 
 export const SEARCH_PARAMS = ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'] as const
@@ -21,8 +22,14 @@ const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
 const MAX_PAGE = 1_000_000
 
+interface Searched {
+  world: World
+  workspaceId: string
+  conditions: Conditions
+}
+
 /** Pages are counted from 1. `starredAgents` holds all that match, on every page. */
-export function answerSearch(world: World, workspaceId: string, params: URLSearchParams): Answer {
+export function answerSearch({ world, workspaceId, conditions }: Searched, params: URLSearchParams): Answer {
   const asked = params.get('workspaceId')
   if (asked !== null && asked !== workspaceId) return fault(403, 'The token belongs to another workspace')
   const page = readCount(params, 'page', 1, MAX_PAGE)
@@ -31,7 +38,9 @@ export function answerSearch(world: World, workspaceId: string, params: URLSearc
   if (page === undefined || limit === undefined || order === undefined) {
     return fault(400, 'Invalid query', { issues: issuesOf({ page, limit, order }) })
   }
-  const found = matching(world, params.get('search') ?? '').sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
+  const found = matching(world, params.get('search') ?? '')
+    .filter(agent => !conditions.isGone(agent.ID))
+    .sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
   const starredAgents = found.filter(agent => agent.starred)
   const listed = params.get('starredOnly') === 'true' ? starredAgents : found
   return jsonAnswer({

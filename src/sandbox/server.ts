@@ -7,7 +7,10 @@ import { ConvohouseError } from '../core/errors.ts'
 import type { Answer } from './answer.ts'
 import { fault } from './answer.ts'
 import { SandboxClock } from './clock.ts'
+import { Conditions } from './conditions.ts'
 import type { ControlService } from './control-door.ts'
+import { Outbox } from './delivery.ts'
+import { Faults } from './faults/faults.ts'
 import { RollingHour } from './hour.ts'
 import type { ResolvedOptions, SandboxOptions } from './options.ts'
 import { resolveOptions } from './options.ts'
@@ -24,6 +27,8 @@ export interface Sandbox {
   port: number
   world: World
   clock: SandboxClock
+  faults: Faults
+  conditions: Conditions
   /** Ends open connections and frees the port. */
   close(): Promise<void>
 }
@@ -44,9 +49,10 @@ const SERVER_SETTINGS = {
 export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
   const options = resolveOptions(given)
   const service = createService(options)
+  const outbox = new Outbox(() => service.clock.now() + service.conditions.clockOffsetMs)
   const server = createServer(SERVER_SETTINGS, (request, response) => {
     // A caller that hangs up in the middle is no fault of ours, and nobody is left to tell.
-    serve(service, request, response).catch(() => response.destroy())
+    serve(service, request, { response, outbox }).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', error => reject(cannotListen(options, error)))
@@ -59,36 +65,53 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
     port,
     world: service.world,
     clock: service.clock,
+    faults: service.faults,
+    conditions: service.conditions,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
+        outbox.close()
       }),
   }
 }
 
 function createService(options: ResolvedOptions): ControlService {
+  const world = createWorld(options)
+  const clock = new SandboxClock(options)
+  const hour = new RollingHour(options)
+  const quota = new Quota(options)
+  const conditions = new Conditions({ options, agentIds: world.agentIds(), clock, hour, quota })
   return {
     options,
-    world: createWorld(options),
-    clock: new SandboxClock(options),
-    hour: new RollingHour(options),
-    quota: new Quota(options),
+    world,
+    clock,
+    hour,
+    quota,
+    conditions,
+    faults: new Faults(conditions, options.faults),
     records: new RecordCache(options.cacheBytes),
     log: new RequestLog(),
   }
 }
 
-async function serve(service: ControlService, request: IncomingMessage, response: ServerResponse): Promise<void> {
+interface Way {
+  response: ServerResponse
+  outbox: Outbox
+}
+
+async function serve(service: ControlService, request: IncomingMessage, { response, outbox }: Way): Promise<void> {
   const { method = 'GET', url: target = '/', headers } = request
   const { latencyMs } = service.options
   const body = await readBody(request)
-  if (latencyMs > 0 && !isControl(target)) await sleep(latencyMs)
+  const control = isControl(target)
+  const number = control ? 0 : outbox.arrive()
+  if (latencyMs > 0 && !control) await sleep(latencyMs)
   const answer =
     body === undefined
       ? fault(413, `A body holds at most ${MAX_BODY_BYTES} bytes`)
       : answerOrFault(service, { method, target, authorization: headers.authorization, body })
-  write(response, answer, service.clock.now())
+  await outbox.send(response, answer, number)
 }
 
 function answerOrFault(service: ControlService, request: Parameters<typeof route>[1]): Answer {
@@ -108,16 +131,6 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
     if (bytes <= MAX_BODY_BYTES) chunks.push(chunk)
   }
   return bytes > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString()
-}
-
-function write(response: ServerResponse, { status, contentType, headers, body }: Answer, nowMs: number): void {
-  response.writeHead(status, {
-    ...headers,
-    'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(body),
-    Date: new Date(nowMs).toUTCString(),
-  })
-  response.end(body)
 }
 
 function cannotListen({ host, port }: ResolvedOptions, cause: Error): ConvohouseError {

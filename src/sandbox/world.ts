@@ -6,7 +6,8 @@
 import type { AgentRecord } from './agents/agent-record.ts'
 import { agentId, createAgentRecord } from './agents/agent-record.ts'
 import { renderDocument } from './document/document.ts'
-import { conversationId, indexOfConversation } from './identity.ts'
+import type { Hostility } from './hostile/hostility.ts'
+import { createHostility } from './hostile/hostility.ts'
 import type { ResolvedOptions, SandboxOptions } from './options.ts'
 import { MAX_CONVERSATIONS, resolveOptions } from './options.ts'
 import type { Place, Standing, Walk } from './order.ts'
@@ -20,40 +21,45 @@ import { activityMoment, billableSessions, createScheduler, VERSIONS, versionAt 
 /** A conversation record of section 2.10, as a client parses it. */
 export type ConversationDocument = Record<string, unknown>
 
-/** What the generator says of one conversation. */
+/** What the generator says of one conversation, hostile or not. */
 export interface TrueConversation {
   id: string
   /** Made whenever it is read. */
   readonly document: ConversationDocument
   /** 0: no person has written in it; the export skips it and never bills it. */
   billableSessions: number
+  /** So much later than it began the mirror got it, in ms; 0 for most. */
+  lateMs: number
 }
 
 /** What an agent's conversations come to at a moment. */
 export interface Tally {
   visible: number
   exportable: number
+  /** Of all that an export returns, the nameless too. */
   billableSessions: number
+  /** Returned and billed, and yet no conversation: records without an `ID`, and what is no object. */
+  nameless: number
 }
 
 export interface World {
   agentIds(): string[]
   /** The record of section 2.12; undefined for an agent that is not of this workspace. */
   agent(agentId: string): AgentRecord | undefined
-  /** Every conversation that has begun by then, oldest first. */
+  /** Every conversation that the mirror has by then, in the order in which they began; the nameless are none. */
   conversations(agentId: string, nowMs: number): Generator<TrueConversation>
-  /** Conversations that have begun by then, with or without a person's message. O(log n). */
+  /** Conversations that the mirror has by then, with or without a person's message. O(log n). */
   count(agentId: string, nowMs: number): number
   tally(agentId: string, nowMs: number): Tally
   /** Places in the export's order; finding the first is O(log n), each further one O(1). */
   walk(agentId: string, walk: Walk, nowMs: number): Generator<Place>
-  /** The index of an agent's conversation; undefined for unknown ids, other agents' and such as have not begun. */
+  /** The index of an agent's conversation; undefined for unknown ids, other agents' and such as the mirror does not have yet. */
   find(agentId: string, conversationId: string, nowMs: number): number | undefined
   /** Sessions that an export of the conversation bills; 0: skipped. */
   billable(index: number, nowMs: number): number
   /** Equal for two times exactly when the conversation's record is the same; different for all conversations. */
   stateKey(index: number, nowMs: number): number
-  /** The record as JSON text. */
+  /** The record as JSON text, as it is served. */
   render(index: number, nowMs: number): string
   /** Time cannot be set beyond this, in ms. */
   readonly lastMs: number
@@ -72,6 +78,7 @@ class GeneratedWorld implements World {
   private readonly placement: Placement
   private readonly schedule: Scheduler
   private readonly roster: Roster
+  private readonly hostility: Hostility
   private readonly ids: string[]
   private readonly numbers: Map<string, number>
   private readonly agents = new Map<string, AgentRecord>()
@@ -81,6 +88,7 @@ class GeneratedWorld implements World {
     this.placement = createPlacement(options)
     this.schedule = createScheduler(options, this.placement)
     this.roster = createRoster(options, this.placement, this.schedule)
+    this.hostility = createHostility(options)
     this.ids = Array.from({ length: options.agents }, (_, agent) => agentId(options.seed, agent))
     this.numbers = new Map(this.ids.map((id, agent) => [id, agent]))
   }
@@ -102,20 +110,23 @@ class GeneratedWorld implements World {
   }
 
   *conversations(id: string, nowMs: number): Generator<TrueConversation> {
-    for (const index of this.begun(id, nowMs)) yield this.truth(index, nowMs)
+    for (const index of this.shown(id, nowMs)) {
+      const conversation = this.hostility.idOf(index)
+      if (conversation !== undefined) yield this.truth(index, conversation, nowMs)
+    }
   }
 
   count(id: string, nowMs: number): number {
     const agent = this.numbers.get(id)
-    return agent === undefined ? 0 : this.roster.countBegun(agent, nowMs)
+    return agent === undefined ? 0 : this.roster.countShown(agent, nowMs)
   }
 
   tally(id: string, nowMs: number): Tally {
-    const sum: Tally = { visible: 0, exportable: 0, billableSessions: 0 }
-    for (const index of this.begun(id, nowMs)) {
+    const sum: Tally = { visible: 0, exportable: 0, billableSessions: 0, nameless: 0 }
+    for (const index of this.shown(id, nowMs)) {
       const billable = this.billable(index, nowMs)
       sum.visible++
-      if (billable > 0) sum.exportable++
+      if (billable > 0) sum[this.hostility.isNameless(index) ? 'nameless' : 'exportable']++
       sum.billableSessions += billable
     }
     return sum
@@ -130,10 +141,10 @@ class GeneratedWorld implements World {
   }
 
   find(id: string, conversation: string, nowMs: number): number | undefined {
-    const index = indexOfConversation(this.options.seed, conversation)
+    const index = this.hostility.indexOf(conversation)
     if (index === undefined || !this.exists(index)) return undefined
     if (this.placement.agentOf(index) !== this.numbers.get(id)) return undefined
-    return this.placement.createdMs(index) <= nowMs ? index : undefined
+    return this.placement.shownMs(index) <= nowMs ? index : undefined
   }
 
   billable(index: number, nowMs: number): number {
@@ -145,25 +156,26 @@ class GeneratedWorld implements World {
   }
 
   render(index: number, nowMs: number): string {
-    const { seed, ts } = this.options
+    const { seed, ts, tsUnit } = this.options
     const agentId = this.ids[this.placement.agentOf(index)]!
-    return renderDocument({ seed, ts, agentId }, this.schedule(index), nowMs)
+    return this.hostility.spoil(index, renderDocument({ seed, ts, tsUnit, agentId }, this.schedule(index), nowMs))
   }
 
-  private truth(index: number, nowMs: number): TrueConversation {
+  private truth(index: number, id: string, nowMs: number): TrueConversation {
     const render = () => this.render(index, nowMs)
     return {
-      id: conversationId(this.options.seed, index),
+      id,
       get document() {
         return JSON.parse(render()) as ConversationDocument
       },
       billableSessions: this.billable(index, nowMs),
+      lateMs: this.placement.shownMs(index) - this.placement.createdMs(index),
     }
   }
 
-  private begun(id: string, nowMs: number): Iterable<number> {
+  private shown(id: string, nowMs: number): Iterable<number> {
     const agent = this.numbers.get(id)
-    return agent === undefined ? [] : this.roster.begun(agent, nowMs)
+    return agent === undefined ? [] : this.roster.shown(agent, nowMs)
   }
 
   private exists(index: number): boolean {
@@ -172,10 +184,12 @@ class GeneratedWorld implements World {
   }
 
   private standing(nowMs: number): Standing {
-    if (this.options.ts === 'created') return index => this.placement.createdMs(index) <= nowMs
+    const isShown = (index: number) => this.placement.shownMs(index) <= nowMs
+    if (this.options.ts === 'created') return isShown
     return (index, moment) => {
+      if (!isShown(index)) return false
       const { hasTs, sessions } = this.schedule(index)
-      if (!hasTs) return sessions[0]!.startMs <= nowMs
+      if (!hasTs) return true
       return activityMoment(sessions, moment) <= nowMs && activityMoment(sessions, moment + 1) > nowMs
     }
   }

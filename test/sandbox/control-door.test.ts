@@ -39,6 +39,7 @@ describe('the control door', () => {
       status: 200,
       returned: first!.data.length,
       billed: first!.usage.billableUsedThisRequest,
+      faults: [],
     })
     expect(requests[1]!.query.cursor).toBe(first!.nextCursor)
     expect(requests.at(-1)).toMatchObject({ query: { limit: '0' }, status: 400, returned: 0, billed: 0 })
@@ -106,6 +107,7 @@ describe('the control door', () => {
         visible: sandbox.world.count(agentId, START_MS),
         exportable: truth.length,
         billableSessions: truth.reduce((sum, { billableSessions }) => sum + billableSessions, 0),
+        nameless: 0,
       })
     }
   })

@@ -1,6 +1,10 @@
 import { Command } from 'commander'
 import { DAY, SECOND } from '../../core/time.ts'
-import { duration, filled, moment, number, oneOf, whole } from '../flags/values.ts'
+import { TS_UNITS } from '../../sandbox/document/ts-unit.ts'
+import { FAULTS } from '../../sandbox/faults/fault-table.ts'
+import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
+import { duration, filled, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
+import { namesTable, rated } from '../sandbox/rate-flags.ts'
 import type { SandboxFlags } from '../sandbox/run-sandbox.ts'
 
 export const sandboxCommand = (): Command =>
@@ -28,6 +32,13 @@ export const sandboxCommand = (): Command =>
     )
     .option('--seed <n>', 'another seed, other data (default: 1)', whole('--seed', -(2 ** 31), 2 ** 32 - 1))
     .option('--ts <meaning>', 'what ts tells: created (default) or activity', oneOf('--ts', ['created', 'activity']))
+    .option('--ts-unit <unit>', 'unit of ts: s, ms (default), us or mixed', oneOf('--ts-unit', TS_UNITS))
+    .option(
+      '--burst-every <n>',
+      'in every so many conversations, many of one ts (default: 0, hardly any)',
+      whole('--burst-every', 0),
+    )
+    .option('--burst-size <n>', 'as many as that (default: 150)', whole('--burst-size', 2, 10_000))
     .option('--unpaid', 'a workspace that has never paid: the export is refused')
     .option('--no-limits', 'no hourly limit and no quota')
     .option('--hourly <n>', 'requests an hour (default: 1500)', whole('--hourly', 1, 1_000_000))
@@ -44,6 +55,21 @@ export const sandboxCommand = (): Command =>
       'how late the export is (default: 0)',
       duration('--mirror-lag', { min: 0, bare: 1 }),
     )
+    .option(
+      '--late-share <share>',
+      'share of conversations that reach the export late (default: 0)',
+      number('--late-share', { min: 0, max: 1 }),
+    )
+    .option(
+      '--late-by <duration>',
+      'how late they are, at most (default: 6h)',
+      duration('--late-by', { min: 1, bare: 1 }),
+    )
+    .option(
+      '--clock-offset <duration>',
+      'how far the Date header is off; -5m: behind (default: 0)',
+      signedDuration('--clock-offset'),
+    )
     .option('--start <moment>', "the sandbox's time at the start (default: now)", moment('--start'))
     .option(
       '--speed <n>',
@@ -51,15 +77,40 @@ export const sandboxCommand = (): Command =>
       number('--speed', { min: 0, max: 1_000_000 }),
     )
     .option('--cache <bytes>', 'memory for rendered records (default: 192 MiB)', whole('--cache', 0, 2 ** 36))
+    .option(
+      '--fault <name=rate>',
+      'a fault at that rate of requests, 0 to 1; NAME=RATE:PARAM where it has one; repeatable',
+      rated('--fault', FAULTS, 'fault'),
+    )
+    .option(
+      '--hostile <name=rate>',
+      'records hostile in that way, at that rate of conversations; repeatable',
+      rated('--hostile', HOSTILE, 'hostile record'),
+    )
+    .option('--fault-script <file>', 'faults by number of the request: JSON, a list of rules', filled('--fault-script'))
+    .option('--fault-seed <n>', 'another seed hits other requests (default: 1)', whole('--fault-seed', 0, 2 ** 32 - 1))
+    .option('--fault-search', 'faults at a rate hit agent searches too')
     .option('--json', 'tell the address as one JSON object')
     .addHelpText(
       'after',
-      `
+      () => `
+Faults, at most one of a kind in a request; PARAM with its default in brackets:
+${namesTable(FAULTS)}
+
+A script is a list of rules, by number of the export request from 1: [{"at": 3, "fault": "503"},
+{"from": 10, "to": 20, "fault": "html"}, {"every": 50, "fault": "slow", "param": 2000}, {"at": 60, "set": {"paid": false}}].
+Faults can be changed while it runs: POST /_sandbox/faults. More in docs/sandbox.md.
+
+Hostile records, the same conversations for the same --seed:
+${namesTable(HOSTILE)}
+
 Examples:
   $ convohouse sandbox                                   on port 4010
   $ convohouse sandbox --conversations 200000 --no-limits
   $ convohouse sandbox --latency 200ms --hourly 50 --hour 1m   a slow vendor with a short hour
-  $ convohouse sandbox --start 2026-01-01 --speed ${DAY / SECOND}     a day a second`,
+  $ convohouse sandbox --start 2026-01-01 --speed ${DAY / SECOND}     a day a second
+  $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s --fault-seed 7
+  $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000`,
     )
     .action(async (flags: SandboxFlags) => {
       const { runSandbox } = await import('../sandbox/run-sandbox.ts')

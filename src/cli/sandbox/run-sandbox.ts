@@ -1,9 +1,13 @@
 // `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
+
+import type { TsUnit } from '../../sandbox/document/ts-unit.ts'
 import type { SandboxOptions } from '../../sandbox/options.ts'
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
+import type { Rate } from '../../sandbox/rate.ts'
 import { startSandbox } from '../../sandbox/server.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
+import { readFaultScript } from './fault-script.ts'
 
 /** As commander gives them: what was not given is absent; `limits` is false for `--no-limits`. */
 export interface SandboxFlags {
@@ -17,6 +21,7 @@ export interface SandboxFlags {
   arrivalsPerDay?: number
   seed?: number
   ts?: 'created' | 'activity'
+  tsUnit?: TsUnit
   unpaid?: boolean
   limits: boolean
   hourly?: number
@@ -25,15 +30,39 @@ export interface SandboxFlags {
   periodDays?: number
   latency?: number
   mirrorLag?: number
+  lateShare?: number
+  lateBy?: number
+  burstEvery?: number
+  burstSize?: number
+  clockOffset?: number
+  fault?: Record<string, Rate>
+  hostile?: Record<string, Rate>
+  faultScript?: string
+  faultSeed?: number
+  faultSearch?: boolean
   start?: number
   speed?: number
   cache?: number
   json?: boolean
 }
 
-/** The sandbox's options of the flags; absent where they are to have their default. */
-export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
-  const { unpaid, hourly, hour, quota, latency, mirrorLag, start, cache, json: _, ...same } = flags
+/** The sandbox's options of the flags; absent where they are to have their default. @throws FLAG_INVALID */
+export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<SandboxOptions>> {
+  const {
+    unpaid,
+    hourly,
+    hour,
+    quota,
+    latency,
+    mirrorLag,
+    lateBy,
+    clockOffset,
+    start,
+    cache,
+    json: _,
+    ...others
+  } = flags
+  const { fault, faultScript, faultSeed, faultSearch, ...same } = others
   const named = {
     ...same,
     paid: unpaid === undefined ? undefined : !unpaid,
@@ -42,8 +71,16 @@ export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
     quotaSessions: quota,
     latencyMs: latency,
     mirrorLagMs: mirrorLag,
+    lateMs: lateBy,
+    clockOffsetMs: clockOffset,
     startMs: start,
     cacheBytes: cache,
+    faults: {
+      seed: faultSeed,
+      rates: fault,
+      script: faultScript === undefined ? undefined : await readFaultScript(faultScript),
+      search: faultSearch,
+    },
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }
@@ -53,7 +90,7 @@ const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'$
 /** Serves until SIGINT or SIGTERM. @throws CONFIG_INVALID for an option out of range, or a port that is taken */
 export async function runSandbox(flags: SandboxFlags): Promise<void> {
   const stop = stopOnSignals()
-  const sandbox = await startSandbox(sandboxOptions(flags))
+  const sandbox = await startSandbox(await sandboxOptions(flags))
   const workspaceId = flags.workspaceId ?? SANDBOX_DEFAULTS.workspaceId
   if (flags.json) sayJson({ url: sandbox.url, port: sandbox.port, workspaceId })
   else {

@@ -3,6 +3,7 @@ import { DAY, MINUTE, SECOND } from '../../core/time.ts'
 import { PURPOSE } from '../random.ts'
 import type { Scene } from './scene.ts'
 import { drawFor, total } from './scene.ts'
+import { inUnit, unitFor } from './ts-unit.ts'
 
 export function counters(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.counters)
@@ -11,7 +12,7 @@ export function counters(scene: Scene) {
   const talkedMs = total(sessions, session => session.lastMs - session.startMs)
   const stamp = scene.ts === 'created' ? createdMs : lastActivityMs
   return {
-    ts: scene.hasTs ? stamp : undefined,
+    ts: scene.hasTs ? inUnit(stamp, unitFor(scene)) : undefined,
     firstMessageTS: createdMs,
     lastMessageTS: lastActivityMs,
     messagesNum: total(sessions, session => session.messages),

@@ -5,6 +5,7 @@ import type { Schedule, Session } from '../schedule.ts'
 import type { Locale } from './locales.ts'
 import { ENGLISH, OTHER_LOCALES } from './locales.ts'
 import { prose } from './prose.ts'
+import type { TsUnit } from './ts-unit.ts'
 
 export type Channel = 'web-chat' | 'whatsapp' | 'instagram' | 'voice' | 'telephony'
 
@@ -31,6 +32,7 @@ export interface Scene {
   id: string
   agentId: string
   ts: 'created' | 'activity'
+  tsUnit: TsUnit
   hasTs: boolean
   channel: Channel
   locale: Locale
@@ -51,6 +53,7 @@ export interface Scene {
 export interface Setting {
   seed: number
   ts: 'created' | 'activity'
+  tsUnit: TsUnit
   agentId: string
 }
 

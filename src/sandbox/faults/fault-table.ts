@@ -1,0 +1,96 @@
+// Every fault that the sandbox can serve in place of, or in, a good answer; declared here and nowhere else.
+//
+// A request passes the stages in this order, and each stage serves at most one fault of it:
+//
+//   account ──▶ front ──▶ (the hour, the agent, the query) ──▶ refusal ──▶ page ──▶ (billed) ──▶ told ──▶ lost ──▶ pace, date
+//
+// Before "billed" a fault costs the caller nothing; behind it the sessions are paid for, whatever becomes of the answer.
+import { DAY, HOUR, SECOND } from '../../core/time.ts'
+import type { Param } from '../rate.ts'
+
+/**
+ * `account`: something else happens to the workspace's counters. `front`: the request never reaches the export.
+ * `refusal`: the export fails. `page`: what is on the page. `told`: what is told of hour and usage. `lost`: the answer is
+ * spoilt on its way. `pace`: when it goes out. `date`: what time it tells.
+ */
+export type Stage = 'account' | 'front' | 'refusal' | 'page' | 'told' | 'lost' | 'pace' | 'date'
+
+export interface FaultDefinition {
+  stage: Stage
+  /** One line, for `--help` and the docs. */
+  help: string
+  /** Served to agent searches as well. */
+  search?: true
+  /** Served only to a request in paginated mode, or only to one that carries a cursor. */
+  needs?: 'paging' | 'cursor'
+  param?: Param
+}
+
+const ms = (value: number, min = 0, max = 10 * 60 * SECOND): Param => ({ unit: 'ms', default: value, min, max })
+const count = (value: number, min: number, max: number): Param => ({ unit: 'count', default: value, min, max })
+
+const TABLE = {
+  'others-requests': {
+    stage: 'account',
+    help: 'another user of the token takes PARAM requests (100) of the hour; remainingHour tells it',
+    param: count(100, 1, 1_000_000),
+  },
+  'hour-forgotten': {
+    stage: 'account',
+    help: 'the process that counts the hour begins anew; remainingHour springs up',
+  },
+  '429': { stage: 'front', help: '429 without Retry-After, for a reason that no counter tells' },
+  '429-retry-after': {
+    stage: 'front',
+    help: '429 with Retry-After: PARAM (30s)',
+    param: ms(30 * SECOND, SECOND, DAY),
+  },
+  '503': { stage: 'front', search: true, help: '503, before anything was done' },
+  'dropped-before': { stage: 'front', search: true, help: 'the connection is closed, nothing was done or billed' },
+  '500': { stage: 'refusal', search: true, help: '500; counts in the hour, bills nothing' },
+  'expired-cursor': { stage: 'refusal', needs: 'cursor', help: '400: the cursor is not known any more' },
+  'empty-page': {
+    stage: 'page',
+    needs: 'paging',
+    help: 'no conversations, hasMore true, and a cursor that goes on from the same place; bills nothing',
+  },
+  'repeated-cursor': { stage: 'page', needs: 'cursor', help: 'hasMore true, and nextCursor is the cursor just used' },
+  'missing-cursor': { stage: 'page', needs: 'paging', help: 'hasMore true, and no nextCursor' },
+  shuffled: { stage: 'page', help: 'the records of the page in another order' },
+  'hour-told-high': { stage: 'told', help: 'remainingHour tells a whole hour, in this answer only' },
+  'usage-told-low': { stage: 'told', help: 'usage tells only this request, in this answer only' },
+  'old-period-told': {
+    stage: 'told',
+    help: 'usage tells the last period before this one that was billed in, if any; in this answer only',
+  },
+  'cut-body': { stage: 'lost', search: true, help: 'billed; the connection is closed in the middle of the body' },
+  'cut-json': { stage: 'lost', search: true, help: 'billed; a whole answer whose JSON ends in the middle' },
+  html: { stage: 'lost', search: true, help: "billed; 200 with a proxy's HTML page in place of the JSON" },
+  'dropped-after': { stage: 'lost', search: true, help: 'billed; the connection is closed without an answer' },
+  slow: {
+    stage: 'pace',
+    search: true,
+    help: 'the answer goes out PARAM (5s, real time) late',
+    param: ms(5 * SECOND),
+  },
+  overtaking: {
+    stage: 'pace',
+    search: true,
+    help: 'the answer waits until that of a later request has gone out, at most PARAM (1s, real time)',
+    param: ms(SECOND),
+  },
+  'clock-off': {
+    stage: 'date',
+    search: true,
+    help: "the Date header is PARAM (1h; -5m: behind) off the sandbox's clock",
+    param: ms(HOUR, -3_660 * DAY, 3_660 * DAY),
+  },
+} as const satisfies Record<string, FaultDefinition>
+
+export type FaultName = keyof typeof TABLE
+
+export const FAULTS: Record<FaultName, FaultDefinition> = TABLE
+
+export const FAULT_NAMES = Object.keys(TABLE) as FaultName[]
+
+export const isFaultName = (name: string): name is FaultName => Object.hasOwn(TABLE, name)

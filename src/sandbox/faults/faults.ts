@@ -1,0 +1,151 @@
+// Decides which faults a request is served, and counts those that were.
+//
+// By rate: a draw of the seed, the request's number and the fault, so one rate does not move what another hits, and the
+// same requests in the same order meet the same faults. What the script says goes before the rates.
+import { ConvohouseError } from '../../core/errors.ts'
+import type { Conditions } from '../conditions.ts'
+import { Draw, PURPOSE } from '../random.ts'
+import { paramOf, shareOf } from '../rate.ts'
+import type { FaultSettings } from './fault-settings.ts'
+import { readFaultSettings } from './fault-settings.ts'
+import type { FaultName, Stage } from './fault-table.ts'
+import { FAULT_NAMES, FAULTS } from './fault-table.ts'
+import type { Asked, FaultKind } from './script.ts'
+import { Script } from './script.ts'
+
+export interface ToldFaults {
+  settings: FaultSettings
+  /** Requests since the faults were set. */
+  requests: Record<FaultKind, number>
+  /** How often each was served since then; those that never were are absent. */
+  served: Partial<Record<FaultName, number>>
+}
+
+export interface ChosenFault {
+  name: FaultName
+  param: number
+  /** A number of this request and fault, for whatever the fault has to draw. */
+  word: number
+}
+
+type Fits = (name: FaultName) => boolean
+
+type Choose = (fits: Fits) => ChosenFault | undefined
+
+/** The faults that one request meets. */
+export class FaultPlan {
+  /** Names of those served so far, in order. */
+  readonly served: FaultName[] = []
+  private readonly choose: Choose
+
+  constructor(choose: Choose = () => undefined) {
+    this.choose = choose
+  }
+
+  /** The fault of that stage, if it fits, which the caller has to serve: it counts as served. */
+  take(stage: Stage, fits: Fits = () => true): ChosenFault | undefined {
+    const chosen = this.choose(name => FAULTS[name].stage === stage && fits(name))
+    if (chosen !== undefined) this.served.push(chosen.name)
+    return chosen
+  }
+}
+
+export class Faults {
+  private readonly conditions: Conditions
+  private settings: FaultSettings = {}
+  private script = new Script([])
+  private requests: Record<FaultKind, number> = { export: 0, search: 0 }
+  private served: Partial<Record<FaultName, number>> = {}
+  private on = false
+
+  /** @throws ConvohouseError CONFIG_INVALID */
+  constructor(conditions: Conditions, given: FaultSettings = {}) {
+    this.conditions = conditions
+    this.set(given)
+  }
+
+  /** What keeps settings from being used; empty where nothing does. */
+  issuesOf(given: unknown): string[] {
+    const read = this.read(given)
+    return 'issues' in read ? read.issues : []
+  }
+
+  /**
+   * Replaces all that was set, and counts requests and faults anew; `{}` turns every fault off.
+   * @throws ConvohouseError CONFIG_INVALID
+   */
+  set(given: FaultSettings): void {
+    const read = this.read(given)
+    if ('issues' in read) {
+      throw new ConvohouseError('CONFIG_INVALID', {
+        what: `The sandbox's faults cannot be read: ${read.issues.join('; ')}`,
+        mend: 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.',
+        facts: { option: 'faults' },
+      })
+    }
+    this.settings = read.settings
+    const { rates = {}, script = [] } = read.settings
+    this.script = new Script(script)
+    this.requests = { export: 0, search: 0 }
+    this.served = {}
+    this.on = script.length > 0 || Object.values(rates).some(rate => shareOf(rate) > 0)
+  }
+
+  told(): ToldFaults {
+    return { settings: this.settings, requests: { ...this.requests }, served: { ...this.served } }
+  }
+
+  /** Counts the request, changes the conditions that the script changes before it, and tells which faults it is to meet. */
+  plan(request: Omit<Asked, 'number'>): FaultPlan {
+    const number = ++this.requests[request.kind]
+    if (!this.on) return new FaultPlan()
+    const asked = { ...request, number }
+    for (const { set } of this.script.meet(asked, rule => rule.set !== undefined)) this.conditions.set(set!)
+    return new FaultPlan(fits => {
+      const serves = (name: FaultName) => fits(name) && fitsRequest(name, asked)
+      const chosen = this.scripted(asked, serves) ?? this.drawn(asked, serves)
+      if (chosen !== undefined) this.served[chosen.name] = (this.served[chosen.name] ?? 0) + 1
+      return chosen
+    })
+  }
+
+  private read(given: unknown) {
+    return readFaultSettings(given, set => this.conditions.issuesOf(set))
+  }
+
+  private scripted(asked: Asked, serves: Fits): ChosenFault | undefined {
+    for (const { fault, param } of this.script.meet(asked, ({ fault }) => fault !== undefined && serves(fault))) {
+      return this.chosen(fault!, param, this.draw(asked, fault!))
+    }
+    return undefined
+  }
+
+  private drawn(asked: Asked, serves: Fits): ChosenFault | undefined {
+    const { rates = {}, search = false } = this.settings
+    if (asked.kind === 'search' && !search) return undefined
+    for (const name of FAULT_NAMES) {
+      const rate = rates[name]
+      if (rate === undefined || !serves(name)) continue
+      const draw = this.draw(asked, name)
+      if (draw.chance(shareOf(rate))) return this.chosen(name, paramOf(rate), draw)
+    }
+    return undefined
+  }
+
+  private draw({ kind, number }: Asked, name: FaultName): Draw {
+    const purpose = kind === 'export' ? PURPOSE.exportFault : PURPOSE.searchFault
+    return new Draw(this.settings.seed ?? 1, number, purpose + FAULT_NAMES.indexOf(name))
+  }
+
+  private chosen(name: FaultName, param: number | undefined, draw: Draw): ChosenFault {
+    return { name, param: param ?? FAULTS[name].param?.default ?? 0, word: draw.word() }
+  }
+}
+
+function fitsRequest(name: FaultName, { kind, params }: Asked): boolean {
+  const { search, needs } = FAULTS[name]
+  if (kind === 'search') return search === true
+  const paging = !params.has('convoIds')
+  if (needs === 'paging') return paging
+  return needs !== 'cursor' || (paging && Boolean(params.get('cursor')))
+}

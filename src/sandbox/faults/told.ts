@@ -1,0 +1,22 @@
+// What a fault of the stage `told` makes of usage and rate limit: wrong in one answer, while the real counters go on.
+import type { Quota, Usage } from '../quota.ts'
+import type { FaultPlan } from './faults.ts'
+
+export interface Told {
+  usage: Usage
+  rateLimit: { requestsPerHour: number; remainingHour: number }
+}
+
+export function mistell({ usage, rateLimit }: Told, plan: FaultPlan, quota: Quota, nowMs: number): Told {
+  const fits = (name: string) => name !== 'old-period-told' || quota.before(nowMs) !== undefined
+  switch (plan.take('told', fits)?.name) {
+    case 'hour-told-high':
+      return { usage, rateLimit: { ...rateLimit, remainingHour: rateLimit.requestsPerHour } }
+    case 'usage-told-low':
+      return { usage: quota.onlyThis(usage), rateLimit }
+    case 'old-period-told':
+      return { usage: { ...quota.before(nowMs)!, billableUsedThisRequest: usage.billableUsedThisRequest }, rateLimit }
+    default:
+      return { usage, rateLimit }
+  }
+}

@@ -1,0 +1,91 @@
+// Which conversations are hostile, and in what way: a function of the options' rates, the seed and the index.
+import { conversationId, indexOfConversation } from '../identity.ts'
+import type { ResolvedOptions } from '../options.ts'
+import { Draw, PURPOSE } from '../random.ts'
+import { paramOf, shareOf } from '../rate.ts'
+import type { HostileName } from './hostile-table.ts'
+import { HOSTILE, HOSTILE_NAMES } from './hostile-table.ts'
+import { hostileId, ID_NAMES, plainId } from './ids.ts'
+import { caseKeys, deepNesting, duplicateKeys, unknownFields } from './keys.ts'
+import type { Piece } from './piece.ts'
+import { close, open } from './piece.ts'
+import { hugeNumbers, hugeRecord, loneSurrogates, nulText, sqlText, wrongTypes } from './values.ts'
+
+export interface Hostility {
+  /** The record has no `ID`, or is no object. */
+  isNameless(index: number): boolean
+  /** `ID` that the conversation is served under; undefined for a nameless one. */
+  idOf(index: number): string | undefined
+  /** Undefined where no conversation has that `ID`. */
+  indexOf(id: string): number | undefined
+  /** The record as JSON text, made hostile. */
+  spoil(index: number, text: string): string
+}
+
+type Spoil = (piece: Piece, draw: Draw, param: number) => void
+
+/** What is no mutation of one record's fields (ids, `no-object`) has its place in `spoil`. */
+const SPOILS: Partial<Record<HostileName, Spoil>> = {
+  'wrong-types': wrongTypes,
+  'huge-numbers': hugeNumbers,
+  'sql-text': sqlText,
+  'nul-text': nulText,
+  'lone-surrogates': loneSurrogates,
+  'unknown-fields': unknownFields,
+  'case-keys': caseKeys,
+  'duplicate-keys': duplicateKeys,
+  'deep-nesting': deepNesting,
+  'ts-nonsense': ({ record }, draw) => {
+    record.ts = draw.pick<unknown>(['soon', -1, 1e20, true, [], {}])
+  },
+  'ts-missing': ({ record }) => {
+    delete record.ts
+  },
+  'huge-record': hugeRecord,
+  'no-id': ({ record }, draw) => {
+    record.ID = draw.pick<unknown>([undefined, null, []])
+  },
+}
+
+const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
+
+/** The rates have been checked (`options.ts`). */
+export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' | 'hostile'>): Hostility {
+  const names = HOSTILE_NAMES.filter(name => shareOf(hostile[name] ?? 0) > 0)
+  /** The draw, to go on with, where the conversation is hostile in that way. */
+  const drawIf = (index: number, name: HostileName): Draw | undefined => {
+    const draw = new Draw(seed, index, PURPOSE.hostile + HOSTILE_NAMES.indexOf(name))
+    return draw.chance(shareOf(hostile[name] ?? 0)) ? draw : undefined
+  }
+  /** Of several, the first in the table. */
+  const named = (index: number): string => {
+    const plain = conversationId(seed, index)
+    const name = ID_NAMES.find(one => drawIf(index, one) !== undefined)
+    return name === undefined ? plain : hostileId(name, plain)
+  }
+  const isNameless = (index: number) =>
+    names.length > 0 && (drawIf(index, 'no-id') !== undefined || drawIf(index, 'no-object') !== undefined)
+  const idOf = (index: number) => (isNameless(index) ? undefined : named(index))
+
+  return {
+    isNameless,
+    idOf,
+    indexOf(id) {
+      const index = indexOfConversation(seed, names.length > 0 ? plainId(id) : id)
+      return index !== undefined && idOf(index) === id ? index : undefined
+    },
+    spoil(index, text) {
+      if (names.length === 0) return text
+      const instead = drawIf(index, 'no-object')
+      if (instead !== undefined) return instead.pick(NO_OBJECTS)
+      const piece = open(text)
+      piece.record.ID = named(index)
+      for (const name of names) {
+        const draw = drawIf(index, name)
+        if (draw !== undefined)
+          SPOILS[name]?.(piece, draw, paramOf(hostile[name]!) ?? HOSTILE[name].param?.default ?? 0)
+      }
+      return close(piece)
+    },
+  }
+}

@@ -1,0 +1,65 @@
+// Hostile values of fields that the document lists.
+import type { Draw } from '../random.ts'
+import type { Piece } from './piece.ts'
+import { isObject, setText } from './piece.ts'
+
+/** What everything else goes by; those who want them wrong have `no-id` and the `ts-` ones. */
+const KEPT = new Set(['ID', 'ts'])
+const WRONG_FIELDS = 4
+
+export function wrongTypes({ record }: Piece, draw: Draw): void {
+  for (let field = 0; field < WRONG_FIELDS; field++) {
+    const name = draw.pick(Object.keys(record).filter(key => !KEPT.has(key) && record[key] !== null))
+    const value = record[name]
+    if (isObject(value) && Object.keys(value).length > 0 && draw.chance(0.7)) {
+      const nested = draw.pick(Object.keys(value))
+      value[nested] = ofAnotherType(value[nested], draw)
+    } else record[name] = ofAnotherType(value, draw)
+  }
+}
+
+function ofAnotherType(value: unknown, draw: Draw): unknown {
+  switch (typeof value) {
+    case 'number':
+      return draw.pick<unknown>(['about twelve', String(value), '', true, [value], { value }])
+    case 'string':
+      return draw.pick<unknown>([42, 0.5, false, [value], { text: value }, []])
+    case 'boolean':
+      return draw.pick<unknown>(['yes', 2, [], { value }])
+    default:
+      return draw.pick<unknown>(['a text', 7, true, Array.isArray(value) ? { 0: value[0] } : [value]])
+  }
+}
+
+export function hugeNumbers(piece: Piece): void {
+  setText(piece, 'messagesNum', '12345678901234567890')
+  setText(piece, 'value', '-1.7976931348623157e308')
+  setText(piece, 'leadScore', '0.1000000000000000055511151231257827021181583404541015625')
+  setText(piece, 'hotScore', '1e400')
+}
+
+export function sqlText({ record }: Piece): void {
+  record.userName = "Robert'); DROP TABLE conversations; --"
+  record.notes = `" OR 1=1; ATTACH 'stolen.db' AS stolen; /* $$ \\ */ SELECT '`
+  record.tags = ["'; DELETE FROM conversations; --", '{{notes}}']
+  record["'); DROP SCHEMA main; --"] = 1
+}
+
+export function nulText({ record }: Piece): void {
+  record.userName = 'before\u0000after'
+  record.notes = '\u0000'
+  record.tags = ['\u0000', 'a\u0000b']
+  record['nul\u0000name'] = 'x'
+}
+
+/** `JSON.stringify` writes a lone half as its escape, so the bytes are UTF-8 all the same. */
+export function loneSurrogates({ record }: Piece): void {
+  record.userName = 'half \ud83d of a face'
+  record.notes = '\udc00\ud800'
+  record.tags = ['\ud83d']
+  record['half\ud83dname'] = 'x'
+}
+
+export function hugeRecord({ record }: Piece, _: Draw, bytes: number): void {
+  record.notes = 'A long story. '.repeat(Math.ceil(bytes / 14)).slice(0, bytes)
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { FAULTS } from '../../src/sandbox/faults/fault-table.ts'
+import { HOSTILE } from '../../src/sandbox/hostile/hostile-table.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
+
+/** Rows of the table below that heading, as cells. */
+function rowsBelow(heading: string): string[][] {
+  const section = page.split(`## ${heading}\n`)[1]!.split('\n## ')[0]!
+  const rows = section.split('\n').filter(line => line.startsWith('| `'))
+  return rows.map(row =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map(cell => cell.trim()),
+  )
+}
+
+describe('docs/sandbox.md', () => {
+  it('lists every fault, and no other', () => {
+    const told = Object.entries(FAULTS).map(([name, { stage, search, help }]) => [
+      `\`${name}\``,
+      stage,
+      search ? 'yes' : '',
+      help,
+    ])
+    expect(rowsBelow('Faults').toSorted()).toEqual(told.toSorted())
+  })
+
+  it('lists every kind of hostile record, in their order', () => {
+    expect(rowsBelow('Hostile records')).toEqual(
+      Object.entries(HOSTILE).map(([name, { help }]) => [`\`${name}\``, help]),
+    )
+  })
+})

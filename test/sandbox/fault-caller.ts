@@ -1,0 +1,48 @@
+// Calls a sandbox that serves faults, and reads what it says of them.
+import type { FaultSettings } from '../../src/sandbox/faults/fault-settings.ts'
+import type { ToldFaults } from '../../src/sandbox/faults/faults.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { ServedRequest } from '../../src/sandbox/request-log.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Params } from './caller.ts'
+import { call, exportPath, firstAgent, open } from './caller.ts'
+
+/** A sandbox of one agent that serves those faults. */
+export function openWith(faults: FaultSettings, options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  return open({ agents: 1, faults, ...options })
+}
+
+export function ask(sandbox: Sandbox, params: Params = {}): Promise<Response> {
+  return call(sandbox, exportPath(firstAgent(sandbox), params))
+}
+
+/** Status of each of so many requests, one after the other; 0 where no answer came. */
+export async function statuses(sandbox: Sandbox, requests: number): Promise<number[]> {
+  const told: number[] = []
+  for (let request = 0; request < requests; request++) told.push(await statusOf(ask(sandbox, { limit: 1 })))
+  return told
+}
+
+export async function statusOf(answer: Promise<Response>): Promise<number> {
+  try {
+    const response = await answer
+    await response.text()
+    return response.status
+  } catch {
+    return 0
+  }
+}
+
+export async function door<T>(sandbox: Sandbox, name: string, body?: unknown): Promise<{ status: number; json: T }> {
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const response = await fetch(`${sandbox.url}/_sandbox/${name}`, init)
+  return { status: response.status, json: (await response.json()) as T }
+}
+
+export async function served(sandbox: Sandbox): Promise<ServedRequest[]> {
+  return (await door<{ requests: ServedRequest[] }>(sandbox, 'requests')).json.requests
+}
+
+export async function toldFaults(sandbox: Sandbox): Promise<ToldFaults> {
+  return (await door<ToldFaults>(sandbox, 'faults')).json
+}
