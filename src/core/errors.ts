@@ -41,11 +41,14 @@ export const ERRORS = {
   CONFIG_INVALID: define('input', 'The configuration has a value that cannot be used'),
   CONFIG_MISSING: define('input', 'A setting that this command needs is not there'),
   CONFIG_EXISTS: define('input', 'There is a configuration already, and it is not overwritten'),
+  NODE_TOO_OLD: define('input', 'This Node is older than convohouse needs'),
   TOKEN_MISSING: define('input', 'The variable or file that holds the API token is absent or empty'),
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
   CONFIRMATION_NEEDED: define('input', 'The sync would take most of a period, and nobody has said yes'),
   WORKSPACE_UNKNOWN: define('input', 'No workspace of that id is configured'),
   AGENT_UNKNOWN: define('input', 'The workspace has no agent of that id'),
+  RECORD_UNKNOWN: define('input', 'No such record is quarantined'),
+  TABLE_UNKNOWN: define('input', 'No table of that name can be rebuilt from the landing'),
   SQL_INVALID: define('input', 'DuckDB could not run the SQL'),
   SQL_REFUSED: define('input', 'The SQL is not one read-only SELECT'),
   QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),
@@ -69,10 +72,12 @@ export const ERRORS = {
 
   LANDING_TAKEN: define('storage', 'Another runner has landed that page already'),
   LANDING_CORRUPT: define('storage', 'A landed file cannot be read'),
+  LANDING_INCOMPLETE: define('storage', 'Files that were loaded are not in the landing any more'),
   LOAD_FAILED: define('storage', 'Landed files could not be loaded'),
   WAREHOUSE_LOCKED: define('storage', 'Another process holds the warehouse'),
   WAREHOUSE_NEWER: define('storage', 'The warehouse was written by a newer convohouse'),
   WAREHOUSE_MISSING: define('storage', 'There is no warehouse yet'),
+  WAREHOUSE_UNSOUND: define('storage', 'The warehouse breaks one of its own rules'),
   HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),
 
   INTERRUPTED: define('transient', 'Stopped on request; nothing is lost', EXIT_CODES.interrupted),
@@ -121,3 +126,9 @@ export class ConvohouseError extends Error {
 export function isCode(error: unknown, ...codes: ErrorCode[]): error is ConvohouseError {
   return error instanceof ConvohouseError && codes.includes(error.code)
 }
+
+/** What a vendor who may answer later says, or does not say. */
+const NOT_ANSWERED = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RATE_LIMITED'] as const
+
+/** True where the same request may be answered later. */
+export const isUnanswered = (error: unknown): boolean => isCode(error, ...NOT_ANSWERED)

@@ -77,6 +77,8 @@ export interface GovernorState {
   leases: readonly Lease[]
   /** Spent in this run, for `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
+  /** Answers of this run that never came, and what they are thought to have billed. */
+  lost: { answers: number; sessions: number }
   /** Highest share of sessions to conversations that a page has billed. */
   sessionsPerConversation: number
   /** Pages that billed more than their lease still held. */
@@ -126,6 +128,8 @@ const MARGIN = 1.2
 /** Page sizes on the way down: few steps, because each one begins a new generation. */
 const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
 
+export const NONE_LOST: GovernorState['lost'] = { answers: 0, sessions: 0 }
+
 export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorState => {
   const all = { ...GOVERNOR_DEFAULTS, ...options }
   return {
@@ -137,6 +141,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
     period: newPeriod(),
     leases: [],
     spent: { requests: 0, sessions: 0 },
+    lost: NONE_LOST,
     sessionsPerConversation: ASSUMED_SESSIONS,
     breaches: 0,
   }
@@ -155,16 +160,20 @@ const outstandingSessions = (state: GovernorState): number =>
 export const holdBack = (period: PeriodState, sessions: number, sinceMs: number): PeriodState =>
   holdPending(period, Math.max(0, sessions) + surpriseReserve(period.includedSessions), sinceMs)
 
-/** Sessions that the run may still spend, less what a page may bill beyond what was thought. */
-const runSessions = ({ options, spent }: GovernorState): number =>
-  options.maxSessions === null ? Number.POSITIVE_INFINITY : options.maxSessions - spent.sessions - MIN_SURPRISE_SESSIONS
+/** Sessions that the run may still spend, less what lost answers may have billed, and a page beyond what was thought. */
+const runSessions = ({ options, spent, lost }: GovernorState): number =>
+  options.maxSessions === null
+    ? Number.POSITIVE_INFINITY
+    : options.maxSessions - spent.sessions - lost.sessions - MIN_SURPRISE_SESSIONS
+
+/** All but new conversations themselves, and what a person asked for by name. */
+const LEAVES_HEAD_ITS_SHARE: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
 
 /** Sessions that a window of that kind may still lease. */
 export function sessionsFor(state: GovernorState, kind: WindowKind): number {
   const { options, period } = state
   const { includedSessions } = period
-  const history = kind === 'tail' || kind === 'full'
-  const forHead = history
+  const forHead = LEAVES_HEAD_ITS_SHARE.has(kind)
     ? headReserve({ projected: options.projectedSessions, includedSessions, floorShare: options.headReserveShare })
     : 0
   const buying = state.leases.filter(lease => lease.sessions > 0).length
@@ -174,7 +183,9 @@ export function sessionsFor(state: GovernorState, kind: WindowKind): number {
 }
 
 const reserveOfHour = ({ options, hour }: GovernorState, kind: WindowKind | 'probe'): number =>
-  kind === 'selected' || kind === 'probe' ? 0 : Math.floor(hour.requestsPerHour * options.hourReserveShare)
+  kind === 'selected' || kind === 'refresh' || kind === 'probe'
+    ? 0
+    : Math.floor(hour.requestsPerHour * options.hourReserveShare)
 
 /** Requests that a window of that kind may still lease now. */
 export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {
@@ -306,9 +317,16 @@ const heldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer
     ? state.period
     : holdBack(state.period, lease.pageSessions, answer.receivedAtMs)
 
+/** An answer that did not come may have been billed; a status that says failure was not lost. */
+const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState['lost'] =>
+  lease === undefined || lease.pageSessions === 0 || answer.status !== null
+    ? lost
+    : { answers: lost.answers + 1, sessions: lost.sessions + lease.pageSessions }
+
 const pausedAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...state,
   period: heldBack(state, lease, answer),
+  lost: lostAfter(state, lease, answer),
   mode: 'paused',
   pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
   pausedUntilMs: Math.max(

@@ -7,8 +7,10 @@
 // requests. What an unfinished window claims is not planned twice.
 import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
 import { type Density, type Estimate, estimateIds, estimateStretch, projectedSessions, totalOf } from './estimate.ts'
+import { planRereads, type RereadOptions } from './rereads.ts'
+import { type IdsByAgent, idWindows } from './selection.ts'
 import { DAY } from './time.ts'
-import { openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
+import { isById, openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
 
 export interface AgentFacts {
   agentId: string
@@ -29,14 +31,31 @@ export interface PlanOptions {
   sinceMs: number | null
   untilMs: number | null
   /** `full` reads everything again; `selected` reads conversations by id. */
-  mode:
-    | { kind: 'incremental' }
-    | { kind: 'full' }
-    | { kind: 'selected'; ids: Readonly<Record<string, readonly string[]>> }
+  mode: { kind: 'incremental' } | { kind: 'full' } | { kind: 'selected'; ids: IdsByAgent }
+  /** What an incremental run reads again. */
+  again: Again
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
   periodAgeMs: number | null
+}
+
+/** What may have changed, or be hidden, and is worth its price. */
+export interface Again extends Pick<RereadOptions, 'stretches' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
+  /** Conversations that have changed, or that were asked for again. */
+  refresh: IdsByAgent
+  /** Conversations at random. */
+  sample: IdsByAgent
+}
+
+export const NOTHING_AGAIN: Again = {
+  refresh: {},
+  sample: {},
+  stretches: [],
+  horizonMs: 0,
+  quietMs: 0,
+  budgetSessions: 0,
+  late: false,
 }
 
 export interface PlannedWindow {
@@ -61,19 +80,13 @@ export interface Plan {
 /** Share of the hour that polls for new conversations may take; the rest is the tail's. */
 const HEAD_SHARE = 0.8
 
-/** Ids in one selected window: each of its pages carries the window, ids and all. */
-const IDS_A_WINDOW = 1_000
-
-/** After a day, what an unfinished selection has brought is no longer what was asked for. */
-const RESUMES_WITHIN_MS = DAY
-
 const second = (ms: number): number => Math.floor(ms / 1_000)
 
 const claimOf = ({ window }: WindowProgress): Interval => ({ from: window.fromSec ?? 0, to: window.toSec })
 
 function stretches(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
   const claimed = agent.open
-    .filter(open => open.window.kind !== 'selected')
+    .filter(open => !isById(open.window.kind))
     .reduce((all, open) => cover(all, claimOf(open)), agent.coverage)
   const end = claimed.at(-1)?.to
   return gaps(claimed, wanted).map(interval => ({
@@ -96,10 +109,9 @@ function priced(progress: WindowProgress, resumes: boolean, agent: AgentFacts, o
     progress.lastTsMs !== null && window.kind !== 'head'
       ? Math.min(window.toSec, second(progress.lastTsMs))
       : window.toSec
-  const estimate =
-    window.kind === 'selected'
-      ? estimateIds(agent.density, (window.ids?.length ?? 0) - progress.asked, options.idsPerRequest)
-      : estimateStretch(agent.density, from === null ? null : to - from + 1, options.maxPage)
+  const estimate = isById(window.kind)
+    ? estimateIds(agent.density, (window.ids?.length ?? 0) - progress.asked, options.idsPerRequest)
+    : estimateStretch(agent.density, from === null ? null : to - from + 1, options.maxPage)
   return { progress, resumes, estimate }
 }
 
@@ -115,39 +127,21 @@ function newWindow(agent: AgentFacts, kind: WindowKind, interval: Interval, opti
   )
 }
 
-/** Ids that a run was killed over are not bought twice when the same ones are asked for again soon. */
-function selectedWindows(agent: AgentFacts, ids: readonly string[], options: PlanOptions): PlannedWindow[] {
-  const asked = new Set(ids)
-  const resumed = agent.open.filter(
-    ({ window }) =>
-      window.kind === 'selected' &&
-      window.openedAtMs > options.nowMs - RESUMES_WITHIN_MS &&
-      window.ids!.every(id => asked.has(id)),
-  )
-  for (const id of resumed.flatMap(open => open.window.ids!)) asked.delete(id)
-  const left = [...asked]
-  const chunks = Array.from({ length: Math.ceil(left.length / IDS_A_WINDOW) }, (_, index) =>
-    left.slice(index * IDS_A_WINDOW, (index + 1) * IDS_A_WINDOW),
-  )
-  const opened = chunks.map((chunk, index) =>
-    openWindow({
-      agentId: agent.agentId,
-      kind: 'selected',
-      fromSec: null,
-      toSec: 0,
-      openedAtMs: options.nowMs + index,
-      ids: chunk,
-    }),
-  )
+function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], options: PlanOptions): PlannedWindow[] {
+  const { agentId, open } = agent
+  const { resumed, opened } = idWindows({ agentId, kind, ids, open, nowMs: options.nowMs })
   return [
-    ...resumed.map(open => priced(open, true, agent, options)),
-    ...opened.map(window => priced(startOf(window), false, agent, options)),
+    ...resumed.map(window => priced(window, true, agent, options)),
+    ...opened.map(window => priced(window, false, agent, options)),
   ]
 }
 
 function windowsOf(agent: AgentFacts, options: PlanOptions): PlannedWindow[] {
-  if (options.mode.kind === 'selected') return selectedWindows(agent, options.mode.ids[agent.agentId] ?? [], options)
-  const resumed = agent.open.map(open => priced(open, true, agent, options))
+  const { agentId } = agent
+  if (options.mode.kind === 'selected') return pricedIds(agent, 'selected', options.mode.ids[agentId] ?? [], options)
+  const resumed = agent.open
+    .filter(({ window }) => !isById(window.kind))
+    .map(open => priced(open, true, agent, options))
   const until =
     options.untilMs === null
       ? options.nowMs - options.settleMs
@@ -163,15 +157,29 @@ function windowsOf(agent: AgentFacts, options: PlanOptions): PlannedWindow[] {
   const due = stretches(agent, wanted).filter(
     ({ kind, interval }) => kind !== 'head' || options.untilMs !== null || interval.to - interval.from + 1 >= poll,
   )
+  const { refresh, sample } = options.again
   return [
     ...resumed,
     ...due.map(({ kind, interval }) => priced(newWindow(agent, kind, interval, options), false, agent, options)),
+    ...pricedIds(agent, 'refresh', refresh[agentId] ?? [], options),
+    ...pricedIds(agent, 'sample', sample[agentId] ?? [], options),
   ]
 }
 
-const ORDER: Record<WindowKind, number> = { selected: 0, head: 1, tail: 2, full: 3 }
+/** Stretches to read again, of agents that are there. One that an unfinished window reads again already is not planned twice. */
+function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWindow[] {
+  if (options.mode.kind !== 'incremental') return []
+  const underWay = new Set(
+    agents.flatMap(({ agentId, open }) => (open.some(({ window }) => window.kind === 'reread') ? [agentId] : [])),
+  )
+  const here = new Set(agents.map(({ agentId }) => agentId).filter(agentId => !underWay.has(agentId)))
+  const stretches = options.again.stretches.filter(({ agentId }) => here.has(agentId))
+  return planRereads({ ...options, ...options.again, stretches }).map(planned => ({ ...planned, resumes: false }))
+}
 
-/** Selected first, then heads, stalest first, then history, newest first. */
+const ORDER: Record<WindowKind, number> = { selected: 0, head: 1, refresh: 2, reread: 3, sample: 4, tail: 5, full: 6 }
+
+/** What a person asked for first, then heads, stalest first, then what is read again, then history, newest first. */
 const byTurn = (a: PlannedWindow, b: PlannedWindow): number => {
   const [x, y] = [a.progress.window, b.progress.window]
   if (x.kind !== y.kind) return ORDER[x.kind] - ORDER[y.kind]
@@ -181,7 +189,8 @@ const byTurn = (a: PlannedWindow, b: PlannedWindow): number => {
 /** Plans a run. Deterministic in its options. */
 export function planWindows(options: PlanOptions): Plan {
   const present = options.agents.filter(agent => !agent.gone)
-  const windows = present.flatMap(agent => windowsOf(agent, { ...options, agents: present })).sort(byTurn)
+  const own = present.flatMap(agent => windowsOf(agent, { ...options, agents: present }))
+  const windows = [...own, ...rereads(present, options)].sort(byTurn)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
   return {
     windows,
@@ -198,9 +207,10 @@ export function planWindows(options: PlanOptions): Plan {
   }
 }
 
-/** True where a plan may take most of what a period includes, as far as can be said. */
+/** True where history or a refresh may take most of what a period includes, as far as can be said. */
 export function takesMostOfPeriod(plan: Plan, includedSessions: number): boolean {
-  return plan.firstBackfills > 0 && plan.total.sessions.high > includedSessions / 2
+  const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
+  return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
 }
 
 export const DAYS_OBSERVED = 28

@@ -1,7 +1,16 @@
 // The governor after a kill: its state rebuilt from the leases ledger.
-import { type GovernorOptions, type GovernorState, govern, holdBack, type Lease, newGovernor } from './governor.ts'
+import {
+  type GovernorOptions,
+  type GovernorState,
+  govern,
+  holdBack,
+  type Lease,
+  NONE_LOST,
+  newGovernor,
+} from './governor.ts'
 import { countRequest } from './hour.ts'
 import type { LeaseGranted, LedgerEntry } from './ledger-entries.ts'
+import type { PeriodState } from './period.ts'
 
 /**
  * Folds the ledger's entries, oldest first, into a fresh governor.
@@ -9,18 +18,21 @@ import type { LeaseGranted, LedgerEntry } from './ledger-entries.ts'
  * `holdersDead`: whoever held the open leases is known to be gone (the warehouse's lock fences embedded runs). Each of
  * them then made at most the one request that was in flight, so that much is counted, and what it may have billed is
  * held back until a usage is told. Otherwise an open lease counts as wholly spent until its hour has passed.
+ *
+ * `period`: what is known of it besides. The ledger's last usage alone may be one that was told too low.
  */
 export function recall(
   options: Partial<GovernorOptions>,
   entries: readonly LedgerEntry[],
-  recalled: { nowMs: number; holdersDead: boolean },
+  recalled: { nowMs: number; holdersDead: boolean; period?: PeriodState },
 ): GovernorState {
-  const state = entries.reduce(recallOne, newGovernor(options))
+  const fresh = newGovernor(options)
+  const state = entries.reduce(recallOne, { ...fresh, period: recalled.period ?? fresh.period })
   const { leases, ...rest } = recalled.holdersDead
     ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recalled.nowMs), state), leases: [] }
     : state
   // What was spent before is no part of this run.
-  return { ...rest, leases, spent: { requests: 0, sessions: 0 }, breaches: 0 }
+  return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }
 }
 
 function recallOne(state: GovernorState, entry: LedgerEntry): GovernorState {

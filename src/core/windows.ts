@@ -9,9 +9,18 @@
 // milliseconds `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
 import { compactTimestamp } from './time.ts'
 
-export const WINDOW_KINDS = ['head', 'tail', 'full', 'selected'] as const
-/** `head` new conversations, `tail` history, `full` a second reading of everything, `selected` conversations by id. */
+export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
+/**
+ * Over a stretch of time: `head` new conversations, `tail` history, `full` a second reading of everything, `reread` one of
+ * a stretch that may hide something. By id: `selected` what a person asked for, `refresh` what has changed or grown old,
+ * `sample` a few at random, to learn how stale the rest is.
+ */
 export type WindowKind = (typeof WINDOW_KINDS)[number]
+
+const BY_ID: ReadonlySet<WindowKind> = new Set(['selected', 'refresh', 'sample'])
+
+/** True for a window over ids; it covers no time. */
+export const isById = (kind: WindowKind): boolean => BY_ID.has(kind)
 export type Sort = 'asc' | 'desc'
 
 export interface Window {
@@ -22,16 +31,17 @@ export interface Window {
   fromSec: number | null
   toSec: number
   openedAtMs: number
-  /** Ids of a `selected` window, in request order. */
+  /** Ids of a window by id, in request order. */
   ids?: string[]
+  /** Of a `reread` window: how many conversations its stretch was known to hide. */
+  skipped?: number
 }
 
 export const sortOf = (kind: WindowKind): Sort => (kind === 'head' ? 'asc' : 'desc')
 
 /** `20261120T204946123Z-tail-start-1732000000`: unique to an agent, and sorts by the time it was opened. */
 export function openWindow(window: Omit<Window, 'name'>): Window {
-  const bounds =
-    window.kind === 'selected' ? `${window.ids?.length ?? 0}` : `${window.fromSec ?? 'start'}-${window.toSec}`
+  const bounds = isById(window.kind) ? `${window.ids?.length ?? 0}` : `${window.fromSec ?? 'start'}-${window.toSec}`
   return { ...window, name: `${compactTimestamp(window.openedAtMs)}-${window.kind}-${bounds}` }
 }
 
@@ -48,7 +58,9 @@ export interface PageFacts {
   returned: number
   scanned: number | null
   billed: number | null
-  /** `ts` of the last record of the page, ms; null where the page has none. */
+  /** `ts` of the first record of the page that has one, ms; absent in heads of before it was noted. */
+  firstTsMs?: number | null
+  /** `ts` behind which a next generation would begin, ms (`restartPoint`); null where the page has none. */
   lastTsMs: number | null
   /** Ids that were asked for and not answered. */
   missing: string[]
@@ -62,12 +74,14 @@ export interface WindowProgress {
   sequence: number
   cursor: string | null
   limit: number | null
-  /** `ts` of the newest landed record in paging order, ms: where a next generation begins. */
+  /** Where a next generation begins: the `ts` that the newest landed page told for it, ms. */
   lastTsMs: number | null
   /** Bound that the current generation began at, ms; null: the window's own. */
   restartMs: number | null
-  /** Ids of a selected window that were asked for so far. */
+  /** Ids of a window by id that were asked for so far. */
   asked: number
+  /** Pages in a row that looked at nothing; absent in windows of older versions. */
+  idle?: number
   pages: number
   returned: number
   /** Conversations that the vendor looked at; what it did not tell counts as what it returned. */
@@ -85,16 +99,38 @@ export const startOf = (window: Window): WindowProgress => ({
   lastTsMs: null,
   restartMs: null,
   asked: 0,
+  idle: 0,
   pages: 0,
   returned: 0,
   scanned: 0,
   billed: 0,
 })
 
+const secondOf = (ms: number): number => Math.floor(ms / 1_000)
+
+/**
+ * `ts` at which a next generation may begin behind a page, out of the times of its records in the order in which they came: that
+ * of the last one. Where they came in another order than was asked for, the one that leaves nothing behind, however the
+ * next page overlaps with this one. A time outside of the window tells nothing: it is none that was asked for.
+ */
+export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly number[]): number | null {
+  const times = timesMs.filter(ms => secondOf(ms) >= (fromSec ?? 0) && secondOf(ms) <= toSec)
+  const last = times.at(-1)
+  if (last === undefined) return null
+  const ascending = sortOf(kind) === 'asc'
+  // By whole seconds: some records may tell theirs in seconds, and others in milliseconds.
+  const inOrder = times.every((ms, index) => {
+    const step = index === 0 ? 0 : secondOf(ms) - secondOf(times[index - 1]!)
+    return ascending ? step >= 0 : step <= 0
+  })
+  if (inOrder) return last
+  return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
+}
+
 /** Folds one landed page into its window's progress. Pages of one window fold in order of generation and sequence. */
 export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
-  const selected = progress.window.kind === 'selected'
-  const asked = progress.asked + (selected ? page.limit : 0)
+  const byId = isById(progress.window.kind)
+  const asked = progress.asked + (byId ? page.limit : 0)
   const next = page.generation > progress.generation ? restarted(progress) : progress
   return {
     ...next,
@@ -104,7 +140,8 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     limit: page.limit,
     lastTsMs: page.lastTsMs ?? next.lastTsMs,
     asked,
-    done: selected ? asked >= (progress.window.ids?.length ?? 0) : !page.hasMore,
+    idle: (page.scanned ?? page.returned) > 0 ? 0 : (next.idle ?? 0) + 1,
+    done: byId ? asked >= (progress.window.ids?.length ?? 0) : !page.hasMore,
     pages: next.pages + 1,
     returned: next.returned + page.returned,
     scanned: next.scanned + (page.scanned ?? page.returned),
@@ -112,7 +149,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
   }
 }
 
-/** The same window under its next generation: from the last `ts` that landed, inclusive; never from zero, never past it. */
+/** The same window under its next generation: from the last second that landed, inclusive; never from zero, never past it. */
 export function restarted(progress: WindowProgress): WindowProgress {
   return {
     ...progress,
@@ -139,7 +176,7 @@ export interface WindowQuery {
  * usable cursor.
  */
 export function nextRequest(progress: WindowProgress, limit: number): { progress: WindowProgress; query: WindowQuery } {
-  if (progress.window.kind === 'selected') {
+  if (isById(progress.window.kind)) {
     return { progress, query: { convoIds: progress.window.ids!.slice(progress.asked, progress.asked + limit) } }
   }
   const otherLimit = progress.limit !== null && progress.limit !== limit
@@ -149,17 +186,18 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
   const { fromSec, toSec } = current.window
   const from = fromSec === null ? null : fromSec * 1_000
   const to = toSec * 1_000 + 999
-  // A record may carry a `ts` outside of what was asked for; the bounds never do.
-  const restart = current.restartMs === null ? null : Math.min(Math.max(current.restartMs, from ?? 0), to)
-  const fromTs = sort === 'asc' ? (restart ?? from) : from
-  const toTs = sort === 'desc' ? (restart ?? to) : to
+  // A record may carry a `ts` outside of what was asked for; the bounds never do. And one that tells its `ts` in whole seconds
+  // may stand anywhere within its second.
+  const restart = current.restartMs === null ? null : secondOf(current.restartMs) * 1_000
+  const fromTs = sort === 'asc' && restart !== null ? Math.min(Math.max(restart, from ?? 0), to) : from
+  const toTs = sort === 'desc' && restart !== null ? Math.max(Math.min(restart + 999, to), from ?? 0) : to
   return {
     progress: current,
     query: {
       sort,
       limit,
-      ...(fromTs !== null && { fromTs: Math.floor(fromTs) }),
-      toTs: Math.ceil(toTs),
+      ...(fromTs !== null && { fromTs }),
+      toTs,
       ...(current.cursor !== null && { cursor: current.cursor }),
     },
   }
@@ -174,7 +212,8 @@ export function idsFitting({ window, asked }: WindowProgress, maxCharacters = MA
   let characters = 0
   let count = 0
   for (const id of (window.ids ?? []).slice(asked, asked + MAX_IDS)) {
-    characters += encodeURIComponent(id).length + 1
+    // Half a surrogate pair has no encoding of its own.
+    characters += encodeURIComponent(id.toWellFormed()).length + 1
     if (count > 0 && characters > maxCharacters) break
     count += 1
   }

@@ -1,11 +1,14 @@
 // Files that are there or not there, never half: written under a temporary name, synced, then linked to their own name.
 // `link` fails where the name exists, so a name is taken once; `rename` would silently take it twice.
 import { randomBytes } from 'node:crypto'
+import type { Dirent } from 'node:fs'
 import { link, mkdir, open, readdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
-const TEMPORARY = /^\.tmp-/
+/** True for what `writeOnce` is still writing, or what a kill left half written. */
+export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
 
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
@@ -24,14 +27,6 @@ export async function makeFolder(folder: string): Promise<void> {
   if (first === undefined) return
   for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
 }
-
-/** The disk refuses: full, read-only, no permission. */
-export const unusable = (path: string, cause: unknown): ConvohouseError =>
-  new ConvohouseError('HOME_UNUSABLE', {
-    what: `Cannot use ${path}: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}.`,
-    mend: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
-    cause,
-  })
 
 /**
  * Writes `parts` to a name that nobody has taken yet, durably (file and folder synced), mode 0600.
@@ -65,17 +60,20 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   }
 }
 
-/** Names in a folder; none where there is no such folder. @throws HOME_UNUSABLE where it cannot be read */
-export async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((cause: NodeJS.ErrnoException) => {
+/** Entries of a folder; none where there is no such folder. @throws HOME_UNUSABLE where it cannot be read: a short list would have pages bought again */
+export async function entriesIn(folder: string): Promise<Dirent[]> {
+  return readdir(folder, { withFileTypes: true }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return []
     throw unusable(folder, cause)
   })
 }
 
+/** Their names. @throws HOME_UNUSABLE */
+export const namesIn = async (folder: string): Promise<string[]> => (await entriesIn(folder)).map(({ name }) => name)
+
 /** Removes what a killed process left half written in a folder. Only for a folder that nobody writes to. */
 export async function sweepTemporary(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
-    if (TEMPORARY.test(name)) await unlink(join(folder, name)).catch(() => {})
+    if (isTemporary(name)) await unlink(join(folder, name)).catch(() => {})
   }
 }

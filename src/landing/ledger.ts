@@ -1,30 +1,37 @@
 // The leases ledger: each lease when it is granted, each request's outcome, each lease's end. Append-only and synced, one
 // file a runner and hour. After a kill the governor's state is rebuilt from it: a lease without an end counts as wholly
 // spent until its hour has passed.
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { type LedgerEntry, momentOf, type RequestMade } from '../core/ledger-entries.ts'
 import { compactTimestamp, HOUR, MINUTE } from '../core/time.ts'
-import { makeFolder, namesIn, unusable } from './durable.ts'
+import { makeFolder, namesIn } from './durable.ts'
 import { segment } from './names.ts'
+import { withRoom } from './room.ts'
 
 export interface Ledger {
   /** Appends and syncs; entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
   append(entry: LedgerEntry): Promise<void>
   /**
    * Entries of the last `hourMs` in order of time, and before them the newest request that told a usage. A line that a
-   * kill cut off is passed over: what it told had not been acted on.
+   * kill cut off is passed over: what it told had not been acted on. Where the clock has been set back, so that entries
+   * lie ahead, nobody can say which of them is the newest: all are set aside, and the vendor has to be asked.
+   * @throws HOME_UNUSABLE
    */
   recent(nowMs: number, hourMs: number): Promise<LedgerEntry[]>
   close(): Promise<void>
 }
 
+const KINDS: readonly LedgerEntry['kind'][] = ['lease', 'request', 'end']
+
 function parseLines(text: string): LedgerEntry[] {
   return text.split('\n').flatMap(line => {
     if (line === '') return []
     try {
-      return [JSON.parse(line) as LedgerEntry]
+      const entry = JSON.parse(line) as LedgerEntry
+      return KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry)) ? [entry] : []
     } catch {
       return []
     }
@@ -33,7 +40,8 @@ function parseLines(text: string): LedgerEntry[] {
 
 /** Opens the ledger of a workspace. `run` makes the file's name unique to this runner. */
 export function openLedger(options: { home: string; workspaceId: string; run: string }): Ledger {
-  const folder = join(options.home, 'landing', segment(options.workspaceId), 'ledger')
+  const root = join(options.home, 'landing')
+  const folder = join(root, segment(options.workspaceId), 'ledger')
   /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a line of its own. */
   let current: { hour: number; handle: FileHandle; torn: boolean } | null = null
   let waiting: { line: string; atMs: number; done: () => void; failed: (error: unknown) => void }[] = []
@@ -52,18 +60,22 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
     return current
   }
 
+  async function write(atMs: number, lines: string): Promise<void> {
+    const file = await fileOf(Math.floor(atMs / HOUR))
+    const text = file.torn ? `\n${lines}` : lines
+    file.torn = true
+    await file.handle.appendFile(text)
+    await file.handle.datasync()
+    file.torn = false
+  }
+
   async function flush(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting
       waiting = []
+      const lines = batch.map(entry => entry.line).join('')
       try {
-        const file = await fileOf(Math.floor(batch[0]!.atMs / HOUR))
-        const lines = batch.map(entry => entry.line).join('')
-        const text = file.torn ? `\n${lines}` : lines
-        file.torn = true
-        await file.handle.appendFile(text)
-        await file.handle.datasync()
-        file.torn = false
+        await withRoom(root, () => write(batch[0]!.atMs, lines))
         for (const entry of batch) entry.done()
       } catch (cause) {
         const error = cause instanceof ConvohouseError ? cause : unusable(folder, cause)
@@ -71,6 +83,19 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
       }
     }
     flushing = null
+  }
+
+  const textOf = (name: string): Promise<string> =>
+    readFile(join(folder, name), 'utf8').catch(cause => {
+      throw unusable(join(folder, name), cause)
+    })
+
+  async function setAside(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      await rename(join(folder, name), join(folder, `${name}.set-aside`)).catch(cause => {
+        throw unusable(join(folder, name), cause)
+      })
+    }
   }
 
   return {
@@ -84,6 +109,11 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
         .filter(name => name.endsWith('.ndjson'))
         .sort()
         .reverse()
+      // Entries of less than an hour ahead are in a file of this hour: they count until they are an hour old.
+      if (names.some(name => nameStartMs(name) > nowMs + MINUTE)) {
+        await setAside(names)
+        return []
+      }
       const entries: LedgerEntry[] = []
       let told: RequestMade | undefined
       for (const name of names) {
@@ -91,7 +121,7 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
         const old = endMs < nowMs - hourMs
         // Files of one hour, of several runners, are all looked at: any of them may hold the newest.
         if (old && told && endMs < told.sentAtMs) break
-        const parsed = parseLines(await readFile(join(folder, name), 'utf8'))
+        const parsed = parseLines(await textOf(name))
         if (!old) entries.push(...parsed)
         const usages = parsed.filter((entry): entry is RequestMade => entry.kind === 'request' && entry.usage !== null)
         // Of several in one millisecond, the last that was written.
@@ -111,8 +141,11 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
 /** Entries that share a sync share a file: some may be of the first moments of the next hour. */
 const OVERLAP_MS = MINUTE
 
-/** When the last of a file's entries was made, at most. */
-const nameEndMs = (name: string): number => {
+/** When the hour of a file began. */
+function nameStartMs(name: string): number {
   const iso = name.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z.*/, '$1-$2-$3T$4:$5:$6.$7Z')
-  return Date.parse(iso) + HOUR + OVERLAP_MS
+  return Date.parse(iso)
 }
+
+/** When the last of a file's entries was made, at most. */
+const nameEndMs = (name: string): number => nameStartMs(name) + HOUR + OVERLAP_MS

@@ -31,17 +31,30 @@ export function segment(id: string): string {
   return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
 }
 
+/** The id that `segment` made this of; null where it was cut and hashed. */
+export function idOfSegment(name: string): string | null {
+  try {
+    return name.includes('~') ? null : decodeURIComponent(name)
+  } catch {
+    return null
+  }
+}
+
 /** Folder of a stream's (and agent's) pages, below the landing's root. */
 export const streamFolder = (workspaceId: string, stream: Stream, agentId: string | null): string =>
   posix.join(segment(workspaceId), stream, ...(agentId === null ? [] : [segment(agentId)]))
 
+/** File name of a page. */
+export function pageName({ window, ...place }: Pick<PagePlace, 'window' | 'generation' | 'sequence'>): string {
+  const generation = String(place.generation).padStart(2, '0')
+  const sequence = String(place.sequence).padStart(6, '0')
+  return `${window}.g${generation}.p${sequence}.json.gz`
+}
+
 /** Path of a page below the landing's root. */
 export function pagePath(workspaceId: string, place: PagePlace): string {
   const month = `${place.window.slice(0, 4)}-${place.window.slice(4, 6)}`
-  const generation = String(place.generation).padStart(2, '0')
-  const sequence = String(place.sequence).padStart(6, '0')
-  const name = `${place.window}.g${generation}.p${sequence}.json.gz`
-  return posix.join(streamFolder(workspaceId, place.stream, place.agentId), month, name)
+  return posix.join(streamFolder(workspaceId, place.stream, place.agentId), month, pageName(place))
 }
 
 const PAGE_NAME = /^(.+)\.g(\d+)\.p(\d+)\.json\.gz$/

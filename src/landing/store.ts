@@ -1,11 +1,13 @@
 // The landing: every page that was fetched, raw, on local disk. Pages are never moved or rewritten.
 import { createHash } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { isCode } from '../core/errors.ts'
-import { makeFolder, unusable, writeOnce } from './durable.ts'
-import { pagePath, parsePageName, STREAMS, type Stream, segment } from './names.ts'
+import { entriesIn, makeFolder, writeOnce } from './durable.ts'
+import { type LandedFolder, landedFolders } from './folders.ts'
+import { type PagePlace, pagePath, parsePageName, STREAMS, type Stream, segment } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
+import { keepRoom, withRoom } from './room.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */
 export interface LandedFile {
@@ -17,22 +19,26 @@ export interface LandedFile {
 
 export interface Landing {
   root: string
-  /** Makes a page durable. @throws LANDING_TAKEN, HOME_UNUSABLE */
+  /** Keeps room for what will be under way when the disk is full. @throws HOME_UNUSABLE where there is none */
+  keepRoom(): Promise<void>
+  /** Makes a page durable. @throws LANDING_TAKEN; HOME_UNUSABLE, also where it has landed in the last room that there was */
   land(head: PageHead, body: Uint8Array): Promise<string>
   /** Keeps the bytes of an answer that is not JSON, for whoever has to look into it; returns its path. */
   landFailed(options: { atMs: number; agentId: string; status: number; body: Uint8Array }): Promise<string>
   /** Every landed page of the workspace (of one stream), in the order in which it may be loaded. @throws HOME_UNUSABLE */
   list(stream?: Stream): Promise<LandedFile[]>
+  /** Every folder of pages, and when it last changed. @throws HOME_UNUSABLE */
+  folders(): Promise<LandedFolder[]>
+  /** The pages of these folders, in the order in which they may be loaded. @throws HOME_UNUSABLE */
+  listFolders(folders: readonly string[]): Promise<LandedFile[]>
   head(path: string): Promise<PageHead>
+  /** Path and head of the page that has landed at that place; null where none has. @throws LANDING_CORRUPT */
+  landed(place: PagePlace): Promise<{ path: string; head: PageHead } | null>
   body(path: string): Promise<Buffer>
 }
 
 async function filesBelow(root: string, folder: string): Promise<string[]> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((cause: NodeJS.ErrnoException) => {
-    // Of any other fault the list would be short, and pages would be bought again.
-    if (cause.code === 'ENOENT') return []
-    throw unusable(join(root, folder), cause)
-  })
+  const entries = await entriesIn(join(root, folder))
   const found = await Promise.all(
     entries.map(entry => {
       const path = posix.join(folder, entry.name)
@@ -49,6 +55,15 @@ const byAge = (a: LandedFile, b: LandedFile): number =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
+/** The pages among files, in loading order. */
+const pagesAmong = (paths: readonly string[]): LandedFile[] =>
+  paths
+    .flatMap(path => {
+      const parsed = parsePageName(path.slice(path.lastIndexOf('/') + 1))
+      return parsed ? [{ path, ...parsed }] : []
+    })
+    .sort(byAge)
+
 /** Opens a workspace's landing below `<home>/landing`. Two workspaces never share a folder. */
 export function openLanding(home: string, workspaceId: string): Landing {
   const root = join(home, 'landing')
@@ -63,15 +78,17 @@ export function openLanding(home: string, workspaceId: string): Landing {
 
   return {
     root,
+    keepRoom: () => keepRoom(root),
     async land(head, body) {
       const path = pagePath(workspaceId, head.place)
-      await writeOnce(await prepare(path), await encodePage(head, body))
+      const parts = await encodePage(head, body)
+      await withRoom(root, async () => writeOnce(await prepare(path), parts))
       return path
     },
     async landFailed({ atMs, agentId, status, body }) {
       const digest = createHash('sha256').update(body).digest('hex').slice(0, 12)
       const path = posix.join(segment(workspaceId), 'failed', `${atMs}-${segment(agentId)}-${status}-${digest}.bin`)
-      await writeOnce(await prepare(path), [body]).catch(error => {
+      await withRoom(root, async () => writeOnce(await prepare(path), [body])).catch(error => {
         // The same bytes at the same millisecond are the same answer.
         if (!isCode(error, 'LANDING_TAKEN')) throw error
       })
@@ -81,15 +98,20 @@ export function openLanding(home: string, workspaceId: string): Landing {
       const streams = await Promise.all(
         (only ? [only] : STREAMS).map(stream => filesBelow(root, posix.join(segment(workspaceId), stream))),
       )
-      return streams
-        .flat()
-        .flatMap(path => {
-          const parsed = parsePageName(path.slice(path.lastIndexOf('/') + 1))
-          return parsed ? [{ path, ...parsed }] : []
-        })
-        .sort(byAge)
+      return pagesAmong(streams.flat())
     },
+    folders: () => landedFolders(root, workspaceId),
+    listFolders: async folders =>
+      pagesAmong((await Promise.all(folders.map(folder => filesBelow(root, folder)))).flat()),
     head: path => readHead(join(root, path)),
+    async landed(place) {
+      const path = pagePath(workspaceId, place)
+      const isThere = await access(join(root, path)).then(
+        () => true,
+        () => false,
+      )
+      return isThere ? { path, head: await readHead(join(root, path)) } : null
+    },
     body: path => readBody(join(root, path)),
   }
 }

@@ -5,6 +5,7 @@ import {
   holdPending,
   newPeriod,
   type PeriodState,
+  recallPeriod,
   sessionsLeft,
   tellPeriod,
 } from '../../src/core/period.ts'
@@ -25,6 +26,10 @@ const usage = (told: Partial<UsageTold>): UsageTold => ({
 const tell = (period: PeriodState, told: Partial<UsageTold>, sentAtMs = 1, billed = 0) =>
   tellPeriod(period, usage(told), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
+/** Tells it twice, as a period that has turned is told by every answer. */
+const turn = (period: PeriodState, told: Partial<UsageTold>, sentAtMs = 1) =>
+  tell(tell(period, told, sentAtMs), told, sentAtMs)
+
 describe('a billing period', () => {
   it('knows nothing before something is told', () => {
     expect(newPeriod()).toMatchObject({ known: false, key: null, includedSessions: 50_000 })
@@ -40,11 +45,51 @@ describe('a billing period', () => {
     )
   })
 
-  it('begins anew with another key, and what an old key tells is no news', () => {
+  it('begins anew with another key that is told again, and what an old key tells is no news', () => {
     const first = tell(newPeriod(), { billableUsedThisPeriod: 900 })
-    const second = tell(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
+    const second = turn(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
     expect(second).toMatchObject({ key: 'p2', usedSessions: 3, past: ['p1'] })
-    expect(tell(second, { billableUsedThisPeriod: 950 }, 3)).toBe(second)
+    expect(tell(second, { billableUsedThisPeriod: 950 }, 3)).toEqual({ ...second, toldAtMs: 3 })
+  })
+
+  it('does not begin anew with a key that is told once, and counts what that answer billed', () => {
+    const first = tell(newPeriod(), { billableUsedThisPeriod: 900 })
+    const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 3 }, 2, 7)
+    expect(doubted).toMatchObject({ key: 'p1', usedSessions: 900, toldAtMs: 1 })
+    expect(sessionsLeft(doubted, 0)).toBe(93)
+    expect(tell(doubted, { billableUsedThisPeriod: 907 }, 3)).toMatchObject({ key: 'p1', pending: null })
+  })
+
+  it('has no more left than either of two periods that are told by turns', () => {
+    const first = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const turns = [850, 300, 870, 300].reduce((period, used, index) => {
+      const periodKey = used === 300 ? 'p1' : 'p2'
+      return tell(period, { periodKey, billableUsedThisPeriod: used }, index + 2)
+    }, first)
+    expect(turns.key).toBe('p1')
+    expect(sessionsLeft(turns, 0)).toBe(130)
+  })
+
+  it('counts what an answer billed that tells of a period that was left', () => {
+    const second = turn(tell(newPeriod(), {}), { periodKey: 'p2', billableUsedThisPeriod: 10 }, 2)
+    expect(sessionsLeft(tell(second, { billableUsedThisPeriod: 500 }, 3, 20), 0)).toBe(970)
+  })
+
+  it('is recalled as most of the newest answers told it, with the highest that was ever told of it', () => {
+    const told = { includedSessions: 500, overageSessions: 0, overagePacks: 0, toldAtMs: 5 }
+    const period = recallPeriod([
+      { ...told, key: 'p1', recent: 4, usedSessions: 480 },
+      { ...told, key: 'p2', recent: 5, usedSessions: 120 },
+      { ...told, key: 'p3', recent: 1, usedSessions: 130 },
+    ])
+    expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, past: ['p1'], known: true })
+    expect(sessionsLeft(period, 0)).toBe(370)
+    expect(tell(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
+    expect(turn(period, { periodKey: 'p3', billableUsedThisPeriod: 3 }, 6)).toMatchObject({
+      key: 'p3',
+      past: ['p1', 'p2'],
+    })
+    expect(recallPeriod([])).toEqual(newPeriod())
   })
 
   it('never returns to a key that was left', () => {
@@ -68,7 +113,7 @@ describe('a billing period', () => {
   it('keeps what is included where it is not told', () => {
     const period = tell(newPeriod(), { billableUsedThisPeriod: 1 })
     expect(tell(period, { includedQuota: null, billableUsedThisPeriod: 2 }).includedSessions).toBe(1_000)
-    expect(tell(period, { periodKey: 'p2', includedQuota: null }).includedSessions).toBe(1_000)
+    expect(turn(period, { periodKey: 'p2', includedQuota: null }).includedSessions).toBe(1_000)
   })
 
   it('has more sessions where packs are allowed', () => {
@@ -101,6 +146,6 @@ describe('sessions that nobody has told of', () => {
 
   it('do not cross into the next period', () => {
     const held = holdPending(told, 50, 1_000)
-    expect(tell(held, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2_000).pending).toBeNull()
+    expect(turn(held, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2_000).pending).toBeNull()
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Coverage, cover } from '../../src/core/coverage.ts'
 import {
   type AgentFacts,
+  NOTHING_AGAIN,
   type Plan,
   type PlanOptions,
   planWindows,
@@ -35,6 +36,7 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
     sinceMs: null,
     untilMs: null,
     mode: { kind: 'incremental' },
+    again: NOTHING_AGAIN,
     maxPage: 100,
     idsPerRequest: 100,
     requestsPerHour: 1_500,

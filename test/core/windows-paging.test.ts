@@ -6,6 +6,7 @@ import {
   openWindow,
   type PageFacts,
   restarted,
+  restartPoint,
   startOf,
   type Window,
   type WindowProgress,
@@ -16,6 +17,8 @@ interface Stored {
   id: number
   /** ms; 0: the record carries none. */
   ts: number
+  /** As the record tells it: whole seconds, for some. */
+  told: number
 }
 
 /** The export of section 4.12 over a list: sorted, bounded, with cursors that belong to their query. */
@@ -31,7 +34,7 @@ function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stor
   return { data: rows.slice(start, end), cursor: end < rows.length ? `${scope} ${end}` : null }
 }
 
-type Disturbance = 'none' | 'cursor-refused' | 'cursor-missing' | 'killed'
+type Disturbance = 'none' | 'cursor-refused' | 'cursor-missing' | 'killed' | 'shuffled'
 
 /** Pages a window to its end; a killed runner goes on from what its pages tell. */
 function pageThrough(stored: readonly Stored[], window: Window, plan: { limit: number; disturbance: Disturbance }[]) {
@@ -43,7 +46,8 @@ function pageThrough(stored: readonly Stored[], window: Window, plan: { limit: n
     const { limit, disturbance } = plan[page] ?? { limit: plan.at(-1)?.limit ?? 7, disturbance: 'none' }
     if (disturbance === 'cursor-refused' && progress.cursor !== null) progress = restarted(progress)
     const next = nextRequest(progress, limit)
-    const { data, cursor } = exportPage(stored, next.query)
+    const { data: sorted, cursor } = exportPage(stored, next.query)
+    const data = disturbance === 'shuffled' ? sorted.toSorted((a, b) => (a.id % 5) - (b.id % 5)) : sorted
     const facts: PageFacts = {
       window,
       generation: next.progress.generation,
@@ -55,7 +59,10 @@ function pageThrough(stored: readonly Stored[], window: Window, plan: { limit: n
       returned: data.length,
       scanned: null,
       billed: null,
-      lastTsMs: data.findLast(({ ts }) => ts > 0)?.ts ?? null,
+      lastTsMs: restartPoint(
+        window,
+        data.flatMap(({ told }) => (told > 0 ? told : [])),
+      ),
       missing: [],
     }
     landed.push(facts)
@@ -73,7 +80,12 @@ const records = fc
       maxLength: 60,
     },
   )
-  .map(offsets => offsets.map((offset, id): Stored => ({ id, ts: offset < 0 ? 0 : BASE * 1_000 + offset })))
+  .map(offsets =>
+    offsets.map((offset, id): Stored => {
+      const ts = offset < 0 ? 0 : BASE * 1_000 + offset
+      return { id, ts, told: id % 3 === 0 ? Math.floor(ts / 1_000) * 1_000 : ts }
+    }),
+  )
 
 const window = fc
   .record({
@@ -105,10 +117,10 @@ describe('paging through a window', () => {
     )
   })
 
-  it('leaves none out, and none of another window in, when page sizes change and cursors are refused or missing', () => {
+  it('leaves none out, and none of another window in, when page sizes change, pages are shuffled and cursors are refused or missing', () => {
     const disturbed = fc.record({
       limit: fc.constantFrom(3, 8, 20),
-      disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'killed'),
+      disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'killed', 'shuffled'),
     })
     fc.assert(
       fc.property(records, window, fc.array(disturbed, { maxLength: 12 }), (stored, one, plan) => {

@@ -7,6 +7,7 @@ import {
   openWindow,
   type PageFacts,
   restarted,
+  restartPoint,
   startOf,
   type Window,
   type WindowProgress,
@@ -86,10 +87,23 @@ describe('a window', () => {
     expect(skipped).toMatchObject({ done: false, cursor: 'third', lastTsMs: 150_000 })
   })
 
-  it('resumes under the next generation from the last `ts` that landed, inclusive', () => {
+  it.each([
+    ['head', [110_000, 120_500, 130_000], 130_000],
+    ['tail', [130_000, 120_500, 110_000], 110_000],
+    ['head', [120_000, 110_000, 130_000], 110_000],
+    ['tail', [120_000, 130_000, 110_000], 130_000],
+    // One tells whole seconds, the other milliseconds of the same one.
+    ['tail', [120_000, 120_500], 120_500],
+    ['head', [110_000, 5_000, 130_000, 9e15], 130_000],
+    ['head', [], null],
+  ] as const)('of kind %s begins again behind a page of the times %j at %j', (kind, times, point) => {
+    expect(restartPoint(windowOf({ kind }), times)).toBe(point)
+  })
+
+  it('resumes under the next generation from the last second that landed, inclusive', () => {
     for (const [kind, bounds] of [
       ['head', { fromTs: 150_000, toTs: 200_999 }],
-      ['tail', { fromTs: 100_000, toTs: 150_000 }],
+      ['tail', { fromTs: 100_000, toTs: 150_999 }],
     ] as const) {
       const start = startOf(windowOf({ kind }))
       const refused = restarted(advance(start, factsAt(start)))

@@ -168,6 +168,30 @@ describe('the leases ledger', () => {
     await ledger.close()
   })
 
+  it('of which a part lies ahead, because the clock was set back, is set aside as a whole', async () => {
+    const home = await temporaryHome()
+    const ahead = await ledgerIn(home, 'run-a')
+    await ahead.append(request(NOW - HOUR, { usage: USAGE }))
+    await ahead.append(request(NOW + 24 * HOUR, { usage: USAGE }))
+    await ahead.close()
+    const ledger = await ledgerIn(home, 'run-b')
+    expect(await ledger.recent(NOW, HOUR)).toEqual([])
+    expect((await readdir(folderOf(home))).filter(name => !name.endsWith('.set-aside'))).toEqual([])
+    const fresh = request(NOW, { usage: USAGE })
+    await ledger.append(fresh)
+    expect(await ledger.recent(NOW + MINUTE, HOUR)).toEqual([fresh])
+    await ledger.close()
+  })
+
+  it('passes over lines that are no entries', async () => {
+    const home = await temporaryHome()
+    const ledger = await ledgerIn(home)
+    await ledger.append(lease(NOW))
+    await ledger.close()
+    await appendFile(await onlyFile(home), 'null\n42\n[]\n{"kind":"request"}\n{"atMs":1}\n')
+    expect(await ledger.recent(NOW, HOUR)).toEqual([lease(NOW)])
+  })
+
   it('can be read by its owner alone', async () => {
     const home = await temporaryHome()
     const ledger = await ledgerIn(home)

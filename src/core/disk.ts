@@ -1,0 +1,36 @@
+// What a disk refuses: it is full, read-only, or somebody else's. Node tells it by a code, DuckDB only in words.
+import { ConvohouseError } from './errors.ts'
+
+/** Each code: the words of the C library that DuckDB passes on, and ours. */
+const REFUSALS: Record<string, { told: RegExp; words: string }> = {
+  ENOSPC: { told: /No space left on device/, words: 'the disk is full' },
+  EDQUOT: { told: /Disk quota exceeded/, words: 'the quota of the disk is used up' },
+  EFBIG: { told: /File too large/, words: 'files may not become so large' },
+  EROFS: { told: /Read-only file system/, words: 'the disk is read-only' },
+  EACCES: { told: /Permission denied/, words: 'no permission' },
+  EPERM: { told: /Operation not permitted/, words: 'no permission' },
+  EIO: { told: /Input\/output error/, words: 'the disk fails' },
+}
+
+/** The code of what the disk refused, whichever way it was told; null where an error is none of the disk's. */
+export function refusalOf(cause: unknown): string | null {
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
+  if (typeof code === 'string' && Object.hasOwn(REFUSALS, code)) return code
+  const text = String(message ?? cause)
+  return Object.keys(REFUSALS).find(name => REFUSALS[name]!.told.test(text)) ?? null
+}
+
+/** Why, in words and by code. */
+export function reasonOf(cause: unknown): string {
+  const code = refusalOf(cause)
+  if (code !== null) return `${REFUSALS[code]!.words} (${code})`
+  return (cause as { code?: string }).code ?? String(cause)
+}
+
+/** The disk refuses: full, read-only, no permission. */
+export const unusable = (path: string, cause: unknown): ConvohouseError =>
+  new ConvohouseError('HOME_UNUSABLE', {
+    what: `Cannot use ${path}: ${reasonOf(cause)}.`,
+    mend: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
+    cause,
+  })

@@ -1,0 +1,123 @@
+// Stretches that may hide something, and which of them to read again.
+//
+// The export skips conversations in which no person has written yet, and tells only how many it looked at; what enters the
+// mirror late appears behind a head that has passed. Either is found by reading its stretch again, and buying again what was
+// bought there. So: only while something may still come (`horizon`), at growing intervals, what hides most for its
+// price first, not at all where it hides too little for it, and within a budget.
+import type { Estimate } from './estimate.ts'
+import { openWindow, startOf, type WindowProgress } from './windows.ts'
+
+/** A page's stretch, by its newest reading. */
+export interface ReadStretch {
+  agentId: string
+  /** Null: from the beginning of time. */
+  fromSec: number | null
+  toSec: number
+  readAtMs: number
+  scanned: number
+  returned: number
+  /** What it billed. */
+  sessions: number
+}
+
+export interface RereadOptions {
+  stretches: readonly ReadStretch[]
+  nowMs: number
+  /** Older stretches are left alone. */
+  horizonMs: number
+  /** Shortest time between two readings of a stretch. */
+  quietMs: number
+  /** Sessions that re-reads may still bill in this period. */
+  budgetSessions: number
+  maxPage: number
+  /** Late rows have been seen: any stretch may hide one, whatever it skipped. */
+  late: boolean
+}
+
+/** Conversations hidden for each session to pay, at least. A page of 100 that skipped five would cost some eighty sessions a find. */
+const LEAST_WORTH = 0.1
+
+export interface Reread {
+  progress: WindowProgress
+  estimate: Estimate
+}
+
+const skippedIn = (stretch: ReadStretch): number => Math.max(0, stretch.scanned - stretch.returned)
+
+/** Due when it has been left alone for a while, and each time for twice as long as before. */
+export function isDue(stretch: ReadStretch, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
+  const endedMs = (stretch.toSec + 1) * 1_000
+  const waitMs = Math.max(quietMs, stretch.readAtMs - endedMs)
+  return endedMs > nowMs - horizonMs && nowMs - stretch.readAtMs >= waitMs
+}
+
+const worthOf = (stretch: ReadStretch): number =>
+  stretch.sessions === 0 ? Number.POSITIVE_INFINITY : skippedIn(stretch) / stretch.sessions
+
+/** What skipped nothing is only given where it is wanted: for a sample, or because of late rows. */
+const isWorth = (stretch: ReadStretch, { late }: RereadOptions): boolean =>
+  late || skippedIn(stretch) === 0 || worthOf(stretch) >= LEAST_WORTH
+
+/** What costs nothing first, then what hides most for its price, then the newest. */
+function byWorth(a: ReadStretch, b: ReadStretch): number {
+  const [x, y] = [worthOf(a), worthOf(b)]
+  return x === y ? b.toSec - a.toSec : y > x ? 1 : -1
+}
+
+function affordable(options: RereadOptions): ReadStretch[] {
+  let left = options.budgetSessions
+  return options.stretches
+    .filter(stretch => isDue(stretch, options) && isWorth(stretch, options))
+    .sort(byWorth)
+    .filter(stretch => {
+      if (stretch.sessions > left) return false
+      left -= stretch.sessions
+      return true
+    })
+}
+
+/** Neighbours become one: a window costs a request at least. Stretches of one agent, oldest first. */
+function melted(stretches: readonly ReadStretch[]): ReadStretch[] {
+  const whole: ReadStretch[] = []
+  for (const stretch of stretches) {
+    const last = whole.at(-1)
+    if (last === undefined || (stretch.fromSec ?? 0) > last.toSec + 1) {
+      whole.push(stretch)
+      continue
+    }
+    whole[whole.length - 1] = {
+      ...last,
+      toSec: Math.max(last.toSec, stretch.toSec),
+      scanned: last.scanned + stretch.scanned,
+      returned: last.returned + stretch.returned,
+      sessions: last.sessions + stretch.sessions,
+    }
+  }
+  return whole
+}
+
+function reread(stretch: ReadStretch, { nowMs, maxPage }: RereadOptions): Reread {
+  const { agentId, fromSec, toSec, scanned, returned, sessions } = stretch
+  const skipped = skippedIn(stretch)
+  const requests = Math.max(1, Math.ceil(scanned / maxPage))
+  return {
+    progress: startOf(openWindow({ agentId, kind: 'reread', fromSec, toSec, openedAtMs: nowMs, skipped })),
+    estimate: {
+      conversations: { low: returned, high: returned + skipped },
+      sessions: { low: sessions, high: sessions + skipped },
+      requests: { low: requests, high: requests },
+    },
+  }
+}
+
+/** The windows to read again now, and their price. */
+export function planRereads(options: RereadOptions): Reread[] {
+  const byAgent = new Map<string, ReadStretch[]>()
+  for (const stretch of affordable(options))
+    byAgent.set(stretch.agentId, [...(byAgent.get(stretch.agentId) ?? []), stretch])
+  return [...byAgent.values()].flatMap(stretches =>
+    melted(stretches.sort((a, b) => (a.fromSec ?? 0) - (b.fromSec ?? 0) || a.toSec - b.toSec)).map(stretch =>
+      reread(stretch, options),
+    ),
+  )
+}

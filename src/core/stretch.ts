@@ -1,0 +1,47 @@
+// The stretch of `ts` that one page covers, worked out from where its window stood before it.
+import type { Interval } from './coverage.ts'
+import { isById, type PageFacts, sortOf, type WindowProgress } from './windows.ts'
+
+/** Closed, in whole seconds; `from` null: from the beginning of time. */
+export interface Stretch extends Omit<Interval, 'from'> {
+  from: number | null
+}
+
+/**
+ * What a page covers: from the last conversation before it to its own last one, or to the window's bound on its last
+ * page. Neighbours share the second at their edge. A page without any `ts` may cover all that its window had left.
+ * Null for a page of ids.
+ */
+export function stretchOf(before: WindowProgress, page: PageFacts): Stretch | null {
+  const { window } = page
+  if (isById(window.kind)) return null
+  const bounds: Stretch = { from: window.fromSec, to: window.toSec }
+  const begins = secondWithin(bounds, before.lastTsMs)
+  const ends = page.hasMore ? secondWithin(bounds, page.lastTsMs) : null
+  const stretch =
+    sortOf(window.kind) === 'asc'
+      ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
+      : { from: ends ?? bounds.from, to: begins ?? bounds.to }
+  // Where the vendor's order is not what was asked for, the page may hold anything of its window.
+  return stretch.from !== null && stretch.from > stretch.to ? bounds : stretch
+}
+
+/**
+ * The stretch of the page before, as far as it may reach once this one is known: what the vendor skipped behind its last
+ * conversation lies before the first one of this page, or anywhere in a page that tells none.
+ */
+export function reachingTo(earlier: Stretch, before: WindowProgress, page: PageFacts): Stretch {
+  const { window } = page
+  const own = stretchOf(before, page) ?? earlier
+  const first = secondWithin({ from: window.fromSec, to: window.toSec }, page.firstTsMs ?? null)
+  if (sortOf(window.kind) === 'asc') return { ...earlier, to: Math.max(earlier.to, first ?? own.to) }
+  const from = first ?? own.from
+  return { ...earlier, from: earlier.from === null || from === null ? null : Math.min(earlier.from, from) }
+}
+
+/** The second of a moment; null where there is none, or where it lies outside of what was asked for. */
+function secondWithin({ from, to }: Stretch, ms: number | null): number | null {
+  if (ms === null) return null
+  const second = Math.floor(ms / 1_000)
+  return second >= (from ?? 0) && second <= to ? second : null
+}

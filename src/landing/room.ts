@@ -1,0 +1,55 @@
+// Room for what is paid for already. A page that was asked for is billed, whether or not there is room for it when it comes.
+// So room is kept in a file while there is some; where the disk is full, the file is given up, and what is under way
+// still lands. Then it is told that the disk is full, so that nothing more is asked for.
+import { randomBytes } from 'node:crypto'
+import { open, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { refusalOf, unusable } from '../core/disk.ts'
+import { makeFolder } from './durable.ts'
+
+/** For the four requests that are under way at once, of a compressed page each: 200 KB is a common one of 100 records. */
+const ROOM_BYTES = 4 * 1024 * 1024
+
+const roomFile = (root: string): string => join(root, '.room')
+
+/**
+ * Keeps the room below the landing's root, where it is not there yet.
+ * @throws HOME_UNUSABLE where the disk has no such room: then nothing may be bought
+ */
+export async function keepRoom(root: string): Promise<void> {
+  const file = roomFile(root)
+  await makeFolder(root)
+  const there = await stat(file).catch(() => null)
+  if (there?.size === ROOM_BYTES) return
+  try {
+    const handle = await open(file, 'w', 0o600)
+    try {
+      // Random, because some file systems keep no room for zeros.
+      await handle.appendFile(randomBytes(ROOM_BYTES))
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  } catch (cause) {
+    await unlink(file).catch(() => {})
+    throw unusable(file, cause)
+  }
+}
+
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(refusalOf(error) ?? '')
+
+/**
+ * Does `work`; where the disk is full, once more in the room that is given up for it. The error is thrown all the same, so
+ * that the caller asks for nothing more.
+ */
+export async function withRoom<T>(root: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const cause = (error as Error).cause ?? error
+    if (!isFull(cause)) throw error
+    await unlink(roomFile(root)).catch(() => {})
+    await work().catch(() => {})
+    throw error
+  }
+}
