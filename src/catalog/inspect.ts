@@ -1,6 +1,7 @@
 // Inspection: one walk over a parsed page on its way in, where the CPU waits for the network anyway. It notes paths that
 // the catalog does not declare and values of another type than declared. It never fails a page.
 import { readTime } from '../core/time.ts'
+import { ExactNumber, MAX_DEPTH } from './exact-json.ts'
 import type { Field, Fields, RecordType, Scalar } from './shape.ts'
 import { ELEMENT, isPlainKey } from './unknown.ts'
 
@@ -11,22 +12,46 @@ export interface PageNotes {
   mismatched: Record<string, { count: number; declared: string; seen: string }>
   /** Times that are 0, "never" in the vendor's hand: NULL in the warehouse. */
   zeroTimes: Record<string, number>
-  /** Paths whose key cannot be a column of the stage: the file must take the tolerant path. */
+  /** What cannot be a column of the stage, by its raw path: the file must take the tolerant path. Not to be told. */
   awkward: string[]
 }
 
 /** Undeclared paths that one page may bring into a schema; beyond it, keys are data, and take the tolerant path. */
 const MAX_UNKNOWN_PATHS = 200
 
-export const jsonType = (value: unknown): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+export const jsonType = (value: unknown): string => {
+  if (value === null) return 'null'
+  if (value instanceof ExactNumber) return 'number'
+  return Array.isArray(value) ? 'array' : typeof value
+}
 
-const NUMERIC = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+/** As JSON writes numbers, and DuckDB reads them out of a text: no `007`. */
+const NUMERIC = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+const INTEGER = /^-?\d+$/
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 
-const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null
+const isScalar = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || value instanceof ExactNumber
+
+/** The digits of a number, or of a text that is one. */
+const numeralOf = (value: unknown): string | undefined => {
+  if (value instanceof ExactNumber) return value.text
+  return typeof value === 'string' && NUMERIC.test(value) ? value : undefined
+}
+
+/** True where a DOUBLE holds the number as it is: an integer beyond 2^53 would lose digits, and be another number. */
+function isExact(value: unknown): boolean {
+  const numeral = numeralOf(value)
+  const number = numeral === undefined ? value : Number(numeral)
+  if (typeof number !== 'number' || !Number.isFinite(number)) return false
+  if (Number.isSafeInteger(number) || !Number.isInteger(number)) return true
+  // Of a number that was parsed already nobody can tell which digits it had: its page is read again, with them.
+  return numeral !== undefined && (!INTEGER.test(numeral) || BigInt(numeral) === BigInt(number))
+}
+
+const numberIn = (value: unknown): number => Number(numeralOf(value) ?? value)
 
 /** True where DuckDB's cast to the declared type loses nothing. */
 function scalarFits(type: Scalar['type'], value: unknown): boolean {
@@ -34,13 +59,13 @@ function scalarFits(type: Scalar['type'], value: unknown): boolean {
     case 'text':
       return isScalar(value)
     case 'moment':
-      return typeof value === 'string' || typeof value === 'number'
+      return isScalar(value) && typeof value !== 'boolean'
     case 'boolean':
       return typeof value === 'boolean'
     case 'number':
-      return Number.isFinite(typeof value === 'string' && NUMERIC.test(value) ? Number(value) : value)
+      return isExact(value)
     case 'time':
-      return scalarFits('number', value) && !('reason' in readTime(Number(value)) && Number(value) !== 0)
+      return isExact(value) && !('reason' in readTime(numberIn(value)) && numberIn(value) !== 0)
     default:
       return true
   }
@@ -63,7 +88,7 @@ export function fits(field: Field, value: unknown): boolean {
 
 type Walk = (object: Record<string, unknown>, notes: PageNotes) => void
 
-const declaredAs = (field: Field): string =>
+export const declaredAs = (field: Field): string =>
   field.kind === 'scalar' ? field.type : field.kind === 'group' ? 'object' : `array of ${field.kind}`
 
 function noteMismatch(notes: PageNotes, path: string, field: Field, value: unknown): void {
@@ -71,31 +96,50 @@ function noteMismatch(notes: PageNotes, path: string, field: Field, value: unkno
   notes.mismatched[path].count += 1
 }
 
+function noteAwkward(notes: PageNotes, path: string): void {
+  if (notes.awkward.length < MAX_UNKNOWN_PATHS && !notes.awkward.includes(path)) notes.awkward.push(path)
+}
+
+/** True where a value is nested deeper than DuckDB is ever given to read. */
+function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some(element => isTooDeep(element, levels - 1))
+  for (const key in value) if (isTooDeep((value as Record<string, unknown>)[key], levels - 1)) return true
+  return false
+}
+
 function noteUnknown(notes: PageNotes, path: string, key: string, value: unknown, taken: ReadonlySet<string>): void {
+  if (value === null) return
+  if (isTooDeep(value)) noteAwkward(notes, path)
   const known = notes.unknown[path]
   if (known) {
     known.count += 1
     return
   }
-  if (value === null) return
-  const clash =
-    taken.has(key.toLowerCase()) ||
-    Object.keys(notes.unknown).some(p => p !== path && p.toLowerCase() === path.toLowerCase())
-  if (!isPlainKey(key) || clash || Object.keys(notes.unknown).length >= MAX_UNKNOWN_PATHS) {
-    if (notes.awkward.length < MAX_UNKNOWN_PATHS && !notes.awkward.includes(path)) notes.awkward.push(path)
-    return
-  }
-  notes.unknown[path] = { count: 1, seen: jsonType(value) }
+  const paths = Object.keys(notes.unknown)
+  const full = paths.length >= MAX_UNKNOWN_PATHS
+  if (full || !isPlainKey(key) || taken.has(key.toLowerCase()) || clashes(paths, path)) noteAwkward(notes, path)
+  else notes.unknown[path] = { count: 1, seen: jsonType(value) }
+}
+
+const clashes = (paths: readonly string[], path: string): boolean => {
+  const lower = path.toLowerCase()
+  return paths.some(other => other !== path && other.toLowerCase() === lower)
 }
 
 /** Compiles the checks of one field: called with a value that is neither null nor absent. */
 function compileField(field: Field, path: string): (value: unknown, notes: PageNotes) => void {
   if (field.kind === 'scalar') {
     const { type } = field
-    if (type === 'any' || type === 'loose') return () => {}
+    if (type === 'any' || type === 'loose') {
+      return (value, notes) => {
+        if (isTooDeep(value)) noteAwkward(notes, path)
+      }
+    }
     return (value, notes) => {
       if (!scalarFits(type, value)) noteMismatch(notes, path, field, value)
-      else if (type === 'time' && Number(value) === 0) notes.zeroTimes[path] = (notes.zeroTimes[path] ?? 0) + 1
+      else if (type === 'time' && numberIn(value) === 0) notes.zeroTimes[path] = (notes.zeroTimes[path] ?? 0) + 1
     }
   }
   if (field.kind === 'texts') {
@@ -141,7 +185,12 @@ export function compileInspection(record: RecordType): Inspect {
       if (!isObject(element) || !hasId(record, element)) {
         notes.mismatched[''] ??= { count: 0, declared: `object with ${record.id.key}`, seen: jsonType(element) }
         notes.mismatched[''].count += 1
-      } else walk(element, notes)
+      } else {
+        // Digits of an id must not be lost, and only the tolerant path can tell whether they would be.
+        const id = element[record.id.key]
+        if (typeof id === 'number' && !Number.isSafeInteger(id)) noteAwkward(notes, record.id.key)
+        walk(element, notes)
+      }
     }
     return notes
   }
@@ -150,7 +199,7 @@ export function compileInspection(record: RecordType): Inspect {
 /** A record without its id cannot be kept under any key. */
 export function hasId(record: RecordType, element: Record<string, unknown>): boolean {
   const id = element[record.id.key]
-  return (typeof id === 'string' && id !== '') || typeof id === 'number'
+  return (typeof id === 'string' && id !== '') || typeof id === 'number' || id instanceof ExactNumber
 }
 
 /** True where a page's records cannot be staged as they are. */

@@ -6,7 +6,7 @@ import type { RecordType } from './shape.ts'
 export const RECORD_TYPES: readonly RecordType[] = [conversation, agent]
 
 /**
- * Counts the catalog's changes. A page inspected under an older number is inspected again before it is loaded:
+ * Counts the changes of the catalog and of what inspection looks for. A page inspected under an older number is inspected again before it is loaded:
  * what was unknown then may be declared now.
  */
-export const CATALOG_VERSION = 1
+export const CATALOG_VERSION = 2

@@ -11,6 +11,8 @@ const NOTHING: PageNotes = { unknown: {}, mismatched: {}, zeroTimes: {}, awkward
 
 const parsed = (text: string): unknown => JSON.parse(text)
 
+const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
 describe('an inspection', () => {
   it('has nothing to say of a record as documented', () => {
     const record = {
@@ -52,6 +54,15 @@ describe('an inspection', () => {
     ['a number', { messagesNum: 'many' }, 'messagesNum', 'number', 'string'],
     ['a number, though DuckDB would take true for 1', { messagesNum: true }, 'messagesNum', 'number', 'boolean'],
     ['a number beyond every double', { messagesNum: '1e400' }, 'messagesNum', 'number', 'string'],
+    ['a number, where DuckDB reads no leading zeros', { messagesNum: '007' }, 'messagesNum', 'number', 'string'],
+    ['a number, where a double would lose digits', { messagesNum: 2 ** 60 }, 'messagesNum', 'number', 'number'],
+    [
+      'a number, where a double would lose digits of a text',
+      { value: '9007199254740993' },
+      'value',
+      'number',
+      'string',
+    ],
     ['a boolean', { isTest: 1 }, 'isTest', 'boolean', 'number'],
     ['a time', { ts: -1 }, 'ts', 'time', 'number'],
     ['a moment', { demoDate: false }, 'demoDate', 'moment', 'boolean'],
@@ -133,6 +144,15 @@ describe('an inspection', () => {
     const notes = notesOf({ ID: 'c', ...many })
     expect(Object.keys(notes.unknown)).toHaveLength(200)
     expect(notes.awkward).toHaveLength(200)
+  })
+
+  it.each([
+    ['an id beyond the integers that a double tells apart', '{"ID":9007199254740993}', 'ID'],
+    ['an id that is no integer', '{"ID":1.5}', 'ID'],
+    ['an unknown value nested deeper than DuckDB can bear', `{"ID":"c","x":${nested(20_000)}}`, 'x'],
+    ['a value of any shape nested so deep', `{"ID":"c","origin":${nested(20_000)}}`, 'origin'],
+  ])('sends its page through the tolerant path for %s', (_what, text, path) => {
+    expect(inspect([parsed(text)]).awkward).toEqual([path])
   })
 
   it('leaves no trace on the prototype of objects', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation.ts'
+import { readExactly, writeExactly } from '../../src/catalog/exact-json.ts'
 import { compileInspection, fits, needsMending } from '../../src/catalog/inspect.ts'
 import { mendRecord } from '../../src/catalog/mend.ts'
 import type { Fields } from '../../src/catalog/shape.ts'
@@ -97,6 +98,7 @@ describe('mending', () => {
     expect(mendRecord(conversation, record)).toEqual({
       record: { ID: 'c', messagesNum: '42', isTest: true, ts: '1763600000', csat: { ease10: '7.5' } },
       issues: [],
+      drift: [],
     })
   })
 
@@ -116,11 +118,38 @@ describe('mending', () => {
         __extra: { tags: 'vip', csat: { ease10: 'nine' } },
       },
       issues: [
-        { path: 'tags', seen: 'string' },
-        { path: 'csat.ease10', seen: 'string' },
-        { path: 'crmActivities[].completed', seen: 'string' },
+        { path: 'tags', issue: 'wrong type', declared: 'array of texts', seen: 'string' },
+        { path: 'csat.ease10', issue: 'wrong type', declared: 'number', seen: 'string' },
+        { path: 'crmActivities[].completed', issue: 'wrong type', declared: 'boolean', seen: 'string' },
       ],
+      drift: [],
     })
+  })
+
+  it('counts every key that no field declares, and tells none that may be data', () => {
+    const record = { ID: 'c', title: 't', 'ada@mail.example': 1, csat: { mood: 2, '+49 151 1': 3 }, gone: null }
+    expect(mendRecord(conversation, record)!.drift).toEqual([
+      { path: 'title', seen: 'string' },
+      { path: '*', seen: 'number' },
+      { path: 'csat.mood', seen: 'number' },
+      { path: 'csat.*', seen: 'number' },
+    ])
+  })
+
+  it('keeps the digits of a number that is none for a double, and says so', () => {
+    const { value } = readExactly('{"ID":12345678901234567890,"value":98765432109876543210,"leadScore":1e3,"x":1.50}')
+    const { record, issues } = mendRecord(conversation, value)!
+    expect(writeExactly(record)).toBe(
+      '{"ID":12345678901234567890,"value":null,"leadScore":1e3,"__extra":{"value":98765432109876543210,"x":1.50}}',
+    )
+    expect(issues).toEqual([{ path: 'value', issue: 'more than a number holds', declared: 'number', seen: 'number' }])
+  })
+
+  it('writes an id that a number would cut as text', () => {
+    const id = (text: string) => mendRecord(conversation, readExactly(`{"ID":${text}}`).value)!.record.ID
+    expect(id('0.1234567890123456789012')).toBe('0.1234567890123456789012')
+    expect(id('1e400')).toBe('1e400')
+    expect(id('7')).toBe(7)
   })
 
   it('keeps a key called __proto__ as a key', () => {
