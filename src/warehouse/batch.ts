@@ -6,29 +6,23 @@ import { compileInspection, needsMending } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import type { LoadedFile } from './bookkeeping.ts'
+import { inspected, mendedFindings, type PageFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
+import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
-import { type MendedPage, writeMended } from './tolerant.ts'
+import { type MendedFile, removeMended, type Tolerated, tolerate, writeMended } from './tolerant.ts'
 
 /** The record type of each stream's pages. */
 export const RECORD_OF = { conversations: conversation, agents: agent } as const
 
 const inspections = new Map(Object.values(RECORD_OF).map(record => [record.name, compileInspection(record)]))
 
-/** Records of a page's body. A listing of agents is a union (notes on the API, "Other endpoints"). */
-function elementsOf(record: RecordType, body: Uint8Array): unknown[] {
-  const parsed = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>
-  if (record.name === 'conversation') return parsed.data as unknown[]
-  const all = [...((parsed.agents as unknown[]) ?? []), ...((parsed.starredAgents as unknown[]) ?? [])]
-  return [...new Map(all.map(element => [(element as Record<string, unknown> | null)?.ID, element])).values()]
-}
-
 /** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
 async function inspectedAgain(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
-  if (page.head.catalogVersion === CATALOG_VERSION) return page
-  const notes = inspections.get(record.name)!(elementsOf(record, await context.readBody(page.path)))
-  return { ...page, head: { ...page.head, notes } }
+  if (page.head.catalogVersion === CATALOG_VERSION || record.extra === 'rest') return page
+  const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.path))) as { data: unknown[] }
+  return { ...page, head: { ...page.head, notes: inspections.get(record.name)!(body.data) } }
 }
 
 /** Paths whose spelling differs only by case cannot stand side by side as columns; the later page is mended. */
@@ -39,44 +33,114 @@ function clashes(taken: Map<string, string>, page: LoadablePage): boolean {
   return false
 }
 
+export interface BatchFile extends LoadedFile {
+  findings: PageFindings
+}
+
 export interface Batch {
   record: RecordType
-  files: LoadedFile[]
+  files: BatchFile[]
   sources: StageSource[]
   unknownPaths: Set<string>
-  mended: MendedPage[]
+  mended: MendedFile[]
 }
+
+export const emptyBatch = (record: RecordType): Batch => ({
+  record,
+  files: [],
+  sources: [],
+  unknownPaths: new Set(),
+  mended: [],
+})
+
+function freshness(
+  context: LoadContext,
+  record: RecordType,
+  { head }: LoadablePage,
+): Omit<StageSource, 'file' | 'bodyBytes'> {
+  const { agentId } = head.place
+  const fetchedMs = head.sentAtServerMs
+  return {
+    agentId,
+    asOfMs: fetchedMs - (record.modifiedKey ? context.mirrorLagMs : 0),
+    fetchedMs,
+    kind: head.facts?.window.kind ?? null,
+  }
+}
+
+function addLanded(context: LoadContext, batch: Batch, page: LoadablePage): void {
+  const { head, absolutePath: file } = page
+  const records = head.facts?.returned ?? 0
+  for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
+  batch.files.push({ page, records, mended: false, unreadable: [], findings: inspected(head.notes) })
+  if (records > 0) batch.sources.push({ ...freshness(context, batch.record, page), file, bodyBytes: head.bodyBytes })
+}
+
+/** Adds a page by its mended records, and writes their files. */
+export async function addMended(
+  context: LoadContext,
+  batch: Batch,
+  page: LoadablePage,
+  tolerated: Tolerated,
+): Promise<void> {
+  const { records, unreadable } = tolerated
+  const { head } = page
+  batch.files.push({
+    page,
+    records: records.length,
+    mended: true,
+    unreadable,
+    findings: mendedFindings(head.notes, tolerated),
+  })
+  for (const mended of await writeMended(context.temporaryFolder, records)) {
+    batch.mended.push(mended)
+    batch.sources.push({ ...freshness(context, batch.record, page), file: mended.file, bodyBytes: mended.bytes })
+  }
+}
+
+/** Takes a landed page apart, record by record. @throws LANDING_CORRUPT */
+export async function tolerated(context: LoadContext, record: RecordType, page: LoadablePage): Promise<Tolerated> {
+  const found = tolerate(record, await context.readBody(page.path))
+  const told = page.head.facts?.returned
+  const held = found.records.length + found.unreadable.length
+  if (told !== undefined && told !== held) throw new LoadFault(`it tells of ${told} records and holds ${held}`)
+  const away = context.heldBack?.get(page.path)
+  return away === undefined ? found : withoutThem(found, away)
+}
+
+/** What was found, with the elements of `away` among the unreadable ones. */
+export function withoutThem(found: Tolerated, away: ReadonlyMap<number, string>): Tolerated {
+  const taken = found.records.filter(({ element }) => away.has(element))
+  const unreadable = taken.map(({ element }) => ({ element, reason: away.get(element)! }))
+  return {
+    ...found,
+    records: found.records.filter(({ element }) => !away.has(element)),
+    unreadable: [...found.unreadable, ...unreadable].sort((a, b) => a.element - b.element),
+  }
+}
+
+/** True where a page cannot be staged as it landed. */
+const mustBeMended = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
+  record.extra === 'rest' || needsMending(head.notes) || context.heldBack?.has(path) === true
 
 /** Decides for each page whether it is read as it landed, or mended first. */
 export async function prepareBatch(
   context: LoadContext,
   record: RecordType,
   pages: readonly LoadablePage[],
-  mendAll: boolean,
 ): Promise<Batch> {
-  const batch: Batch = { record, files: [], sources: [], unknownPaths: new Set(), mended: [] }
+  const batch = emptyBatch(record)
   const taken = new Map<string, string>()
-  for (const given of pages) {
-    const page = await inspectedAgain(context, record, given)
-    const { head } = page
-    const source = {
-      agentId: head.place.agentId,
-      asOfMs: head.sentAtServerMs - (record.modifiedKey ? context.mirrorLagMs : 0),
-      fetchedMs: head.sentAtServerMs,
+  try {
+    for (const given of pages) {
+      const page = await inspectedAgain(context, record, given)
+      if (mustBeMended(context, batch, page) || clashes(taken, page))
+        await addMended(context, batch, page, await tolerated(context, record, page))
+      else addLanded(context, batch, page)
     }
-    const mend = mendAll || record.extra === 'rest' || needsMending(head.notes) || clashes(taken, page)
-    if (!mend) {
-      for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
-      const records = head.facts?.returned ?? 0
-      batch.files.push({ page, records, mended: false, unreadable: [] })
-      if (records > 0) batch.sources.push({ ...source, file: page.absolutePath, bodyBytes: head.bodyBytes })
-      continue
-    }
-    const elements = elementsOf(record, await context.readBody(page.path))
-    const mended = await writeMended({ record, elements, folder: context.temporaryFolder })
-    batch.mended.push(mended)
-    batch.files.push({ page, records: mended.records, mended: true, unreadable: mended.unreadable })
-    if (mended.records > 0) batch.sources.push({ ...source, file: mended.file, bodyBytes: mended.bytes })
+  } catch (error) {
+    await removeMended(batch.mended)
+    throw error
   }
   return batch
 }

@@ -1,10 +1,10 @@
 // What a batch tells besides its records: the files loaded, the windows' progress, requests and their cost, the quota as
 // told, drift and data issues. Written in the transaction that loads the records.
 
-import { quoteText } from '../catalog/layout.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
-import { advance, startOf, type WindowProgress } from '../core/windows.ts'
+import type { Stretch } from '../core/stretch.ts'
 import { iso, type Row, type Writer } from './connection.ts'
+import { atSecond, foldWindows } from './fold-windows.ts'
 import type { LoadablePage } from './page.ts'
 
 const T = 'VARCHAR'
@@ -27,6 +27,9 @@ const COLUMNS = {
     scanned: N,
     billed_sessions: N,
     body_bytes: N,
+    kind: T,
+    from_at: AT,
+    to_at: AT,
   },
   _quota: {
     workspace_id: T,
@@ -40,21 +43,6 @@ const COLUMNS = {
     requests_per_hour: N,
     remaining_requests: N,
   },
-  _windows: {
-    workspace_id: T,
-    agent_id: T,
-    window: T,
-    kind: T,
-    from_at: AT,
-    to_at: AT,
-    opened_at: AT,
-    done: 'BOOLEAN',
-    pages: N,
-    returned: N,
-    scanned: N,
-    billed: N,
-    progress: 'JSON',
-  },
   _quarantine: { workspace_id: T, record: T, file: T, element: N, reason: T, quarantined_at: AT },
 } as const
 
@@ -65,7 +53,7 @@ export interface LoadedFile {
   unreadable: { element: number; reason: string }[]
 }
 
-const requestRow = (workspaceId: string, { path, head }: LoadablePage): Row => ({
+const requestRow = (workspaceId: string, { path, head }: LoadablePage, covers: Stretch | null): Row => ({
   workspace_id: workspaceId,
   file: path,
   run: head.run,
@@ -79,6 +67,9 @@ const requestRow = (workspaceId: string, { path, head }: LoadablePage): Row => (
   scanned: head.facts?.scanned ?? null,
   billed_sessions: head.facts?.billed ?? null,
   body_bytes: head.bodyBytes,
+  kind: head.facts?.window.kind ?? null,
+  from_at: atSecond(covers?.from),
+  to_at: atSecond(covers?.to),
 })
 
 const quotaRow = (workspaceId: string, { head }: LoadablePage): Row[] =>
@@ -98,48 +89,6 @@ const quotaRow = (workspaceId: string, { head }: LoadablePage): Row[] =>
           remaining_requests: head.rateLimit?.remainingHour ?? null,
         },
       ]
-
-const windowRow = (workspaceId: string, progress: WindowProgress): Row => ({
-  workspace_id: workspaceId,
-  agent_id: progress.window.agentId,
-  window: progress.window.name,
-  kind: progress.window.kind,
-  from_at: progress.window.fromSec === null ? null : iso(progress.window.fromSec * 1_000),
-  to_at: iso(progress.window.toSec * 1_000),
-  opened_at: iso(progress.window.openedAtMs),
-  done: progress.done,
-  pages: progress.pages,
-  returned: progress.returned,
-  scanned: progress.scanned,
-  billed: progress.billed,
-  progress,
-})
-
-const windowKey = (agentId: string, window: string): string => JSON.stringify([agentId, window])
-
-/** Folds the batch's pages, in order, into the windows as the warehouse has them. */
-async function foldWindows(writer: Writer, workspaceId: string, pages: readonly LoadablePage[]): Promise<void> {
-  const facts = pages.flatMap(page => (page.head.facts ? [page.head.facts] : []))
-  if (facts.length === 0) return
-  const names = [...new Set(facts.map(fact => quoteText(fact.window.name)))].join(', ')
-  const where = `workspace_id = ${quoteText(workspaceId)} AND "window" IN (${names})`
-  const rows = await writer.rows<{ agent_id: string; window: string; progress: string }>(
-    `SELECT agent_id, "window", progress FROM _windows WHERE ${where}`,
-  )
-  const folded = new Map<string, WindowProgress>(
-    rows.map(row => [windowKey(row.agent_id, row.window), JSON.parse(row.progress) as WindowProgress]),
-  )
-  for (const fact of facts) {
-    const key = windowKey(fact.window.agentId, fact.window.name)
-    folded.set(key, advance(folded.get(key) ?? startOf(fact.window), fact))
-  }
-  await writer.run(`DELETE FROM _windows WHERE ${where}`)
-  await writer.append(
-    '_windows',
-    COLUMNS._windows,
-    [...folded.values()].map(progress => windowRow(workspaceId, progress)),
-  )
-}
 
 /** Writes the bookkeeping of a loaded batch, inside the caller's transaction. */
 export async function keepBooks(
@@ -161,10 +110,11 @@ export async function keepBooks(
       loaded_at: iso(nowMs),
     })),
   )
+  const covered = await foldWindows(writer, workspaceId, pages)
   await writer.append(
     '_requests',
     COLUMNS._requests,
-    pages.map(page => requestRow(workspaceId, page)),
+    pages.map(page => requestRow(workspaceId, page, covered.get(page) ?? null)),
   )
   await writer.append(
     '_quota',
@@ -185,5 +135,4 @@ export async function keepBooks(
       })),
     ),
   )
-  await foldWindows(writer, workspaceId, pages)
 }

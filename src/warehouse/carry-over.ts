@@ -1,30 +1,116 @@
-// Rows of workspaces that a replay does not rebuild: what is not configured here is not thrown away.
-import { quoteName, quoteText } from '../catalog/layout.ts'
+// From the open warehouse into one that was rebuilt beside it: what no landed page tells, and so no replay brings back.
+import { tablesOf } from '../catalog/ddl.ts'
+import { type Layout, layoutOf, quoteName, quoteText } from '../catalog/layout.ts'
+import { RECORD_TYPES } from '../catalog/records.ts'
 import type { Writer } from './connection.ts'
+import { carryCovered } from './covered.ts'
 
 /** Told by nothing that landed, and copied whole. */
 const COPIED_ALREADY = '_runs'
 
+const REBUILT = 'rebuilt'
+
 /**
- * Copies the rows of every workspace but the `rebuilt` ones from the open warehouse into another file, which nobody has
- * open. The tables must be there.
+ * Runs `work` alone on the open warehouse, with another file, which nobody has open, attached as `rebuilt`. Statements
+ * name the open warehouse's tables without a schema.
  */
-export async function carryOver(from: Writer, toFile: string, rebuilt: readonly string[]): Promise<void> {
-  const others = `workspace_id NOT IN (${rebuilt.map(quoteText).join(', ')})`
-  await from.alone(async () => {
-    await from.run(`ATTACH ${quoteText(toFile)} AS rebuilt`)
+export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T>): Promise<T> {
+  return from.alone(async () => {
+    await from.run(`ATTACH ${quoteText(file)} AS ${REBUILT}`)
     try {
-      const tables = await from.rows<{ name: string }>(`
-        SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
-        WHERE duckdb_columns.database_name = current_database() AND NOT temporary AND column_name = 'workspace_id'`)
-      for (const { name } of tables.filter(table => table.name !== COPIED_ALREADY)) {
-        const table = quoteName(name)
-        await from.run(`INSERT INTO rebuilt.${table} BY NAME SELECT * FROM ${table} WHERE ${others}`)
-      }
+      const result = await work()
       // A log that stayed behind would not follow the file to its new name.
-      await from.run('CHECKPOINT rebuilt')
+      await from.run(`CHECKPOINT ${REBUILT}`)
+      return result
     } finally {
-      await from.run('DETACH rebuilt')
+      await from.run(`DETACH ${REBUILT}`)
     }
   })
+}
+
+const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
+
+/** Copies the rows of every workspace but `ids`: what is not configured here is not thrown away. */
+export async function carryOthers(from: Writer, ids: readonly string[]): Promise<void> {
+  const tables = await from.rows<{ name: string }>(`
+    SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
+    WHERE duckdb_columns.database_name = current_database() AND NOT temporary AND column_name = 'workspace_id'`)
+  for (const { name } of tables.filter(table => table.name !== COPIED_ALREADY)) {
+    const table = quoteName(name)
+    await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE NOT ${oneOf(ids)}`)
+  }
+}
+
+const sameKey = ({ key }: Layout, a: string, b: string): string =>
+  key.map(column => `${a}.${column} = ${b}.${column}`).join(' AND ')
+
+/** Marks that a run set and no page tells: an agent that answered 404, a conversation that is known to have changed. */
+export async function carryMarks(from: Writer, ids: readonly string[]): Promise<void> {
+  for (const layout of RECORD_TYPES.map(record => layoutOf(record))) {
+    const { table } = layout.record
+    await from.run(`UPDATE ${REBUILT}.${table} AS r
+      SET _missing_since = coalesce(r._missing_since, l._missing_since), _dirty_since = coalesce(r._dirty_since, l._dirty_since)
+      FROM ${table} AS l WHERE ${sameKey(layout, 'l', 'r')} AND l.${oneOf(ids)} AND l._fetched_at = r._fetched_at
+        AND (l._missing_since IS NOT NULL OR l._dirty_since IS NOT NULL)`)
+  }
+}
+
+/** Since when a record is quarantined: a rebuilt warehouse has quarantined it just now. */
+export const carrySince = (from: Writer, ids: readonly string[]): Promise<void> =>
+  from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
+    FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
+
+/** Times that events told of a conversation. */
+export const carryToldByEvents = (from: Writer, ids: readonly string[]): Promise<void> =>
+  from.run(`INSERT INTO ${REBUILT}.conversation_observations BY NAME
+    SELECT * FROM conversation_observations WHERE source <> 'export' AND ${oneOf(ids)}`)
+
+/** Records that the rebuilt warehouse has not, has older, or has from events alone: their rows and children stay as they are. */
+async function keepRecords(from: Writer, layout: Layout, here: string): Promise<void> {
+  const { table } = layout.record
+  const key = layout.key.join(', ')
+  await from.run(`CREATE OR REPLACE TEMP TABLE kept AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
+    (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')}
+      AND (NOT l._complete OR (r._complete AND r._fetched_at >= l._fetched_at)))`)
+  for (const { name } of tablesOf(layout)) {
+    await from.run(`DELETE FROM ${REBUILT}.${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`)
+    await from.run(
+      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT * FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`,
+    )
+  }
+}
+
+/** Rows of a table that the rebuilt one has no row of with these columns. */
+const keepAbsent = (from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> => {
+  const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
+  return from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} AS l WHERE ${here}
+    AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE r.workspace_id = l.workspace_id AND ${same})`)
+}
+
+/**
+ * Keeps what only files tell that are not in the landing any more: records, coverage, requests, quarantine. Coverage that
+ * was forgotten would be bought again, and records without their coverage never.
+ */
+export async function carryGone(from: Writer, workspaceId: string, gone: readonly string[]): Promise<void> {
+  if (gone.length === 0) return
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  await from.run('CREATE OR REPLACE TEMP TABLE gone (file VARCHAR)')
+  await from.append(
+    'gone',
+    { file: 'VARCHAR' },
+    gone.map(file => ({ file })),
+  )
+  for (const record of RECORD_TYPES) await keepRecords(from, layoutOf(record), here)
+  const windows = `(agent_id, "window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`
+  await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
+  await from.run(`INSERT INTO ${REBUILT}._windows BY NAME SELECT * FROM _windows WHERE ${here} AND ${windows}`)
+  await carryCovered(from, workspaceId, REBUILT)
+  for (const table of ['_loads', '_requests', '_quarantine'])
+    await from.run(
+      `INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE ${here} AND file IN (FROM gone)`,
+    )
+  await keepAbsent(from, here, '_quota', ['told_at'])
+  await keepAbsent(from, here, '_drift', ['record', 'path'])
+  await keepAbsent(from, here, '_issues', ['record', 'path', 'issue'])
+  await keepAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
 }

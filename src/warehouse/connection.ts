@@ -1,5 +1,6 @@
 // The one connection that writes. All writing in the process goes through it, one piece of work at a time.
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { warehouseFault } from './fault.ts'
 import { wellFormedJson } from './well-formed.ts'
 
 /** Whatever makes connections to the warehouse. */
@@ -25,11 +26,16 @@ export interface Writer {
 
 export const iso = (ms: number): string => new Date(ms).toISOString().replace('Z', '')
 
-export function openWriter(connection: DuckDBConnection): Writer {
+/** `file` is the warehouse's, for what is told of it. What its disk refuses is thrown as HOME_UNUSABLE, all else as DuckDB's own. */
+export function openWriter(connection: DuckDBConnection, file: string): Writer {
   let queue: Promise<unknown> = Promise.resolve()
 
+  const told = (cause: unknown): never => {
+    throw warehouseFault(file, cause) ?? cause
+  }
+
   async function run(sql: string): Promise<void> {
-    await connection.run(sql)
+    await connection.run(sql).catch(told)
   }
 
   function alone<T>(work: () => Promise<T>): Promise<T> {
@@ -41,18 +47,20 @@ export function openWriter(connection: DuckDBConnection): Writer {
   return {
     run,
     async rows<R>(sql: string, params: (string | number | null)[] = []) {
-      const reader = await connection.runAndReadAll(sql, params)
+      const reader = await connection.runAndReadAll(sql, params).catch(told)
       return reader.getRowObjectsJson() as R[]
     },
     async append(table, columns, rows) {
       if (rows.length === 0) return
       const names = Object.keys(columns).map(name => `"${name}"`)
       const shape = JSON.stringify([columns]).replaceAll("'", "''")
-      await connection.run(
-        `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.map(name => `r.${name}`).join(', ')}
-         FROM (SELECT unnest(from_json($1::JSON, '${shape}')) AS r)`,
-        [wellFormedJson(rows)],
-      )
+      await connection
+        .run(
+          `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.map(name => `r.${name}`).join(', ')}
+           FROM (SELECT unnest(from_json($1::JSON, '${shape}')) AS r)`,
+          [wellFormedJson(rows)],
+        )
+        .catch(told)
     },
     alone,
     transaction: (work, before) =>

@@ -1,18 +1,10 @@
-// What the warehouse knows that a plan needs: coverage, unfinished windows, how dense an agent's conversations are.
+// What the warehouse knows that a plan needs besides coverage: unfinished windows, how dense an agent's conversations are.
 import { quoteText } from '../catalog/layout.ts'
-import type { Coverage } from '../core/coverage.ts'
 import type { Density } from '../core/estimate.ts'
+import type { PeriodTold } from '../core/period.ts'
 import { observedSince } from '../core/planner.ts'
 import type { WindowProgress } from '../core/windows.ts'
 import { iso, type Writer } from './connection.ts'
-
-/** Files that are in the tables. */
-export async function loadedFiles(writer: Writer, workspaceId: string): Promise<Set<string>> {
-  const rows = await writer.rows<{ file: string }>(
-    `SELECT file FROM _loads WHERE workspace_id = ${quoteText(workspaceId)}`,
-  )
-  return new Set(rows.map(row => row.file))
-}
 
 /** Windows that were begun and not finished, oldest first. */
 export async function openWindows(writer: Writer, workspaceId: string): Promise<WindowProgress[]> {
@@ -20,31 +12,6 @@ export async function openWindows(writer: Writer, workspaceId: string): Promise<
     `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND NOT done ORDER BY opened_at, "window"`,
   )
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
-}
-
-/**
- * Seconds covered by finished windows, by agent. Merged in SQL: a workspace that is polled every 15 minutes has three
- * thousand windows a month and agent, and a handful of intervals.
- */
-export async function coverageByAgent(
-  writer: Pick<Writer, 'rows'>,
-  workspaceId: string,
-): Promise<Map<string, Coverage>> {
-  const rows = await writer.rows<{ agent_id: string; from_sec: string; to_sec: string }>(`
-    WITH done AS (
-      SELECT agent_id, coalesce(epoch(from_at)::BIGINT, 0) AS f, epoch(to_at)::BIGINT AS t FROM _windows
-      WHERE workspace_id = ${quoteText(workspaceId)} AND done AND kind <> 'selected'),
-    starts AS (
-      SELECT *, CASE WHEN f <= max(t) OVER (PARTITION BY agent_id ORDER BY f, t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + 1
-        THEN 0 ELSE 1 END AS starts FROM done),
-    islands AS (SELECT *, sum(starts) OVER (PARTITION BY agent_id ORDER BY f, t) AS island FROM starts)
-    SELECT agent_id, min(f)::VARCHAR AS from_sec, max(t)::VARCHAR AS to_sec FROM islands GROUP BY agent_id, island ORDER BY agent_id, min(f)`)
-  const coverage = new Map<string, Coverage>()
-  for (const row of rows) {
-    const interval = { from: Number(row.from_sec), to: Number(row.to_sec) }
-    coverage.set(row.agent_id, [...(coverage.get(row.agent_id) ?? []), interval])
-  }
-  return coverage
 }
 
 /** Conversations a day and sessions a conversation of the last weeks, by agent. */
@@ -89,6 +56,31 @@ export async function knownAgents(
   return writer.rows(
     `SELECT agent_id AS "agentId", title FROM agents WHERE workspace_id = ${quoteText(workspaceId)} AND _missing_since IS NULL ORDER BY agent_id`,
   )
+}
+
+/** Answers that say which period runs: a few of them may tell of an old one by mistake. */
+const NEWEST_ANSWERS = 10
+
+/** What was told of each period, by when it was told first. */
+export async function periodsTold(writer: Writer, workspaceId: string): Promise<PeriodTold[]> {
+  const told = `FROM _quota WHERE workspace_id = ${quoteText(workspaceId)} AND period_key IS NOT NULL`
+  const rows = await writer.rows<Record<string, string | null>>(
+    `WITH newest AS (SELECT period_key ${told} ORDER BY told_at DESC LIMIT ${NEWEST_ANSWERS})
+     SELECT period_key, (SELECT count(*) FROM newest WHERE newest.period_key = _quota.period_key)::VARCHAR AS recent,
+       coalesce(max(used_sessions), 0)::VARCHAR AS used, arg_max(included_sessions, told_at)::VARCHAR AS included,
+       coalesce(max(overage_sessions), 0)::VARCHAR AS overage, coalesce(max(overage_packs), 0)::VARCHAR AS packs,
+       epoch_ms(max(told_at))::VARCHAR AS told_at
+     ${told} GROUP BY period_key ORDER BY min(told_at)`,
+  )
+  return rows.map(row => ({
+    key: row.period_key!,
+    recent: Number(row.recent),
+    usedSessions: Number(row.used),
+    includedSessions: row.included === null ? null : Number(row.included),
+    overageSessions: Number(row.overage),
+    overagePacks: Number(row.packs),
+    toldAtMs: Number(row.told_at),
+  }))
 }
 
 /** When the running period was first told of, ms; null where none was. */

@@ -12,5 +12,7 @@ export interface LoadContext {
   temporaryFolder: string
   /** Body of a landed page, for the tolerant path. */
   readBody: (path: string) => Promise<Uint8Array>
+  /** Elements of files that are quarantined and stay so, with the reason: they are not tried again. */
+  heldBack?: ReadonlyMap<string, ReadonlyMap<number, string>>
   now: () => number
 }

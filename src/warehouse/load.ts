@@ -5,24 +5,26 @@
 //
 // Set-based SQL over the files does it; Node walks no record on this path. The exception is a page that inspection found
 // wrong types in: it is mended first, record by record, and its mended copy is read by the same SQL. When a batch fails
-// all the same, it is halved until the page at fault is found, and that one takes the tolerant path.
+// all the same, it is halved until the page at fault is found, and that one takes the tolerant path; when that fails, it
+// is halved in turn until the records at fault are found, and those are quarantined. Only what is no fault of a record
+// (a full disk, a corrupt file, a fault of ours) stops a window.
 import { join } from 'node:path'
-import { conversation } from '../catalog/conversation.ts'
-import { layoutOf, quoteText } from '../catalog/layout.ts'
+import { quoteText } from '../catalog/layout.ts'
 import type { RecordType } from '../catalog/shape.ts'
-import { unknownTree } from '../catalog/unknown.ts'
-import { ConvohouseError } from '../core/errors.ts'
-import { type Batch, prepareBatch, RECORD_OF } from './batch.ts'
+import { type ConvohouseError, isCode } from '../core/errors.ts'
+import { addMended, type Batch, emptyBatch, prepareBatch, RECORD_OF, tolerated, withoutThem } from './batch.ts'
 import { keepBooks } from './bookkeeping.ts'
-import { iso, type Writer } from './connection.ts'
+import { iso } from './connection.ts'
+import { warehouseFault } from './fault.ts'
 import { tellFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
-import { type MergeOptions, type MergeResult, mergeStage, type Settled, settleVersions } from './merge.ts'
-import { observe } from './observations.ts'
+import type { MergeOptions, MergeResult, Settled } from './merge.ts'
 import type { LoadablePage } from './page.ts'
-import { refold } from './patches.ts'
-import { fillIncoming, fillStage, STAGE } from './stage.ts'
-import { removeMended } from './tolerant.ts'
+import { columnsOf, isAboutRecords, loadError } from './quarantine-reason.ts'
+import { searchUnloadable } from './quarantine-search.ts'
+import { removeMended, type Tolerated } from './tolerant.ts'
+import { keepWorkspace } from './workspaces.ts'
+import { mergeOptions, NOTHING, recordsOf, stageRecords, writeRecords } from './write-records.ts'
 
 export interface LoadResult extends MergeResult {
   files: number
@@ -31,50 +33,17 @@ export interface LoadResult extends MergeResult {
   quarantined: number
 }
 
-/** A file that was cut off behind its head is a whole gzip file still, and DuckDB reads nothing from it without a word. */
-async function expectStaged(writer: Writer, records: number): Promise<void> {
-  const [row] = await writer.rows<{ n: string }>(`SELECT count(*) AS n FROM ${STAGE}`)
-  if (Number(row?.n) !== records) throw new Error(`${records} records were expected, and ${row?.n} could be read`)
-}
-
-const NOTHING: MergeResult = { inserted: 0, replaced: 0, superseded: 0 }
-
-const recordsOf = (batch: Batch): number => batch.files.reduce((sum, file) => sum + file.records, 0)
-
-function mergeOptions(context: LoadContext, batch: Batch): MergeOptions {
-  return {
-    layout: layoutOf(batch.record, context.timeZone),
-    workspaceId: context.workspaceId,
-    unknown: unknownTree(batch.unknownPaths),
-    source: batch.record === conversation ? 'export' : 'api',
-    nowMs: context.now(),
-  }
-}
-
-async function stageRecords(writer: Writer, batch: Batch, options: MergeOptions): Promise<Settled | null> {
-  if (batch.sources.length === 0) return null
-  await fillStage(writer, { record: batch.record, sources: batch.sources, unknown: options.unknown })
-  await expectStaged(writer, recordsOf(batch))
-  await fillIncoming(writer, batch.record)
-  return settleVersions(writer, options)
-}
-
-async function writeRecords(writer: Writer, options: MergeOptions, settled: Settled | null): Promise<MergeResult> {
-  if (settled === null) return NOTHING
-  const conversations = options.layout.record === conversation
-  if (conversations) await observe(writer, options)
-  const result = await mergeStage(writer, options, settled)
-  if (conversations) await refold(writer, options)
-  return result
-}
-
-/** Conversations that were asked for by id and not answered: the rows stay, and say since when. */
+/**
+ * Conversations that were asked for by id and not answered: the rows stay, and say since when. What was asked for later
+ * than the change that made it dirty is not asked for again.
+ */
 async function markUnanswered(context: LoadContext, pages: readonly LoadablePage[]): Promise<void> {
   for (const { head } of pages) {
     if (!head.facts || head.facts.missing.length === 0) continue
     const sentAt = `TIMESTAMP '${iso(head.sentAtServerMs)}'`
     await context.writer.rows(
-      `UPDATE conversations SET _missing_since = coalesce(_missing_since, ${sentAt})
+      `UPDATE conversations SET _missing_since = coalesce(_missing_since, ${sentAt}),
+         _dirty_since = CASE WHEN _dirty_since >= ${sentAt} - INTERVAL ${context.mirrorLagMs} MILLISECOND THEN _dirty_since END
        WHERE workspace_id = ${quoteText(context.workspaceId)} AND agent_id = ${quoteText(head.facts.window.agentId)}
          AND _fetched_at < ${sentAt} AND conversation_id IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
       [JSON.stringify(head.facts.missing)],
@@ -93,32 +62,44 @@ async function markMissing(context: LoadContext, pages: readonly LoadablePage[])
     WHERE workspace_id = ${quoteText(context.workspaceId)} AND _missing_since IS NULL AND _fetched_at < TIMESTAMP '${iso(Math.min(...begun))}'`)
 }
 
-async function loadBatch(
+/** Thrown to take a rehearsal back. */
+const REHEARSED = new Error('rehearsed')
+
+async function writeBatch(
   context: LoadContext,
-  record: RecordType,
-  pages: readonly LoadablePage[],
-  mendAll: boolean,
+  batch: Batch,
+  options: MergeOptions,
+  settled: Settled | null,
 ): Promise<LoadResult> {
-  const batch = await prepareBatch(context, record, pages, mendAll)
   const { workspaceId, writer } = context
+  const { record, files } = batch
+  const pages = files.map(file => file.page)
+  const merged = await writeRecords(writer, options, settled)
+  await markMissing(context, pages)
+  await markUnanswered(context, pages)
+  await tellFindings(writer, { workspaceId, record, files })
+  await keepWorkspace(writer, workspaceId, context.timeZone)
+  await keepBooks(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
+  return {
+    ...merged,
+    files: files.length,
+    records: recordsOf(batch),
+    mended: files.filter(file => file.mended).length,
+    quarantined: files.reduce((sum, file) => sum + file.unreadable.length, 0),
+  }
+}
+
+/** Loads a batch in one transaction; a rehearsal throws REHEARSED instead, and leaves nothing behind. */
+async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false): Promise<LoadResult> {
+  const { writer } = context
   const options = mergeOptions(context, batch)
   let settled: Settled | null = null
   try {
     return await writer.transaction(
       async () => {
-        const merged = await writeRecords(writer, options, settled)
-        await markMissing(context, pages)
-        await markUnanswered(context, pages)
-        const told = batch.files.map(file => file.page)
-        if (record.extra === 'unknown') await tellFindings(writer, { workspaceId, record: record.name, pages: told })
-        await keepBooks(writer, { workspaceId, record: record.name, files: batch.files, nowMs: context.now() })
-        return {
-          ...merged,
-          files: batch.files.length,
-          records: recordsOf(batch),
-          mended: batch.mended.length,
-          quarantined: batch.files.reduce((sum, file) => sum + file.unreadable.length, 0),
-        }
+        const result = await writeBatch(context, batch, options, settled)
+        if (rehearsal) throw REHEARSED
+        return result
       },
       async () => {
         settled = await stageRecords(writer, batch, options)
@@ -141,15 +122,41 @@ const added = (a: LoadResult, b: LoadResult): LoadResult => ({
 
 const EMPTY: LoadResult = { ...NOTHING, files: 0, records: 0, mended: 0, quarantined: 0 }
 
-const loadError = (page: LoadablePage, cause: unknown): ConvohouseError =>
-  cause instanceof ConvohouseError
-    ? cause
-    : new ConvohouseError('LOAD_FAILED', {
-        what: `The landed file ${page.path} could not be loaded: ${firstLine(cause)}`,
-        mend: 'Nothing of it is lost: it stays in the landing. Report the file; `convohouse replay` loads it once this is mended.',
-        cause,
-        facts: { file: page.path },
-      })
+async function oneMended(
+  context: LoadContext,
+  record: RecordType,
+  page: LoadablePage,
+  found: Tolerated,
+): Promise<Batch> {
+  const batch = emptyBatch(record)
+  await addMended(context, batch, page, found)
+  return batch
+}
+
+/**
+ * Loads one page record by record mended. Where that fails, the records at fault are looked for and quarantined, and all
+ * others are loaded. @throws what is no fault of a record
+ */
+async function loadTolerantly(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadResult> {
+  const found = await tolerated(context, record, page)
+  try {
+    return await loadBatch(context, await oneMended(context, record, page, found))
+  } catch (fault) {
+    if (!isAboutRecords(fault)) throw fault
+    const unloadable = await searchUnloadable({
+      records: found.records,
+      columns: columnsOf(record),
+      rehearse: async records => {
+        const batch = await oneMended(context, record, page, { ...found, records: [...records] })
+        const error = await loadBatch(context, batch, true).catch((error: unknown) => error)
+        return error === REHEARSED ? null : error
+      },
+    })
+    if (unloadable.length === 0) throw fault
+    const away = new Map(unloadable.map(({ element, reason }) => [element, reason]))
+    return loadBatch(context, await oneMended(context, record, page, withoutThem(found, away)))
+  }
+}
 
 /** Windows of which a page could not be loaded, and why. */
 type Held = Map<string, ConvohouseError>
@@ -171,25 +178,29 @@ async function loadHalving(
   const [first] = pages
   if (!first) return EMPTY
   try {
-    return await loadBatch(context, record, pages, false)
-  } catch {
+    return await loadBatch(context, await prepareBatch(context, record, pages))
+  } catch (fault) {
+    throwRefusal(context, fault)
     if (pages.length > 1) {
       const middle = pages.length >> 1
       const older = await loadHalving(context, record, pages.slice(0, middle), held)
       return added(older, await loadHalving(context, record, pages.slice(middle), held))
     }
     // What the tolerant path says is nearer to the fault: it reads the file itself.
-    return loadBatch(context, record, [first], true).catch(fault => {
-      held.set(windowOf(first), loadError(first, fault))
+    return loadTolerantly(context, record, first).catch(fault => {
+      throwRefusal(context, fault)
+      held.set(windowOf(first), loadError(first.path, fault))
       return EMPTY
     })
   }
 }
 
-const firstLine = (cause: unknown): string =>
-  String((cause as Error)?.message ?? cause)
-    .split('\n')[0]!
-    .slice(0, 300)
+/** What the disk refuses is no page's fault: it is refused to every page. */
+function throwRefusal(context: LoadContext, fault: unknown): void {
+  const refusal = warehouseFault(context.temporaryFolder, fault)
+  if (isCode(fault, 'HOME_UNUSABLE')) throw fault
+  if (refusal) throw refusal
+}
 
 /**
  * Loads landed pages, which must come in the order of the landing's list and not be loaded yet. A batch is all or

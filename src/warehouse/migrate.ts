@@ -1,14 +1,11 @@
 // Brings a warehouse to this version: numbered, append-only migrations of the bookkeeping, then the tables that the
 // catalog declares, additively. A warehouse that a newer convohouse wrote is refused before anything is touched.
-import { readdir, readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { migrate as migrateTable, tablesOf } from '../catalog/ddl.ts'
 import { layoutOf } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { Writer } from './connection.ts'
-
-const sqlFolder = (name: string): string => fileURLToPath(new URL(`../../sql/${name}/`, import.meta.url))
+import { sqlFiles } from './sql-files.ts'
 
 interface Migration {
   number: number
@@ -17,15 +14,19 @@ interface Migration {
 }
 
 async function bundledMigrations(): Promise<Migration[]> {
-  const names = (await readdir(sqlFolder('meta'))).filter(name => /^\d{4}_.*\.sql$/.test(name)).sort()
-  return Promise.all(
-    names.map(async name => ({
-      number: Number(name.slice(0, 4)),
-      name,
-      sql: await readFile(`${sqlFolder('meta')}${name}`, 'utf8'),
-    })),
-  )
+  const files = await sqlFiles('meta')
+  return files.map(({ name, sql }) => ({ number: Number(name.slice(0, 4)), name: `${name}.sql`, sql }))
 }
+
+/** The newest migration that this convohouse knows. */
+export const newestMigration = async (): Promise<number> => (await bundledMigrations()).at(-1)?.number ?? 0
+
+/** The refusal of a warehouse that a newer convohouse has migrated. */
+export const newerWarehouse = (at: number, known: number): ConvohouseError =>
+  new ConvohouseError('WAREHOUSE_NEWER', {
+    what: `The warehouse is at migration ${at}, and this convohouse knows only ${known}.`,
+    mend: 'Use the convohouse version that wrote it, or a newer one.',
+  })
 
 async function columnsByTable(writer: Writer): Promise<Map<string, Set<string>>> {
   const rows = await writer.rows<{ table_name: string; names: string[] }>(
@@ -47,12 +48,7 @@ async function applied(writer: Writer): Promise<number> {
 async function migrateMeta(writer: Writer, migrations: Migration[]): Promise<boolean> {
   const newest = await applied(writer)
   const known = migrations.at(-1)?.number ?? 0
-  if (newest > known) {
-    throw new ConvohouseError('WAREHOUSE_NEWER', {
-      what: `The warehouse is at migration ${newest}, and this convohouse knows only ${known}.`,
-      mend: 'Use the convohouse version that wrote it, or a newer one.',
-    })
-  }
+  if (newest > known) throw newerWarehouse(newest, known)
   for (const migration of migrations.filter(candidate => candidate.number > newest)) {
     // The number first: a rival that migrates too fails here, before it changes anything.
     await writer.rows('INSERT INTO _migrations VALUES ($1, $2, now()::TIMESTAMP)', [migration.number, migration.name])
@@ -71,8 +67,7 @@ async function migrateCatalog(writer: Writer, fresh: boolean): Promise<void> {
 }
 
 async function createViews(writer: Writer): Promise<void> {
-  const names = (await readdir(sqlFolder('views')).catch(() => [])).filter(name => name.endsWith('.sql')).sort()
-  for (const name of names) await writer.run(await readFile(`${sqlFolder('views')}${name}`, 'utf8'))
+  for (const { sql } of await sqlFiles('views')) await writer.run(sql)
 }
 
 /** Migrates in one transaction. @throws WAREHOUSE_NEWER */

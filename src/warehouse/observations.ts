@@ -24,8 +24,8 @@ export async function observe(writer: Writer, options: { layout: Layout; workspa
   const { layout, workspaceId } = options
   const columns = OBSERVED.map(name => layout.columns.find(column => column.name === name)!)
   await writer.run(`INSERT INTO conversation_observations
-      (${[...layout.key, 'observed_at', 'source', 'version', ...OBSERVED].map(quoteName).join(', ')})
-    SELECT ${keyItems(layout, workspaceId).join(', ')}, s."__fetched", ${quoteText('export')},
-      coalesce(to_moment(s."lastModified"), s."__as_of"), ${columns.map(column => column.expression).join(', ')}
+      (${[...layout.key, 'observed_at', 'source', 'kind', 'modified', 'version', ...OBSERVED].map(quoteName).join(', ')})
+    SELECT ${keyItems(layout, workspaceId).join(', ')}, s."__fetched", ${quoteText('export')}, s."__kind",
+      to_moment(s."lastModified"), coalesce(to_moment(s."lastModified"), s."__as_of"), ${columns.map(column => column.expression).join(', ')}
     FROM ${STAGE} s`)
 }

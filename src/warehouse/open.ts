@@ -10,8 +10,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { quoteText } from '../catalog/layout.ts'
-import { ConvohouseError } from '../core/errors.ts'
+import { attach, openingError } from './attach.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
 import { MACROS } from './macros.ts'
 import { migrateWarehouse } from './migrate.ts'
@@ -58,31 +57,14 @@ export const WAREHOUSE_NAME = 'warehouse.duckdb'
 
 export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => join(home, name)
 
-function openingError(file: string, cause: unknown): ConvohouseError {
-  const message = String((cause as Error)?.message ?? cause)
-  const holder = /PID (\d+)/.exec(message)?.[1]
-  if (/lock/i.test(message)) {
-    return new ConvohouseError('WAREHOUSE_LOCKED', {
-      what: `Another process${holder ? ` (PID ${holder})` : ''} holds ${file}.`,
-      mend: 'Wait until its sync has ended, or stop it. `convohouse query` and `status` answer meanwhile.',
-      cause,
-      facts: { pid: holder ? Number(holder) : null },
-    })
-  }
-  return new ConvohouseError('HOME_UNUSABLE', {
-    what: `Cannot open ${file}: ${message.split('\n')[0]}`,
-    mend: 'Check that the data folder is writable. A damaged warehouse may be deleted: `convohouse replay` rebuilds it from the landing.',
-    cause,
-  })
-}
-
 /**
  * Opens and migrates the warehouse.
  * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, HOME_UNUSABLE
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
-  await mkdir(options.home, { recursive: true, mode: 0o700 }).catch(cause => {
+  // DuckDB makes its folder for what does not fit in memory, and not the one above it.
+  await mkdir(join(options.home, 'tmp'), { recursive: true, mode: 0o700 }).catch(cause => {
     throw openingError(file, cause)
   })
   const instance = await DuckDBInstance.create(':memory:', {
@@ -97,15 +79,13 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   })
   try {
     const attaching = await instance.connect()
-    await attaching.run(`ATTACH ${quoteText(file)} AS warehouse (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`).catch(cause => {
-      throw openingError(file, cause)
-    })
+    await attach(attaching, file, `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`)
     await attaching.run(WITHOUT_SLOW_COMPRESSION)
     attaching.closeSync()
     const connect = () => connectTo(instance)
     const connection = await connect()
     for (const statement of [SCAN_ON_ALL_THREADS, ...MACROS]) await connection.run(statement)
-    const writer = openWriter(connection)
+    const writer = openWriter(connection, file)
     await migrateWarehouse(writer)
     return {
       file,

@@ -7,7 +7,7 @@ import { childSelect } from '../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
 import { mendRecord } from '../catalog/mend.ts'
 import { MENDED_EXTRA, recordStruct } from '../catalog/staging.ts'
-import { iso, type Writer } from './connection.ts'
+import { iso, type Row, type Writer } from './connection.ts'
 
 export interface Patch {
   agentId: string
@@ -23,9 +23,12 @@ export interface Patch {
 
 const KEY = 'agent_id, conversation_id'
 
-async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<void> {
-  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches
+const createStage = (writer: Writer): Promise<void> =>
+  writer.run(`CREATE OR REPLACE TEMP TABLE new_patches
     (agent_id VARCHAR, conversation_id VARCHAR, key VARCHAR, value JSON, modified TIMESTAMP, as_of TIMESTAMP, fetched_at TIMESTAMP)`)
+
+async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<void> {
+  await createStage(writer)
   const rows = patches.flatMap(patch =>
     Object.entries(patch.values).map(([key, value]) => ({
       agent_id: patch.agentId,
@@ -157,6 +160,14 @@ export async function refold(
 
 const scoped = (keys: string): string => ` WHERE (${KEY}) IN (${keys})`
 
+async function fold(writer: Writer, options: { layout: Layout; workspaceId: string; nowMs: number }): Promise<void> {
+  await keepNewest(writer, options.workspaceId)
+  await insertIncomplete(writer, options.workspaceId, options.nowMs)
+  const keys = `SELECT ${KEY} FROM new_patches`
+  await dropOverruled(writer, options.workspaceId, keys)
+  await overlay(writer, { ...options, keys })
+}
+
 /** Folds patches into the tables, inside the caller's transaction. */
 export async function applyPatches(
   writer: Writer,
@@ -164,9 +175,29 @@ export async function applyPatches(
 ): Promise<void> {
   if (options.patches.length === 0) return
   await stagePatches(writer, options.patches)
-  await keepNewest(writer, options.workspaceId)
-  await insertIncomplete(writer, options.workspaceId, options.nowMs)
-  const keys = `SELECT ${KEY} FROM new_patches`
-  await dropOverruled(writer, options.workspaceId, keys)
-  await overlay(writer, { ...options, keys })
+  await fold(writer, options)
+}
+
+/** A patch as the warehouse stores it; its value is the text of JSON. */
+export type StoredPatch = Row
+
+export const storedPatches = (writer: Writer, workspaceId: string): Promise<StoredPatch[]> =>
+  writer.rows(
+    `SELECT ${KEY}, key, value::VARCHAR AS value, modified, as_of, fetched_at FROM conversation_patches WHERE workspace_id = ${quoteText(workspaceId)}`,
+  )
+
+/** Folds patches that another warehouse had stored into this one, inside the caller's transaction. */
+export async function restorePatches(
+  writer: Writer,
+  options: { layout: Layout; workspaceId: string; stored: readonly StoredPatch[]; nowMs: number },
+): Promise<void> {
+  if (options.stored.length === 0) return
+  await createStage(writer)
+  const [text, time] = ['VARCHAR', 'TIMESTAMP']
+  await writer.append(
+    'new_patches',
+    { agent_id: text, conversation_id: text, key: text, value: text, modified: time, as_of: time, fetched_at: time },
+    [...options.stored],
+  )
+  await fold(writer, options)
 }

@@ -3,6 +3,7 @@
 import { access } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
+import { warehouseFault } from './fault.ts'
 import { partOf } from './query-parquet.ts'
 
 export interface ReaderOptions {
@@ -77,11 +78,14 @@ function openError(file: string, cause: unknown): ConvohouseError {
       ...(pid && { facts: { pid: Number(pid) } }),
     })
   }
-  return new ConvohouseError('HOME_UNUSABLE', {
-    what: `The warehouse ${file} cannot be opened: ${message}`,
-    mend: 'If it is damaged, move it away and run `convohouse replay`.',
-    cause,
-  })
+  return (
+    warehouseFault(file, cause) ??
+    new ConvohouseError('HOME_UNUSABLE', {
+      what: `The warehouse ${file} cannot be opened: ${message}`,
+      mend: 'If it is damaged, move it away and run `convohouse replay`.',
+      cause,
+    })
+  )
 }
 
 async function shut(connection: DuckDBConnection, parquetFile: string | undefined): Promise<void> {

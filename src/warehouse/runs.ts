@@ -35,6 +35,17 @@ export const markAgentGone = (writer: Writer, workspaceId: string, agentId: stri
       WHERE workspace_id = ${quoteText(workspaceId)} AND agent_id = ${quoteText(agentId)}`),
   )
 
+/** Agents that are listed are not gone, whatever an answer said of them before. */
+export async function markAgentsThere(writer: Writer, workspaceId: string, agentIds: readonly string[]): Promise<void> {
+  const where = `workspace_id = ${quoteText(workspaceId)} AND _missing_since IS NOT NULL`
+  const there = new Set(agentIds)
+  const gone = await writer.rows<{ id: string }>(`SELECT agent_id AS id FROM agents WHERE ${where}`)
+  const back = gone.flatMap(({ id }) => (there.has(id) ? [quoteText(id)] : []))
+  if (back.length === 0) return
+  const update = `UPDATE agents SET _missing_since = NULL WHERE ${where} AND agent_id IN (${back.join(', ')})`
+  await writer.transaction(() => writer.run(update))
+}
+
 /** Runs are told by nothing that landed: a rebuilt warehouse takes them from the one before it. */
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
   const rows = await from.rows('SELECT * FROM _runs')

@@ -4,6 +4,7 @@ import { layoutOf, quoteName, quoteText } from '../catalog/layout.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { recordStruct } from '../catalog/staging.ts'
 import type { UnknownTree } from '../catalog/unknown.ts'
+import type { WindowKind } from '../core/windows.ts'
 import { iso, type Writer } from './connection.ts'
 
 /** A file to stage: the landed page itself, or its mended copy. */
@@ -13,6 +14,8 @@ export interface StageSource {
   /** At least this fresh: the request's time on the server's clock less the mirror's lag, ms. */
   asOfMs: number
   fetchedMs: number
+  /** Kind of the window that it is of; null for a listing. */
+  kind: WindowKind | null
   bodyBytes: number
 }
 
@@ -32,15 +35,15 @@ export async function fillStage(
   const { record, sources, unknown } = options
   const files = sources.map(
     (source, index) =>
-      `(${index}, ${quoteText(source.file)}, ${literal(source.agentId)}, TIMESTAMP '${iso(source.asOfMs)}', TIMESTAMP '${iso(source.fetchedMs)}')`,
+      `(${index}, ${quoteText(source.file)}, ${literal(source.agentId)}, TIMESTAMP '${iso(source.asOfMs)}', TIMESTAMP '${iso(source.fetchedMs)}', ${literal(source.kind)})`,
   )
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
   const columns = `{data: ${quoteText(`${recordStruct(record.fields, unknown)}[]`)}}`
   const paths = sources.map(source => quoteText(source.file)).join(', ')
   // The join is on the file, before records are unnested: fifty rows, not five thousand.
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
-    WITH files(id, path, agent_id, as_of, fetched_at) AS (VALUES ${files.join(', ')})
-    SELECT id AS "__file", agent_id AS "__agent", as_of AS "__as_of", fetched_at AS "__fetched", "__element", d.* FROM (
+    WITH files(id, path, agent_id, as_of, fetched_at, kind) AS (VALUES ${files.join(', ')})
+    SELECT id AS "__file", agent_id AS "__agent", as_of AS "__as_of", fetched_at AS "__fetched", kind AS "__kind", "__element", d.* FROM (
       SELECT f.*, generate_subscripts(page.data, 1) AS "__element", unnest(page.data) AS d
       FROM read_json([${paths}], format = 'unstructured', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns}) AS page
       JOIN files f ON f.path = page.filename

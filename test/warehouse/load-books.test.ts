@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { MINUTE } from '../../src/core/time.ts'
 import { freshWindow, landAgents, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse } from './temporary-warehouse.ts'
@@ -29,9 +30,10 @@ describe('a loaded page', () => {
     const mended = await landConversations(workspace.landing, { records: [{ ID: 'c', isTest: 'perhaps' }, null] })
     await workspace.load(plain, mended)
     const loaded_at = shown(LOADED_AT_MS)
+    const catalog_version = CATALOG_VERSION
     expect(await workspace.rows('_loads')).toEqual([
-      { file: plain.path, stream: 'conversations', records: '2', mended: false, catalog_version: 1, loaded_at },
-      { file: mended.path, stream: 'conversations', records: '1', mended: true, catalog_version: 1, loaded_at },
+      { file: plain.path, stream: 'conversations', records: '2', mended: false, catalog_version, loaded_at },
+      { file: mended.path, stream: 'conversations', records: '1', mended: true, catalog_version, loaded_at },
     ])
   })
 
@@ -54,6 +56,9 @@ describe('a loaded page', () => {
         returned: '1',
         scanned: '5',
         billed_sessions: '3',
+        kind: 'full',
+        from_at: null,
+        to_at: '2025-11-20 00:53:20',
         body_bytes: String(landed.head.bodyBytes),
       },
     ])
@@ -160,9 +165,9 @@ describe('drift', () => {
     await workspace.load(await page({ title: null, tags: [] }, 4), await page({ title: 't' }, 5))
     expect(await workspace.rows('_drift', 'record, path, seen, occurrences, first_seen, last_seen')).toEqual(
       [
-        { path: 'a.b', seen: 'unknown', occurrences: '1', from: 1, to: 1 },
+        { path: '*', seen: 'number', occurrences: '2', from: 1, to: 1 },
         { path: 'csat.mood', seen: 'number', occurrences: '2', from: 1, to: 1 },
-        { path: 'title', seen: 'number', occurrences: '6', from: 1, to: 5 },
+        { path: 'title', seen: 'string', occurrences: '6', from: 1, to: 5 },
       ].map(({ from, to, ...told }) => ({
         record: 'conversation',
         ...told,
@@ -171,6 +176,31 @@ describe('drift', () => {
       })),
     )
     expect(await workspace.rows('_issues')).toEqual([])
+  })
+})
+
+describe('a key that may be data', () => {
+  it('is told as a placeholder, whichever path its page takes', async () => {
+    const workspace = house.workspace()
+    const people = { 'ada@mail.example': 1, 'Ada Lovelace': 2, tel4915112345678: 3, Jürgen: 4, plain_field: 5 }
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`name_${index}`, index]))
+    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c', csat: people }] }))
+    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'd', csat: { Jürgen: 4 } }] }))
+    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'e', voice: many }] }))
+    expect(await workspace.rows('_drift', 'path, occurrences')).toEqual([
+      { path: 'csat.*', occurrences: '5' },
+      { path: 'csat.plain_field', occurrences: '1' },
+      { path: 'voice.*', occurrences: '60' },
+    ])
+  })
+
+  it('is told as a placeholder in issues too', async () => {
+    const workspace = house.workspace()
+    const body = '{"data":[{"ID":"c","capturedVariables":{"ada@mail.example":1,"ada@mail.example":{"a":1,"a":2}}}]}'
+    await workspace.load(await landConversations(workspace.landing, { body }))
+    expect(await workspace.rows('_issues', 'path, issue, seen, occurrences')).toEqual([
+      { path: 'capturedVariables.*', issue: 'duplicate key', seen: 'object', occurrences: '2' },
+    ])
   })
 })
 

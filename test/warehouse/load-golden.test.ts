@@ -16,9 +16,10 @@ const house = temporaryWarehouse()
 
 describe('a page of golden records', () => {
   it.each(cases)('%s: becomes exactly its golden rows', async name => {
-    const records = JSON.parse(readFileSync(join(folder, `${name}.records.json`), 'utf8')) as unknown[]
+    // The text itself, so that a case may hold what no JavaScript value does: digits of large numbers, a key twice.
+    const body = `{"data":${readFileSync(join(folder, `${name}.records.json`), 'utf8')}}`
     const workspace = house.workspace()
-    await workspace.load(await landConversations(workspace.landing, { records }))
+    await workspace.load(await landConversations(workspace.landing, { body }))
     const rows = `${JSON.stringify(await recordRows(workspace), null, 2)}\n`
     await expect(rows).toMatchFileSnapshot(join(folder, `${name}.rows.json`))
   })

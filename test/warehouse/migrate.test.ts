@@ -68,6 +68,10 @@ describe('a warehouse', () => {
     expect(await visit(tables)).toEqual(before)
     expect(await visit(({ writer }) => writer.rows('SELECT number, name FROM _migrations'))).toEqual([
       { number: 1, name: '0001_bookkeeping.sql' },
+      { number: 2, name: '0002_readings.sql' },
+      { number: 3, name: '0003_folders.sql' },
+      { number: 4, name: '0004_covered.sql' },
+      { number: 5, name: '0005_workspaces.sql' },
     ])
   })
 

@@ -1,0 +1,11 @@
+-- What is told to be covered is what finished windows cover, second by second.
+WITH done AS (
+  SELECT workspace_id, agent_id, coalesce(epoch(from_at)::BIGINT, 0) AS f, epoch(to_at)::BIGINT AS t FROM _windows
+  WHERE done AND kind NOT IN ('selected', 'refresh', 'sample')),
+starts AS (
+  SELECT *, CASE WHEN f <= max(t) OVER (PARTITION BY workspace_id, agent_id ORDER BY f, t
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + 1 THEN 0 ELSE 1 END AS starts FROM done),
+islands AS (SELECT *, sum(starts) OVER (PARTITION BY workspace_id, agent_id ORDER BY f, t) AS island FROM starts),
+covered AS (
+  SELECT workspace_id, agent_id, min(f) AS from_sec, max(t) AS to_sec FROM islands GROUP BY workspace_id, agent_id, island)
+(FROM covered EXCEPT FROM _covered) UNION ALL (FROM _covered EXCEPT FROM covered);

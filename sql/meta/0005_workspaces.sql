@@ -1,0 +1,6 @@
+-- What a workspace was configured with when it was last loaded: the ledger needs to know where its days begin.
+CREATE TABLE _workspaces (
+  workspace_id VARCHAR NOT NULL,
+  -- IANA name.
+  time_zone VARCHAR NOT NULL
+);

@@ -1,0 +1,106 @@
+-- _ledger: what the vendor looked at, against what is held. One row for each workspace, agent and day.
+--
+-- A day is a day of the conversation's `ts` in the workspace's time zone; what has no `ts` stands in a row without a day.
+--
+--   scanned        looked at by the vendor: returned and skipped
+--   returned       given by the export: held and quarantined
+--   skipped        looked at and not given, as no person had written in them; they bill nothing
+--   held           complete rows
+--   quarantined    given, and could not be loaded; see _quarantine
+--   incomplete     rows that events alone have told of
+--   told_by_events rows of which events have told, whether complete or not
+--   known_stale    rows that are known to have changed since they were exported
+--   missing        rows that were asked for by id later, and not answered: the vendor has them no more
+--   hidden_behind  sessions that the pages which skipped some have billed: about what reading them again would bill
+--
+-- Which conversations a page skipped is not told, only how many. They are told on the newest day on which they may lie, so
+-- a page that reaches over midnight may tell them a day late, never early. They count by the newest reading of their stretch
+-- of time: a page is superseded when one later and finished window of a second reading (full, reread) covers all of it; pages of
+-- a second reading count when it is finished. What a page by id did not answer is `missing`, not skipped. Neighbouring
+-- pages share a second: skipped ones in it may count twice. So `skipped` is what may still be hidden, at most.
+--
+-- It stays quick where there is much (1 M conversations and 1.8 M pages, of which 560,000 skipped some: 0.65 s of processor
+-- time): time zones are applied to quarters of an hour, at which every zone's days begin, not to rows (grouping rows by
+-- quarter took 1.6 s); and superseded pages are found by the day in which they end.
+CREATE OR REPLACE VIEW _ledger AS
+WITH second_readings AS MATERIALIZED (
+  SELECT workspace_id, agent_id, "window", opened_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at
+  FROM _windows WHERE done AND kind IN ('full', 'reread')
+),
+-- A reading of years would reach over thousands of days; there are few of them, so they are looked through as they are.
+long_readings AS (FROM second_readings WHERE from_at < to_at - INTERVAL 31 DAY),
+readings_by_day AS (
+  SELECT *, unnest(range(epoch(from_at)::BIGINT // 86400, epoch(to_at)::BIGINT // 86400 + 1)) AS reaches
+  FROM second_readings WHERE from_at >= to_at - INTERVAL 31 DAY
+),
+skipping AS (
+  SELECT workspace_id, agent_id, "window", kind, sent_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at,
+    scanned - returned AS skipped, coalesce(billed_sessions, returned) AS billed
+  FROM _requests WHERE scanned > returned AND to_at IS NOT NULL
+),
+counted AS (
+  FROM skipping WHERE kind IN ('head', 'tail')
+  UNION ALL
+  FROM skipping SEMI JOIN second_readings USING (workspace_id, agent_id, "window") WHERE kind NOT IN ('head', 'tail')
+),
+pages AS (
+  SELECT p.* FROM counted p
+  ANTI JOIN readings_by_day w
+    ON w.workspace_id = p.workspace_id AND w.agent_id = p.agent_id AND w.reaches = epoch(p.to_at)::BIGINT // 86400
+    AND w.opened_at > p.sent_at AND w.to_at >= p.to_at AND w.from_at <= p.from_at
+  ANTI JOIN long_readings l
+    ON l.workspace_id = p.workspace_id AND l.agent_id = p.agent_id
+    AND l.opened_at > p.sent_at AND l.to_at >= p.to_at AND l.from_at <= p.from_at
+),
+unreadable AS (
+  SELECT q.workspace_id, r.agent_id, r.to_at
+  FROM _quarantine q JOIN _requests r ON r.workspace_id = q.workspace_id AND r.file = q.file
+  WHERE q.record = 'conversation'
+),
+told AS (
+  SELECT workspace_id, agent_id, conversation_id FROM conversation_observations WHERE source <> 'export'
+  UNION
+  SELECT workspace_id, agent_id, conversation_id FROM conversation_patches
+),
+-- A quarter is a number of quarters of an hour since the epoch.
+days AS MATERIALIZED (
+  SELECT workspace_id, quarter,
+    (make_timestamp(quarter * 900000000) AT TIME ZONE 'UTC' AT TIME ZONE coalesce(time_zone, 'UTC'))::DATE AS day
+  FROM (
+    SELECT workspace_id, epoch_us(ts) // 900000000 AS quarter FROM conversations WHERE ts IS NOT NULL
+    UNION SELECT workspace_id, epoch_us(to_at) // 900000000 FROM _requests WHERE scanned > returned AND to_at IS NOT NULL
+    UNION SELECT workspace_id, epoch_us(to_at) // 900000000 FROM unreadable WHERE to_at IS NOT NULL
+  ) LEFT JOIN _workspaces USING (workspace_id)
+),
+entries AS (
+  SELECT c.workspace_id, c.agent_id, d.day,
+    count(*) FILTER (c._complete) AS held, count(*) FILTER (c._complete IS DISTINCT FROM true) AS incomplete,
+    count(t.conversation_id) AS told_by_events, count(c._dirty_since) AS known_stale, count(c._missing_since) AS missing,
+    0 AS skipped, 0 AS hidden_behind, 0 AS quarantined
+  FROM conversations c
+  LEFT JOIN days d ON d.workspace_id = c.workspace_id AND d.quarter = epoch_us(c.ts) // 900000000
+  LEFT JOIN told t
+    ON t.workspace_id = c.workspace_id AND t.agent_id = c.agent_id AND t.conversation_id = c.conversation_id
+  GROUP BY ALL
+  UNION ALL
+  SELECT p.workspace_id, p.agent_id, d.day, 0, 0, 0, 0, 0, sum(p.skipped), sum(p.billed), 0
+  FROM pages p JOIN days d ON d.workspace_id = p.workspace_id AND d.quarter = epoch_us(p.to_at) // 900000000
+  GROUP BY ALL
+  UNION ALL
+  SELECT u.workspace_id, u.agent_id, d.day, 0, 0, 0, 0, 0, 0, 0, count(*)
+  FROM unreadable u LEFT JOIN days d ON d.workspace_id = u.workspace_id AND d.quarter = epoch_us(u.to_at) // 900000000
+  GROUP BY ALL
+)
+SELECT
+  workspace_id, agent_id, day,
+  sum(held + quarantined + skipped)::BIGINT AS scanned,
+  sum(held + quarantined)::BIGINT AS returned,
+  sum(skipped)::BIGINT AS skipped,
+  sum(held)::BIGINT AS held,
+  sum(quarantined)::BIGINT AS quarantined,
+  sum(incomplete)::BIGINT AS incomplete,
+  sum(told_by_events)::BIGINT AS told_by_events,
+  sum(known_stale)::BIGINT AS known_stale,
+  sum(missing)::BIGINT AS missing,
+  sum(hidden_behind)::BIGINT AS hidden_behind
+FROM entries GROUP BY workspace_id, agent_id, day;

@@ -1,0 +1,28 @@
+-- late_rows: stretches in which more has come to light than was skipped there, so that some of it entered the mirror late.
+-- One row for each finished re-read that did. `late_at_least` counts what cannot have been skipped before. If there are many, a
+-- longer `settle` has them read in the first place.
+CREATE OR REPLACE VIEW late_rows AS
+WITH rereads AS (
+  SELECT workspace_id, agent_id, "window", from_at, to_at, opened_at,
+    coalesce(CAST(json_extract_string(progress, '$.window.skipped') AS BIGINT), 0) AS skipped_before
+  FROM _windows WHERE kind = 'reread' AND done
+),
+first_seen AS (
+  SELECT workspace_id, agent_id, conversation_id, min(observed_at) AS seen_at, min_by(kind, observed_at) AS kind
+  FROM conversation_observations
+  WHERE (workspace_id, agent_id, conversation_id) IN (
+    SELECT workspace_id, agent_id, conversation_id FROM conversation_observations WHERE kind = 'reread')
+  GROUP BY ALL
+),
+found AS (
+  SELECT r.workspace_id, r.agent_id, r."window", count(*) AS found
+  FROM rereads r
+  JOIN _requests q ON q.workspace_id = r.workspace_id AND q.agent_id = r.agent_id AND q."window" = r."window"
+  JOIN first_seen f ON f.workspace_id = r.workspace_id AND f.agent_id = r.agent_id AND f.kind = 'reread' AND f.seen_at = q.sent_at
+  GROUP BY ALL
+)
+SELECT
+  r.workspace_id, r.agent_id, r.from_at, r.to_at, r.opened_at AS read_again_at,
+  r.skipped_before, f.found, f.found - r.skipped_before AS late_at_least
+FROM rereads r JOIN found f USING (workspace_id, agent_id, "window")
+WHERE f.found > r.skipped_before;

@@ -1,0 +1,26 @@
+-- staleness: how many of the held conversations have changed since they were read, by the samples of 28 days.
+-- One row for each workspace that was sampled. `stale` of `sampled` had changed; `low` and `high` bound the share with 95 %
+-- confidence (Wilson's interval). What tells no `lastModified` can say nothing, and is not counted.
+CREATE OR REPLACE VIEW staleness AS
+WITH seen AS (
+  SELECT workspace_id, kind, observed_at, modified,
+    lag(modified) OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY observed_at) AS held
+  FROM conversation_observations
+  WHERE (workspace_id, agent_id, conversation_id) IN (
+    SELECT workspace_id, agent_id, conversation_id FROM conversation_observations WHERE kind = 'sample')
+),
+recent AS (
+  SELECT *, max(observed_at) OVER (PARTITION BY workspace_id) AS newest
+  FROM seen WHERE kind = 'sample' AND modified IS NOT NULL AND held IS NOT NULL
+),
+answered AS (
+  SELECT workspace_id, newest AS sampled_at, count(*) AS sampled, count(*) FILTER (modified > held) AS stale
+  FROM recent WHERE observed_at > newest - INTERVAL 28 DAY
+  GROUP BY ALL
+),
+shares AS (SELECT *, stale / sampled AS p, 1.96 * 1.96 AS z2 FROM answered)
+SELECT
+  workspace_id, sampled_at, sampled, stale, p AS share,
+  (p + z2 / (2 * sampled) - sqrt(z2 * (p * (1 - p) + z2 / (4 * sampled)) / sampled)) / (1 + z2 / sampled) AS low,
+  (p + z2 / (2 * sampled) + sqrt(z2 * (p * (1 - p) + z2 / (4 * sampled)) / sampled)) / (1 + z2 / sampled) AS high
+FROM shares;

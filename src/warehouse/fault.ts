@@ -1,0 +1,26 @@
+// What DuckDB says of the warehouse's file itself: its disk refuses, or it is damaged. DuckDB gives neither a code of its own.
+import { refusalOf, unusable } from '../core/disk.ts'
+import { ConvohouseError } from '../core/errors.ts'
+
+const DAMAGED =
+  /not a valid DuckDB database file|Corrupt database file|Corrupt WAL|Could not read enough bytes from file/
+/** After a fatal error DuckDB answers nothing more, and says so each time. */
+const GIVEN_UP = /database has been invalidated/
+
+const firstLine = (message: string): string => message.split('\n')[0]!
+
+/** The file that the message names, else the warehouse's. */
+const fileNamed = (message: string, file: string): string => /file "([^"]+)"/.exec(message)?.[1] ?? file
+
+/** An error of DuckDB's as one of the data folder's; null where it is about something else, such as a landed page. */
+export function warehouseFault(file: string, cause: unknown): ConvohouseError | null {
+  const message = String((cause as Error | undefined)?.message ?? cause)
+  const named = fileNamed(message, file)
+  if (refusalOf(cause) !== null) return unusable(named, cause)
+  if (!GIVEN_UP.test(message) && !(DAMAGED.test(message) && named.startsWith(file))) return null
+  return new ConvohouseError('HOME_UNUSABLE', {
+    what: `The warehouse ${file} cannot be used: ${firstLine(message)}`,
+    mend: 'Run the same command again. If it stays, move the file and its .wal away: `convohouse replay` rebuilds it from the landing.',
+    cause,
+  })
+}

@@ -1,0 +1,28 @@
+// Which records of a page cannot be loaded: it is halved, and each half tried, until each one at fault stands alone.
+import { isAboutRecords, isAboutThisRecord, tellable } from './quarantine-reason.ts'
+import type { MendedRecordText, Unreadable } from './tolerant.ts'
+
+export interface Search {
+  records: readonly MendedRecordText[]
+  /** Loads these records and takes them back again; what went wrong, else null. */
+  rehearse: (records: readonly MendedRecordText[]) => Promise<unknown>
+  /** Columns that a reason may name. */
+  columns: ReadonlySet<string>
+}
+
+/** Records that cannot be loaded, and why. @throws what is no fault of a record: a full disk, a fault of ours */
+export async function searchUnloadable(search: Search): Promise<Unreadable[]> {
+  const { records, rehearse, columns } = search
+  const [first] = records
+  if (!first) return []
+  const fault = await rehearse(records)
+  if (fault === null) return []
+  if (records.length > 1) {
+    if (!isAboutRecords(fault)) throw fault
+    const middle = records.length >> 1
+    const found = await searchUnloadable({ ...search, records: records.slice(0, middle) })
+    return [...found, ...(await searchUnloadable({ ...search, records: records.slice(middle) }))]
+  }
+  if (!isAboutThisRecord(fault, first.json.length)) throw fault
+  return [{ element: first.element, reason: tellable(fault, columns) }]
+}

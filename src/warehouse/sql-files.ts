@@ -1,0 +1,18 @@
+// The SQL files that come with convohouse: migrations of the bookkeeping, views, data tests.
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+export interface SqlFile {
+  /** Without its ending. */
+  name: string
+  sql: string
+}
+
+/** Those of a folder below `sql/`, by name. */
+export async function sqlFiles(folder: 'meta' | 'views' | 'checks'): Promise<SqlFile[]> {
+  const where = fileURLToPath(new URL(`../../sql/${folder}/`, import.meta.url))
+  const names = (await readdir(where)).filter(name => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async name => ({ name: name.slice(0, -'.sql'.length), sql: await readFile(`${where}${name}`, 'utf8') })),
+  )
+}

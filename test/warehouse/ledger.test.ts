@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { layoutOf } from '../../src/catalog/layout.ts'
+import type { WindowKind } from '../../src/core/windows.ts'
+import { applyPatches } from '../../src/warehouse/patches.ts'
+import { AGENT, freshWindow, landConversations } from './landed-pages.ts'
+import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+/** Midnight of 2026-11-10, UTC, in seconds. */
+const MIDNIGHT = Date.UTC(2026, 10, 10) / 1_000
+
+interface Page {
+  kind?: WindowKind
+  fromSec?: number | null
+  toSec?: number
+  /** `ts` of its records, in seconds; null: a record without. */
+  at?: readonly (number | null)[]
+  skipped?: number
+  hasMore?: boolean
+  openedAt?: number
+}
+
+let records = 0
+
+/** Loads a window of one page; opened at `openedAt` seconds, and asked for a second later. */
+async function read(workspace: Workspace, page: Page): Promise<void> {
+  const {
+    kind = 'head',
+    fromSec = MIDNIGHT,
+    toSec = MIDNIGHT + HOUR,
+    at = [],
+    skipped = 0,
+    openedAt = toSec + 60,
+  } = page
+  const window = freshWindow({ kind, fromSec, toSec, openedAtMs: openedAt * 1_000 })
+  await workspace.load(
+    await landConversations(workspace.landing, {
+      window,
+      sentAtMs: (openedAt + 1) * 1_000,
+      records: at.map(second => ({ ID: `c${++records}`, ...(second !== null && { ts: second * 1_000 }) })),
+      facts: { scanned: at.length + skipped, hasMore: page.hasMore ?? false, cursorOut: page.hasMore ? 'more' : null },
+    }),
+  )
+}
+
+const ledger = (workspace: Workspace, what: string) =>
+  house.warehouse.writer.rows(
+    `SELECT ${what} FROM _ledger WHERE workspace_id = '${workspace.id}' ORDER BY day NULLS LAST`,
+  )
+
+const skippedIn = async (workspace: Workspace): Promise<number> => (await total(workspace))[0]!.n
+
+const total = (workspace: Workspace) =>
+  house.warehouse.writer.rows<{ n: number; behind: number }>(
+    `SELECT coalesce(sum(skipped), 0)::INTEGER AS n, coalesce(sum(hidden_behind), 0)::INTEGER AS behind FROM _ledger WHERE workspace_id = '${workspace.id}'`,
+  )
+
+describe('the ledger', () => {
+  it('counts by the day of ts, and what has none by no day', async () => {
+    const workspace = house.workspace()
+    await read(workspace, {
+      kind: 'tail',
+      fromSec: null,
+      toSec: MIDNIGHT + 2 * DAY,
+      at: [MIDNIGHT + DAY + HOUR, MIDNIGHT + 5, MIDNIGHT - 5, null],
+      skipped: 2,
+    })
+    const what =
+      'agent_id, day::VARCHAR AS day, scanned::INTEGER AS scanned, returned::INTEGER AS returned, skipped::INTEGER AS skipped, held::INTEGER AS held'
+    const day = (day: string | null, held: number, skipped = 0) => ({
+      agent_id: AGENT,
+      day,
+      scanned: held + skipped,
+      returned: held,
+      skipped,
+      held,
+    })
+    expect(await ledger(workspace, what)).toEqual([
+      day('2026-11-09', 1),
+      day('2026-11-10', 1),
+      day('2026-11-11', 1),
+      // The page reaches to the first second of that day: the skipped ones may lie there.
+      day('2026-11-12', 0, 2),
+      day(null, 1),
+    ])
+  })
+
+  it('has the days of the workspace, as it is configured', async () => {
+    const workspace = house.workspace({ timeZone: 'America/New_York' })
+    // 03:00 UTC is 22:00 of the day before.
+    await read(workspace, { toSec: MIDNIGHT + 4 * HOUR, at: [MIDNIGHT + 3 * HOUR], skipped: 1 })
+    await read(workspace, { fromSec: MIDNIGHT + 5 * HOUR, toSec: MIDNIGHT + 6 * HOUR, at: [MIDNIGHT + 5 * HOUR] })
+    expect(await ledger(workspace, 'day::VARCHAR AS day, held::INTEGER AS held, skipped::INTEGER AS skipped')).toEqual([
+      { day: '2026-11-09', held: 1, skipped: 1 },
+      { day: '2026-11-10', held: 1, skipped: 0 },
+    ])
+    // A zone whose offset is no whole hour.
+    const nepal = house.workspace({ timeZone: 'Asia/Kathmandu' })
+    await read(nepal, { at: [MIDNIGHT - 5 * HOUR - 45 * 60 - 1, MIDNIGHT - 5 * HOUR - 45 * 60] })
+    expect(await ledger(nepal, 'day::VARCHAR AS day, held::INTEGER AS held')).toEqual([
+      { day: '2026-11-09', held: 1 },
+      { day: '2026-11-10', held: 1 },
+    ])
+  })
+
+  it('counts skipped ones by the newest finished reading of their stretch', async () => {
+    const workspace = house.workspace()
+    const stretch = { fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR }
+    await read(workspace, { ...stretch, skipped: 5 })
+    await read(workspace, { ...stretch, fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, skipped: 7 })
+    expect(await skippedIn(workspace)).toBe(12)
+    // Under way: it counts neither by itself nor against what was read before.
+    await read(workspace, { ...stretch, kind: 'reread', openedAt: MIDNIGHT + DAY, skipped: 3, hasMore: true })
+    expect(await skippedIn(workspace)).toBe(12)
+    await read(workspace, { ...stretch, kind: 'reread', openedAt: MIDNIGHT + 2 * DAY, skipped: 2 })
+    expect(await skippedIn(workspace)).toBe(9)
+    // It covers only a part of what was read first.
+    await read(workspace, {
+      fromSec: MIDNIGHT + 1,
+      toSec: MIDNIGHT + HOUR,
+      kind: 'reread',
+      openedAt: MIDNIGHT + 3 * DAY,
+      skipped: 1,
+    })
+    expect(await skippedIn(workspace)).toBe(10)
+    // A reading that was opened before supersedes nothing.
+    await read(workspace, { ...stretch, fromSec: null, kind: 'full', openedAt: MIDNIGHT + HOUR, skipped: 0 })
+    expect(await skippedIn(workspace)).toBe(10)
+    await read(workspace, {
+      fromSec: null,
+      toSec: MIDNIGHT + 5 * DAY,
+      kind: 'full',
+      openedAt: MIDNIGHT + 5 * DAY,
+      skipped: 4,
+    })
+    expect(await skippedIn(workspace)).toBe(4)
+  })
+
+  it('is not misled by the readings of another agent or workspace', async () => {
+    const [one, other] = [house.workspace(), house.workspace()]
+    await read(one, { skipped: 5 })
+    await read(other, { kind: 'full', fromSec: null, openedAt: MIDNIGHT + DAY })
+    expect(await skippedIn(one)).toBe(5)
+    expect(await skippedIn(other)).toBe(0)
+  })
+
+  it('prices the pages that skipped some by what they billed', async () => {
+    const workspace = house.workspace()
+    await read(workspace, { at: [MIDNIGHT + 1, MIDNIGHT + 2], skipped: 1 })
+    await read(workspace, { fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, at: [MIDNIGHT + HOUR + 5] })
+    expect(await total(workspace)).toEqual([{ n: 1, behind: 2 }])
+  })
+
+  it('tells rows apart that are incomplete, told by events, stale or missing', async () => {
+    const workspace = house.workspace()
+    const { writer } = house.warehouse
+    await read(workspace, { at: [MIDNIGHT, MIDNIGHT, MIDNIGHT, MIDNIGHT] })
+    const [changed, stale, missing] = (await workspace.rows('conversations', 'conversation_id AS id')).map(({ id }) =>
+      String(id),
+    )
+    const patch = (conversationId: string) => ({
+      agentId: AGENT,
+      conversationId,
+      values: { state: 'ended_chat', ts: MIDNIGHT * 1_000 },
+      modifiedMs: null,
+      createdMs: (MIDNIGHT + DAY) * 1_000,
+      receivedMs: (MIDNIGHT + DAY) * 1_000,
+    })
+    await writer.transaction(() =>
+      applyPatches(writer, {
+        layout: layoutOf(conversation),
+        workspaceId: workspace.id,
+        patches: [patch(changed!), patch('known-by-events')],
+        nowMs: LOADED_AT_MS,
+      }),
+    )
+    const mark = (column: string, id: string) =>
+      writer.run(
+        `UPDATE conversations SET ${column} = TIMESTAMP '2026-11-20' WHERE workspace_id = '${workspace.id}' AND conversation_id = '${id}'`,
+      )
+    await mark('_dirty_since', stale!)
+    await mark('_missing_since', missing!)
+    expect(
+      await ledger(
+        workspace,
+        `held::INTEGER AS held, incomplete::INTEGER AS incomplete, told_by_events::INTEGER AS told_by_events,
+         known_stale::INTEGER AS known_stale, missing::INTEGER AS missing, scanned::INTEGER AS scanned`,
+      ),
+    ).toEqual([{ held: 4, incomplete: 1, told_by_events: 2, known_stale: 1, missing: 1, scanned: 4 }])
+  })
+
+  it('counts what was given and could not be loaded as returned', async () => {
+    const workspace = house.workspace()
+    const window = freshWindow({ kind: 'head', fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR })
+    const records = [{ ID: 'whole', ts: MIDNIGHT * 1_000 }, 'no record']
+    await workspace.load(await landConversations(workspace.landing, { window, records }))
+    const what =
+      'returned::INTEGER AS returned, held::INTEGER AS held, quarantined::INTEGER AS quarantined, skipped::INTEGER AS skipped'
+    expect(await ledger(workspace, what)).toEqual([{ returned: 2, held: 1, quarantined: 1, skipped: 0 }])
+  })
+})

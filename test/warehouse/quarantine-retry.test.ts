@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { retryQuarantined } from '../../src/warehouse/quarantine-retry.ts'
+import { landConversations } from './landed-pages.ts'
+import { recordRows } from './record-rows.ts'
+import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+const RECORDS = [
+  { ID: 'c1', tags: ['a'], title: 't' },
+  { ID: 'c2', tags: ['b'], messagesNum: 'many', title: 'u' },
+  { ID: 'c3' },
+]
+
+const TABLES = ['conversation_observations', '_loads', '_quarantine', '_requests', '_windows', '_issues', '_drift']
+
+async function everything(workspace: Workspace): Promise<object> {
+  const books = await Promise.all(
+    TABLES.map(async table => [table, await workspace.rows(table, '* EXCLUDE (workspace_id)')]),
+  )
+  return { records: await recordRows(workspace), books: Object.fromEntries(books) }
+}
+
+/** As an older version left it that could not load this element: it stands in `_quarantine`, and in no other table. */
+async function quarantine(workspace: Workspace, file: string, element: number, id: string): Promise<void> {
+  const { writer } = house.warehouse
+  const here = `workspace_id = '${workspace.id}'`
+  for (const table of ['conversations', 'conversation_tags', 'conversation_observations'])
+    await writer.run(`DELETE FROM ${table} WHERE ${here} AND conversation_id = '${id}'`)
+  await writer.run(`UPDATE _loads SET records = records - 1 WHERE ${here}`)
+  await writer.run(
+    `INSERT INTO _quarantine VALUES ('${workspace.id}', 'conversation', '${file}', ${element}, 'once', '2026-01-01')`,
+  )
+}
+
+describe('a quarantined record that is tried again', () => {
+  it('is loaded where it can be, and all is as if it always had been', async () => {
+    const workspace = house.workspace()
+    const page = await landConversations(workspace.landing, { records: RECORDS })
+    await workspace.load(page)
+    const before = await everything(workspace)
+    await quarantine(workspace, page.path, 2, 'c2')
+    expect(await everything(workspace)).not.toEqual(before)
+    expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
+    expect(await everything(workspace)).toEqual(before)
+  })
+
+  it('does not overrule a newer version of its conversation', async () => {
+    const workspace = house.workspace()
+    const page = await landConversations(workspace.landing, { records: [{ ID: 'c1', summary: 'old' }] })
+    await workspace.load(page)
+    await quarantine(workspace, page.path, 1, 'c1')
+    const sentAtMs = page.head.sentAtServerMs + 1_000
+    await workspace.load(
+      await landConversations(workspace.landing, { records: [{ ID: 'c1', summary: 'new' }], sentAtMs }),
+    )
+    await retryQuarantined(workspace.context, page, [1])
+    expect(await workspace.rows('conversations', 'summary')).toEqual([{ summary: 'new' }])
+    expect(await workspace.rows('_quarantine')).toEqual([])
+  })
+
+  it('stays where it still cannot be loaded, with the reason of today', async () => {
+    const workspace = house.workspace()
+    const page = await landConversations(workspace.landing, { records: [{ ID: 'c1' }, { id: 'none' }] })
+    await workspace.load(page)
+    await house.warehouse.writer.run(`UPDATE _quarantine SET reason = 'once' WHERE workspace_id = '${workspace.id}'`)
+    const reason = 'object without a usable ID'
+    expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason }])
+    expect(await workspace.rows('_quarantine', 'element, reason')).toEqual([{ element: 2, reason }])
+    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(1)
+  })
+})
