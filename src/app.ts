@@ -7,7 +7,8 @@ import { sweepTemporary } from './landing/durable.ts'
 import { openLedger } from './landing/ledger.ts'
 import { openLanding } from './landing/store.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
-import { makeSteps } from './steps.ts'
+import type { Pending } from './steps/pending.ts'
+import { makeSteps, pendingOf } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
 import { mendedFolder } from './warehouse/load.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
@@ -45,6 +46,8 @@ export interface House {
   warehouse: Warehouse
   /** Where `query` is answered while this process holds the warehouse. */
   socketPath: string
+  /** What has landed and is not loaded, by workspace: whoever holds the warehouse is the only one who lands. */
+  pending: Map<string, Pending>
   close(): Promise<void>
 }
 
@@ -55,7 +58,7 @@ export function openHouse({ config, bulk = false }: HouseOptions): Promise<House
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await sweepTemporary(mendedFolder(home))
     const socket = acquire(await serveQueries({ home, instance: warehouse.instance }), server => server.close())
-    return { warehouse, socketPath: socket.path }
+    return { warehouse, socketPath: socket.path, pending: new Map() }
   })
 }
 
@@ -73,7 +76,16 @@ export interface RunOptions {
 
 export const newRunId = (): string => randomUUID().slice(0, 8)
 
-/** Opens the steps of one run of one workspace, in a house that is open. @throws TOKEN_MISSING, CONFIG_INVALID */
+/** What has landed and is not loaded: as the run before it left it, else as the landing tells. */
+async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
+  const kept = house.pending.get(known.workspaceId)
+  if (kept && !kept.spoilt() && kept.held().length === 0) return kept
+  const pending = await pendingOf(known)
+  house.pending.set(known.workspaceId, pending)
+  return pending
+}
+
+/** Opens the steps of one run of one workspace, in a house that is open. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
 export function openRun(options: RunOptions): Promise<{ steps: Steps; run: string; close(): Promise<void> }> {
   const { config, workspace, house, signal, clock = systemClock } = options
   return withReleasers(async acquire => {
@@ -85,20 +97,22 @@ export function openRun(options: RunOptions): Promise<{ steps: Steps; run: strin
         token: workspace.readToken(),
         timeoutMs: workspace.timeoutMs,
         now: clock.now,
+        sleep: (ms, stop = signal) => clock.sleepUntil(clock.now() + ms, stop),
       }),
       client => client.close(),
     )
     const ledger = acquire(openLedger({ home, workspaceId: workspace.id, run }), opened => opened.close())
-    const steps = await makeSteps({
+    const landing = openLanding(home, workspace.id)
+    await landing.keepRoom()
+    const known = { landing, warehouse: house.warehouse, workspaceId: workspace.id, now: clock.now }
+    const steps = makeSteps({
+      ...known,
       home,
       run,
-      workspaceId: workspace.id,
       vendor,
       ledger,
-      landing: openLanding(home, workspace.id),
-      warehouse: house.warehouse,
+      pending: await pendingIn(house, known),
       settings: workspace,
-      now: clock.now,
       signal,
       ...(options.stopping && { stopping: options.stopping }),
       ...(options.onPage && { onPage: options.onPage }),

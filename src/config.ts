@@ -57,6 +57,10 @@ const workspace = z.strictObject({
   hour: duration.optional(),
   hourReserve: share.default(0.02),
   headReserve: share.default(0.1),
+  quiet: duration.prefault('24h'),
+  rereadHorizon: duration.prefault('7d'),
+  rereadShare: share.default(0.02),
+  sampleShare: share.default(0.002),
   pageSize: z.int().min(1).max(100).default(100),
   timeout: duration.optional(),
 })
@@ -71,9 +75,13 @@ const file = z.strictObject({
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
+/** Where a token is kept: a variable, or a file (absolute). */
+export type TokenPlace = { env: string } | { file: string }
+
 export interface WorkspaceConfig {
   id: string
   apiUrl: string
+  tokenKept: TokenPlace
   /** Reads the token where it is kept. @throws TOKEN_MISSING */
   readToken: () => string
   since: string | null
@@ -84,6 +92,10 @@ export interface WorkspaceConfig {
   hourMs: number
   hourReserveShare: number
   headReserveShare: number
+  quietMs: number
+  rereadHorizonMs: number
+  rereadShare: number
+  sampleShare: number
   maxPage: number
   timeoutMs: number
 }
@@ -100,7 +112,10 @@ export interface Config {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-function tokenReader(where: z.infer<typeof token>, folder: string, env: Environment): () => string {
+const tokenPlace = (where: TokenPlace, folder: string): TokenPlace =>
+  'env' in where ? where : { file: resolve(folder, where.file) }
+
+function tokenReader(where: TokenPlace, env: Environment): () => string {
   const missing = (what: string, mend: string) => new ConvohouseError('TOKEN_MISSING', { what, mend })
   if ('env' in where) {
     return () => {
@@ -113,7 +128,7 @@ function tokenReader(where: z.infer<typeof token>, folder: string, env: Environm
       return value
     }
   }
-  const path = resolve(folder, where.file)
+  const path = where.file
   return () => {
     let value = ''
     try {
@@ -136,10 +151,12 @@ function tokenReader(where: z.infer<typeof token>, folder: string, env: Environm
 const HOUR_MS = 3_600_000
 
 function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
+  const tokenKept = tokenPlace(given.token, folder)
   return {
     id: given.id,
     apiUrl: given.apiUrl,
-    readToken: tokenReader(given.token, folder, env),
+    tokenKept,
+    readToken: tokenReader(tokenKept, env),
     since: given.since ?? null,
     settleMs: given.settle,
     mirrorLagMs: given.mirrorLag,
@@ -148,6 +165,10 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     hourMs: given.hour ?? HOUR_MS,
     hourReserveShare: given.hourReserve,
     headReserveShare: given.headReserve,
+    quietMs: given.quiet,
+    rereadHorizonMs: given.rereadHorizon,
+    rereadShare: given.rereadShare,
+    sampleShare: given.sampleShare,
     maxPage: given.pageSize,
     timeoutMs: given.timeout ?? 60_000,
   }

@@ -16,6 +16,11 @@ export interface SyncRequest {
   mode: 'incremental' | 'full' | 'selected'
   /** Conversations of a `selected` sync, by agent. */
   ids: Record<string, string[]>
+  /**
+   * What an incremental sync buys again: these conversations, and, with an age, those that were active within it and whose
+   * copy is older than the configured `quiet`. Null: only what is known to have changed.
+   */
+  refresh: { ids: Record<string, string[]>; ageMs: number | null } | null
   maxRequests: number | null
   maxSessions: number | null
   allowedPacks: number
@@ -72,7 +77,11 @@ export interface SyncReport {
   conversations: number
   windowsDone: number
   windowsLeft: number
+  /** Pages that billed more than their lease still held. */
   breaches: number
+  /** Answers that never came whole, and how many sessions they may have billed: they are not among `sessions`. */
+  lostAnswers: number
+  lostSessions: number
   agentsGone: string[]
   /** Failures that ended a window or the run; the first is the one to tell. */
   failures: (Failure & { agentId: string | null })[]

@@ -2,7 +2,7 @@
 // (steps, host): the embedded engine calls them in process, Temporal as a workflow. Deterministic but for its arguments.
 import type { ErrorCode } from '../src/core/errors.ts'
 import { ask, type Decision, type GovernorState, type Grant, govern } from '../src/core/governor.ts'
-import { idsFitting, restarted, type WindowProgress } from '../src/core/windows.ts'
+import { idsFitting, isById, restarted, sortOf, type WindowProgress } from '../src/core/windows.ts'
 import { backgroundLoad, type Loader } from './load.ts'
 import type { Failure, LeaseOutcome, Steps, SyncReport, SyncRequest, Told } from './steps.ts'
 import { type Turns, takeTurn, turnsOf, yieldTurn } from './turns.ts'
@@ -25,10 +25,21 @@ export type News =
   | { kind: 'failure'; failure: Failure; agentId: string | null }
 
 /** Windows that are read at the same time. */
-const LANES = 4
+export const LANES = 4
 const MAX_LEASE_REQUESTS = 10
 /** Probes of a failing vendor, a minute apart, before a run that does not watch gives up. */
 const MAX_FAILURES = 5
+
+interface Restart {
+  /** The furthest `ts` from which it was begun anew, and the furthest page that was reached from there. */
+  fromMs: number | null
+  sequence: number
+  /** In a row that came no further. */
+  vain: number
+}
+
+/** Each of them pays for the conversations of one second again. */
+const MAX_VAIN_RESTARTS = 3
 
 interface Run {
   steps: Steps
@@ -41,8 +52,8 @@ interface Run {
   /** Failures in a row without an answer between them. */
   failing: number
   stopped: boolean
-  /** By window: the `ts` from which it was last begun anew. */
-  restartedAt: Map<string, number | null>
+  /** By window: how far it was when it was last begun anew. */
+  restarts: Map<string, Restart>
   /** Resolves when a lease ends: what others wait for may be there. */
   changed: { promise: Promise<void>; resolve: () => void }
 }
@@ -70,6 +81,8 @@ const emptyReport = (run: string): SyncReport => ({
   windowsDone: 0,
   windowsLeft: 0,
   breaches: 0,
+  lostAnswers: 0,
+  lostSessions: 0,
   agentsGone: [],
   failures: [],
 })
@@ -91,8 +104,8 @@ const wants = (progress: WindowProgress): number => Math.min(MAX_LEASE_REQUESTS,
 function askFor(run: Run, progress: WindowProgress): Decision {
   const { kind } = progress.window
   const asked = { lease: run.host.newId(), kind, wants: wants(progress), limit: progress.limit }
-  const selected = kind === 'selected' ? { largest: idsFitting(progress), limit: null } : {}
-  const [governor, decision] = ask(run.governor, { ...asked, ...selected }, run.host.now())
+  const byId = isById(kind) ? { largest: idsFitting(progress), limit: null } : {}
+  const [governor, decision] = ask(run.governor, { ...asked, ...byId }, run.host.now())
   run.governor = governor
   return decision
 }
@@ -140,24 +153,41 @@ function judge(run: Run, progress: WindowProgress, failure: Failure): WindowProg
     run.turns.waiting = run.turns.waiting.filter(waiting => waiting.window.agentId !== agentId)
     return null
   }
-  if (failure.code === CURSOR_REFUSED && mayRestart(run, progress)) return restarted(progress)
-  fail(run, failure, agentId)
+  const refused = failure.code === CURSOR_REFUSED && progress.cursor !== null
+  if (refused && mayRestart(run, progress)) return restarted(progress)
+  fail(run, refused ? refusedInVain(failure, progress) : failure, agentId)
   if (failure.kind !== 'vendor') stop(run, 'failed')
   run.report.windowsLeft += 1
   return null
 }
 
 /**
- * A cursor that was refused after pages had landed under it: the window goes on from the last `ts` that landed. Only
- * where that is another one than the last time, since each generation pays for that `ts` again.
+ * A cursor that was refused after pages had landed under it: the window goes on from the last second that landed. Where a page
+ * holds conversations of one second only, that is the page itself, and what is behind it is reached when its cursor is good.
  */
-function mayRestart(run: Run, { window, cursor, lastTsMs }: WindowProgress): boolean {
-  if (cursor === null) return false
+function mayRestart(run: Run, progress: WindowProgress): boolean {
+  const { window, lastTsMs, sequence } = progress
   const key = `${window.agentId} ${window.name}`
-  const before = run.restartedAt.get(key)
-  run.restartedAt.set(key, lastTsMs)
-  return before === undefined || before !== lastTsMs
+  const before = run.restarts.get(key)
+  const ahead = before === undefined ? 1 : isAhead(progress, before.fromMs)
+  const further = ahead > 0 || (ahead === 0 && sequence > before!.sequence)
+  const vain = further ? 0 : before!.vain + 1
+  run.restarts.set(key, further ? { fromMs: lastTsMs, sequence, vain } : { ...before!, vain })
+  return vain < MAX_VAIN_RESTARTS
 }
+
+/** Above 0 where the window has come further than that `ts`, 0 where it stands there still. */
+function isAhead({ window, lastTsMs }: WindowProgress, fromMs: number | null): number {
+  if (lastTsMs === fromMs || lastTsMs === null) return 0
+  if (fromMs === null) return 1
+  return sortOf(window.kind) === 'asc' ? lastTsMs - fromMs : fromMs - lastTsMs
+}
+
+const refusedInVain = (failure: Failure, { window }: WindowProgress): Failure => ({
+  ...failure,
+  what: `${failure.what}. Window ${window.name} of agent ${window.agentId} was begun anew ${MAX_VAIN_RESTARTS - 1} times and came no further.`,
+  mend: 'Run the sync again later. What landed is kept, and the window goes on from the last second that landed.',
+})
 
 async function probeLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
@@ -181,8 +211,10 @@ async function waitFor(run: Run, decision: Extract<Decision, { kind: 'wait' }>):
     decision.reason === 'paused' && decision.untilMs > run.host.now() + run.governor.options.hourMs / 60
   if ((decision.reason === 'hour' || turnedAway) && !run.request.wait) return stop(run, 'hour-spent')
   // What other leases hold comes back in moments: no news.
-  if (decision.reason !== 'leased')
+  if (decision.reason !== 'leased') {
     run.host.tell({ kind: 'waiting', untilMs: decision.untilMs, reason: decision.reason })
+    run.loader.idle()
+  }
   await run.host.sleepUntil(decision.untilMs, run.changed.promise)
 }
 
@@ -203,6 +235,7 @@ async function periodSpent(run: Run, progress: WindowProgress): Promise<void> {
     return
   }
   run.host.tell({ kind: 'waiting', untilMs, reason: 'period' })
+  run.loader.idle()
   yieldTurn(run.turns, progress)
   await run.host.sleepUntil(untilMs, run.changed.promise)
 }
@@ -250,6 +283,8 @@ function summary(run: Run): SyncReport {
     sessions: governor.spent.sessions,
     windowsLeft: report.windowsLeft + turns.waiting.length,
     breaches: governor.breaches,
+    lostAnswers: governor.lost.answers,
+    lostSessions: governor.lost.sessions,
   }
 }
 
@@ -268,11 +303,15 @@ export async function syncWorkspace(steps: Steps, host: Host, request: SyncReque
     request,
     governor,
     turns: turnsOf(plan.windows.map(window => window.progress)),
-    loader: backgroundLoad(steps, request.workspaceId, prepared.pagesWaiting),
+    loader: backgroundLoad(steps, {
+      workspaceId: request.workspaceId,
+      waitingAtStart: prepared.pagesWaiting,
+      now: host.now,
+    }),
     report: emptyReport(request.run),
     failing: 0,
     stopped: false,
-    restartedAt: new Map(),
+    restarts: new Map(),
     changed: nextChange(),
   }
   const lanes = await Promise.allSettled(
@@ -286,7 +325,10 @@ export async function syncWorkspace(steps: Steps, host: Host, request: SyncReque
   const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
   if (loadFailure) fail(run, loadFailure, null)
   const report = summary(run)
-  await steps.finish({ request, report })
+  await steps.finish({ request, report }).catch(error => {
+    // What the disk refused before it refuses here too, and it has been told.
+    if (report.failures.every(failure => failure.kind !== 'storage')) throw error
+  })
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
   return report
 }

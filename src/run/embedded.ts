@@ -5,7 +5,7 @@ import { type Host, type News, syncWorkspace } from '../../workflows/sync.ts'
 import { type House, openRun } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
-import { isCode } from '../core/errors.ts'
+import { isUnanswered } from '../core/errors.ts'
 import type { StepsDependencies } from '../steps/dependencies.ts'
 
 /** A sync of everything that is not held yet, within what is included: what `convohouse sync` without flags asks for. */
@@ -15,6 +15,7 @@ export const PLAIN_SYNC: Omit<SyncRequest, 'run' | 'workspaceId'> = {
   untilMs: null,
   mode: 'incremental',
   ids: {},
+  refresh: null,
   maxRequests: null,
   maxSessions: null,
   allowedPacks: 0,
@@ -93,11 +94,6 @@ export async function syncOnce(options: EmbeddedOptions): Promise<SyncReport | n
   }
 }
 
-/** Failures after which a watch goes on with its next round: waiting may mend them. */
-const MAY_PASS = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RATE_LIMITED'] as const
-
-export const mayPass = (error: unknown): boolean => isCode(error, ...MAY_PASS)
-
 /** True where waiting for the next round mends nothing. */
 export const endsWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
@@ -114,7 +110,7 @@ export async function watch(
   for (;;) {
     const begunMs = clock.now()
     const report = await syncOnce(options).catch(error => {
-      if (mayPass(error)) return null
+      if (isUnanswered(error)) return null
       throw error
     })
     if (stopping.aborted || (report && endsWatch(report))) return report

@@ -1,109 +1,112 @@
 // Replay: the warehouse rebuilt from the landing, without one request. The new one is built beside the old one, which
-// stays as it is until the new one is whole.
+// stays as it is until the new one is whole. What no page tells is taken from the old one: runs, workspaces that are not
+// configured, and what events told.
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import { openHouse } from '../app.ts'
-import type { Config, WorkspaceConfig } from '../config.ts'
-import { openLanding } from '../landing/store.ts'
-import { openPending, readPending } from '../steps/pending.ts'
-import { loadContext } from '../steps.ts'
-import { carryOver } from '../warehouse/carry-over.ts'
-import { type LoadResult, loadPages } from '../warehouse/load.ts'
-import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
+import { type House, openHouse } from '../app.ts'
+import {
+  carryGone,
+  carryMarks,
+  carryOthers,
+  carrySince,
+  carryToldByEvents,
+  withRebuilt,
+} from '../warehouse/carry-over.ts'
+import { warehouseFile } from '../warehouse/open.ts'
+import { storedPatches } from '../warehouse/patches.ts'
 import { copyRuns } from '../warehouse/runs.ts'
+import {
+  added,
+  goneFiles,
+  incomplete,
+  loadAll,
+  NOTHING_REPLAYED,
+  type ReplayOptions,
+  type ReplayReport,
+  rebuildBeside,
+  rebuiltFile,
+  removeRebuilt,
+} from './rebuild.ts'
 
-export interface ReplayReport {
-  files: number
-  records: number
-  mended: number
-  quarantined: number
+export interface WholeReplayOptions extends ReplayOptions {
+  /** Rebuild although loaded files are gone: what only they told is kept from the old warehouse. */
+  allowIncomplete?: boolean
 }
-
-export interface ReplayOptions {
-  config: Config
-  now?: () => number
-  tell?: (progress: { workspaceId: string; files: number; of: number; records: number }) => void
-  signal?: AbortSignal
-}
-
-const REBUILT = 'warehouse.rebuilt.duckdb'
-
-/** Larger than a sync's: nobody waits for the first rows of a replay. */
-const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
-
-async function loadAll(
-  options: ReplayOptions,
-  warehouse: Warehouse,
-  workspace: WorkspaceConfig,
-  report: ReplayReport,
-): Promise<void> {
-  const { config, now = Date.now } = options
-  const landing = openLanding(config.home, workspace.id)
-  const pending = openPending(landing, await readPending(landing, new Set()))
-  const of = pending.all().length
-  const context = loadContext({
-    home: config.home,
-    workspaceId: workspace.id,
-    landing,
-    warehouse,
-    settings: workspace,
-    now,
-  })
-  for (let files = 0; files < of; ) {
-    options.signal?.throwIfAborted()
-    const pages = pending.next(A_LOAD)
-    const loaded: LoadResult = await loadPages(context, pages)
-    pending.taken(pages)
-    files += loaded.files
-    report.files += loaded.files
-    report.records += loaded.records
-    report.mended += loaded.mended
-    report.quarantined += loaded.quarantined
-    options.tell?.({ workspaceId: workspace.id, files, of, records: report.records })
-  }
-}
-
-const remove = (file: string): Promise<unknown> =>
-  Promise.all([rm(file, { force: true }), rm(`${file}.wal`, { force: true })])
 
 /** Where there is no warehouse, none has to be kept meanwhile: a kill leaves one that the next sync or replay completes. */
-async function replayIntoNothing(options: ReplayOptions, report: ReplayReport): Promise<ReplayReport> {
+async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> {
   const house = await openHouse({ config: options.config, bulk: true })
+  let report = NOTHING_REPLAYED
   try {
-    for (const workspace of options.config.workspaces) await loadAll(options, house.warehouse, workspace, report)
+    for (const workspace of options.config.workspaces)
+      report = added(report, await loadAll(options, house.warehouse, workspace))
   } finally {
     await house.close()
   }
   return report
 }
 
-/** Rebuilds what the warehouse has of every configured workspace; other workspaces stay as they are. @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT */
-export async function replay(options: ReplayOptions): Promise<ReplayReport> {
+async function goneOf(options: WholeReplayOptions, { warehouse }: House): Promise<Map<string, string[]>> {
+  const { config, allowIncomplete = false } = options
+  const gone = new Map<string, string[]>()
+  for (const { id } of config.workspaces) {
+    const files = await goneFiles(config, warehouse, id)
+    if (files.length > 0 && !allowIncomplete)
+      throw incomplete(
+        id,
+        files,
+        'Restore them from a backup; or pass --allow-incomplete, which keeps of the old warehouse what only they told.',
+      )
+    gone.set(id, files)
+  }
+  return gone
+}
+
+async function rebuildFrom(options: WholeReplayOptions, old: House): Promise<ReplayReport> {
   const { config } = options
-  const { home, memoryLimit, threads } = config
-  const report: ReplayReport = { files: 0, records: 0, mended: 0, quarantined: 0 }
-  if (!existsSync(warehouseFile(home))) return replayIntoNothing(options, report)
+  const { writer } = old.warehouse
+  const gone = await goneOf(options, old)
+  let report = NOTHING_REPLAYED
+  await rebuildBeside(config, async rebuilt => {
+    for (const workspace of config.workspaces) {
+      const patches = await storedPatches(writer, workspace.id)
+      const missing = new Set(gone.get(workspace.id))
+      report = added(report, await loadAll(options, rebuilt, workspace, { patches, gone: missing }))
+    }
+    await copyRuns(writer, rebuilt.writer)
+  })
+  const ids = config.workspaces.map(({ id }) => id)
+  await withRebuilt(writer, rebuiltFile(config.home), async () => {
+    await carryOthers(writer, ids)
+    await carryToldByEvents(writer, ids)
+    for (const [id, files] of gone) await carryGone(writer, id, files)
+    await carryMarks(writer, ids)
+    await carrySince(writer, ids)
+  })
+  return report
+}
+
+/**
+ * Rebuilds what the warehouse has of every configured workspace; other workspaces stay as they are.
+ * @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE
+ */
+export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
+  const { config } = options
+  const file = warehouseFile(config.home)
+  if (!existsSync(file)) return replayIntoNothing(options)
   // Held meanwhile, so that no sync writes to what is about to be replaced; it answers queries until then.
   const old = await openHouse({ config })
+  let report: ReplayReport
   try {
-    await remove(warehouseFile(home, REBUILT))
-    const rebuilt = await openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
-    try {
-      for (const workspace of config.workspaces) await loadAll(options, rebuilt, workspace, report)
-      await copyRuns(old.warehouse.writer, rebuilt.writer)
-    } finally {
-      await rebuilt.close()
-    }
-    const rebuiltIds = config.workspaces.map(workspace => workspace.id)
-    await carryOver(old.warehouse.writer, warehouseFile(home, REBUILT), rebuiltIds)
+    report = await rebuildFrom(options, old)
   } catch (error) {
     await old.close()
-    await remove(warehouseFile(home, REBUILT))
+    await removeRebuilt(config.home)
     throw error
   }
   await old.close()
   // A write-ahead log of the old file must never be found beside the new one.
-  await rm(`${warehouseFile(home)}.wal`, { force: true })
-  await rename(warehouseFile(home, REBUILT), warehouseFile(home))
+  await rm(`${file}.wal`, { force: true })
+  await rename(rebuiltFile(config.home), file)
   return report
 }

@@ -19,28 +19,60 @@ const PAGE = 100
 /** Past this many pages the vendor is repeating itself in a way that no rule below has caught. */
 const MAX_PAGES = 1_000
 
-async function fetchListing(dependencies: StepsDependencies, clock: ServerClock): Promise<AgentsAnswer[]> {
+/** A page of the listing, fit to land. */
+interface ListingPage {
+  receipt: AgentsAnswer['receipt']
+  body: Buffer
+}
+
+interface Listing {
+  pages: ListingPage[]
+  agents: ListedAgent[]
+  /** Equal for two listings that tell the same. */
+  digest: string
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/**
+ * What a page tells that none before it told. Starred agents come again on every page: of five thousand agents they
+ * were nine tenths of all bytes.
+ */
+function newsOf({ parsed }: AgentsAnswer, told: Set<string>, digests: string[]): Record<string, unknown> {
+  const unheard = (entries: unknown) =>
+    Array.isArray(entries)
+      ? entries.filter(entry => {
+          const digest = sha256(JSON.stringify(entry))
+          if (told.has(digest)) return false
+          told.add(digest)
+          digests.push(digest)
+          return true
+        })
+      : entries
+  const answer = parsed as Record<string, unknown>
+  return { ...answer, agents: unheard(answer.agents), starredAgents: unheard(answer.starredAgents) }
+}
+
+async function fetchListing(dependencies: StepsDependencies, clock: ServerClock): Promise<Listing> {
   const { vendor, workspaceId, signal } = dependencies
-  const answers: AgentsAnswer[] = []
-  const seen = new Set<string>()
+  const agents = new Map<string, ListedAgent>()
+  const pages: ListingPage[] = []
+  const told = new Set<string>()
+  const digests: string[] = []
   for (let page = 1; page <= MAX_PAGES; page++) {
     const answer = await vendor.searchAgents({ workspaceId, page, limit: PAGE, signal })
     clock.tell(answer.receipt)
-    const ids = answer.envelope.agents.map(agent => agent.id)
-    const news = ids.some(id => !seen.has(id))
-    if (page > 1 && !news) break
-    answers.push(answer)
-    for (const id of ids) seen.add(id)
-    if (answer.envelope.hasMore !== true || answer.envelope.listed === 0) break
+    const { envelope, receipt } = answer
+    if (page > 1 && envelope.agents.every(({ id }) => agents.has(id))) break
+    pages.push({ receipt, body: Buffer.from(JSON.stringify(newsOf(answer, told, digests))) })
+    for (const { id, record } of envelope.agents) {
+      const { title } = record as { title?: unknown }
+      agents.set(id, { agentId: id, title: typeof title === 'string' ? title : null })
+    }
+    if (envelope.hasMore !== true || envelope.listed === 0) break
   }
-  return answers
+  return { pages, agents: [...agents.values()], digest: sha256(digests.join('\n')).slice(0, 16) }
 }
-
-const digestOf = (answers: AgentsAnswer[]): string =>
-  createHash('sha256')
-    .update(JSON.stringify(answers.map(answer => answer.envelope.agents.map(agent => agent.record))))
-    .digest('hex')
-    .slice(0, 16)
 
 /** The digest in the name of the newest listing whose first page, which lands last, is there. */
 async function landedDigest(dependencies: StepsDependencies): Promise<string | null> {
@@ -53,27 +85,21 @@ export async function listAgents(
   dependencies: StepsDependencies,
   options: { run: string; clock: ServerClock; pending: Pending },
 ): Promise<ListedAgent[]> {
-  const answers = await fetchListing(dependencies, options.clock)
-  const digest = digestOf(answers)
-  if (digest !== (await landedDigest(dependencies))) await landListing(dependencies, { ...options, answers, digest })
-  const agents = new Map<string, ListedAgent>()
-  for (const { id, record } of answers.flatMap(answer => answer.envelope.agents)) {
-    const { title } = record as { title?: unknown }
-    agents.set(id, { agentId: id, title: typeof title === 'string' ? title : null })
-  }
-  return [...agents.values()]
+  const listing = await fetchListing(dependencies, options.clock)
+  if (listing.digest !== (await landedDigest(dependencies))) await landListing(dependencies, { ...options, listing })
+  return listing.agents
 }
 
 async function landListing(
   dependencies: StepsDependencies,
-  options: { run: string; clock: ServerClock; pending: Pending; answers: AgentsAnswer[]; digest: string },
+  options: { run: string; clock: ServerClock; pending: Pending; listing: Listing },
 ): Promise<void> {
-  const { answers, clock, digest, pending, run } = options
-  const window = `${compactTimestamp(dependencies.now())}-agents-${digest}`
+  const { clock, listing, pending, run } = options
+  // By the server's clock: the newest listing is told by its name, and ours may have been set back.
+  const window = `${compactTimestamp(clock.at(dependencies.now()))}-agents-${listing.digest}`
   const landed: [string, PageHead][] = []
   // The last page first, so that a listing is whole when its first page is there.
-  for (const [index, answer] of [...answers.entries()].reverse()) {
-    const body = Buffer.from(JSON.stringify(answer.parsed))
+  for (const [index, { receipt, body }] of [...listing.pages.entries()].reverse()) {
     const head: PageHead = {
       v: 1,
       catalogVersion: CATALOG_VERSION,
@@ -82,12 +108,12 @@ async function landListing(
       run,
       lease: null,
       request: { path: '/v3/agents/search', query: { workspaceId: dependencies.workspaceId, page: String(index + 1) } },
-      status: answer.receipt.status,
-      sentAtMs: answer.receipt.sentAtMs,
-      receivedAtMs: answer.receipt.receivedAtMs,
-      sentAtServerMs: clock.at(answer.receipt.sentAtMs),
+      status: receipt.status,
+      sentAtMs: receipt.sentAtMs,
+      receivedAtMs: receipt.receivedAtMs,
+      sentAtServerMs: clock.at(receipt.sentAtMs),
       bodyBytes: body.length,
-      lastPage: index === answers.length - 1,
+      lastPage: index === listing.pages.length - 1,
       facts: null,
       usage: null,
       rateLimit: null,

@@ -33,4 +33,11 @@ export interface WorkspaceSettings {
   /** Least share of the period kept for new conversations. */
   headReserveShare: number
   maxPage: number
+  /** How long a conversation, or a stretch, is left alone before it is bought again. */
+  quietMs: number
+  /** How far back stretches that may hide something are read again. */
+  rereadHorizonMs: number
+  /** Shares of the period's sessions that re-reads and samples may take; 0: none. */
+  rereadShare: number
+  sampleShare: number
 }

@@ -2,7 +2,7 @@
 import { type Coverage, cover } from '../core/coverage.ts'
 import type { Density } from '../core/estimate.ts'
 import type { AgentFacts } from '../core/planner.ts'
-import { advance, startOf, type WindowProgress } from '../core/windows.ts'
+import { advance, isById, startOf, type WindowProgress } from '../core/windows.ts'
 import type { LoadablePage } from '../warehouse/page.ts'
 import type { ListedAgent } from './agents.ts'
 
@@ -12,8 +12,15 @@ export interface KnownWindows {
   open: readonly WindowProgress[]
 }
 
-/** Folds pages that are not loaded into what the warehouse knows of the windows. */
-export function withPending(known: KnownWindows, pages: readonly LoadablePage[]): KnownWindows {
+/**
+ * Folds pages that are not loaded into what the warehouse knows of the windows. Of a window of which only pages behind a gap
+ * (`held`) are there, nothing more is known than that it was begun.
+ */
+export function withPending(
+  known: KnownWindows,
+  pages: readonly LoadablePage[],
+  held: readonly LoadablePage[] = [],
+): KnownWindows {
   const keyOf = (agentId: string, name: string) => JSON.stringify([agentId, name])
   const windows = new Map(known.open.map(progress => [keyOf(progress.window.agentId, progress.window.name), progress]))
   for (const { head } of pages) {
@@ -22,9 +29,15 @@ export function withPending(known: KnownWindows, pages: readonly LoadablePage[])
     const key = keyOf(window.agentId, window.name)
     windows.set(key, advance(windows.get(key) ?? startOf(window), head.facts))
   }
+  for (const { head } of held) {
+    if (!head.facts) continue
+    const { window } = head.facts
+    const key = keyOf(window.agentId, window.name)
+    if (!windows.has(key)) windows.set(key, startOf(window))
+  }
   const coverage = new Map(known.coverage)
   for (const { window, done } of windows.values()) {
-    if (!done || window.kind === 'selected') continue
+    if (!done || isById(window.kind)) continue
     coverage.set(
       window.agentId,
       cover(coverage.get(window.agentId) ?? [], { from: window.fromSec ?? 0, to: window.toSec }),
@@ -41,14 +54,20 @@ export function factsOf(options: {
   selected: boolean
 }): AgentFacts[] {
   const { windows, densities } = options
+  const open = new Map<string, WindowProgress[]>()
+  for (const progress of windows.open) {
+    const { agentId, kind } = progress.window
+    if ((kind === 'selected') !== options.selected) continue
+    const own = open.get(agentId)
+    if (own) own.push(progress)
+    else open.set(agentId, [progress])
+  }
   return options.agents.map(({ agentId, title }) => ({
     agentId,
     title,
     gone: false,
     coverage: windows.coverage.get(agentId) ?? [],
-    open: windows.open.filter(
-      progress => progress.window.agentId === agentId && (progress.window.kind === 'selected') === options.selected,
-    ),
+    open: open.get(agentId) ?? [],
     density: densities.get(agentId) ?? null,
   }))
 }

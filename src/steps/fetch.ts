@@ -8,7 +8,16 @@ import { CATALOG_VERSION } from '../catalog/records.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { Answer, Grant } from '../core/governor.ts'
 import { readTime } from '../core/time.ts'
-import { advance, nextRequest, type PageFacts, type WindowProgress, type WindowQuery } from '../core/windows.ts'
+import {
+  advance,
+  isById,
+  nextRequest,
+  type PageFacts,
+  restarted,
+  restartPoint,
+  type WindowProgress,
+  type WindowQuery,
+} from '../core/windows.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { ExportAnswer } from '../vendor/answers.ts'
 import type { AttemptOutcome } from '../vendor/attempts.ts'
@@ -39,14 +48,13 @@ export const failureOf = (error: unknown): Failure => {
   return { code: error.code, kind: error.kind, what: error.message, mend: error.mend ?? null }
 }
 
-/** `ts` of the page's last record that has one, ms: where a next generation would begin. */
-function lastTsMs(data: readonly unknown[]): number | null {
-  for (let index = data.length - 1; index >= 0; index--) {
-    const ts = (data[index] as { ts?: unknown } | null)?.ts
+/** `ts` of the page's records that have one, ms, in their order. */
+function timesOf(data: readonly unknown[]): number[] {
+  return data.flatMap(record => {
+    const ts = (record as { ts?: unknown } | null)?.ts
     const ms = typeof ts === 'number' || typeof ts === 'string' ? readTime(Number(ts)).ms : null
-    if (ms !== null) return ms
-  }
-  return null
+    return ms ?? []
+  })
 }
 
 /** Ids that were asked for and not answered. */
@@ -68,6 +76,7 @@ function pageHead(
   const { agentId, name } = progress.window
   // A cursor that is missing or stands still is of no use: the next run begins a new generation instead.
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
+  const times = timesOf(envelope.data)
   const facts: PageFacts = {
     window: progress.window,
     generation: progress.generation,
@@ -79,7 +88,8 @@ function pageHead(
     returned: envelope.data.length,
     scanned: envelope.scanned,
     billed: envelope.usage?.billableUsedThisRequest ?? null,
-    lastTsMs: lastTsMs(envelope.data),
+    firstTsMs: times[0] ?? null,
+    lastTsMs: restartPoint(progress.window, times),
     missing: missingIds(query.convoIds, envelope.data),
   }
   const notes = inspect(envelope.data)
@@ -162,7 +172,8 @@ const wasPaid = (error: unknown): boolean => error instanceof VendorError && err
 function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
   if (isCode(error, 'HOUR_SPENT')) return null
   const failure = failureOf(error)
-  if (failure.kind === 'transient') fetching.gate.close()
+  // What a full disk cannot keep is not to be bought.
+  if (failure.kind === 'transient' || failure.kind === 'storage') fetching.gate.close()
   return failure
 }
 
@@ -188,11 +199,14 @@ async function landPage(
   fetching.clock.tell(answer.exchange)
   const head = pageHead(fetching, { ...page, grant })
   const told = answerOf(answer)
-  const [path] = await Promise.all([
+  // Neither is left behind when the other one fails.
+  const [landed, written] = await Promise.allSettled([
     fetching.landing.land(head, answer.exchange.body),
     tellLedger(fetching, grant, agentId, told, null),
   ])
-  fetching.pending.add(path, head)
+  if (landed.status === 'rejected') throw landed.reason
+  fetching.pending.add(landed.value, head)
+  if (written.status === 'rejected') throw written.reason
   used.answers.push(told)
   used.sessions += told.billed ?? told.returned
   fetching.onPage?.({ agentId, records: told.returned, billed: told.billed })
@@ -204,6 +218,22 @@ const stuck = (progress: WindowProgress): ConvohouseError =>
     what: `The export of agent ${progress.window.agentId} says that there is more, but its cursor is missing or stands still (page ${progress.sequence - 1} of window ${progress.window.name}).`,
     mend: 'Report it to the vendor with that request. What landed is kept; the next sync goes on from the last conversation.',
   })
+
+/** Pages in a row that look at nothing and tell of more: real ones skip conversations, but they have looked at some. */
+const MAX_IDLE_PAGES = 50
+
+const idle = (progress: WindowProgress): ConvohouseError =>
+  new ConvohouseError('API_PROTOCOL', {
+    what: `The export of agent ${progress.window.agentId} has told of more for ${progress.idle} pages in a row without looking at any conversation (window ${progress.window.name}).`,
+    mend: 'Run the sync again later; if it stays, report it to the vendor. What landed is kept, and the next sync goes on behind it.',
+  })
+
+/** @throws API_PROTOCOL where asking on would lead nowhere */
+function expectMoves(progress: WindowProgress): void {
+  if (progress.done || isById(progress.window.kind)) return
+  if (progress.cursor === null) throw stuck(progress)
+  if ((progress.idle ?? 0) >= MAX_IDLE_PAGES) throw idle(progress)
+}
 
 /** Tells the ledger of a lease before its first request, and that it has ended after its last. What `work` throws leaves it open. */
 async function underLease<T>(
@@ -236,15 +266,46 @@ export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Gra
   return underLease(fetching, grant, { agentId, window: name }, () => pagesUnderLease(fetching, start, grant))
 }
 
-async function pagesUnderLease(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
-  const { agentId } = start.window
+/**
+ * Takes the window's next pages that have landed already, behind a page that went missing or by another runner: they are
+ * not asked for. One that does not go on where the window stands leaves its generation; the next one begins there.
+ */
+async function pastLanded(fetching: Fetching, start: WindowProgress, limit: number): Promise<WindowProgress> {
+  let progress = start
+  while (!progress.done) {
+    const next = nextRequest(progress, limit)
+    const { agentId, name: window } = progress.window
+    const { generation, sequence } = next.progress
+    const place = { stream: 'conversations' as const, agentId, window, generation, sequence }
+    const there = await fetching.landing.landed(place)
+    if (there === null) return progress
+    const { facts, request } = there.head
+    const same = facts !== null && JSON.stringify(request.query) === JSON.stringify(textQuery(next.query))
+    progress = same ? advance(next.progress, facts) : restarted(next.progress)
+    if (same) fetching.pending.add(there.path, there.head)
+  }
+  return progress
+}
+
+async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
+  const { agentId } = given.window
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   const opened = fetching.gate.openedAt()
-  let progress = start
+  let start = given
+  let progress = given
   let failure: Failure | null = null
   while (!progress.done && failure === null && mayAsk(fetching, grant, used, opened)) {
-    const next = nextRequest(progress, grant.limit)
     try {
+      const past = await pastLanded(fetching, progress, grant.limit)
+      // What was landed before is no part of what this lease brought.
+      start = {
+        ...start,
+        pages: start.pages + past.pages - progress.pages,
+        returned: start.returned + past.returned - progress.returned,
+      }
+      progress = past
+      if (progress.done) break
+      const next = nextRequest(progress, grant.limit)
       const attempts = observer(fetching, grant, agentId, used, opened)
       const answer = await fetching.vendor.exportConversations({
         agentId,
@@ -253,7 +314,7 @@ async function pagesUnderLease(fetching: Fetching, start: WindowProgress, grant:
         attempts,
       })
       progress = await landPage(fetching, grant, used, { ...next, answer })
-      if (!progress.done && progress.cursor === null && progress.window.kind !== 'selected') throw stuck(progress)
+      expectMoves(progress)
     } catch (error) {
       if (wasPaid(error)) await keepBytes(fetching, agentId, error)
       failure = leaseFailure(fetching, error)

@@ -1,11 +1,15 @@
 // Preparing a run: who the agents are, what has landed, what the ledger tells of the quota, and the plan that follows.
 
 import type { Prepared, SyncRequest } from '../../workflows/steps.ts'
-import { ConvohouseError, isCode } from '../core/errors.ts'
+import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import type { GovernorState } from '../core/governor.ts'
+import { type PeriodState, recallPeriod, tellPeriod } from '../core/period.ts'
 import { planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
-import { coverageByAgent, densityByAgent, knownAgents, openWindows, periodSinceMs } from '../warehouse/known.ts'
+import { coverageByAgent } from '../warehouse/covered.ts'
+import { densityByAgent, knownAgents, openWindows, periodSinceMs, periodsTold } from '../warehouse/known.ts'
+import { markAgentsThere } from '../warehouse/runs.ts'
+import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending } from './facts.ts'
 import type { Fetching } from './fetch.ts'
@@ -13,12 +17,31 @@ import type { Fetching } from './fetch.ts'
 /** The workspace's agents: listed now or, where the vendor does not answer, as the warehouse knows them. */
 async function agentsNow(fetching: Fetching): Promise<ListedAgent[]> {
   try {
-    return await listAgents(fetching, fetching)
+    const listed = await listAgents(fetching, fetching)
+    await markAgentsThere(
+      fetching.warehouse.writer,
+      fetching.workspaceId,
+      listed.map(agent => agent.agentId),
+    )
+    return listed
   } catch (error) {
-    if (!isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_RATE_LIMITED', 'API_NOT_JSON')) throw error
+    if (!isUnanswered(error)) throw error
     const known = await knownAgents(fetching.warehouse.writer, fetching.workspaceId)
     if (known.length === 0) throw error
     return known
+  }
+}
+
+/**
+ * Where one answer told another time than ours, asks once more, unmetered: nobody looks again at a second that is covered, so none
+ * may be on the word of a single answer.
+ */
+async function settleClock({ clock, vendor, workspaceId, signal }: Fetching): Promise<void> {
+  if (!clock.doubts()) return
+  try {
+    clock.tell((await vendor.searchAgents({ workspaceId, page: 1, limit: 1, signal })).receipt)
+  } catch (error) {
+    if (!isUnanswered(error)) throw error
   }
 }
 
@@ -38,13 +61,29 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
   return wanted.length === 0 ? agents : agents.filter(agent => wanted.includes(agent.agentId))
 }
 
+/** The agents that were chosen; ids must be of agents that are there. */
+async function agentsToPlan(fetching: Fetching, { agents, ids, refresh }: SyncRequest): Promise<ListedAgent[]> {
+  const listed = await agentsNow(fetching)
+  chosen(listed, Object.keys(refresh?.ids ?? {}))
+  return chosen(listed, [...agents, ...Object.keys(ids)])
+}
+
 async function knownWindows(fetching: Fetching): Promise<KnownWindows> {
   const { writer } = fetching.warehouse
   const [coverage, open] = [
     await coverageByAgent(writer, fetching.workspaceId),
     await openWindows(writer, fetching.workspaceId),
   ]
-  return withPending({ coverage, open }, fetching.pending.all())
+  return withPending({ coverage, open }, fetching.pending.all(), fetching.pending.held())
+}
+
+/** The period, as every page that landed told it. */
+async function periodNow({ warehouse, workspaceId, pending }: Fetching): Promise<PeriodState> {
+  const loaded = recallPeriod(await periodsTold(warehouse.writer, workspaceId))
+  return pending.all().reduce((period, { head }) => {
+    const { usage, sentAtMs, receivedAtMs } = head
+    return usage ? tellPeriod(period, usage, { sentAtMs, receivedAtMs, billed: 0 }) : period
+  }, loaded)
 }
 
 async function recalled(fetching: Fetching, request: SyncRequest): Promise<GovernorState> {
@@ -62,17 +101,25 @@ async function recalled(fetching: Fetching, request: SyncRequest): Promise<Gover
   }
   const entries = await fetching.ledger.recent(nowMs, settings.hourMs)
   // This process holds the warehouse, so whoever wrote those leases holds it no more.
-  return recall(options, entries, { nowMs, holdersDead: true })
+  return recall(options, entries, { nowMs, holdersDead: true, period: await periodNow(fetching) })
 }
 
 /** Prepares and plans; nothing is bought. @throws AGENT_UNKNOWN, and access errors of the vendor */
 export async function prepare(fetching: Fetching, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
   const governor = await recalled(fetching, request)
-  const agents = chosen(await agentsNow(fetching), [...request.agents, ...Object.keys(request.ids)])
-  const nowMs = fetching.clock.at(fetching.now())
+  const agents = await agentsToPlan(fetching, request)
+  await settleClock(fetching)
+  const nowMs = fetching.clock.passedAt(fetching.now())
   const { period } = governor
   const since = await periodSinceMs(warehouse.writer, workspaceId, period.key)
+  const again = await readAgain({
+    dependencies: fetching,
+    request,
+    quota: { includedSessions: period.includedSessions, periodSinceMs: since },
+    nowMs,
+    waiting: fetching.pending.all().length,
+  })
   const plan = planWindows({
     agents: factsOf({
       agents,
@@ -86,6 +133,7 @@ export async function prepare(fetching: Fetching, request: SyncRequest): Promise
     sinceMs: request.sinceMs,
     untilMs: request.untilMs,
     mode: request.mode === 'selected' ? { kind: 'selected', ids: request.ids } : { kind: request.mode },
+    again,
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
     requestsPerHour: governor.hour.requestsPerHour,

@@ -1,13 +1,22 @@
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { coverAll } from '../../src/core/coverage.ts'
-import { openWindow, startOf, type WindowProgress } from '../../src/core/windows.ts'
+import {
+  isById,
+  openWindow,
+  startOf,
+  WINDOW_KINDS,
+  type WindowKind,
+  type WindowProgress,
+} from '../../src/core/windows.ts'
 import { withPending } from '../../src/steps/facts.ts'
 import { iso } from '../../src/warehouse/connection.ts'
-import { coverageByAgent, openWindows } from '../../src/warehouse/known.ts'
+import { coverageByAgent, coverDone } from '../../src/warehouse/covered.ts'
+import { openWindows } from '../../src/warehouse/known.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 
 async function temporary(): Promise<Warehouse> {
@@ -22,7 +31,7 @@ async function temporary(): Promise<Warehouse> {
 
 interface Read {
   agentId: string
-  kind: 'head' | 'tail' | 'full' | 'selected'
+  kind: WindowKind
   fromSec: number | null
   length: number
   done: boolean
@@ -31,7 +40,7 @@ interface Read {
 const windows: fc.Arbitrary<Read[]> = fc.array(
   fc.record({
     agentId: fc.constantFrom('a', 'b'),
-    kind: fc.constantFrom('head', 'tail', 'full', 'selected' as const),
+    kind: fc.constantFrom(...WINDOW_KINDS),
     fromSec: fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 60 })),
     length: fc.nat(12),
     done: fc.boolean(),
@@ -51,6 +60,8 @@ const rowOf = (progress: WindowProgress): string => {
     TIMESTAMP '${iso(window.openedAtMs)}', ${done}, 1, 0, 0, 0, '${JSON.stringify(progress)}')`
 }
 
+const check = readFileSync(new URL('../../sql/checks/covered_is_windows.sql', import.meta.url), 'utf8')
+
 describe('the coverage that the warehouse tells', () => {
   it('is the union of the finished windows, as the pure rule has it', async () => {
     const { writer } = await temporary()
@@ -58,12 +69,14 @@ describe('the coverage that the warehouse tells', () => {
       fc.asyncProperty(windows, async given => {
         const all = given.map(progressOf)
         await writer.run('DELETE FROM _windows')
+        await writer.run('DELETE FROM _covered')
         if (all.length > 0) await writer.run(`INSERT INTO _windows VALUES ${all.map(rowOf).join(', ')}`)
+        // Batches come one after another.
+        for (let start = 0; start < all.length; start += 7) await coverDone(writer, 'ws', all.slice(start, start + 7))
+        expect(await writer.rows(check)).toEqual([])
         const told = await coverageByAgent(writer, 'ws')
         for (const agentId of ['a', 'b']) {
-          const read = all.filter(
-            ({ done, window }) => done && window.kind !== 'selected' && window.agentId === agentId,
-          )
+          const read = all.filter(({ done, window }) => done && !isById(window.kind) && window.agentId === agentId)
           const intervals = read.map(({ window }) => ({ from: window.fromSec ?? 0, to: window.toSec }))
           expect(told.get(agentId) ?? []).toEqual(coverAll(intervals))
         }
@@ -79,7 +92,7 @@ describe('the coverage that the warehouse tells', () => {
   it('is of that workspace alone', async () => {
     const { writer } = await temporary()
     const one = progressOf({ agentId: 'a', kind: 'tail', fromSec: 5, length: 5, done: true }, 0)
-    await writer.run(`INSERT INTO _windows VALUES ${rowOf(one)}`)
+    await coverDone(writer, 'ws', [one])
     expect(await coverageByAgent(writer, 'another')).toEqual(new Map())
   })
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/time.ts'
-import { isProbe, simulatedHouse } from './simulated-house.ts'
+import { isProbe } from './probe.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 
 const POLLS_A_DAY = 96

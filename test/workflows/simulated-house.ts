@@ -11,10 +11,11 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
-import type { SyncReport, SyncRequest } from '../../workflows/steps.ts'
+import type { Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import { type News, syncWorkspace } from '../../workflows/sync.ts'
+import { isProbe } from './probe.ts'
 import { simulatedHost, timed } from './simulated-host.ts'
-import { simulatedTime } from './simulated-time.ts'
+import { type SimulatedTime, simulatedTime } from './simulated-time.ts'
 
 export const START_MS = Date.UTC(2026, 5, 1, 12)
 export const TOKEN = 'sandbox-token-9f3a'
@@ -26,6 +27,7 @@ export interface SimulatedHouse {
   sandbox: Sandbox
   config: Config
   house: House
+  clock: SimulatedTime
   /** What the last sync told. */
   news: News[]
   sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
@@ -36,8 +38,10 @@ export interface SimulatedHouse {
   bought(): Promise<ServedRequest[]>
   /** All export requests. */
   served(): Promise<ServedRequest[]>
-  usage(): Promise<{ overagePacksCharged: number; billableUsedThisPeriod: number }>
+  usage(): Promise<{ overagePacksCharged: number; overageUsedThisPeriod: number; billableUsedThisPeriod: number }>
   advance(ms: number): void
+  /** Closes the warehouse and opens it anew, as a process that ends and another that begins. */
+  restart(): Promise<void>
   /** Closes the warehouse before the test is over. */
   close(): Promise<void>
 }
@@ -56,21 +60,36 @@ export async function startStillSandbox(options: Partial<SandboxOptions> = {}): 
   return sandbox
 }
 
-function configOf(home: string, url: string, settings: Partial<WorkspaceConfig>): Config {
+interface Place {
+  home: string
+  url: string
+  /** The workspace's. */
+  id: string
+}
+
+function configOf({ home, url, id }: Place, settings: Partial<WorkspaceConfig>): Config {
   const env = {
     CONVOHOUSE_API_URL: url,
     CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: WORKSPACE,
+    CONVOHOUSE_WORKSPACE: id,
     CONVOHOUSE_HOME: home,
   }
   const config = readConfig({ env })
-  return { ...config, threads: 2, workspaces: [{ ...config.workspaces[0]!, ...settings }] }
+  // What is read again on purpose would blur what a test counts, unless that is what it tests.
+  const nothingAgain = { rereadShare: 0, sampleShare: 0 }
+  return { ...config, threads: 2, workspaces: [{ ...config.workspaces[0]!, ...nothingAgain, ...settings }] }
 }
 
-const PROBE_TS = '1000'
-
-/** A request for a window that can hold nothing. */
-export const isProbe = (request: ServedRequest): boolean => request.query.toTs === PROBE_TS
+/** A house without a workspace of its own: those that share it are opened `beside` it. */
+export async function emptyHouse(): Promise<{ home: string; house: House; close(): Promise<void> }> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  const house = await openHouse({ config: configOf({ home, url: 'http://127.0.0.1', id: WORKSPACE }, {}) })
+  const close = async () => {
+    await house.close()
+    await rm(home, { recursive: true })
+  }
+  return { home, house, close }
+}
 
 export async function simulatedHouse(
   options: {
@@ -80,22 +99,30 @@ export async function simulatedHouse(
     through?: (sandbox: Sandbox) => Promise<string>
     /** A sandbox that is there already. */
     at?: Sandbox
+    /** A house that is there already, for a workspace of its own in it; it is closed by whoever opened it. */
+    beside?: { house: House; home: string; workspaceId: string }
+    /** How long each load takes, simulated: meanwhile more lands, and there are fewer of them. */
+    loadMs?: number
   } = {},
 ): Promise<SimulatedHouse> {
-  const sandbox = options.at ?? (await startStillSandbox(options.sandbox))
-  const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  const { beside } = options
+  const id = beside?.workspaceId ?? WORKSPACE
+  const sandbox = options.at ?? (await startStillSandbox({ workspaceId: id, ...options.sandbox }))
+  const home = beside?.home ?? (await mkdtemp(join(tmpdir(), 'convohouse-')))
   const url = (await options.through?.(sandbox)) ?? sandbox.url
-  const config = configOf(home, url, options.settings ?? {})
-  const house = await openHouse({ config })
-  let open = true
+  const config = configOf({ home, url, id }, options.settings ?? {})
+  let house = beside?.house ?? (await openHouse({ config }))
+  let open = beside === undefined
   const close = async () => {
     if (open) await house.close()
     open = false
   }
-  onTestFinished(async () => {
-    await close()
-    await rm(home, { recursive: true })
-  })
+  if (!beside) {
+    onTestFinished(async () => {
+      await close()
+      await rm(home, { recursive: true })
+    })
+  }
   const clock = simulatedTime(sandbox.clock)
   const door = async <T>(path: string) => (await (await fetch(`${sandbox.url}/_sandbox/${path}`)).json()) as T
   const served = async () => (await door<{ requests: ServedRequest[] }>('requests?kind=export')).requests
@@ -104,19 +131,24 @@ export async function simulatedHouse(
     sandbox,
     config,
     house,
+    clock,
     news: [],
     async sync(asked = {}, signal = new AbortController().signal) {
       simulated.news = []
       const workspace = config.workspaces[0]!
-      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock })
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock: clock.within })
       const host = simulatedHost(clock, { signal, tell: news => simulated.news.push(news) })
       const request = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
-      return syncWorkspace(timed(steps, clock), host, request).finally(closeRun)
+      const load: Steps['load'] = async input => {
+        if (options.loadMs) await clock.within.sleepUntil(clock.now() + options.loadMs, signal).catch(() => {})
+        return steps.load(input)
+      }
+      return syncWorkspace(timed({ ...steps, load }, clock), host, request).finally(closeRun)
     },
     async polls({ count, everyMs, each }) {
       const signal = new AbortController().signal
       const workspace = config.workspaces[0]!
-      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock })
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock: clock.within })
       const host = simulatedHost(clock, { signal, tell: () => {} })
       for (let poll = 0; poll < count; poll++) {
         sandbox.clock.advance(everyMs)
@@ -129,6 +161,11 @@ export async function simulatedHouse(
     bought: async () => (await served()).filter(request => !isProbe(request)),
     usage: async () => (await door<{ usage: Awaited<ReturnType<SimulatedHouse['usage']>> }>('state')).usage,
     advance: ms => sandbox.clock.advance(ms),
+    async restart() {
+      await house.close()
+      house = await openHouse({ config })
+      simulated.house = house
+    },
     close,
   }
   return simulated

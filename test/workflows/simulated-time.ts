@@ -5,6 +5,10 @@ import type { SandboxClock } from '../../src/sandbox/clock.ts'
 export interface SimulatedTime extends Clock {
   /** Time stands still while any such work is under way. */
   during<T>(work: () => Promise<T>): Promise<T>
+  /** The same clock for what sleeps in the middle of such work: meanwhile that work does not keep time from passing. */
+  within: Clock
+  /** Sets how far our clock is ahead of the vendor's, ms; negative: behind. */
+  goAhead(byMs: number): void
 }
 
 interface Sleeper {
@@ -16,6 +20,7 @@ interface Sleeper {
 export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
   const sleepers = new Set<Sleeper>()
   let working = 0
+  let aheadMs = 0
   let timer: NodeJS.Timeout | undefined
 
   function jump(): void {
@@ -28,43 +33,52 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
   /** A moment later, so that whoever was just woken can get to work first. */
   function watch(): void {
     clearTimeout(timer)
-    timer = sleepers.size > 0 && working === 0 ? setTimeout(jump, 2) : undefined
+    timer = sleepers.size > 0 && working <= 0 ? setTimeout(jump, 2) : undefined
   }
 
-  return {
-    now: () => sandbox.now(),
-    async during(work) {
-      working += 1
+  async function counted<T>(change: 1 | -1, work: () => Promise<T>): Promise<T> {
+    working += change
+    watch()
+    try {
+      return await work()
+    } finally {
+      working -= change
       watch()
-      try {
-        return await work()
-      } finally {
-        working -= 1
+    }
+  }
+
+  const now = () => sandbox.now() + aheadMs
+  const sleepUntil: Clock['sleepUntil'] = (untilMs, signal) =>
+    new Promise((resolve, reject) => {
+      const leave = () => {
+        sleepers.delete(sleeper)
+        signal.removeEventListener('abort', stop)
         watch()
       }
-    },
-    sleepUntil: (untilMs, signal) =>
-      new Promise((resolve, reject) => {
-        const leave = () => {
-          sleepers.delete(sleeper)
-          signal.removeEventListener('abort', stop)
-          watch()
-        }
-        const stop = () => {
+      const stop = () => {
+        leave()
+        reject(signal.reason)
+      }
+      const sleeper: Sleeper = {
+        untilMs: untilMs - aheadMs,
+        wake() {
           leave()
-          reject(signal.reason)
-        }
-        const sleeper: Sleeper = {
-          untilMs,
-          wake() {
-            leave()
-            resolve()
-          },
-        }
-        if (signal.aborted) return reject(signal.reason)
-        signal.addEventListener('abort', stop, { once: true })
-        sleepers.add(sleeper)
-        watch()
-      }),
+          resolve()
+        },
+      }
+      if (signal.aborted) return reject(signal.reason)
+      signal.addEventListener('abort', stop, { once: true })
+      sleepers.add(sleeper)
+      watch()
+    })
+
+  return {
+    now,
+    sleepUntil,
+    during: work => counted(1, work),
+    within: { now, sleepUntil: (untilMs, signal) => counted(-1, () => sleepUntil(untilMs, signal)) },
+    goAhead(byMs) {
+      aheadMs = byMs
+    },
   }
 }

@@ -26,13 +26,14 @@ async function recordTables(rows: Rows): Promise<Map<string, { name: string; typ
   return tables
 }
 
-/** All rows of the record's tables. */
-export async function warehouseTables(rows: Rows): Promise<ExpectedTables> {
+/** All rows of the record's tables, or those of one workspace. */
+export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<ExpectedTables> {
+  const where = workspaceId === undefined ? '' : ` WHERE workspace_id = '${workspaceId}'`
   const tables: ExpectedTables = new Map()
   for (const [table, columns] of await recordTables(rows)) {
     const items = columns.map(({ name, type }) => `${READ[type]?.(`"${name}"`) ?? `"${name}"`} AS "${name}"`)
     const json = columns.filter(column => column.type === 'JSON').map(column => column.name)
-    const found = await rows(`SELECT ${items.join(', ')} FROM ${table}`)
+    const found = await rows(`SELECT ${items.join(', ')} FROM ${table}${where}`)
     if (found.length === 0) continue
     for (const row of found)
       for (const name of json) if (row[name] !== null) row[name] = JSON.parse(String(row[name])) as unknown

@@ -1,0 +1,121 @@
+// A warehouse rebuilt from the landing, in a file beside the one that is there.
+import { rm } from 'node:fs/promises'
+import { conversation } from '../catalog/conversation.ts'
+import { layoutOf } from '../catalog/layout.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { openLanding } from '../landing/store.ts'
+import { openPending, readPending } from '../steps/pending.ts'
+import { loadContext } from '../steps.ts'
+import { loadedFiles } from '../warehouse/folders.ts'
+import { type LoadResult, loadPages } from '../warehouse/load.ts'
+import type { LoadContext } from '../warehouse/load-context.ts'
+import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
+import { restorePatches, type StoredPatch } from '../warehouse/patches.ts'
+
+export interface ReplayReport {
+  files: number
+  records: number
+  mended: number
+  quarantined: number
+}
+
+export interface ReplayOptions {
+  config: Config
+  now?: () => number
+  tell?: (progress: { workspaceId: string; files: number; of: number; records: number }) => void
+  signal?: AbortSignal
+}
+
+export const NOTHING_REPLAYED: ReplayReport = { files: 0, records: 0, mended: 0, quarantined: 0 }
+
+/** Larger than a sync's: nobody waits for the first rows of a replay. */
+const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
+
+/** What of a workspace's landing is loaded, and how. */
+export interface Selection {
+  /** Only these files; all where it is absent. */
+  files?: ReadonlySet<string>
+  /** Files that were loaded and are not in the landing any more: what is behind them does not wait for them. */
+  gone?: ReadonlySet<string>
+  heldBack?: NonNullable<LoadContext['heldBack']>
+  /** Patches that are folded over what was loaded: events told them, and no page does. */
+  patches?: readonly StoredPatch[]
+}
+
+/** Loads the landing of one workspace into `warehouse`. @throws LOAD_FAILED, LANDING_CORRUPT */
+export async function loadAll(
+  options: ReplayOptions,
+  warehouse: Warehouse,
+  workspace: WorkspaceConfig,
+  { files: only, gone, heldBack, patches = [] }: Selection = {},
+): Promise<ReplayReport> {
+  const { config, now = Date.now } = options
+  const landing = openLanding(config.home, workspace.id)
+  const left = only ? (await landing.list()).filter(({ path }) => !only.has(path)).map(({ path }) => path) : []
+  const pending = openPending(landing, await readPending(landing, new Set(left), { ...(gone && { gone }) }))
+  const of = pending.all().length
+  const { home } = config
+  const context: LoadContext = {
+    ...loadContext({ home, workspaceId: workspace.id, landing, warehouse, settings: workspace, now }),
+    ...(heldBack && { heldBack }),
+  }
+  const report = { ...NOTHING_REPLAYED }
+  while (report.files < of) {
+    options.signal?.throwIfAborted()
+    const pages = pending.next(A_LOAD)
+    const loaded: LoadResult = await loadPages(context, pages)
+    pending.taken(pages)
+    report.files += loaded.files
+    report.records += loaded.records
+    report.mended += loaded.mended
+    report.quarantined += loaded.quarantined
+    options.tell?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
+  }
+  const layout = layoutOf(conversation, context.timeZone)
+  const fold = { layout, workspaceId: workspace.id, stored: patches, nowMs: now() }
+  await warehouse.writer.transaction(() => restorePatches(warehouse.writer, fold))
+  return report
+}
+
+export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
+  files: a.files + b.files,
+  records: a.records + b.records,
+  mended: a.mended + b.mended,
+  quarantined: a.quarantined + b.quarantined,
+})
+
+/** Files that the warehouse has loaded and the landing has not any more. */
+export async function goneFiles({ home }: Config, { writer }: Warehouse, workspaceId: string): Promise<string[]> {
+  const landed = new Set((await openLanding(home, workspaceId).list()).map(({ path }) => path))
+  return [...(await loadedFiles(writer, workspaceId))].filter(file => !landed.has(file))
+}
+
+export const incomplete = (workspaceId: string, gone: readonly string[], mend: string): ConvohouseError =>
+  new ConvohouseError('LANDING_INCOMPLETE', {
+    what: `${gone.length} loaded files of workspace ${workspaceId} are not in the landing any more, ${gone[0]} among them; nothing was changed.`,
+    mend,
+    facts: { workspace: workspaceId, files: gone.length },
+  })
+
+/** The new warehouse while it is built; a killed replay leaves it behind, and the next one removes it. */
+export const REBUILT = 'warehouse.rebuilt.duckdb'
+
+export const rebuiltFile = (home: string): string => warehouseFile(home, REBUILT)
+
+const remove = (file: string): Promise<unknown> =>
+  Promise.all([rm(file, { force: true }), rm(`${file}.wal`, { force: true })])
+
+export const removeRebuilt = (home: string): Promise<unknown> => remove(rebuiltFile(home))
+
+/** Builds the file beside: `fill` loads what belongs into it. It is closed when this resolves. */
+export async function rebuildBeside<T>(config: Config, fill: (rebuilt: Warehouse) => Promise<T>): Promise<T> {
+  const { home, memoryLimit, threads } = config
+  await removeRebuilt(home)
+  const rebuilt = await openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
+  try {
+    return await fill(rebuilt)
+  } finally {
+    await rebuilt.close()
+  }
+}

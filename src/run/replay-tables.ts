@@ -1,0 +1,76 @@
+// Single tables rebuilt from the landing: from the files that are loaded, in a file beside; then they replace the rows of
+// the open warehouse in one transaction. Records that are quarantined stay so: `quarantine retry` is the only way in, so
+// that no table tells of a record that another one has not.
+
+import { openHouse } from '../app.ts'
+import { quoteText } from '../catalog/layout.ts'
+import { carryMarks, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
+import { loadedFiles } from '../warehouse/folders.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { storedPatches } from '../warehouse/patches.ts'
+import { checkReplaceable, replaceTables } from '../warehouse/replace-tables.ts'
+import {
+  added,
+  goneFiles,
+  incomplete,
+  loadAll,
+  NOTHING_REPLAYED,
+  type ReplayOptions,
+  type ReplayReport,
+  rebuildBeside,
+  rebuiltFile,
+  removeRebuilt,
+  type Selection,
+} from './rebuild.ts'
+
+async function heldBack({ writer }: Warehouse, workspaceId: string): Promise<Map<string, Map<number, string>>> {
+  const rows = await writer.rows<{ file: string; element: number; reason: string }>(
+    `SELECT file, element, reason FROM _quarantine WHERE workspace_id = ${quoteText(workspaceId)}`,
+  )
+  const byFile = new Map<string, Map<number, string>>()
+  for (const { file, element, reason } of rows)
+    byFile.set(file, (byFile.get(file) ?? new Map<number, string>()).set(element, reason))
+  return byFile
+}
+
+const selectionOf = async (live: Warehouse, workspaceId: string): Promise<Selection> => ({
+  files: await loadedFiles(live.writer, workspaceId),
+  heldBack: await heldBack(live, workspaceId),
+  patches: await storedPatches(live.writer, workspaceId),
+})
+
+/**
+ * Rebuilds only these tables, for the configured workspaces.
+ * @throws TABLE_UNKNOWN, LANDING_INCOMPLETE, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT
+ */
+export async function replayTables(options: ReplayOptions & { tables: readonly string[] }): Promise<ReplayReport> {
+  const { config, tables } = options
+  checkReplaceable(tables)
+  const house = await openHouse({ config })
+  const { warehouse: live } = house
+  let report = NOTHING_REPLAYED
+  try {
+    for (const { id } of config.workspaces) {
+      const gone = await goneFiles(config, live, id)
+      if (gone.length > 0)
+        throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
+    }
+    await rebuildBeside(config, async rebuilt => {
+      for (const workspace of config.workspaces) {
+        const selection = await selectionOf(live, workspace.id)
+        report = added(report, await loadAll(options, rebuilt, workspace, selection))
+      }
+    })
+    const workspaceIds = config.workspaces.map(({ id }) => id)
+    await withRebuilt(live.writer, rebuiltFile(config.home), async () => {
+      await carryMarks(live.writer, workspaceIds)
+      await carrySince(live.writer, workspaceIds)
+      // A record that cannot be loaded any more leaves its tables, and must not leave them untold.
+      await replaceTables(live.writer, { names: [...tables, '_quarantine'], workspaceIds })
+    })
+  } finally {
+    await house.close()
+    await removeRebuilt(config.home)
+  }
+  return report
+}

@@ -1,0 +1,52 @@
+// Quarantined records of one workspace tried again, file by file.
+import { join } from 'node:path'
+import type { House } from '../app.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { isCode } from '../core/errors.ts'
+import { openLanding } from '../landing/store.ts'
+import { loadContext } from '../steps.ts'
+import { retryQuarantined } from '../warehouse/quarantine-retry.ts'
+
+interface Place {
+  file: string
+  element: number
+}
+
+/** Why a record stays quarantined; null where it is loaded. */
+export type RetryReport = (place: Place) => string | null
+
+const nameOf = ({ file, element }: Place): string => `${file}#${element}`
+
+/** @throws LOAD_FAILED for what is no fault of a record. A file that cannot be read is a reason to stay. */
+export async function retryRecords(options: {
+  config: Config
+  house: House
+  workspace: WorkspaceConfig
+  records: readonly Place[]
+  now?: () => number
+}): Promise<RetryReport> {
+  const { config, house, workspace, records, now = Date.now } = options
+  const landing = openLanding(config.home, workspace.id)
+  const { warehouse } = house
+  const context = loadContext({
+    home: config.home,
+    workspaceId: workspace.id,
+    landing,
+    warehouse,
+    settings: workspace,
+    now,
+  })
+  const outcome = new Map<string, string | null>()
+  for (const file of new Set(records.map(record => record.file))) {
+    const elements = records.filter(record => record.file === file).map(({ element }) => element)
+    try {
+      const page = { path: file, absolutePath: join(landing.root, file), head: await landing.head(file) }
+      for (const { element, reason } of await retryQuarantined(context, page, elements))
+        outcome.set(nameOf({ file, element }), reason)
+    } catch (error) {
+      if (!isCode(error, 'LANDING_CORRUPT')) throw error
+      for (const element of elements) outcome.set(nameOf({ file, element }), 'its file cannot be read')
+    }
+  }
+  return place => outcome.get(nameOf(place)) ?? null
+}

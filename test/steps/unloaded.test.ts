@@ -1,0 +1,70 @@
+import { readdir, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readUnloaded } from '../../src/steps/unloaded.ts'
+import { freshWindow, landAgents, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+
+const NEXT_MONTH_MS = SENT_AT_MS + 31 * 86_400_000
+/** Long before, so that the folder has settled. */
+const CHANGED_AT = new Date(SENT_AT_MS)
+
+const home = temporaryWarehouse()
+
+function scene() {
+  const { id, landing, load, rows } = home.workspace()
+  const { writer } = home.warehouse
+  const land = (name: string) =>
+    landConversations(landing, { records: [{ ID: name }], window: freshWindow({ kind: 'head' }) })
+  const unloaded = async (nowMs: number) =>
+    (await readUnloaded({ landing, writer, workspaceId: id, nowMs })).ready.map(({ path }) => path)
+  const folder = (page: { path: string }) => join(landing.root, dirname(page.path))
+  const settle = (page: { path: string }) => utimes(folder(page), CHANGED_AT, CHANGED_AT)
+  const whole = async () => (await rows('_folders', 'folder')).map(row => row.folder)
+  return { landing, land, unloaded, load, folder, settle, whole }
+}
+
+describe('what is not loaded yet', () => {
+  it('is what has landed and is in no load, in loading order', async () => {
+    const { landing, land, unloaded, load } = scene()
+    const listing = await landAgents(landing, { agents: [{ ID: 'agent-1' }] })
+    const pages = [await land('a'), await land('b'), await land('c')]
+    expect(await unloaded(SENT_AT_MS)).toEqual([...pages.map(({ path }) => path), listing.path].sort(byName))
+    await load(pages[0]!, pages[2]!)
+    expect(await unloaded(SENT_AT_MS)).toEqual([pages[1]!.path, listing.path].sort(byName))
+  })
+
+  it('is not looked for in a folder of a month that is over, all of which is loaded, until the folder changes', async () => {
+    const { land, unloaded, load, folder, settle, whole } = scene()
+    const [a, b] = [await land('a'), await land('b')]
+    await load(a, b)
+    await settle(a)
+    expect(await unloaded(NEXT_MONTH_MS)).toEqual([])
+    expect(await whole()).toEqual([dirname(a.path)])
+
+    const late = await land('late')
+    expect(await readdir(folder(a))).toHaveLength(3)
+    // A page in a folder that says that it has not changed is not seen: its names were not read.
+    await settle(a)
+    expect(await unloaded(NEXT_MONTH_MS)).toEqual([])
+    const another = await land('another')
+    expect(await unloaded(NEXT_MONTH_MS)).toEqual([late.path, another.path])
+  })
+
+  it('is looked for again while the month lasts, while a page waits, and while the folder has changed just now', async () => {
+    const { land, unloaded, load, settle, whole } = scene()
+    const waiting = await land('waiting')
+    await settle(waiting)
+    await unloaded(NEXT_MONTH_MS)
+    expect(await whole()).toEqual([])
+    await load(waiting)
+    await settle(waiting)
+    await unloaded(SENT_AT_MS)
+    expect(await whole()).toEqual([])
+    await load(await land('more'))
+    await unloaded(Date.now())
+    expect(await whole()).toEqual([])
+  })
+})
+
+const byName = (a: string, b: string): number => (a.split('/').at(-1)! < b.split('/').at(-1)! ? -1 : 1)

@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { readThrough } from './truth.ts'
+
+const windows = (simulated: SimulatedHouse, kind: string) =>
+  simulated.rows<{ n: number; billed: number; returned: number }>(
+    `SELECT count(*)::INTEGER AS n, coalesce(sum(billed), 0)::INTEGER AS billed, coalesce(sum(returned), 0)::INTEGER AS returned
+     FROM _windows WHERE kind = '${kind}'`,
+  )
+
+const held = async (simulated: SimulatedHouse): Promise<Set<string>> =>
+  new Set((await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations')).map(row => row.id))
+
+/** Ids of conversations that can be exported, as the sandbox has them now, up to the end of what is read. */
+function exportable(simulated: SimulatedHouse, atMs = simulated.sandbox.clock.now()): string[] {
+  const { world } = simulated.sandbox
+  const throughMs = readThrough(atMs, 2 * MINUTE)
+  return world
+    .agentIds()
+    .flatMap(agentId =>
+      [...world.conversations(agentId, atMs)]
+        .filter(({ billableSessions, document }) => billableSessions > 0 && Number(document.ts) <= throughMs)
+        .map(({ id }) => id),
+    )
+}
+
+describe('a conversation in which a person writes only later', () => {
+  const sandbox = { agents: 2, conversations: 900, historyDays: 6 }
+
+  it('is found by reading its stretch again, within the horizon', async () => {
+    const simulated = await simulatedHouse({ sandbox, settings: { maxPage: 5, rereadShare: 0.2 } })
+    await simulated.sync()
+    const before = await held(simulated)
+    simulated.advance(30 * HOUR)
+    const hidden = exportable(simulated).filter(id => !before.has(id))
+    expect(hidden.length).toBeGreaterThan(0)
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    const after = await held(simulated)
+    const { world } = simulated.sandbox
+    const recent = new Set(
+      world
+        .agentIds()
+        .flatMap(agentId =>
+          [...world.conversations(agentId, simulated.sandbox.clock.now())]
+            .filter(({ document }) => Number(document.ts) > START_MS - 5 * DAY)
+            .map(({ id }) => id),
+        ),
+    )
+    expect(hidden.filter(id => recent.has(id) && !after.has(id))).toEqual([])
+    expect((await windows(simulated, 'reread'))[0]!.n).toBeGreaterThan(0)
+    // What was read again just now is left alone.
+    expect(await simulated.sync()).toMatchObject({ requests: 0 })
+  })
+
+  it('is looked for within the budget of the period, and not at all without one', async () => {
+    const limited = await simulatedHouse({
+      sandbox: { ...sandbox, quotaSessions: 10_000 },
+      settings: { maxPage: 5, rereadShare: 0.01 },
+    })
+    const none = await simulatedHouse({ sandbox, settings: { maxPage: 5, rereadShare: 0 } })
+    for (const simulated of [limited, none]) {
+      await simulated.sync()
+      for (let day = 0; day < 4; day++) {
+        simulated.advance(26 * HOUR)
+        await simulated.sync()
+      }
+    }
+    const [reread] = await windows(limited, 'reread')
+    expect(reread!.n).toBeGreaterThan(0)
+    // What had been hidden bills besides.
+    expect(reread!.billed).toBeLessThanOrEqual(100 + 20)
+    expect((await windows(none, 'reread'))[0]!.n).toBe(0)
+  })
+
+  it('comes into the next head by itself where ts is the last activity: nothing is read again', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { ...sandbox, ts: 'activity' },
+      settings: { maxPage: 5, rereadShare: 0.2 },
+    })
+    await simulated.sync()
+    simulated.advance(30 * HOUR)
+    await simulated.sync()
+    expect((await windows(simulated, 'reread'))[0]!.n).toBe(0)
+    const all = await held(simulated)
+    expect(exportable(simulated).filter(id => !all.has(id))).toEqual([])
+  })
+})
+
+describe('conversations that enter the mirror late', () => {
+  it('are noticed by a sample of stretches, and then all recent ones are read again', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 1, conversations: 200, historyDays: 20, arrivalsPerDay: 150, mirrorLagMs: 40 * MINUTE },
+      settings: { mirrorLagMs: 2 * MINUTE, rereadHorizonMs: 20 * DAY, rereadShare: 0.5, sampleShare: 0.002 },
+    })
+    await simulated.sync()
+    for (let hour = 0; hour < 30; hour++) {
+      simulated.advance(HOUR)
+      await simulated.sync()
+    }
+    const throughMs = START_MS + 4 * HOUR
+    const missed = async () => {
+      const all = await held(simulated)
+      return exportable(simulated, throughMs).filter(id => !all.has(id)).length
+    }
+    expect(await missed()).toBeGreaterThan(3)
+    simulated.advance(8 * DAY - 30 * HOUR)
+    await simulated.sync()
+    const late = await simulated.rows<{ n: number }>('SELECT sum(late_at_least)::INTEGER AS n FROM late_rows')
+    expect(late[0]!.n).toBeGreaterThan(0)
+    await simulated.sync()
+    expect(await missed()).toBe(0)
+  })
+})
+
+describe('a refresh', () => {
+  it('buys again what was active within an age and whose copy is old, besides what is new', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 2, conversations: 300, historyDays: 20, arrivalsPerDay: 20 },
+    })
+    await simulated.sync()
+    simulated.advance(2 * DAY)
+    const asked = { refresh: { ids: {}, ageMs: 5 * DAY } }
+    const nowMs = simulated.sandbox.clock.now()
+    const [due] = await simulated.rows<{ n: number }>(
+      `SELECT count(*)::INTEGER AS n FROM conversations
+       WHERE greatest(ts, last_message_ts, last_modified) >= make_timestamp(${(nowMs - 5 * DAY) * 1_000})`,
+    )
+    expect(due!.n).toBeGreaterThan(10)
+    expect(await simulated.sync(asked)).toMatchObject({ outcome: 'done' })
+    expect((await windows(simulated, 'refresh'))[0]).toMatchObject({ returned: due!.n })
+    expect((await windows(simulated, 'head'))[0]!.returned).toBeGreaterThan(0)
+    const stale = await simulated.rows(
+      `SELECT conversation_id FROM conversations WHERE _complete AND _fetched_at < make_timestamp(${(nowMs - DAY) * 1_000})
+       AND greatest(ts, last_message_ts, last_modified) >= make_timestamp(${(nowMs - 5 * DAY) * 1_000})`,
+    )
+    expect(stale).toEqual([])
+    // A copy that is younger than the quiet time is not bought again.
+    expect(await simulated.sync(asked)).toMatchObject({ conversations: 0 })
+  })
+
+  it('buys again the conversations that are named', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 100 } })
+    await simulated.sync()
+    const rows = await simulated.rows<{ agent_id: string; id: string }>(
+      'SELECT agent_id, conversation_id AS id FROM conversations ORDER BY id LIMIT 5',
+    )
+    simulated.advance(10 * MINUTE)
+    const ids: Record<string, string[]> = {}
+    for (const row of rows) ids[row.agent_id] = [...(ids[row.agent_id] ?? []), row.id]
+    await simulated.sync({ refresh: { ids, ageMs: null } })
+    expect((await windows(simulated, 'refresh'))[0]).toMatchObject({ returned: 5 })
+    await expect(simulated.sync({ refresh: { ids: { nobody: ['x'] }, ageMs: null } })).rejects.toMatchObject({
+      code: 'AGENT_UNKNOWN',
+    })
+  })
+
+  it('buys what is dirty once, when it has been quiet, and asks for what is gone no more', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 100 },
+    })
+    await simulated.sync()
+    const since = (ms: number) => `make_timestamp(${ms * 1_000})`
+    const [agentId] = simulated.sandbox.world.agentIds()
+    await simulated.rows(`UPDATE conversations SET _dirty_since = ${since(START_MS + MINUTE)} WHERE conversation_id IN (
+      SELECT conversation_id FROM conversations WHERE agent_id = '${agentId}' ORDER BY 1 LIMIT 3)`)
+    await simulated.rows(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _version, _as_of, _fetched_at,
+        _loaded_at, _source, _dirty_since) VALUES ('ws_demo', '${agentId}', 'purged', false, ${since(START_MS)}, ${since(START_MS)},
+        ${since(START_MS)}, ${since(START_MS)}, 'webhook', ${since(START_MS + MINUTE)})`)
+    simulated.advance(12 * HOUR)
+    await simulated.sync()
+    expect((await windows(simulated, 'refresh'))[0]!.n).toBe(0)
+    simulated.advance(13 * HOUR)
+    await simulated.sync()
+    expect((await windows(simulated, 'refresh'))[0]).toMatchObject({ n: 1, returned: 3 })
+    const dirty = await simulated.rows('SELECT conversation_id FROM conversations WHERE _dirty_since IS NOT NULL')
+    expect(dirty).toEqual([])
+    simulated.advance(2 * DAY)
+    await simulated.sync()
+    expect((await windows(simulated, 'refresh'))[0]!.n).toBe(1)
+  })
+})
+
+describe('a sample', () => {
+  it('is bought once a week within its share, and tells how many have changed', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 2, conversations: 400, historyDays: 10, quotaSessions: 20_000 },
+      settings: { sampleShare: 0.02 },
+    })
+    await simulated.sync()
+    simulated.advance(3 * DAY)
+    await simulated.sync()
+    const [sample] = await windows(simulated, 'sample')
+    const count = Math.floor((20_000 * 0.02 * 7) / 31)
+    expect(sample!.returned).toBe(count)
+    simulated.advance(2 * DAY)
+    await simulated.sync()
+    expect((await windows(simulated, 'sample'))[0]).toEqual(sample)
+
+    const { world } = simulated.sandbox
+    const changed = new Set<string>()
+    for (const agentId of world.agentIds()) {
+      const then = new Map([...world.conversations(agentId, START_MS)].map(one => [one.id, one.document.lastModified]))
+      for (const { id, document } of world.conversations(agentId, START_MS + 3 * DAY))
+        if (then.has(id) && then.get(id) !== document.lastModified) changed.add(id)
+    }
+    const sampled = await simulated.rows<{ id: string }>(
+      `SELECT conversation_id AS id FROM conversation_observations WHERE kind = 'sample'`,
+    )
+    const [staleness] = await simulated.rows<Record<string, number>>(
+      'SELECT sampled::INTEGER AS sampled, stale::INTEGER AS stale, share, low, high FROM staleness',
+    )
+    const stale = sampled.filter(({ id }) => changed.has(id)).length
+    expect(stale).toBeGreaterThan(0)
+    expect(staleness).toMatchObject({ sampled: count, stale })
+    expect(staleness!.low).toBeLessThan(stale / count)
+    expect(staleness!.high).toBeGreaterThan(stale / count)
+  })
+})

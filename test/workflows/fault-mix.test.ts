@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mixOf, runMix } from './fault-mix.ts'
+import { checkComplaints } from './fault-witness.ts'
+import { emptyHouse } from './simulated-house.ts'
+
+/** A second of processor time each: a part of them here, all two hundred by FAULT_RUNS=200; one alone by FAULT_SEED and FAULT_RUNS=1. */
+const RUNS = Number(process.env.FAULT_RUNS ?? 80)
+const FROM = Number(process.env.FAULT_SEED ?? 1)
+const AT_ONCE = 4
+
+describe('a vendor who does everything wrong, at random', () => {
+  let shared: Awaited<ReturnType<typeof emptyHouse>>
+  beforeAll(async () => {
+    shared = await emptyHouse()
+  })
+  afterAll(() => shared.close())
+  const seeds = Array.from({ length: Math.ceil(RUNS / AT_ONCE) }, (_, chunk) =>
+    Array.from({ length: Math.min(AT_ONCE, RUNS) }, (_, lane) => FROM + chunk * AT_ONCE + lane),
+  )
+  it.each(seeds.map(chunk => ({ chunk })))('is survived, with seeds $chunk', async ({ chunk }) => {
+    const found = await Promise.all(
+      chunk.map(async seed => {
+        const complaints = await runMix(mixOf(seed), { ...shared, workspaceId: `seed_${seed}` })
+        return complaints.map(complaint => `seed ${seed}: ${complaint}`)
+      }),
+    )
+    expect(found.flat()).toEqual([])
+    expect(await checkComplaints({ rows: sql => shared.house.warehouse.writer.rows(sql) })).toEqual([])
+  })
+})

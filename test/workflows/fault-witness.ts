@@ -1,0 +1,259 @@
+// What must hold of a workspace whatever its vendor did, told as complaints: empty where all of it holds.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LeaseEnded, LedgerEntry, RequestMade } from '../../src/core/ledger-entries.ts'
+import { MINUTE, SECOND } from '../../src/core/time.ts'
+import { openLanding } from '../../src/landing/store.ts'
+import { FAULTS, type FaultName } from '../../src/sandbox/faults/fault-table.ts'
+import type { ServedRequest } from '../../src/sandbox/request-log.ts'
+import type { Row } from '../../src/warehouse/connection.ts'
+import { type ExpectedTables, expectedTables } from './expected-rows.ts'
+import { isProbe } from './probe.ts'
+import type { SimulatedHouse } from './simulated-house.ts'
+import { readThrough, type TrueRecord, truthOf } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+const idOf = (simulated: SimulatedHouse): string => simulated.config.workspaces[0]!.id
+
+export function ledgerOf(simulated: SimulatedHouse): LedgerEntry[] {
+  const folder = join(simulated.config.home, 'landing', idOf(simulated), 'ledger')
+  const lines = readdirSync(folder).flatMap(name => readFileSync(join(folder, name), 'utf8').split('\n'))
+  return lines.filter(line => line !== '').map(line => JSON.parse(line) as LedgerEntry)
+}
+
+/** Billed, and the answer never came whole. */
+export const wasLost = ({ faults }: ServedRequest): boolean =>
+  faults.some(name => FAULTS[name as FaultName].stage === 'lost')
+
+const fails = ({ status }: RequestMade): boolean => status === null || status === 429 || status >= 500
+
+/** What was under way when a lease was told to stop may still go out. */
+const UNDER_WAY_MS = 5 * SECOND
+
+/**
+ * After a lease that ended with a failure, nothing may be sent for a minute, unless the vendor has answered a request
+ * that was sent after the failure.
+ */
+export function pauseComplaints(ledger: readonly LedgerEntry[]): string[] {
+  const requests = ledger.filter((entry): entry is RequestMade => entry.kind === 'request')
+  const ended = new Set(ledger.filter((entry): entry is LeaseEnded => entry.kind === 'end').map(({ lease }) => lease))
+  const lastOf = new Map(requests.map(request => [request.lease, request]))
+  return [...lastOf.values()]
+    .filter(last => fails(last) && last.error !== 'INTERRUPTED' && ended.has(last.lease!))
+    .flatMap(({ receivedAtMs: sinceMs, retryAfterMs }) => {
+      const untilMs = sinceMs + Math.max(MINUTE, retryAfterMs ?? 0)
+      const answeredMs = Math.min(
+        ...requests.filter(one => one.sentAtMs >= sinceMs && !fails(one)).map(one => one.receivedAtMs),
+      )
+      const early = requests.filter(
+        ({ sentAtMs }) => sentAtMs > sinceMs + UNDER_WAY_MS && sentAtMs < Math.min(untilMs, answeredMs),
+      )
+      return early.map(({ sentAtMs }) => `asked ${sentAtMs - sinceMs} ms after the vendor had failed`)
+    })
+}
+
+const kindOf = (status: number | null, lost: boolean): string =>
+  lost || status === 0 || status === null ? 'no answer' : String(status)
+
+function counted(lines: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1)
+  return counts
+}
+
+/** Each request that was served is in the ledger, and no other; but for `torn`, those that were under way at an abort. */
+export function ledgerComplaints(
+  ledger: readonly LedgerEntry[],
+  served: readonly ServedRequest[],
+  torn: number,
+): string[] {
+  const told = ledger
+    .filter((entry): entry is RequestMade => entry.kind === 'request')
+    .map(entry => `${entry.agentId} ${kindOf(entry.status, false)} ${entry.status === 200 ? entry.billed : ''}`)
+  const done = served.map(
+    request =>
+      `${request.agentId} ${kindOf(request.status, wasLost(request))} ${
+        request.status === 200 && !wasLost(request) ? request.billed : ''
+      }`,
+  )
+  const [inLedger, inLog] = [counted(told), counted(done)]
+  const differences = [...new Set([...told, ...done])].flatMap(line => {
+    const difference = (inLedger.get(line) ?? 0) - (inLog.get(line) ?? 0)
+    return difference === 0 ? [] : [{ line, difference }]
+  })
+  const off = differences.reduce((sum, { difference }) => sum + Math.abs(difference), 0)
+  // One that was torn may be in both, told differently.
+  return off <= 2 * torn
+    ? []
+    : differences.map(({ line, difference }) => `ledger and requests differ by ${difference}: ${line}`)
+}
+
+async function landedComplaints(simulated: SimulatedHouse): Promise<string[]> {
+  const landed = (await openLanding(simulated.config.home, idOf(simulated)).list()).map(({ path }) => path).sort()
+  const loads = await simulated.rows<{ file: string }>(
+    `SELECT file FROM _loads WHERE workspace_id = '${idOf(simulated)}' ORDER BY file`,
+  )
+  const loaded = loads.map(({ file }) => file)
+  return JSON.stringify(landed) === JSON.stringify(loaded)
+    ? []
+    : [`${landed.length} pages landed, ${loaded.length} are loaded`]
+}
+
+interface Books {
+  billed: number
+  returned: number
+  restarts: number
+}
+
+/**
+ * What was billed is in the tables, or was lost on its way; and no more records came twice than a restart may bring
+ * again: a page, or all that share the `ts` at which it began.
+ */
+async function billingComplaints(
+  simulated: SimulatedHouse,
+  served: readonly ServedRequest[],
+  { torn, ofOneTs = 0 }: Circumstances,
+): Promise<string[]> {
+  const where = `workspace_id = '${idOf(simulated)}'`
+  const [books] = await simulated.rows<Books>(`SELECT coalesce(sum(billed), 0)::INTEGER AS billed,
+    coalesce(sum(returned), 0)::INTEGER AS returned,
+    coalesce(sum((progress->>'$.generation')::INTEGER - 1), 0)::INTEGER AS restarts FROM _windows WHERE ${where}`)
+  const [held] = await simulated.rows<{ n: number }>(
+    `SELECT (SELECT count(*) FROM conversations WHERE ${where})::INTEGER
+      + (SELECT count(*) FROM _quarantine WHERE ${where})::INTEGER AS n`,
+  )
+  const paid = served.filter(request => !wasLost(request)).reduce((sum, request) => sum + request.billed, 0)
+  const complaints: string[] = []
+  const { billed, returned, restarts } = books!
+  if (torn === 0 ? billed !== paid : billed > paid) complaints.push(`billed ${paid}, and ${billed} in the books`)
+  const twice = returned - held!.n
+  const mayBeTwice = restarts * Math.max(simulated.config.workspaces[0]!.maxPage, ofOneTs)
+  if (twice > mayBeTwice) complaints.push(`${twice} conversations came twice in ${restarts} restarts`)
+  return complaints
+}
+
+const CHECKS = new URL('../../sql/checks/', import.meta.url)
+
+/** What the data tests find, in all of the warehouse. */
+export async function checkComplaints(simulated: Pick<SimulatedHouse, 'rows'>): Promise<string[]> {
+  const complaints: string[] = []
+  for (const name of readdirSync(CHECKS)) {
+    const rows = await simulated.rows(readFileSync(new URL(name, CHECKS), 'utf8'))
+    complaints.push(...rows.map(row => `${name}: ${JSON.stringify(row)}`))
+  }
+  return complaints
+}
+
+async function usageComplaints(simulated: SimulatedHouse, ledger: readonly LedgerEntry[]): Promise<string[]> {
+  const told = ledger.flatMap(entry => (entry.kind === 'request' ? (entry.usage?.overageUsedThisPeriod ?? []) : []))
+  const usage = await simulated.usage()
+  const overage = Math.max(0, usage.overageUsedThisPeriod, ...told)
+  return overage > 0 ? [`${overage} sessions beyond what is included`] : []
+}
+
+export interface Circumstances {
+  /** Runs that were stopped in the middle. */
+  torn: number
+  /** Conversations may rightly be bought twice: they change, or were asked for again. */
+  boughtAgain?: boolean
+  /** So many conversations may have one `ts`. */
+  ofOneTs?: number
+}
+
+/** All that must hold of what was asked, paid, landed and loaded. */
+export async function houseComplaints(simulated: SimulatedHouse, circumstances: Circumstances): Promise<string[]> {
+  const { torn, boughtAgain = false } = circumstances
+  const ledger = ledgerOf(simulated)
+  const served = await simulated.served()
+  const underWay = 4 * torn
+  return [
+    ...pauseComplaints(ledger),
+    ...ledgerComplaints(ledger, served, underWay),
+    ...(await landedComplaints(simulated)),
+    ...(boughtAgain ? [] : await billingComplaints(simulated, served, circumstances)),
+    ...(await usageComplaints(simulated, ledger)),
+    ...served.filter(request => isProbe(request) && request.billed > 0).map(() => 'a probe was billed'),
+  ]
+}
+
+const SHOWN = 3
+
+export interface TruthOptions {
+  /** When the last sync was planned. */
+  plannedAtMs: number
+  /** Each conversation was read after that: only such as have not changed since are compared field by field. */
+  readSinceMs: number
+  /** Some reached the mirror late, behind what was read: those are for re-reads to find. */
+  mayMiss?: boolean
+}
+
+async function skippedByAgent(simulated: SimulatedHouse): Promise<Map<string, number>> {
+  const rows = await simulated.rows<{ agent: string; skipped: number }>(
+    `SELECT agent_id AS agent, sum(scanned - returned)::INTEGER AS skipped FROM _windows
+     WHERE workspace_id = '${idOf(simulated)}' GROUP BY agent_id`,
+  )
+  return new Map(rows.map(({ agent, skipped }) => [agent, skipped]))
+}
+
+const keyOf = ({ agentId, record }: TrueRecord): string => `${agentId} ${String(record.ID)}`
+
+/** Where the tables differ from the truth: conversations that are missing or too many, and the first lines of each table. */
+export async function truthComplaints(simulated: SimulatedHouse, options: TruthOptions): Promise<string[]> {
+  const { mirrorLagMs, settleMs } = simulated.config.workspaces[0]!
+  const throughMs = readThrough(options.plannedAtMs, Math.max(mirrorLagMs, settleMs))
+  const truth = truthOf(simulated.sandbox, { throughMs })
+  const before = new Map(
+    truthOf(simulated.sandbox, { throughMs, atMs: options.readSinceMs }).map(one => [keyOf(one), one.record]),
+  )
+  const unchanged = truth.filter(one => JSON.stringify(before.get(keyOf(one))) === JSON.stringify(one.record))
+  const found = await warehouseTables(simulated.rows, idOf(simulated))
+  const rowKey = (row: Row) => `${String(row.agent_id)} ${String(row.conversation_id)}`
+  const held = new Set((found.get('conversations') ?? []).map(rowKey))
+  const skipped = await skippedByAgent(simulated)
+  const missing = truth.filter(one => {
+    if (held.has(keyOf(one)) || options.mayMiss) return false
+    // In which no person had written when it was read: the vendor told how many of them it skipped.
+    const left = before.has(keyOf(one)) ? 0 : (skipped.get(one.agentId) ?? 0)
+    skipped.set(one.agentId, left - 1)
+    return left <= 0
+  })
+  const { world, clock } = simulated.sandbox
+  const known = new Set(
+    world
+      .agentIds()
+      .flatMap(agentId => [...world.conversations(agentId, clock.now())].map(({ id }) => `${agentId} ${id}`)),
+  )
+  const surplus = [...held].filter(key => !known.has(key))
+  const compared = new Set(unchanged.map(keyOf).filter(key => held.has(key)))
+  const rowsOf = (tables: ExpectedTables): ExpectedTables =>
+    new Map([...tables].map(([table, rows]) => [table, rows.filter(row => compared.has(rowKey(row)))]))
+  const differences = lineComplaints(
+    asLines(rowsOf(found)),
+    asLines(expectedTables(unchanged.filter(one => compared.has(keyOf(one))))),
+  )
+  return [
+    ...missing
+      .slice(0, SHOWN)
+      .map(one => `of ${truth.length}, ${missing.length} missing: ${keyOf(one)} ${String(one.record.ts)}`),
+    ...surplus.slice(0, SHOWN).map(key => `nowhere in the truth: ${key}`),
+    ...differences,
+  ]
+}
+
+type Lines = ReturnType<typeof asLines>
+
+function lineComplaints(found: Lines, expected: Lines): string[] {
+  return [...new Set([...Object.keys(found), ...Object.keys(expected)])].flatMap(table => {
+    const [have, want] = [new Set(found[table]), new Set(expected[table])]
+    const missing = [...want].filter(line => !have.has(line))
+    const surplus = [...have].filter(line => !want.has(line))
+    const doubled = (found[table]?.length ?? 0) - have.size
+    const part = (lines: string[]) => lines.slice(0, SHOWN).map(line => line.slice(0, 300))
+    if (missing.length + surplus.length + doubled === 0) return []
+    return [
+      `${table}: ${missing.length} missing, ${surplus.length} too many, ${doubled} doubled`,
+      ...part(missing),
+      ...part(surplus),
+    ]
+  })
+}

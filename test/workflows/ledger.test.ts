@@ -1,0 +1,118 @@
+// The ledger against what the generator says: by agent, and day by day.
+import { describe, expect, it } from 'vitest'
+import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { timeMs } from './expected-rows.ts'
+import { type SimulatedHouse, simulatedHouse } from './simulated-house.ts'
+
+const SETTLE_MS = 2 * MINUTE
+/** Nothing is read a second time but what a test asks for. */
+const ONCE = { rereadShare: 0, sampleShare: 0 }
+
+interface Account {
+  scanned: number
+  returned: number
+  skipped: number
+  held: number
+}
+
+const accountOf = (visible: number, exportable: number): Account => ({
+  scanned: visible,
+  returned: exportable,
+  skipped: visible - exportable,
+  held: exportable,
+})
+
+const SUMS = ['scanned', 'returned', 'skipped', 'held'].map(name => `sum(${name})::INTEGER AS ${name}`).join(', ')
+
+async function byAgent({ rows }: SimulatedHouse): Promise<Record<string, Account>> {
+  const found = await rows<Account & { agent_id: string }>(`SELECT agent_id, ${SUMS} FROM _ledger GROUP BY agent_id`)
+  return Object.fromEntries(found.map(({ agent_id, ...account }) => [agent_id, account]))
+}
+
+const trueByAgent = ({ world, clock }: Sandbox): Record<string, Account> =>
+  Object.fromEntries(
+    world.agentIds().map(id => {
+      const { visible, exportable } = world.tally(id, clock.now())
+      return [id, accountOf(visible, exportable)]
+    }),
+  )
+
+/** What of an agent has its `ts` in a stretch, as it stands now. */
+function trueBetween({ world, clock }: Sandbox, agentId: string, fromMs: number, toMs: number): Account {
+  const within = [...world.conversations(agentId, clock.now())].filter(({ document }) => {
+    const ms = timeMs(document.ts)
+    return ms !== null && ms >= fromMs && ms < toMs
+  })
+  return accountOf(within.length, within.filter(({ billableSessions }) => billableSessions > 0).length)
+}
+
+describe('the ledger of a synced workspace', () => {
+  it('agrees with the truth by agent, and after a second reading of everything agrees with the truth by then', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 400, arrivalsPerDay: 30, agents: 3 },
+      settings: { ...ONCE, maxPage: 20 },
+    })
+    const { sandbox } = simulated
+    // Nothing arrives in the time that a sync lets pass, so that all that is there is read.
+    sandbox.clock.advance(-SETTLE_MS)
+    const before = trueByAgent(sandbox)
+    sandbox.clock.advance(SETTLE_MS)
+    expect(trueByAgent(sandbox)).toEqual(before)
+    await simulated.sync()
+    expect(await byAgent(simulated)).toEqual(before)
+
+    simulated.advance(10 * DAY)
+    await simulated.sync()
+    const told = await byAgent(simulated)
+    const truth = trueByAgent(sandbox)
+    for (const [id, { skipped }] of Object.entries(truth)) expect(told[id]!.skipped).toBeGreaterThanOrEqual(skipped)
+    simulated.advance(MINUTE)
+    await simulated.sync({ mode: 'full' })
+    expect(trueByAgent(sandbox)).toEqual(truth)
+    expect(await byAgent(simulated)).toEqual(truth)
+    expect(Object.values(truth).every(({ skipped }) => skipped > 0)).toBe(true)
+  })
+
+  it('agrees with the truth day by day of the workspace, where each day was read by itself', async () => {
+    const newYork = 4 * 60 * MINUTE
+    /** Midnight in New York, where summer time is kept. */
+    const midnight = Date.UTC(2026, 5, 1) + newYork
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 0, arrivalsPerDay: 80, agents: 2, startMs: midnight + SETTLE_MS - SECOND },
+      settings: { ...ONCE, timeZone: 'America/New_York' },
+    })
+    const { sandbox } = simulated
+    await simulated.sync()
+    const truth: Record<string, Account> = {}
+    for (let day = 0; day < 6; day++) {
+      simulated.advance(DAY)
+      await simulated.sync()
+      const from = midnight + day * DAY
+      const name = new Date(from - newYork).toISOString().slice(0, 10)
+      for (const id of sandbox.world.agentIds()) truth[`${name} ${id}`] = trueBetween(sandbox, id, from, from + DAY)
+    }
+    const told = await simulated.rows<Account & { day: string }>(
+      `SELECT day::VARCHAR || ' ' || agent_id AS day, ${SUMS} FROM _ledger WHERE day IS NOT NULL GROUP BY ALL`,
+    )
+    expect(Object.fromEntries(told.map(({ day, ...account }) => [day, account]))).toEqual(truth)
+    expect(Object.values(truth).reduce((sum, { skipped }) => sum + skipped, 0)).toBeGreaterThan(5)
+  })
+
+  it('counts what a re-read has brought to light no longer as skipped', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 2, conversations: 900, historyDays: 6 },
+      settings: { maxPage: 5, rereadShare: 0.2, sampleShare: 0 },
+    })
+    await simulated.sync()
+    const first = await byAgent(simulated)
+    simulated.advance(30 * 60 * MINUTE)
+    await simulated.sync()
+    const told = await byAgent(simulated)
+    const sum = (accounts: Record<string, Account>, name: keyof Account) =>
+      Object.values(accounts).reduce((n, account) => n + account[name], 0)
+    expect(sum(told, 'skipped')).toBeLessThan(sum(first, 'skipped'))
+    expect(sum(told, 'held')).toBeGreaterThan(sum(first, 'held'))
+    expect(sum(told, 'scanned')).toBeLessThanOrEqual(sum(trueByAgent(simulated.sandbox), 'scanned'))
+  })
+})

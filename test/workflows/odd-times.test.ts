@@ -1,0 +1,307 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { expectedTables } from './expected-rows.ts'
+import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { readThrough, type TrueRecord, truthOf } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+const SETTLE_MS = 2 * MINUTE
+
+/** What could be exported and had settled, of what began after `afterMs`: places in the vendor's order say it, not the `ts` of a record. */
+function settled(simulated: SimulatedHouse, afterMs = Number.NEGATIVE_INFINITY): TrueRecord[] {
+  const throughMs = readThrough(simulated.sandbox.clock.now(), SETTLE_MS)
+  return truthOf(simulated.sandbox, { throughMs: Number.POSITIVE_INFINITY }).filter(({ record }) => {
+    const beganMs = Number(record.firstMessageTS)
+    return beganMs > afterMs && beganMs <= throughMs
+  })
+}
+
+/** Syncs, and tells what has to have come by it: each conversation is read once, in the state that it has when its time comes. */
+async function syncAndLearn(simulated: SimulatedHouse, known: Map<string, TrueRecord>): Promise<TrueRecord[]> {
+  const beganMs = simulated.sandbox.clock.now()
+  const report = await simulated.sync()
+  expect(report).toMatchObject({ outcome: 'done', failures: [] })
+  const before = lastThrough.get(simulated)
+  const news = settled(simulated, before).filter(({ record }) => Number(record.firstMessageTS) <= beganMs)
+  lastThrough.set(simulated, readThrough(beganMs, SETTLE_MS))
+  for (const one of news) known.set(String(one.record.ID), one)
+  return [...known.values()]
+}
+
+const lastThrough = new WeakMap<SimulatedHouse, number>()
+
+const asTables = async (simulated: SimulatedHouse): Promise<Record<string, string[]>> =>
+  asLines(await warehouseTables(simulated.rows))
+
+const heldIds = async (simulated: SimulatedHouse): Promise<string[]> =>
+  (await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')).map(
+    row => row.id,
+  )
+
+const idsOf = (records: readonly TrueRecord[]): string[] => records.map(({ record }) => String(record.ID)).sort()
+
+const returned = async (simulated: SimulatedHouse): Promise<number> =>
+  (await simulated.bought()).reduce((sum, request) => sum + request.returned, 0)
+
+/** The sizes of the groups that share one agent and one `ts`, largest first. */
+function burstsIn(records: readonly TrueRecord[]): number[] {
+  const sizes = new Map<string, number>()
+  for (const { agentId, record } of records) {
+    const key = `${agentId} ${String(record.firstMessageTS)}`
+    sizes.set(key, (sizes.get(key) ?? 0) + 1)
+  }
+  return [...sizes.values()].sort((a, b) => b - a)
+}
+
+describe('more conversations of one ts than a page holds', () => {
+  it.each([
+    { burstSize: 150, maxPage: 100, burstEvery: 300 },
+    { burstSize: 500, maxPage: 100, burstEvery: 520 },
+    { burstSize: 150, maxPage: 20, burstEvery: 160 },
+  ])(
+    'all come, once, in history and among arrivals: $burstSize in pages of $maxPage',
+    async ({ maxPage, ...bursts }) => {
+      const world = { agents: 1, conversations: 600, arrivalsPerDay: 300, ...bursts }
+      const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage } })
+      const known = new Map<string, TrueRecord>()
+      const history = await syncAndLearn(simulated, known)
+      expect(await asTables(simulated)).toEqual(asLines(expectedTables(history)))
+      simulated.advance(2 * DAY)
+      const all = await syncAndLearn(simulated, known)
+      expect(await heldIds(simulated)).toEqual(idsOf(all))
+      expect(burstsIn(all)[0]).toBeGreaterThan(bursts.burstSize * 0.85)
+      expect(await returned(simulated)).toBe(all.length)
+      expect((await simulated.bought()).length).toBeLessThanOrEqual((all.length * 1.15) / maxPage + 4)
+    },
+  )
+
+  it('all come where every cursor is refused once, and page sizes change: only their second is bought again', async () => {
+    const bursts = { burstEvery: 160, burstSize: 150 }
+    const world = { agents: 1, conversations: 480, quotaSessions: 760, tsUnit: 'mixed', ...bursts } as const
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 100, headReserveShare: 0 } })
+    simulated.sandbox.faults.set({ script: [{ every: 3, fault: 'expired-cursor' }] })
+    for (let period = 0; period < 6; period++) {
+      const { outcome } = await simulated.sync()
+      if (outcome === 'done') break
+      simulated.sandbox.conditions.set({ turnPeriod: true })
+      simulated.advance(HOUR)
+    }
+    const truth = settled(simulated)
+    expect(await heldIds(simulated)).toEqual(idsOf(truth))
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth)))
+    const generations = await simulated.rows<{ n: number }>(
+      `SELECT sum((progress->>'$.generation')::INTEGER - 1)::INTEGER AS n FROM _windows`,
+    )
+    expect(generations[0]!.n).toBeGreaterThan(0)
+    const again = (await returned(simulated)) - truth.length
+    expect(again).toBeLessThanOrEqual(generations[0]!.n * 150)
+  })
+
+  it('are bought once where windows end in the middle of their second', async () => {
+    const world = { agents: 1, conversations: 200, arrivalsPerDay: 200, burstEvery: 160, burstSize: 150 }
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    const upcoming = [
+      ...simulated.sandbox.world.conversations(simulated.sandbox.world.agentIds()[0]!, START_MS + 2 * DAY),
+    ]
+    const moments = upcoming.map(({ document }) => Number(document.firstMessageTS))
+    const burst = moments.find((ms, index) => ms > START_MS + HOUR && moments[index + 100] === ms)!
+    const known = new Map<string, TrueRecord>()
+    for (const atMs of [-1_000, 0, 1_000, DAY].map(offMs => burst + SETTLE_MS + offMs)) {
+      simulated.advance(atMs - simulated.sandbox.clock.now())
+      await syncAndLearn(simulated, known)
+    }
+    expect(await heldIds(simulated)).toEqual([...known.keys()].sort())
+    expect(await returned(simulated)).toBe(known.size)
+  })
+})
+
+describe('a ts', () => {
+  it.each(['s', 'us', 'mixed'] as const)('in %s is read as the time that it is, and resumed behind', async tsUnit => {
+    const world = { agents: 2, conversations: 500, arrivalsPerDay: 80, tsUnit, burstEvery: 100, burstSize: 60 }
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    simulated.sandbox.faults.set({ rates: { 'expired-cursor': 0.3 } })
+    await simulated.sync()
+    const generations = await simulated.rows<{ n: number }>(
+      `SELECT max((progress->>'$.generation')::INTEGER)::INTEGER AS n FROM _windows`,
+    )
+    expect(generations[0]!.n).toBeGreaterThan(1)
+    // A window that is refused twice at one ts waits for the next run.
+    simulated.sandbox.faults.set({})
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await asTables(simulated)).toEqual(asLines(expectedTables(settled(simulated))))
+  })
+
+  it('that is missing, or is no time, hides no conversation and moves no coverage', async () => {
+    const hostile = { 'ts-missing': 0.2, 'ts-nonsense': 0.2 }
+    const world = { agents: 2, conversations: 400, arrivalsPerDay: 60, tsUnit: 'mixed', hostile } as const
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 10 } })
+    simulated.sandbox.faults.set({ script: [{ every: 4, fault: 'expired-cursor' }] })
+    const known = new Map<string, TrueRecord>()
+    await syncAndLearn(simulated, known)
+    for (let day = 0; day < 2; day++) {
+      simulated.advance(DAY)
+      await syncAndLearn(simulated, known)
+    }
+    expect(await heldIds(simulated)).toEqual([...known.keys()].sort())
+    const [untimed] = await simulated.rows<{ n: number }>(
+      'SELECT count(*)::INTEGER AS n FROM conversations WHERE ts IS NULL',
+    )
+    expect(untimed!.n).toBeGreaterThan(known.size * 0.2)
+    const toSec = Math.floor(readThrough(simulated.sandbox.clock.now(), SETTLE_MS) / 1_000)
+    const covered = await simulated.rows('SELECT from_sec::DOUBLE AS "from", to_sec::DOUBLE AS "to" FROM _covered')
+    expect(covered).toEqual([
+      { from: 0, to: toSec },
+      { from: 0, to: toSec },
+    ])
+    expect(await simulated.sync()).toMatchObject({ requests: 0 })
+  })
+})
+
+describe('a conversation that arrives behind the cursor while its window is paged', () => {
+  it('costs that reading nothing, and comes with the next one; who waits until all is there misses none', async () => {
+    const late = { lateShare: 0.5, lateMs: 40 * MINUTE }
+    // Forty pages at twenty an hour: time goes on between them.
+    const sandbox = { agents: 1, conversations: 400, historyDays: 1, hourlyRequests: 20, ...late }
+    const patient = await simulatedHouse({ sandbox, settings: { maxPage: 10, settleMs: 45 * MINUTE } })
+    const hasty = await simulatedHouse({ sandbox, settings: { maxPage: 10 } })
+    /** What could be exported at the start, had the mirror not been late. */
+    const atStart = ({ sandbox: { world } }: SimulatedHouse, throughMs: number) =>
+      truthOf(hasty.sandbox, { throughMs })
+        .filter(({ agentId, record }) => {
+          const index = world.find(agentId, String(record.ID), START_MS + HOUR)!
+          return world.billable(index, START_MS) > 0
+        })
+        .map(({ record }) => String(record.ID))
+    for (const simulated of [patient, hasty]) {
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+      expect(simulated.sandbox.clock.now()).toBeGreaterThan(START_MS + HOUR)
+      expect(await returned(simulated)).toBe((await heldIds(simulated)).length)
+    }
+    const patientIds = new Set(await heldIds(patient))
+    expect(atStart(patient, readThrough(START_MS, 45 * MINUTE)).filter(id => !patientIds.has(id))).toEqual([])
+    const due = atStart(hasty, readThrough(START_MS, SETTLE_MS))
+    const hastyIds = new Set(await heldIds(hasty))
+    expect(due.filter(id => !hastyIds.has(id)).length).toBeGreaterThan(0)
+    await hasty.sync({ mode: 'full' })
+    const allIds = new Set(await heldIds(hasty))
+    expect(due.filter(id => !allIds.has(id))).toEqual([])
+  })
+})
+
+describe('an agent that is gone', () => {
+  const since = async (simulated: SimulatedHouse, agentId: string) =>
+    (
+      await simulated.rows<{ since: number | null }>(
+        `SELECT epoch_ms(_missing_since)::DOUBLE AS since FROM agents WHERE agent_id = '${agentId}'`,
+      )
+    )[0]!.since
+  const world = { agents: 2, conversations: 300, arrivalsPerDay: 60 }
+
+  it('from the listing is not asked for, keeps its rows, and goes on where its coverage ended when it is back', async () => {
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    const [agentId] = simulated.sandbox.world.agentIds() as [string]
+    const known = new Map<string, TrueRecord>()
+    await syncAndLearn(simulated, known)
+    const before = (await simulated.bought()).filter(request => request.agentId === agentId).length
+    const rowsOf = () =>
+      simulated.rows(`SELECT count(*)::INTEGER AS n FROM conversations WHERE agent_id = '${agentId}'`)
+    const rows = await rowsOf()
+    simulated.sandbox.conditions.set({ gone: [agentId] })
+    for (let day = 0; day < 2; day++) {
+      simulated.advance(DAY)
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', agentsGone: [] })
+    }
+    expect((await simulated.bought()).filter(request => request.agentId === agentId)).toHaveLength(before)
+    expect(await rowsOf()).toEqual(rows)
+    // Since the first listing without it.
+    expect(await since(simulated, agentId)).toBeCloseTo(START_MS + DAY, -4)
+
+    simulated.sandbox.conditions.set({ gone: [] })
+    simulated.advance(DAY)
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await since(simulated, agentId)).toBeNull()
+    const head = await simulated.rows<{ from: number }>(`SELECT epoch_ms(from_at)::DOUBLE AS "from" FROM _windows
+      WHERE agent_id = '${agentId}' AND kind = 'head'`)
+    expect(head).toEqual([{ from: readThrough(START_MS, SETTLE_MS) + 1 }])
+    const held = new Set(await heldIds(simulated))
+    const own = settled(simulated, readThrough(START_MS, SETTLE_MS)).filter(one => one.agentId === agentId)
+    expect(own.length).toBeGreaterThan(100)
+    expect(idsOf(own).filter(id => !held.has(id))).toEqual([])
+    expect(await returned(simulated)).toBe(held.size)
+  })
+
+  it('in the middle of a run (404) ends its windows there and nobody else, and they go on when it is back', async () => {
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 10 } })
+    const [agentId] = simulated.sandbox.world.agentIds() as [string]
+    simulated.sandbox.faults.set({ script: [{ at: 8, set: { gone: [agentId] } }] })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [agentId] })
+    expect(await since(simulated, agentId)).toBeCloseTo(START_MS, -4)
+    const open = await simulated.rows(`SELECT agent_id FROM _windows WHERE NOT done`)
+    expect(open).toEqual([{ agent_id: agentId }])
+    // It is back before anybody has listed the agents without it.
+    simulated.sandbox.conditions.set({ gone: [] })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [] })
+    expect(await since(simulated, agentId)).toBeNull()
+    expect(await heldIds(simulated)).toEqual(idsOf(settled(simulated)))
+    expect(await returned(simulated)).toBe(settled(simulated).length)
+  })
+})
+
+describe('a clock that is wrong', () => {
+  it.each([
+    ["the vendor's, behind by an hour", { vendorMs: -HOUR, oursMs: 0 }],
+    ['ours, ahead by a day', { vendorMs: 0, oursMs: DAY }],
+    ['ours, behind by a day', { vendorMs: 0, oursMs: -DAY }],
+  ])('covers no time before it has passed: %s', async (_, { vendorMs, oursMs }) => {
+    const sandbox = { agents: 2, conversations: 60, arrivalsPerDay: 2_000 }
+    const simulated = await simulatedHouse({ sandbox })
+    await simulated.sync()
+    simulated.sandbox.conditions.set({ clockOffsetMs: vendorMs })
+    simulated.clock.goAhead(oursMs)
+    for (let round = 0; round < 3; round++) {
+      simulated.advance(10 * MINUTE)
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    }
+    simulated.sandbox.conditions.set({ clockOffsetMs: 0 })
+    simulated.clock.goAhead(0)
+    simulated.advance(2 * HOUR)
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    const held = new Set(await heldIds(simulated))
+    // One in which a person wrote only later was passed over, and is no news.
+    const { world } = simulated.sandbox
+    const atOnce = settled(simulated, readThrough(START_MS, SETTLE_MS)).filter(({ agentId, record }) => {
+      const index = world.find(agentId, String(record.ID), simulated.sandbox.clock.now())!
+      return world.billable(index, Number(record.firstMessageTS)) > 0
+    })
+    expect(idsOf(atOnce).filter(id => !held.has(id))).toEqual([])
+    expect(held.size).toBeGreaterThan(150)
+    expect(await returned(simulated)).toBe(held.size)
+  })
+})
+
+describe('a tail that ends at a since', () => {
+  it('goes on to an earlier one, and to the beginning, each conversation once', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 2, conversations: 400, tsUnit: 'mixed' },
+      settings: { maxPage: 20 },
+    })
+    const all = settled(simulated)
+    const heldSince = async (sinceMs: number) => {
+      const ids = await heldIds(simulated)
+      expect(ids).toEqual(
+        idsOf(all.filter(({ record }) => Number(record.firstMessageTS) >= sinceMs && record.ts !== undefined)),
+      )
+      expect(await returned(simulated)).toBe(ids.length)
+    }
+    for (const days of [10, 30, 60]) {
+      const sinceMs = START_MS - days * DAY
+      expect(await simulated.sync({ sinceMs })).toMatchObject({ outcome: 'done', failures: [] })
+      await heldSince(sinceMs)
+      // The same one again asks for nothing.
+      expect(await simulated.sync({ sinceMs })).toMatchObject({ requests: 0 })
+    }
+    await simulated.sync()
+    expect(await heldIds(simulated)).toEqual(idsOf(all))
+    expect(await returned(simulated)).toBe(all.length)
+  })
+})

@@ -1,0 +1,121 @@
+// What is wrong with the evidence of a soak: each function returns what breaks one rule, and nothing where it holds.
+import type { RequestMade } from '../../src/core/ledger-entries.ts'
+import { HOUR } from '../../src/core/time.ts'
+import type { ServedRequest } from '../../src/sandbox/request-log.ts'
+import { grouped } from './soak-account.ts'
+import type { Evidence, LandedPage, OurClock } from './soak-evidence.ts'
+import type { Sight } from './soak-looks.ts'
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+/** Pages whose head tells of another number of conversations looked at, or returned, than the sandbox's world does. */
+export const miscounted = (sights: readonly Sight[]): string[] =>
+  sights
+    .filter(({ page, looks }) => {
+      const { scanned, returned } = page.head.facts!
+      return scanned !== looks.length || returned !== looks.filter(look => look.returned).length
+    })
+    .map(({ page }) => page.path)
+
+/** What the pages of each agent came to, by the sandbox. */
+export function tallyOf(
+  sights: readonly Sight[],
+): { agentId: string; returned: number; skipped: number; billed: number }[] {
+  const byAgent = grouped(
+    [...sights],
+    ({ page }) => page.request.agentId!,
+    sight => sight,
+  )
+  return [...byAgent]
+    .map(([agentId, own]) => {
+      const looks = own.flatMap(sight => sight.looks)
+      const returned = looks.filter(look => look.returned).length
+      return {
+        agentId,
+        returned,
+        skipped: looks.length - returned,
+        billed: sum(own.map(({ page }) => page.request.billed)),
+      }
+    })
+    .sort((a, b) => (a.agentId < b.agentId ? -1 : 1))
+}
+
+export type Purchase = { agentId: string; id: string; page: LandedPage }
+
+export const purchasesOf = ({ pages }: Evidence): Purchase[] =>
+  pages.flatMap(page => page.ids.flatMap(id => (id === null ? [] : [{ agentId: page.request.agentId!, id, page }])))
+
+const ON_PURPOSE: ReadonlySet<string> = new Set(['full', 'reread', 'refresh', 'sample', 'selected'])
+
+export interface Repeats {
+  /** Read again because of what they may hide, or have become. */
+  onPurpose: number
+  /** Of the second at which a generation of a window began anew. */
+  restarted: number
+  /** For neither reason. */
+  twice: string[]
+}
+
+/** Why conversations were bought more than once. */
+export function repeatsOf(evidence: Evidence): Repeats {
+  const repeats: Repeats = { onPurpose: 0, restarted: 0, twice: [] }
+  const byConversation = grouped(
+    purchasesOf(evidence),
+    ({ agentId, id }) => JSON.stringify([agentId, id]),
+    ({ page }) => page,
+  )
+  for (const [key, pages] of byConversation) {
+    const inOrder = pages.toSorted((a, b) => a.request.n - b.request.n)
+    for (const [nth, { head, path }] of inOrder.entries()) {
+      const { window, generation } = head.facts!
+      const before = inOrder.slice(0, nth).map(page => page.head.facts!)
+      if (nth === 0) continue
+      if (before.some(facts => facts.window.name === window.name && facts.generation < generation))
+        repeats.restarted += 1
+      else if (ON_PURPOSE.has(window.kind)) repeats.onPurpose += 1
+      else repeats.twice.push(`${key} again by ${path}`)
+    }
+  }
+  return repeats
+}
+
+/** Requests that, with those before them, are more than an hour allows. */
+export const beyondHour = (requests: readonly ServedRequest[], hourly: number): ServedRequest[] =>
+  requests.filter((request, index) => (requests[index - hourly]?.at ?? Number.NEGATIVE_INFINITY) > request.at - HOUR)
+
+export interface Sessions {
+  /** By the sandbox. */
+  billed: number
+  /** By the ledger. */
+  told: number
+  /** By the sandbox, of answers that brought no page. */
+  lost: number
+}
+
+export const sessionsOf = ({ requests, ledger, pageless }: Evidence): Sessions => ({
+  billed: sum(requests.map(request => request.billed)),
+  told: sum(ledger.map(entry => (entry.error === null ? (entry.billed ?? 0) : 0))),
+  lost: sum(pageless.map(request => request.billed)),
+})
+
+/** Requests that billed and brought no page, and of which the ledger does not say that their answer was lost. */
+export function silentLosses({ pageless, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
+  const lost = new Set(ledger.filter(entry => entry.error !== null).map(lineOf))
+  return pageless.filter(
+    ({ billed, agentId, at }) => billed > 0 && !lost.has(lineOf({ agentId: agentId!, sentAtMs: ourTime(at) })),
+  )
+}
+
+const lineOf = ({ agentId, sentAtMs }: Pick<RequestMade, 'agentId' | 'sentAtMs'>): string => `${agentId} ${sentAtMs}`
+
+/** Requests that the ledger has no line of, each line being good for one. */
+export function untold({ requests, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
+  const lines = new Map<string, number>()
+  for (const entry of ledger) lines.set(lineOf(entry), (lines.get(lineOf(entry)) ?? 0) + 1)
+  return requests.filter(({ agentId, at }) => {
+    const line = lineOf({ agentId: agentId!, sentAtMs: ourTime(at) })
+    const left = lines.get(line) ?? 0
+    lines.set(line, left - 1)
+    return left < 1
+  })
+}

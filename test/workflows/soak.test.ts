@@ -1,0 +1,170 @@
+// A month of bad days in minutes: every fault that the sandbox knows, hostile records, late rows, conditions that change, a house
+// that is restarted and runs that are given up, all at once. Then the sandbox's truth, the ledger and the tables have to agree,
+// and the books to name every difference.
+//
+// A longer one, or another:
+//   SOAK_DAYS=90 SOAK_SEED=7 npx vitest run test/workflows/soak.test.ts
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { HOUR } from '../../src/core/time.ts'
+import { createWorld } from '../../src/sandbox/world.ts'
+import { expectedTables } from './expected-rows.ts'
+import { START_MS } from './simulated-house.ts'
+import { type AgentAccount, accountOf, grouped, readBooks } from './soak-account.ts'
+import { type Evidence, gather } from './soak-evidence.ts'
+import {
+  beyondHour,
+  miscounted,
+  purchasesOf,
+  repeatsOf,
+  sessionsOf,
+  silentLosses,
+  tallyOf,
+  untold,
+} from './soak-findings.ts'
+import { type Sight, sightOf } from './soak-looks.ts'
+import { type Soaked, soakFor } from './soak-run.ts'
+import { LEAVES_FOR_GOOD } from './soak-weather.ts'
+import type { TrueRecord } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+const DAYS = Number(process.env.SOAK_DAYS ?? 30)
+const SEED = Number(process.env.SOAK_SEED ?? 1)
+const HOURLY_REQUESTS = 40
+
+const SANDBOX = {
+  agents: 3,
+  conversations: 180,
+  historyDays: 20,
+  arrivalsPerDay: 30,
+  hourlyRequests: HOURLY_REQUESTS,
+  quotaSessions: 700,
+  periodDays: 10,
+  tsUnit: 'mixed',
+  lateShare: 0.03,
+  lateMs: 6 * HOUR,
+  burstEvery: 240,
+  burstSize: 40,
+  hostile: {
+    'wrong-types': 0.02,
+    'huge-numbers': 0.02,
+    'sql-text': 0.02,
+    'nul-text': 0.02,
+    'lone-surrogates': 0.02,
+    'unknown-fields': 0.02,
+    'case-keys': 0.02,
+    'duplicate-keys': 0.02,
+    'deep-nesting': 0.01,
+    'ts-nonsense': 0.02,
+    'ts-missing': 0.01,
+    'unicode-id': 0.02,
+    'odd-id': 0.02,
+    'comma-id': 0.02,
+    'no-id': 0.01,
+    'no-object': 0.01,
+    'huge-record': { rate: 0.003, param: 300_000 },
+  },
+} as const
+const CHECKS = new URL('../../sql/checks/', import.meta.url)
+const SETTINGS = { maxPage: 20, rereadShare: 0.1, sampleShare: 0.04 }
+
+interface Found extends Soaked {
+  evidence: Evidence
+  sights: Sight[]
+}
+
+/** Of each conversation that is not hostile: the record as it was when it was bought last. */
+function lastBought({ simulated, mirror, evidence }: Found): TrueRecord[] {
+  const { world } = simulated.sandbox
+  const plain = createWorld({ ...SANDBOX, seed: SEED, startMs: START_MS, hostile: {} })
+  const bought = grouped(
+    purchasesOf(evidence),
+    ({ agentId, id }) => JSON.stringify([agentId, id]),
+    purchase => purchase,
+  )
+  return [...bought.values()].flatMap(purchases => {
+    const { agentId, id, page } = purchases.toSorted((a, b) => b.page.request.n - a.page.request.n)[0]!
+    const dataMs = mirror.dataMs(page.request.at)
+    const index = world.find(agentId, id, dataMs)!
+    const record = JSON.parse(world.render(index, dataMs)) as Record<string, unknown>
+    const same = JSON.stringify(record) === JSON.stringify(JSON.parse(plain.render(index, dataMs)))
+    return same ? [{ agentId, record, billableSessions: world.billable(index, dataMs) }] : []
+  })
+}
+
+/** Every page is the answer to one request, and tells what the vendor looked at. */
+async function expectPagesTrue({ simulated, evidence, sights }: Found): Promise<void> {
+  expect(evidence.strays).toEqual([])
+  expect(miscounted(sights)).toEqual([])
+  const told = await simulated.rows(`SELECT agent_id AS "agentId", sum(returned)::INTEGER AS returned,
+      sum(scanned - returned)::INTEGER AS skipped, sum(billed_sessions)::INTEGER AS billed
+    FROM _requests WHERE stream = 'conversations' GROUP BY agent_id ORDER BY agent_id`)
+  expect(told).toEqual(tallyOf(sights))
+}
+
+/** Every conversation is held, or the books name the reason. */
+async function expectAllNamed(found: Found): Promise<Record<string, AgentAccount>> {
+  const { simulated, sights } = found
+  const accounts = accountOf(found, await readBooks(simulated), sights)
+  for (const { exportable, held, missing, unexplained, invented } of Object.values(accounts)) {
+    expect({ unexplained, invented }).toEqual({ unexplained: [], invented: [] })
+    expect(held + Object.values(missing).reduce((sum, count) => sum + count, 0)).toBe(exportable)
+  }
+  const gone = await simulated.rows<{ id: string }>(
+    'SELECT agent_id AS id FROM agents WHERE _missing_since IS NOT NULL',
+  )
+  expect(gone.map(({ id }) => id)).toEqual([simulated.sandbox.world.agentIds()[LEAVES_FOR_GOOD - 1]])
+  return accounts
+}
+
+/** Every record that was bought was seen or quarantined, and the rows are as the vendor had them when they were bought last. */
+async function expectRowsTrue(found: Found): Promise<void> {
+  const { rows } = found.simulated
+  const [observed] = await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversation_observations')
+  const [quarantined] = await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM _quarantine')
+  const elements = found.evidence.pages.flatMap(page => page.ids)
+  expect(observed!.n + quarantined!.n).toBe(elements.length)
+  expect(quarantined!.n).toBeGreaterThanOrEqual(elements.filter(id => id === null).length)
+
+  const records = lastBought(found)
+  const ids = new Set(records.map(({ record }) => record.ID))
+  const tables = [...(await warehouseTables(rows))].map(
+    ([table, all]) => [table, all.filter(row => ids.has(row.conversation_id))] as const,
+  )
+  expect(asLines(new Map(tables))).toEqual(asLines(expectedTables(records)))
+  for (const name of readdirSync(CHECKS))
+    expect(await rows(readFileSync(new URL(name, CHECKS), 'utf8')), name).toEqual([])
+}
+
+/** Every request is in the ledger, and every session; nothing was bought twice without a reason, and no hour or period overrun. */
+function expectSpentWell({ evidence, ourTime, packs }: Found): void {
+  expect(untold(evidence, ourTime)).toEqual([])
+  expect(silentLosses(evidence, ourTime)).toEqual([])
+  const { told, lost, billed } = sessionsOf(evidence)
+  expect(told + lost).toBe(billed)
+  expect(repeatsOf(evidence).twice).toEqual([])
+  expect(beyondHour(evidence.requests, HOURLY_REQUESTS)).toEqual([])
+  expect(packs).toBe(0)
+}
+
+it('a house that is polled through a month of bad days holds what the vendor has, or its books name what it does not', {
+  timeout: DAYS * 60_000,
+}, async () => {
+  const soaked = await soakFor({ seed: SEED, days: DAYS, sandbox: SANDBOX, settings: SETTINGS })
+  const { simulated, mirror, ourTime, ends } = soaked
+  expect(await simulated.sync(), JSON.stringify(ends)).toMatchObject({ outcome: 'done', failures: [] })
+  const evidence = await gather(simulated, ourTime)
+  const scope = { sandbox: simulated.sandbox, seed: SEED, mirror }
+  const found = { ...soaked, evidence, sights: evidence.pages.map(page => sightOf(scope, page)) }
+  const met = new Set(evidence.requests.flatMap(request => request.faults))
+  if (DAYS >= 30) expect(met.size).toBeGreaterThan(15)
+
+  await expectPagesTrue(found)
+  const accounts = await expectAllNamed(found)
+  await expectRowsTrue(found)
+  expectSpentWell(found)
+
+  const { twice: _, ...repeats } = repeatsOf(evidence)
+  const figures = { requests: evidence.requests.length, sessions: sessionsOf(evidence), repeats }
+  console.info(JSON.stringify({ seed: SEED, days: DAYS, ends, ...figures, accounts }))
+})

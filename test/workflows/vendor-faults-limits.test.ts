@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../src/core/time.ts'
+import { LANES } from '../../workflows/sync.ts'
+import { finish } from './fault-mix.ts'
+import { houseComplaints, truthComplaints } from './fault-witness.ts'
+import { meddlingProxy } from './meddling-proxy.ts'
+import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+
+const PAGES = { maxPage: 10 }
+
+/** Without faults it is synced to its end, and nothing is missing, doubled or paid for without being told. */
+async function expectWholeInTheEnd(simulated: SimulatedHouse, ofOneTs = 0): Promise<void> {
+  const { complaints, plannedAtMs } = await finish(simulated)
+  expect(complaints).toEqual([])
+  expect(await houseComplaints(simulated, { torn: 0, ofOneTs })).toEqual([])
+  expect(await truthComplaints(simulated, { plannedAtMs, readSinceMs: START_MS })).toEqual([])
+}
+
+describe('more conversations of one ts than a page holds', () => {
+  const bursts = { conversations: 150, agents: 2, burstEvery: 60, burstSize: 35 }
+
+  it('are read though cursors expire now and then', async () => {
+    const simulated = await simulatedHouse({ sandbox: bursts, settings: PAGES })
+    simulated.sandbox.faults.set({ script: [{ every: 4, fault: 'expired-cursor' }] })
+    await simulated.sync()
+    expect(simulated.sandbox.faults.told().served['expired-cursor']).toBeGreaterThan(0)
+    await expectWholeInTheEnd(simulated, bursts.burstSize)
+  })
+
+  it('end their window where every cursor is refused, which is told, and pay for it three times at most', async () => {
+    const simulated = await simulatedHouse({ sandbox: bursts, settings: PAGES })
+    simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('failed')
+    expect(report.failures[0]).toMatchObject({ code: 'API_BAD_REQUEST' })
+    expect(report.failures[0]!.what).toContain('came no further')
+    const places = (await simulated.bought()).filter(({ status }) => status === 200)
+    const times = new Map<string, number>()
+    for (const { agentId, query } of places) {
+      const key = JSON.stringify([agentId, query.fromTs, query.toTs])
+      times.set(key, (times.get(key) ?? 0) + 1)
+    }
+    expect(Math.max(...times.values())).toBeLessThanOrEqual(4)
+    await expectWholeInTheEnd(simulated, bursts.burstSize)
+  })
+})
+
+describe('empty pages without end', () => {
+  it('end their window after fifty, and the next sync goes on behind them', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 40, agents: 1 }, settings: PAGES })
+    simulated.sandbox.faults.set({ script: [{ from: 3, fault: 'empty-page' }] })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'failed', windowsLeft: 1 })
+    expect(report.failures[0]).toMatchObject({ code: 'API_PROTOCOL' })
+    expect(report.requests).toBeLessThan(60)
+    const before = (await simulated.served()).length
+    await simulated.sync()
+    expect((await simulated.served()).length - before).toBeLessThanOrEqual(2)
+    await expectWholeInTheEnd(simulated)
+  })
+})
+
+describe('sessions that are billed otherwise than was thought', () => {
+  it('count against the limit of a run where their answers were lost', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300 }, settings: { maxPage: 20 } })
+    simulated.sandbox.faults.set({ script: [{ every: 2, fault: 'html' }] })
+    const report = await simulated.sync({ maxSessions: 150 })
+    expect(report.outcome).toBe('limit-reached')
+    expect(report.lostAnswers).toBeGreaterThan(0)
+    const { billableUsedThisPeriod } = await simulated.usage()
+    expect(billableUsedThisPeriod).toBeLessThanOrEqual(150)
+    expect(billableUsedThisPeriod).toBeLessThanOrEqual(report.sessions + report.lostSessions)
+    expect(billableUsedThisPeriod).toBeGreaterThan(report.sessions)
+  })
+
+  it('are told as a breach where a page bills more than its lease holds, and only what was under way is bought besides', async () => {
+    const surprise = 90
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 200, quotaSessions: 200 },
+      settings: { maxPage: 20 },
+      through: async sandbox => {
+        let told = 0
+        const proxy = await meddlingProxy(sandbox.url, ({ number }) => ({
+          change: body => {
+            const usage = body.usage as Record<string, number>
+            const own = number === 3 ? surprise : 0
+            told = Math.max(told, own)
+            return {
+              ...body,
+              usage: {
+                ...usage,
+                billableUsedThisRequest: usage.billableUsedThisRequest! + own,
+                billableUsedThisPeriod: usage.billableUsedThisPeriod! + told,
+              },
+            }
+          },
+        }))
+        return proxy.url
+      },
+    })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'period-spent', breaches: 1 })
+    // The other lanes may each have had a page under way, of 20 conversations that bill 25 sessions.
+    const underWay = (LANES - 1) * 25
+    expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + underWay)
+  })
+
+  it('are remembered by a later run, though the last answer told too little', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 200, quotaSessions: 100 }, settings: PAGES })
+    simulated.sandbox.faults.set({ script: [{ from: 6, fault: 'usage-told-low' }] })
+    await simulated.sync({ maxRequests: 6 })
+    simulated.advance(2 * HOUR)
+    simulated.sandbox.faults.set({})
+    await simulated.sync()
+    expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0 })
+    const told = simulated.news.flatMap(news => (news.kind === 'governor' ? [news.governor.period.usedSessions] : []))
+    expect(told[0]).toBeGreaterThan(40)
+  })
+})
