@@ -1,13 +1,18 @@
 #!/usr/bin/env node
 // The `convohouse` command: runs what the command line asks for, and tells errors in one way.
 import { type Command, CommanderError } from 'commander'
+import { reasonOf } from '../core/disk.ts'
+import { ConvohouseError } from '../core/errors.ts'
 import { errorJson, errorLines, exitCodeOf } from './failure/failure-text.ts'
 import { isCalmEnd, usageError, wantsHelp } from './failure/usage-error.ts'
 import { createProgram } from './program.ts'
 import { remark } from './terminal/say.ts'
+import { endOnSignals } from './terminal/signals.ts'
 import { styleOf } from './terminal/style.ts'
 
-const isClosedPipe = (error: unknown): boolean => (error as NodeJS.ErrnoException | null)?.code === 'EPIPE'
+/** Whoever reads our output is gone: the next command of a pipe, or a terminal that was closed. */
+const isClosedPipe = (error: unknown): boolean =>
+  ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException | null)?.code ?? '')
 
 /** The command that was asked for, for the hint at its help. */
 function commandName(program: Command, args: readonly string[]): string {
@@ -21,19 +26,42 @@ function tell(error: unknown, args: readonly string[]): void {
   process.exitCode = exitCodeOf(error)
 }
 
+const notWritten = (cause: Error): ConvohouseError =>
+  new ConvohouseError('HOME_UNUSABLE', {
+    what: `Standard output cannot be written: ${reasonOf(cause)}.`,
+    mend: 'Send it to where there is space. Nothing but what was to be shown is lost.',
+    cause,
+  })
+
 async function main(args: readonly string[]): Promise<void> {
-  // Whoever reads our output may have seen enough (`| head`): no error.
+  endOnSignals()
+  // Whoever reads our output may have seen enough (`| head`): no error. Nor is it one that nobody reads how it goes.
+  process.stderr.on('error', () => {})
+  let unwritten: Error | undefined
   process.stdout.on('error', error => {
-    if (!isClosedPipe(error)) throw error
+    if (!isClosedPipe(error)) unwritten ??= error
   })
   const program = createProgram()
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    if (!(error instanceof CommanderError)) return isClosedPipe(error) ? undefined : tell(error, args)
-    if (wantsHelp(error)) return program.outputHelp()
-    if (!isCalmEnd(error)) tell(usageError(error, commandName(program, args)), args)
+    tellUnlessCalm(error, { program, args, unwritten })
   }
+  // Told of the last lines a moment later.
+  process.stdout.once('error', error => {
+    if (!isClosedPipe(error)) tell(notWritten(error), args)
+  })
+  if (unwritten) tell(notWritten(unwritten), args)
+}
+
+function tellUnlessCalm(
+  error: unknown,
+  { program, args, unwritten }: { program: Command; args: readonly string[]; unwritten: Error | undefined },
+): void {
+  if (error === unwritten || isClosedPipe(error)) return
+  if (!(error instanceof CommanderError)) tell(error, args)
+  else if (wantsHelp(error)) program.outputHelp()
+  else if (!isCalmEnd(error)) tell(usageError(error, commandName(program, args)), args)
 }
 
 await main(process.argv.slice(2))

@@ -1,38 +1,35 @@
 // The command line as a whole. Each command's work is imported when it is asked for, so that `--help` is quick.
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { completionCommand } from './commands/completion.ts'
 import { demoCommand } from './commands/demo.ts'
 import { dictionaryCommand } from './commands/dictionary.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { initCommand } from './commands/init.ts'
+import { ledgerCommand } from './commands/ledger.ts'
 import { planCommand } from './commands/plan.ts'
+import { quarantineCommand } from './commands/quarantine.ts'
 import { queryCommand } from './commands/query.ts'
 import { replayCommand } from './commands/replay.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
 import { statusCommand } from './commands/status.ts'
 import { syncCommand } from './commands/sync.ts'
+import { packageFacts } from './package-facts.ts'
 
 const COMMANDS = [
   initCommand,
   planCommand,
   syncCommand,
   statusCommand,
+  ledgerCommand,
+  doctorCommand,
   queryCommand,
+  quarantineCommand,
   dictionaryCommand,
   replayCommand,
   sandboxCommand,
   demoCommand,
+  completionCommand,
 ]
-
-/** Of the nearest package.json that is ours: a source file has it two folders above, a compiled one three. */
-function version(): string {
-  for (const above of ['../../', '../../../']) {
-    try {
-      const text = readFileSync(new URL(`${above}package.json`, import.meta.url), 'utf8')
-      return (JSON.parse(text) as { version: string }).version
-    } catch {}
-  }
-  return 'unknown'
-}
 
 const DESCRIPTION = "Every conversation of a workspace's AI agents, in a DuckDB warehouse that you own."
 
@@ -47,7 +44,7 @@ data folder. \`convohouse COMMAND --help\` shows examples.`
 export function createProgram(): Command {
   const program = new Command('convohouse')
     .description(DESCRIPTION)
-    .version(version(), '-V, --version', 'print the version')
+    .version(packageFacts().version, '-V, --version', 'print the version')
     .option('--verbose', 'show the stack of an error')
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
@@ -55,6 +52,10 @@ export function createProgram(): Command {
     .configureOutput({ writeErr: () => {} })
     .exitOverride()
     .addHelpText('after', GUIDE)
-  for (const create of COMMANDS) program.addCommand(create().copyInheritedSettings(program))
+  for (const create of COMMANDS) {
+    const command = create().copyInheritedSettings(program)
+    for (const below of command.commands) below.copyInheritedSettings(program)
+    program.addCommand(command)
+  }
   return program
 }

@@ -4,6 +4,8 @@ export interface BenchOptions {
   records: number
   rounds: number
   agents: number
+  kills: number
+  seed: number
 }
 
 export async function seconds(work: () => Promise<unknown> | unknown): Promise<number> {

@@ -27,7 +27,7 @@ async function parseSeconds(folder: string): Promise<number> {
   return Number(stdout)
 }
 
-async function replaySeconds(home: string, workspaceId: string): Promise<number> {
+async function replaySeconds(home: string, { workspaceId, records }: LandedExport): Promise<number> {
   await rm(warehouseFile(home), { force: true })
   const env = {
     ...process.env,
@@ -36,7 +36,14 @@ async function replaySeconds(home: string, workspaceId: string): Promise<number>
     CONVOHOUSE_WORKSPACE: workspaceId,
     CONVOHOUSE_HOME: home,
   }
-  return seconds(() => run(process.execPath, [script('../../src/cli/main.js'), 'replay', '--json'], { env }))
+  let told = ''
+  const taken = await seconds(async () => {
+    const { stdout } = await run(process.execPath, [script('../../src/cli/main.js'), 'replay', '--json'], { env })
+    told = stdout.trim().split('\n').at(-1)!
+  })
+  const loaded = (JSON.parse(told) as { records: number }).records
+  if (loaded !== records) throw new Error(`the replay loaded ${loaded} of ${records} records`)
+  return taken
 }
 
 export async function replayBench(options: BenchOptions): Promise<Record<string, number>> {
@@ -53,7 +60,7 @@ export async function replayBench(options: BenchOptions): Promise<Record<string,
     const replays: number[] = []
     for (let round = 0; round < options.rounds; round++) {
       floors.push(await parseSeconds(folder))
-      replays.push(await replaySeconds(home, landed.workspaceId))
+      replays.push(await replaySeconds(home, landed))
       console.log(
         `round ${round + 1}: parsing alone ${rounded(floors.at(-1)!)} s, replay ${rounded(replays.at(-1)!)} s`,
       )

@@ -1,13 +1,30 @@
 // npm run bench -- NAME [flags]: runs one benchmark. Human lines go first; the last line is one JSON object.
 import { parseArgs } from 'node:util'
 import { firstRows } from './first-rows.ts'
+import { killsBench } from './kills.ts'
+import { landBench } from './land.ts'
+import { ledgerBench } from './ledger.ts'
+import { peersBench } from './peers.ts'
 import { replayBench } from './replay.ts'
 
-const BENCHES = { replay: replayBench, 'first-rows': firstRows }
+const BENCHES = {
+  replay: replayBench,
+  'first-rows': firstRows,
+  ledger: ledgerBench,
+  kills: killsBench,
+  land: landBench,
+  peers: peersBench,
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { records: { type: 'string' }, rounds: { type: 'string' }, agents: { type: 'string' } },
+  options: {
+    records: { type: 'string' },
+    rounds: { type: 'string' },
+    agents: { type: 'string' },
+    kills: { type: 'string' },
+    seed: { type: 'string' },
+  },
 })
 
 const positive = (name: string, text: string | undefined, fallback: number): number => {
@@ -20,7 +37,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -29,5 +46,7 @@ const result = await bench({
   records: positive('records', values.records, 20_000),
   rounds: positive('rounds', values.rounds, 3),
   agents: positive('agents', values.agents, 3),
+  kills: positive('kills', values.kills, 500),
+  seed: positive('seed', values.seed, 1),
 })
 console.log(JSON.stringify(result))

@@ -22,6 +22,12 @@ export interface CliOptions {
   env?: Record<string, string>
   cwd?: string
   stdin?: string
+  /** A command that starts it, such as one that enters a namespace. */
+  through?: readonly string[]
+  /** Options of Node itself. */
+  node?: readonly string[]
+  /** The user that it runs as. */
+  uid?: number
 }
 
 export interface Running {
@@ -32,8 +38,11 @@ export interface Running {
 }
 
 /** Starts the command; it is killed when the test is over. */
-export function start(args: readonly string[], { env = {}, cwd, stdin }: CliOptions = {}): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function start(args: readonly string[], options: CliOptions = {}): Running {
+  const { env = {}, cwd, stdin, through = [], node = [], uid } = options
+  const [command, ...rest] = [...through, process.execPath, ...node, MAIN, ...args]
+  const child = spawn(command!, rest, {
+    ...(uid !== undefined && { uid, gid: uid }),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     cwd: cwd ?? tmpdir(),
     stdio: ['pipe', 'pipe', 'pipe'],

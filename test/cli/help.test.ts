@@ -17,7 +17,21 @@ describe('the command', () => {
   })
 
   it('has the commands of the house', () => {
-    expect(commands).toEqual(['init', 'plan', 'sync', 'status', 'query', 'dictionary', 'replay', 'sandbox', 'demo'])
+    expect(commands).toEqual([
+      'init',
+      'plan',
+      'sync',
+      'status',
+      'ledger',
+      'doctor',
+      'query',
+      'quarantine',
+      'dictionary',
+      'replay',
+      'sandbox',
+      'demo',
+      'completion',
+    ])
   })
 
   it.each(commands)('%s explains itself with examples', async name => {

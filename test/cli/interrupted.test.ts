@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cli, countConversations, exportable, scene, start } from './cli-process.ts'
+import { whileSlowed } from './slowed.ts'
 
 /** Slow enough that a sync is still under way when something else is asked. */
 const SLOW = { conversations: 1_200, latencyMs: 150 }
@@ -26,13 +27,15 @@ describe('a sync that is under way', () => {
   })
 
   it('lets query and status be asked meanwhile', async () => {
-    const { env } = await scene(SLOW)
+    const { env, sandbox } = await scene(SLOW)
     const running = start(['sync'], { env })
     await running.said('reading 3 windows')
-    const [query, status] = await Promise.all([
-      cli(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'], { env }),
-      cli(['status', '--json'], { env }),
-    ])
+    const [query, status] = await whileSlowed(sandbox, () =>
+      Promise.all([
+        cli(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'], { env }),
+        cli(['status', '--json'], { env }),
+      ]),
+    )
     expect(running.process.exitCode).toBeNull()
     expect({ query: query.code, status: status.code }).toEqual({ query: 0, status: 0 })
     expect(JSON.parse(query.stdout)).toEqual([{ n: expect.any(Number) }])
@@ -41,10 +44,10 @@ describe('a sync that is under way', () => {
   })
 
   it('keeps a second one out', async () => {
-    const { env } = await scene(SLOW)
+    const { env, sandbox } = await scene(SLOW)
     const running = start(['sync'], { env })
     await running.said('reading 3 windows')
-    const { code, stderr } = await cli(['plan'], { env })
+    const { code, stderr } = await whileSlowed(sandbox, () => cli(['plan'], { env }))
     expect(code).toBe(6)
     expect(stderr).toContain('error WAREHOUSE_LOCKED')
     running.process.kill('SIGTERM')

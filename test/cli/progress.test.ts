@@ -22,6 +22,8 @@ const report = (more: Partial<SyncReport>): SyncReport => ({
   windowsDone: 1,
   windowsLeft: 0,
   breaches: 0,
+  lostAnswers: 0,
+  lostSessions: 0,
   agentsGone: [],
   failures: [],
   ...more,
@@ -77,9 +79,11 @@ describe('a report', () => {
     ])
   })
 
-  it('tells of breaches, of agents that are gone, and of how to go on', () => {
-    expect(lines({ outcome: 'hour-spent', breaches: 1, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
+  it('tells of breaches, of lost answers, of agents that are gone, and of how to go on', () => {
+    const lost = { lostAnswers: 2, lostSessions: 250 }
+    expect(lines({ outcome: 'hour-spent', breaches: 1, ...lost, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
       '  1 page billed more sessions than was thought: the reserve took it',
+      '  2 answers never came whole, and may have billed up to 250 sessions more',
       '  the vendor knows this agent no more: x',
       '  2 windows left. `convohouse sync` goes on where it stopped, once the hour has passed.',
     ])

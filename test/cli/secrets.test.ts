@@ -28,6 +28,7 @@ describe('a secret', () => {
       ['plan'],
       ['sync', '--json'],
       ['status'],
+      ['doctor'],
       ['replay'],
       ['query', 'FROM agents', '--format', 'json'],
     ])

@@ -192,7 +192,10 @@ describe('plan', () => {
     const { stdout } = await cli(['plan', '--json'], { env })
     const told = JSON.parse(stdout)
     expect(told).toMatchObject({ workspaceId: 'ws_demo', bought: false, layout: { periods: { low: 1, high: 1 } } })
-    expect(told.plan.windows).toHaveLength(3)
+    const kinds = told.plan.windows.map(
+      (planned: { progress: { window: { kind: string } } }) => planned.progress.window.kind,
+    )
+    expect(kinds).toEqual(['head', 'head', 'head', 'sample', 'sample', 'sample'])
     expect(told.plan.unknown).toBe(0)
     expect(told.budget.period).toMatchObject({ known: true, includedSessions: 50_000 })
   })

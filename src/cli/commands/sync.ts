@@ -10,6 +10,7 @@ Examples:
   $ convohouse sync                          everything that is new; history on the first run
   $ convohouse sync --since 30d              no history before the last 30 days
   $ convohouse sync --watch 15m              again every 15 minutes
+  $ convohouse sync --refresh 7d             besides, what was active in the last 7 days, once a day each
   $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
   $ convohouse sync --no-wait                stop where the hour is spent (exit code 7)
   $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\

@@ -14,11 +14,15 @@ interface Told {
   code: string
   what: string
   mend: string | undefined
+  exitCode: number
 }
 
-const told = (error: unknown): Told => {
-  if (error instanceof ConvohouseError) return { code: error.code, what: error.message, mend: error.mend }
-  return { code: 'UNEXPECTED', what: error instanceof Error ? error.message : String(error), mend: REPORT }
+/** What, and how to mend it; of a fault of our own, that it is to be reported. */
+export const told = (error: unknown): Told => {
+  if (error instanceof ConvohouseError)
+    return { code: error.code, what: error.message, mend: error.mend, exitCode: error.exitCode }
+  const what = error instanceof Error ? error.message : String(error)
+  return { code: 'UNEXPECTED', what, mend: REPORT, exitCode: EXIT_CODES.unexpected }
 }
 
 /** `error CODE: what` and `  → mend`. */
@@ -46,5 +50,5 @@ export const errorLines = (error: unknown, style: Style = plain): string[] => [
 export function errorJson(error: unknown): object {
   const facts = error instanceof ConvohouseError ? error.facts : {}
   const stack = stackOf(error)
-  return { error: { ...told(error), exitCode: exitCodeOf(error), facts, ...(stack.length > 0 && { stack }) } }
+  return { error: { ...told(error), facts, ...(stack.length > 0 && { stack }) } }
 }

@@ -1,6 +1,7 @@
 // Conversations named one by one: from a file or standard input, each with its agent where that is said.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
+import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 
 export interface NamedConversation {
@@ -24,20 +25,32 @@ export function parseIds(content: string): NamedConversation[] {
     .filter(named => named.id !== '')
 }
 
+/** Which flag names the file. */
+export type IdsFlag = '--ids' | '--refresh'
+
 /** @throws FLAG_INVALID where the file cannot be read, or names no conversation */
-export async function readIds(file: string): Promise<NamedConversation[]> {
+async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]> {
   const place = file === '-' ? 'Standard input' : file
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(cause => {
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message
     throw invalidFlag(
-      `--ids: ${place} cannot be read: ${why}.`,
+      `${flag}: ${place} cannot be read: ${why}.`,
       'Give a file with one id a line, or - for standard input.',
     )
   })
   const named = parseIds(content)
   if (named.length === 0)
-    throw invalidFlag(`--ids: ${place} names no conversation.`, 'Give one id a line, or agent,id.')
+    throw invalidFlag(`${flag}: ${place} names no conversation.`, 'Give one id a line, or agent,id.')
   return named
+}
+
+/** The conversations that the flags name one by one; null where they name none. @throws FLAG_INVALID */
+export async function namedBy({
+  ids,
+  refresh,
+}: Pick<SyncFlags, 'ids' | 'refresh'>): Promise<NamedConversation[] | null> {
+  if (ids !== undefined) return readIds('--ids', ids)
+  return refresh && 'file' in refresh ? readIds('--refresh', refresh.file) : null
 }
 
 /** Whose conversations these are; ids that are not known are absent. */
@@ -46,11 +59,11 @@ export type LookUp = (ids: string[]) => Promise<{ id: string; agentId: string }[
 const SHOWN = 5
 
 /** Unknown ids, the first few of them. */
-function unknownIds(unknown: readonly string[], of: number): Error {
+function unknownIds(flag: IdsFlag, unknown: readonly string[], of: number): Error {
   const shown = unknown.slice(0, SHOWN).join(', ')
   const more = unknown.length > SHOWN ? ` and ${unknown.length - SHOWN} more` : ''
   return invalidFlag(
-    `--ids: of ${of} ids, ${unknown.length} belong to no conversation that is in the warehouse: ${shown}${more}.`,
+    `${flag}: of ${of} ids, ${unknown.length} belong to no conversation that is in the warehouse: ${shown}${more}.`,
     'Write such lines as agent,id, or say with --agent whose they are.',
   )
 }
@@ -60,17 +73,18 @@ function unknownIds(unknown: readonly string[], of: number): Error {
  * @throws FLAG_INVALID for ids that nobody knows
  */
 export async function idsByAgent(options: {
+  flag: IdsFlag
   named: readonly NamedConversation[]
   agents: readonly string[]
   lookUp: LookUp
 }): Promise<Record<string, string[]>> {
-  const { named, agents, lookUp } = options
+  const { flag, named, agents, lookUp } = options
   const alone = named.flatMap(({ agentId, id }) => (agentId === null ? [id] : []))
   const [only] = agents
   const found = only === undefined && alone.length > 0 ? await lookUp(alone) : alone.map(id => ({ id, agentId: only! }))
   const known = new Set(found.map(one => one.id))
   const unknown = alone.filter(id => !known.has(id))
-  if (unknown.length > 0) throw unknownIds(unknown, named.length)
+  if (unknown.length > 0) throw unknownIds(flag, unknown, named.length)
   const all = [...named.flatMap(({ agentId, id }) => (agentId === null ? [] : [{ agentId, id }])), ...found]
   const byAgent = new Map<string, Set<string>>()
   for (const { agentId, id } of all) byAgent.set(agentId, (byAgent.get(agentId) ?? new Set()).add(id))

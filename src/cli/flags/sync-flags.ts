@@ -1,7 +1,7 @@
 // The flags that `plan` and `sync` share: what to read, and what it may cost.
 import type { Command } from 'commander'
 import { SECOND } from '../../core/time.ts'
-import { duration, filled, invalidFlag, moment, repeated, whole } from './values.ts'
+import { ageOrFile, duration, filled, invalidFlag, moment, repeated, whole } from './values.ts'
 
 export interface SyncFlags {
   config?: string
@@ -12,6 +12,7 @@ export interface SyncFlags {
   until?: number
   full?: boolean
   ids?: string
+  refresh?: { ageMs: number } | { file: string }
   maxRequests?: number
   maxSessions?: number
   allowOveragePacks?: number
@@ -52,6 +53,11 @@ export function addSyncFlags(command: Command): Command {
       'only these conversations: one id a line, or agent,id; - reads standard input',
       filled('--ids'),
     )
+    .option(
+      '--refresh <age or file>',
+      'besides what is new, buy again what was active within an age such as 7d and was read before the configured quiet; or the ids of a file, as with --ids',
+      ageOrFile('--refresh'),
+    )
     .option('--max-requests <n>', 'make at most so many requests', whole('--max-requests', 1))
     .option('--max-sessions <n>', 'buy at most so many sessions', whole('--max-sessions', 1))
     .option(
@@ -75,6 +81,8 @@ const CONTRADICTIONS: readonly [keyof SyncFlags, keyof SyncFlags, string][] = [
   ['full', 'ids', 'Ids name what to read: leave one of the two out.'],
   ['ids', 'since', 'Ids name what to read: leave --since out.'],
   ['ids', 'until', 'Ids name what to read: leave --until out.'],
+  ['ids', 'refresh', 'Ids name what to read: leave one of the two out.'],
+  ['full', 'refresh', 'A full sync buys everything again as it is: leave --refresh out.'],
   ['watch', 'ids', 'A list of ids is read once: leave --watch out.'],
   ['watch', 'full', 'Every round would buy everything again: run --full once, without --watch.'],
   ['watch', 'until', 'What comes after --until would never be read: leave one of the two out.'],
@@ -87,6 +95,11 @@ export function checkTogether(flags: SyncFlags, nowMs: number): void {
     if (both) throw invalidFlag(`--${one} and --${other} contradict each other.`, mend)
   }
   const { since, until } = flags
+  if (flags.watch !== undefined && flags.refresh && 'file' in flags.refresh)
+    throw invalidFlag(
+      '--watch and --refresh with a file contradict each other.',
+      'Every round would buy the same ids again: give an age, or leave --watch out.',
+    )
   if (since !== undefined && until !== undefined && since >= until)
     throw invalidFlag('--since is not before --until.', 'Give an earlier --since, or a later --until.')
   if (since !== undefined && since > nowMs)

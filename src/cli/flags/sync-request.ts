@@ -27,15 +27,16 @@ function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): n
 export async function syncRequest(options: {
   flags: SyncFlags
   workspace: WorkspaceConfig
-  /** What `--ids` names; null without it. */
+  /** What `--ids`, or the file of `--refresh`, names; null without it. */
   named: readonly NamedConversation[] | null
   lookUp: LookUp
   nowMs: number
 }): Promise<AskedSync> {
   const { flags, workspace, named, lookUp, nowMs } = options
   const agents = flags.agent ?? []
+  const flag = flags.ids === undefined ? '--refresh' : '--ids'
   if (named && agents.length > 1)
-    throw invalidFlag('--ids goes with one --agent at most.', 'Write the lines as agent,id instead.')
+    throw invalidFlag(`${flag} goes with one --agent at most.`, 'Write the lines as agent,id instead.')
   const limits = {
     maxRequests: flags.maxRequests ?? null,
     maxSessions: flags.maxSessions ?? null,
@@ -43,10 +44,17 @@ export async function syncRequest(options: {
     wait: flags.wait,
     onPeriodSpent: flags.watch === undefined ? ('stop' as const) : ('sleep' as const),
   }
-  if (named) {
-    const ids = await idsByAgent({ named, agents, lookUp })
-    return { ...limits, agents: [], sinceMs: null, untilMs: null, mode: 'selected', ids }
+  const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : {}
+  if (flags.ids !== undefined)
+    return { ...limits, agents: [], sinceMs: null, untilMs: null, mode: 'selected', ids, refresh: null }
+  const ageMs = flags.refresh && 'ageMs' in flags.refresh ? flags.refresh.ageMs : null
+  return {
+    ...limits,
+    agents,
+    sinceMs: sinceOf(flags, workspace, nowMs),
+    untilMs: flags.until ?? null,
+    mode: flags.full ? 'full' : 'incremental',
+    ids: {},
+    refresh: flags.refresh ? { ids, ageMs } : null,
   }
-  const mode = flags.full ? 'full' : 'incremental'
-  return { ...limits, agents, sinceMs: sinceOf(flags, workspace, nowMs), untilMs: flags.until ?? null, mode, ids: {} }
 }

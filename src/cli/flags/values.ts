@@ -38,6 +38,12 @@ export const duration =
     return ms
   }
 
+/** `15m`, or `-15m` for the other direction; in ms. */
+export const signedDuration =
+  (flag: string) =>
+  (text: string): number =>
+    text.startsWith('-') ? -duration(flag, { min: 0 })(text.slice(1)) : duration(flag, { min: 0 })(text)
+
 /** A date, a time, an epoch or an age; ms since the epoch. */
 export const moment =
   (flag: string) =>
@@ -51,14 +57,23 @@ export const moment =
     )
   }
 
-/** One of a few words. */
-export const oneOf =
-  <W extends string>(flag: string, words: readonly W[]) =>
-  (text: string): W => {
+/** An age such as `7d`, or the name of a file. */
+export const ageOrFile =
+  (flag: string) =>
+  (text: string): { ageMs: number } | { file: string } => {
+    const ageMs = parseDuration(text)
+    return ageMs === undefined ? { file: filled(flag)(text) } : { ageMs }
+  }
+
+/** One of a few words; they can be read off the reader, for completion. */
+export function oneOf<W extends string>(flag: string, words: readonly W[]) {
+  const read = (text: string): W => {
     const word = words.find(known => known === text)
     if (word !== undefined) return word
     throw unusable(flag, text, `Give one of ${words.join(', ')}.`)
   }
+  return Object.assign(read, { words })
+}
 
 /** A text that is not empty. */
 export const filled =

@@ -15,6 +15,16 @@ export function chooseWorkspaces(config: Config, id: string | undefined): Worksp
   })
 }
 
+/** Of the workspaces that are configured or in the warehouse: the named one, else all. @throws WORKSPACE_UNKNOWN */
+export function chooseIds(all: readonly string[], named: string | undefined): readonly string[] {
+  if (named === undefined) return all
+  if (all.includes(named)) return [named]
+  throw new ConvohouseError('WORKSPACE_UNKNOWN', {
+    what: `Workspace ${JSON.stringify(named)} is neither configured nor in the warehouse.`,
+    mend: all.length > 0 ? `Choose one of: ${all.join(', ')}.` : 'Configure it with `convohouse init`.',
+  })
+}
+
 /** As `chooseWorkspaces`; agents and ids belong to one workspace. @throws FLAG_INVALID where it is not said which */
 export function workspacesFor(config: Config, flags: SyncFlags): WorkspaceConfig[] {
   const chosen = chooseWorkspaces(config, flags.workspace)

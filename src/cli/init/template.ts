@@ -48,6 +48,18 @@ workspaces:
     # Least share of the period's sessions that history leaves for conversations to come (0 to 0.9).
     # headReserve: 0.1
 
+    # How long a conversation that has changed is left alone before it is bought again, once.
+    # quiet: 24h
+
+    # The export skips conversations in which no person has written yet. Stretches of time that skipped some are read
+    # again, within so many days and for at most this share of the period's sessions (0 to 0.9; 0: never).
+    # rereadHorizon: 7d
+    # rereadShare: 0.02
+
+    # A few conversations at random are bought again each week, to learn how stale the rest is: for at most this share of
+    # the period's sessions (0: never).
+    # sampleShare: 0.002
+
     # Conversations a page, 1 to 100. Fewer cost more requests.
     # pageSize: 100
 

@@ -2,6 +2,7 @@
 import type { Prepared } from '../../../workflows/steps.ts'
 import type { Estimate, Range } from '../../core/estimate.ts'
 import type { PlannedWindow } from '../../core/planner.ts'
+import { isById } from '../../core/windows.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { count, counted, hours, range, utc } from '../terminal/words.ts'
 import { type Budget, budgetOf, layoutOf } from './budget.ts'
@@ -28,7 +29,7 @@ const rangeOr = (estimate: Estimate | null, part: keyof Estimate): string =>
   estimate ? range(estimate[part]) : 'unknown'
 
 function bounds({ window }: PlannedWindow['progress']): [string, string] {
-  if (window.kind === 'selected') return [counted(window.ids?.length ?? 0, 'id'), '']
+  if (isById(window.kind)) return [counted(window.ids?.length ?? 0, 'id'), '']
   return [window.fromSec === null ? 'the beginning' : utc(window.fromSec * 1_000), utc(window.toSec * 1_000)]
 }
 

@@ -2,7 +2,7 @@
 import { openHouse } from '../../app.ts'
 import { readConfig } from '../../config.ts'
 import { planOnly } from '../../run/embedded.ts'
-import { readIds } from '../flags/ids-file.ts'
+import { namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
@@ -36,7 +36,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
   checkTogether(flags, Date.now())
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = workspacesFor(config, flags)
-  const named = flags.ids === undefined ? null : await readIds(flags.ids)
+  const named = await namedBy(flags)
   const stop = stopOnSignals()
   const house = await openHouse({ config })
   try {

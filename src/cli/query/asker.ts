@@ -1,5 +1,6 @@
 // Asking the warehouse, whoever holds it: opened for reading here where nobody does, else by its holder's socket.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../clock.ts'
 import { isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
@@ -23,7 +24,7 @@ const TRY_EVERY_MS = 100
 
 /** Asks one who holds the file, else reads it; again for a moment where it changes hands in between. */
 async function eitherWay<T>(here: () => Promise<T>, holder: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  const untilMs = Date.now() + PATIENCE_MS
+  const untilMs = systemClock.now() + PATIENCE_MS
   for (;;) {
     try {
       return await here()
@@ -33,7 +34,7 @@ async function eitherWay<T>(here: () => Promise<T>, holder: () => Promise<T>, si
     try {
       return await holder()
     } catch (error) {
-      if (!isCode(error, 'WAREHOUSE_LOCKED') || Date.now() > untilMs || signal?.aborted) throw error
+      if (!isCode(error, 'WAREHOUSE_LOCKED') || systemClock.now() > untilMs || signal?.aborted) throw error
       await sleep(TRY_EVERY_MS)
     }
   }

@@ -3,7 +3,10 @@ import { createLogUpdate } from 'log-update'
 import { readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
-import { type ReplayOptions, type ReplayReport, replay } from '../../run/replay.ts'
+import type { ReplayOptions, ReplayReport } from '../../run/rebuild.ts'
+import { replay } from '../../run/replay.ts'
+import { replayTables } from '../../run/replay-tables.ts'
+import { invalidFlag } from '../flags/values.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { remark, say, sayJson } from '../terminal/say.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
@@ -13,6 +16,9 @@ import { count, counted } from '../terminal/words.ts'
 export interface ReplayFlags {
   config?: string
   workspace?: string
+  /** Only these tables; all where it is absent. */
+  table?: string[]
+  allowIncomplete?: boolean
   json?: boolean
 }
 
@@ -43,8 +49,8 @@ function teller(json: boolean): { tell: (told: Told) => void; end: () => void } 
   return { tell, end: () => {} }
 }
 
-const summary = (report: ReplayReport, tookMs: number): string[] => [
-  `Rebuilt the warehouse from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
+const summary = (report: ReplayReport, what: string, tookMs: number): string[] => [
+  `Rebuilt ${what} from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
   `  ${counted(report.records, 'record')}, ${counted(report.mended, 'page')} mended on the way, ${counted(report.quarantined, 'record')} quarantined`,
 ]
 
@@ -55,19 +61,27 @@ const stopped = (cause: unknown): ConvohouseError =>
     cause,
   })
 
-/** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, INTERRUPTED */
+const TOGETHER = [
+  '--table and --allow-incomplete contradict each other.',
+  'Of a landing that is incomplete rebuild the whole warehouse: leave --table out.',
+] as const
+
+/** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, TABLE_UNKNOWN, INTERRUPTED */
 export async function runReplay(flags: ReplayFlags): Promise<void> {
+  const { table: tables, allowIncomplete = false } = flags
+  if (tables && allowIncomplete) throw invalidFlag(...TOGETHER)
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = chooseWorkspaces(config, flags.workspace)
   const { tell, end } = teller(flags.json === true)
   const stop = stopOnSignals()
   const begunMs = Date.now()
   try {
-    const report = await replay({ config: { ...config, workspaces }, tell, signal: stop.stopping })
+    const options = { config: { ...config, workspaces }, tell, signal: stop.stopping }
+    const report = await (tables ? replayTables({ ...options, tables }) : replay({ ...options, allowIncomplete }))
     end()
     const tookMs = Date.now() - begunMs
     if (flags.json) sayJson({ kind: 'report', ...report, durationMs: tookMs })
-    else say(...summary(report, tookMs))
+    else say(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {

@@ -1,7 +1,7 @@
 // Agents, what is there of each, and how much of their time has been read.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Coverage } from '../../core/coverage.ts'
-import { coverageByAgent } from '../../warehouse/known.ts'
+import { coverageByAgent } from '../../warehouse/covered.ts'
 import type { Rows } from './reading.ts'
 
 /** Two moments, ISO-8601 UTC; `from` is null for the beginning of all time. */
@@ -27,11 +27,12 @@ export interface AgentStatus {
 
 const iso = (second: number): string => new Date(second * 1_000).toISOString()
 
-const span = (from: number, to: number): Span => ({ from: from <= 0 ? null : iso(from), to: iso(to) })
+/** Of seconds since the epoch. */
+export const spanOf = (from: number, to: number): Span => ({ from: from <= 0 ? null : iso(from), to: iso(to) })
 
 const spansOf = (coverage: Coverage): Pick<AgentStatus, 'covered' | 'gaps'> => ({
-  covered: coverage.map(({ from, to }) => span(from, to)),
-  gaps: coverage.slice(1).map((interval, at) => span(coverage[at]!.to + 1, interval.from - 1)),
+  covered: coverage.map(({ from, to }) => spanOf(from, to)),
+  gaps: coverage.slice(1).map((interval, at) => spanOf(coverage[at]!.to + 1, interval.from - 1)),
 })
 
 /** One for each agent that a listing or a conversation told of. */

@@ -35,3 +35,11 @@ export const readerOf =
       await result.close()
     }
   }
+
+/** Workspaces that something was ever synced of. */
+export async function workspacesIn(rows: Rows): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads ORDER BY id',
+  )
+  return found.map(({ id }) => id)
+}

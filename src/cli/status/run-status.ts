@@ -1,11 +1,12 @@
 // `convohouse status`: what is there and how current it is. Asks nobody but the data folder.
-import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { isCode } from '../../core/errors.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
+import { chooseIds } from '../flags/workspaces.ts'
 import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { bytes } from '../terminal/words.ts'
-import { type Rows, readerOf } from './reading.ts'
+import { type Rows, readerOf, workspacesIn } from './reading.ts'
 import { fileSize } from './sizes.ts'
 import { workspaceLines } from './status-text.ts'
 import { type WorkspaceStatus, workspaceStatus } from './workspace.ts'
@@ -20,24 +21,11 @@ export interface StatusFlags {
 async function rowsIfAny(storage: Storage): Promise<{ rows: Rows | null; known: string[] }> {
   const rows = readerOf(storage)
   try {
-    const found = await rows<{ id: string }>(
-      'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads ORDER BY id',
-    )
-    return { rows, known: found.map(({ id }) => id) }
+    return { rows, known: await workspacesIn(rows) }
   } catch (error) {
     if (isCode(error, 'WAREHOUSE_MISSING')) return { rows: null, known: [] }
     throw error
   }
-}
-
-/** The one that is named, else all. @throws WORKSPACE_UNKNOWN */
-function chosenIds(all: readonly string[], named: string | undefined): readonly string[] {
-  if (named === undefined) return all
-  if (all.includes(named)) return [named]
-  throw new ConvohouseError('WORKSPACE_UNKNOWN', {
-    what: `Workspace ${JSON.stringify(named)} is neither configured nor in the warehouse.`,
-    mend: all.length > 0 ? `Choose one of: ${all.join(', ')}.` : 'Configure it with `convohouse init`.',
-  })
 }
 
 function show(statuses: WorkspaceStatus[], storage: Storage, size: number): void {
@@ -60,7 +48,7 @@ export async function runStatus(flags: StatusFlags): Promise<void> {
   const configured = config ? config.workspaces : []
   const all = [...new Set([...configured.map(({ id }) => id), ...known])]
   const statuses: WorkspaceStatus[] = []
-  for (const workspaceId of chosenIds(all, flags.workspace)) {
+  for (const workspaceId of chooseIds(all, flags.workspace)) {
     const settings = configured.find(({ id }) => id === workspaceId)
     statuses.push(await workspaceStatus({ home: storage.home, workspaceId, settings, rows, nowMs: Date.now() }))
   }

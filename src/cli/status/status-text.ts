@@ -4,6 +4,7 @@ import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
 import { ago, bytes, count, counted } from '../terminal/words.ts'
 import type { AgentStatus, Span } from './agents.ts'
+import type { Finding } from './findings.ts'
 import type { QuotaStatus } from './quota.ts'
 import type { RunStatus, WorkspaceStatus } from './workspace.ts'
 
@@ -63,6 +64,22 @@ function findingsText({ findings }: WorkspaceStatus): string {
   ].join(', ')
 }
 
+const timesIn = ({ occurrences, record, exampleFile }: Finding): string =>
+  `${counted(occurrences, 'time')}, in ${record}, e.g. in ${exampleFile}`
+
+/** The most frequent findings, and where more is told. */
+function findingLines({ findings }: WorkspaceStatus): string[] {
+  const { topDrift, topIssues, quarantined } = findings
+  return [
+    ...topIssues.map(
+      issue =>
+        `  issue        ${issue.path}: ${issue.issue}${issue.declared ? `, ${issue.seen} for ${issue.declared}` : ''} (${timesIn(issue)})`,
+    ),
+    ...topDrift.map(drift => `  undeclared   ${drift.path}: ${drift.seen} (${timesIn(drift)})`),
+    ...(quarantined > 0 ? ['  quarantine   `convohouse quarantine list` shows which records, and why'] : []),
+  ]
+}
+
 const gapLines = (agents: readonly AgentStatus[]): string[] =>
   agents.flatMap(({ agentId, gaps }) => gaps.map(gap => `  gap          ${agentId}: ${spanText(gap)}`))
 
@@ -80,6 +97,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     `  windows      ${counted(status.openWindows, 'window')} begun and not finished`,
     `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
     `  findings     ${findingsText(status)}`,
+    ...findingLines(status),
     ...gapLines(agents),
     ...(agents.length > 0 ? ['', ...grid(COLUMNS, agents.map(agentRow), options)] : []),
   ]

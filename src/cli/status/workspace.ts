@@ -5,6 +5,7 @@ import type { WorkspaceConfig } from '../../config.ts'
 import { segment } from '../../landing/names.ts'
 import { openLanding } from '../../landing/store.ts'
 import { type AgentStatus, agentStatus } from './agents.ts'
+import { type Findings, findingsStatus, NO_FINDINGS } from './findings.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
 import type { Rows } from './reading.ts'
 import { folderSize } from './sizes.ts'
@@ -20,14 +21,6 @@ export interface RunStatus {
   conversations: number | null
 }
 
-/** Findings of the loads; see `_drift`, `_issues` and `_quarantine`. */
-export interface Findings {
-  driftPaths: number
-  issuePaths: number
-  issues: number
-  quarantined: number
-}
-
 export interface WorkspaceStatus {
   workspaceId: string
   conversations: number
@@ -41,18 +34,12 @@ export interface WorkspaceStatus {
   landing: { pages: number; notLoaded: number; bytes: number }
 }
 
-const NO_FINDINGS: Findings = { driftPaths: 0, issuePaths: 0, issues: 0, quarantined: 0 }
-
 const runSql = (here: string): string => `
   SELECT run, started_at AS "startedAt", ended_at AS "endedAt", outcome, requests, sessions, conversations
   FROM _runs WHERE ${here} ORDER BY started_at DESC LIMIT 1`
 
-const findingsSql = (here: string): string => `
-  SELECT (SELECT count(*) FROM _drift WHERE ${here}) AS "driftPaths", (SELECT count(*) FROM _issues WHERE ${here}) AS "issuePaths",
-    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here}) AS issues,
-    (SELECT count(*) FROM _quarantine WHERE ${here}) AS quarantined`
-
-async function landingStatus(
+/** `rows` is null where there is no warehouse: then nothing is loaded. */
+export async function landingStatus(
   home: string,
   workspaceId: string,
   rows: Rows | null,
@@ -87,7 +74,6 @@ export async function workspaceStatus(options: {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const agents = rows ? await agentStatus(rows, workspaceId) : []
   const [lastRun = null] = rows ? await rows<RunStatus>(runSql(here)) : []
-  const [findings = NO_FINDINGS] = rows ? await rows<Findings>(findingsSql(here)) : []
   return {
     workspaceId,
     conversations: agents.reduce((sum, agent) => sum + agent.conversations, 0),
@@ -97,7 +83,7 @@ export async function workspaceStatus(options: {
     openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
     lastRun,
     quota: await quotaStatus(options),
-    findings,
+    findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(home, workspaceId, rows),
   }
 }

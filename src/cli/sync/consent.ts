@@ -1,4 +1,4 @@
-// Before a first backfill that may take most of a period: asking a person, or refusing where there is none.
+// Before a first backfill, or a refresh, that may take most of a period: asking a person, or refusing where there is none.
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { takesMostOfPeriod } from '../../core/planner.ts'
@@ -17,7 +17,7 @@ export interface Consent {
 
 const refusal = (workspaceId: string): ConvohouseError =>
   new ConvohouseError('CONFIRMATION_NEEDED', {
-    what: `The first sync of workspace ${workspaceId} may take most of a period's sessions.`,
+    what: `This sync of workspace ${workspaceId} may take most of a period's sessions.`,
     mend: 'Look at `convohouse plan`, then say --yes, or limit it with --max-sessions or --since.',
   })
 
@@ -31,7 +31,7 @@ export async function mayBegin({ workspaceId, prepared, given, interactive, stop
     if (most) throw refusal(workspaceId)
     return true
   }
-  remark(`First sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))
+  remark(`Sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))
   const size = most ? 'It may take most of a period.' : 'Its size is unknown; it stops before overage.'
   const yes = await confirm(`${size} Begin?`, stopping)
   if (!yes) remark('Nothing was bought.')

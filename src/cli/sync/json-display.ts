@@ -1,5 +1,7 @@
 // The display for machines: one JSON object a line, the report last.
+
 import type { SyncReport } from '../../../workflows/steps.ts'
+import { systemClock } from '../../clock.ts'
 import { SECOND } from '../../core/time.ts'
 import { sayJson } from '../terminal/say.ts'
 import { exitCodeOfReport } from './outcome.ts'
@@ -15,18 +17,18 @@ const reportJson = (report: SyncReport, { budget, startedMs }: Progress, nowMs: 
 })
 
 export function jsonDisplay(workspaceId: string): Display {
-  let progress: Progress = startProgress(Date.now())
+  let progress: Progress = startProgress(systemClock.now())
   let toldMs = 0
   let toldWaiting = ''
   const tell = (kind: string, facts: object) => sayJson({ kind, workspaceId, ...facts })
   return {
     planned(prepared) {
-      progress = withPlan(startProgress(Date.now()), prepared, Date.now())
+      progress = withPlan(startProgress(systemClock.now()), prepared, systemClock.now())
       const { windows, unknown, total } = prepared.plan
       tell('planned', { windows: windows.length, unknown, total, budget: progress.budget })
     },
     page(page) {
-      const nowMs = Date.now()
+      const nowMs = systemClock.now()
       progress = withPage(progress, page, nowMs)
       if (nowMs - toldMs < LINE_EVERY_MS) return
       toldMs = nowMs
@@ -34,7 +36,7 @@ export function jsonDisplay(workspaceId: string): Display {
       tell('progress', { pages, conversations, sessions, windowsLeft, budget })
     },
     news(news) {
-      progress = withNews(progress, news, Date.now())
+      progress = withNews(progress, news, systemClock.now())
       if (news.kind === 'failure') tell('failure', { agentId: news.agentId, ...news.failure })
       if (news.kind !== 'waiting') return
       const facts = { until: new Date(news.untilMs).toISOString(), reason: news.reason }
@@ -42,7 +44,7 @@ export function jsonDisplay(workspaceId: string): Display {
       toldWaiting = JSON.stringify(facts)
     },
     note: text => tell('note', { text }),
-    report: report => tell('report', reportJson(report, progress, Date.now())),
+    report: report => tell('report', reportJson(report, progress, systemClock.now())),
     end() {},
   }
 }

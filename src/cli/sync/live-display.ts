@@ -1,6 +1,8 @@
 // The display on a terminal: a few lines that are redrawn in place; what has to stay scrolls away above them.
+
 import type { WriteStream } from 'node:tty'
 import { createLogUpdate } from 'log-update'
+import { systemClock } from '../../clock.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { styleOf } from '../terminal/style.ts'
 import { type Display, type Progress, startProgress, withNews, withPage, withPlan } from './progress.ts'
@@ -13,9 +15,9 @@ const REDRAW_EVERY_MS = 200
 export function liveDisplay(name: string, to: WriteStream): Display {
   const draw = createLogUpdate(to)
   const style = styleOf(to)
-  let progress: Progress = startProgress(Date.now())
+  let progress: Progress = startProgress(systemClock.now())
   let timer: NodeJS.Timeout | undefined
-  const redraw = () => draw(liveLines(name, progress, Date.now(), style).join('\n'))
+  const redraw = () => draw(liveLines(name, progress, systemClock.now(), style).join('\n'))
   const stay = (lines: string[]) => {
     draw.clear()
     to.write(`${lines.join('\n')}\n`)
@@ -28,21 +30,21 @@ export function liveDisplay(name: string, to: WriteStream): Display {
   }
   return {
     planned(prepared) {
-      progress = withPlan(startProgress(Date.now()), prepared, Date.now())
+      progress = withPlan(startProgress(systemClock.now()), prepared, systemClock.now())
       timer ??= setInterval(redraw, REDRAW_EVERY_MS).unref()
       redraw()
     },
     page(page) {
-      progress = withPage(progress, page, Date.now())
+      progress = withPage(progress, page, systemClock.now())
     },
     news(news) {
-      progress = withNews(progress, news, Date.now())
+      progress = withNews(progress, news, systemClock.now())
       if (news.kind === 'failure') stay(failureLines(news.failure, style))
     },
     note: text => stay([text]),
     report(report) {
       rest()
-      stay(reportLines(name, { report, progress, nowMs: Date.now() }))
+      stay(reportLines(name, { report, progress, nowMs: systemClock.now() }))
     },
     end() {
       rest()

@@ -1,5 +1,7 @@
 // The display where nobody looks on live: plain lines, few of them.
+
 import type { Writable } from 'node:stream'
+import { systemClock } from '../../clock.ts'
 import { SECOND } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { counted, range } from '../terminal/words.ts'
@@ -11,8 +13,8 @@ const LINE_EVERY_MS = 5 * SECOND
 
 /** Writes progress there, and the report to `result`. */
 export function plainDisplay(name: string, to: Writable, result: Writable): Display {
-  let progress: Progress = startProgress(Date.now())
-  let toldMs = Date.now()
+  let progress: Progress = startProgress(systemClock.now())
+  let toldMs = systemClock.now()
   let toldWaiting = ''
   const line = (text: string) => to.write(`${name}: ${text}\n`)
   const wait = (text: string) => {
@@ -21,7 +23,7 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
   }
   return {
     planned(prepared) {
-      progress = withPlan(startProgress(Date.now()), prepared, Date.now())
+      progress = withPlan(startProgress(systemClock.now()), prepared, systemClock.now())
       const { plan } = prepared
       const agents = new Set(plan.windows.map(window => window.progress.window.agentId)).size
       const size = progress.expected ? `${range(progress.expected)} conversations` : 'of unknown size'
@@ -32,20 +34,20 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
       )
     },
     page(page) {
-      const nowMs = Date.now()
+      const nowMs = systemClock.now()
       progress = withPage(progress, page, nowMs)
       if (nowMs - toldMs < LINE_EVERY_MS) return
       toldMs = nowMs
       line(`${doneText(progress, nowMs)} · ${leftText(progress, nowMs)}`)
     },
     news(news) {
-      progress = withNews(progress, news, Date.now())
+      progress = withNews(progress, news, systemClock.now())
       if (news.kind === 'failure') to.write(`${failureLines(news.failure).join('\n')}\n`)
-      if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, Date.now()))
+      if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, systemClock.now()))
     },
     note: line,
     report: report => {
-      result.write(`${reportLines(name, { report, progress, nowMs: Date.now() }).join('\n')}\n`)
+      result.write(`${reportLines(name, { report, progress, nowMs: systemClock.now() }).join('\n')}\n`)
     },
     end() {},
   }

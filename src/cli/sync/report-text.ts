@@ -41,6 +41,13 @@ function breaches(pages: number): string[] {
   return [`  ${counted(pages, 'page')} billed more sessions than was thought: the reserve took it`]
 }
 
+function lost({ lostAnswers, lostSessions }: SyncReport): string[] {
+  if (lostAnswers === 0) return []
+  return [
+    `  ${counted(lostAnswers, 'answer')} never came whole, and may have billed up to ${counted(lostSessions, 'session')} more`,
+  ]
+}
+
 function gone(agents: string[]): string[] {
   if (agents.length === 0) return []
   return [`  the vendor knows ${agents.length === 1 ? 'this agent' : 'these agents'} no more: ${agents.join(', ')}`]
@@ -60,6 +67,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
     ...spent(progress),
     ...breaches(report.breaches),
+    ...lost(report),
     ...gone(report.agentsGone),
     ...left(report),
   ]

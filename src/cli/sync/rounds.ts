@@ -2,7 +2,8 @@
 // one's hour or period is spent, its round ends there, and its next one goes on.
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
-import { type EmbeddedOptions, endsWatch, mayPass, syncOnce } from '../../run/embedded.ts'
+import { isUnanswered } from '../../core/errors.ts'
+import { type EmbeddedOptions, endsWatch, syncOnce } from '../../run/embedded.ts'
 
 export interface Rounds {
   runs: readonly EmbeddedOptions[]
@@ -29,9 +30,9 @@ async function takeTurn(rounds: Rounds, run: EmbeddedOptions): Promise<boolean> 
     rounds.told(run, report)
     return report === null || !endsWatch(report)
   } catch (error) {
-    if (mayPass(error)) rounds.told(run, null)
+    if (isUnanswered(error)) rounds.told(run, null)
     else rounds.failed(run, error)
-    return mayPass(error)
+    return isUnanswered(error)
   }
 }
 
@@ -40,7 +41,7 @@ export async function watchInTurn(rounds: Rounds): Promise<void> {
   const { everyMs, stopping } = rounds
   let runs = rounds.runs
   while (runs.length > 0) {
-    const begunMs = Date.now()
+    const begunMs = systemClock.now()
     const going: EmbeddedOptions[] = []
     for (const run of runs) {
       if (stopping.aborted) return
@@ -48,7 +49,7 @@ export async function watchInTurn(rounds: Rounds): Promise<void> {
     }
     runs = going
     if (stopping.aborted || runs.length === 0) return
-    const nextMs = Math.max(Date.now(), begunMs + everyMs)
+    const nextMs = Math.max(systemClock.now(), begunMs + everyMs)
     rounds.each(nextMs)
     await systemClock.sleepUntil(nextMs, stopping).catch(() => {})
     if (stopping.aborted) return

@@ -1,10 +1,12 @@
 // `convohouse sync`: every chosen workspace in turn, once or again and again.
+
 import type { House } from '../../app.ts'
+import { systemClock } from '../../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { errorJson, errorLines, exitCodeOf } from '../failure/failure-text.ts'
-import { type NamedConversation, readIds } from '../flags/ids-file.ts'
+import { type NamedConversation, namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
@@ -42,7 +44,7 @@ const declined = () => new ConvohouseError('INTERRUPTED', { what: 'Not begun; no
 async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run> {
   const { flags, config, house, stop, named, shown } = syncing
   const lookUp = lookUpIn(house, workspace.id)
-  const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
+  const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: systemClock.now() })
   const display = chooseDisplay(workspace.id, flags.json === true)
   // A watch asks once: nobody sits there for its later rounds.
   let given = flags.yes === true || flags.maxSessions !== undefined
@@ -94,7 +96,7 @@ async function syncInTurn(syncing: Syncing, workspaces: readonly WorkspaceConfig
   return code
 }
 
-const nextRound = (nextMs: number): string => `next round at ${clockTime(nextMs, Date.now())}`
+const nextRound = (nextMs: number): string => `next round at ${clockTime(nextMs, systemClock.now())}`
 
 async function watchOne({ flags, stop }: Syncing, { options, display }: Run): Promise<number> {
   const report = await watch({
@@ -152,10 +154,10 @@ const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl
 
 /** Syncs as the flags say; the process's exit code. @throws what is wrong with flags, configuration or data folder */
 export async function runSync(flags: SyncFlags): Promise<number> {
-  checkTogether(flags, Date.now())
+  checkTogether(flags, systemClock.now())
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = workspacesFor(config, flags)
-  const named = flags.ids === undefined ? null : await readIds(flags.ids)
+  const named = await namedBy(flags)
   const shown: Syncing['shown'] = { now: null }
   const stop = stopOnSignals(() => (shown.now ? shown.now.note(STOPPING) : remark(STOPPING)))
   const house = await openHouseSoon(config)

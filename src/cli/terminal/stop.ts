@@ -1,10 +1,11 @@
-// Ctrl-C and SIGTERM, in steps: the first asks for nothing more and lets what is under way land, for ten seconds at most;
+// Ctrl-C, SIGTERM and SIGHUP, in steps: the first asks for nothing more and lets what is under way land, for ten seconds at most;
 // the second gives that up as well; the third ends the process where it stands, which costs no more than a kill ever does.
 //
 //   running ──1st──▶ stopping ──2nd, or 10 s──▶ aborted ──3rd──▶ exit 130
 
 import { EXIT_CODES } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
+import { ENDING_SIGNALS } from './signals.ts'
 
 const GRACE_MS = 10 * SECOND
 
@@ -17,7 +18,7 @@ export interface Stop {
   release(): void
 }
 
-/** Takes SIGINT and SIGTERM over until released. A reader of standard output who has gone counts as one of them. */
+/** Takes the signals over until released. A reader of standard output who has gone counts as one of them. */
 export function stopOnSignals(onStopping: () => void = () => {}): Stop {
   const stopping = new AbortController()
   const aborted = new AbortController()
@@ -33,14 +34,14 @@ export function stopOnSignals(onStopping: () => void = () => {}): Stop {
   const gone = () => {
     if (!stopping.signal.aborted) step()
   }
-  process.on('SIGINT', step).on('SIGTERM', step)
+  for (const signal of ENDING_SIGNALS) process.on(signal, step)
   process.stdout.on('error', gone)
   return {
     stopping: stopping.signal,
     aborted: aborted.signal,
     release() {
       clearTimeout(timer)
-      process.off('SIGINT', step).off('SIGTERM', step)
+      for (const signal of ENDING_SIGNALS) process.off(signal, step)
       process.stdout.off('error', gone)
     },
   }

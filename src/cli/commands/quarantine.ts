@@ -1,0 +1,51 @@
+import { Command } from 'commander'
+import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import type { QuarantineFlags } from '../quarantine/entries.ts'
+
+const WHICH = 'an id that `list` shows, or FILE#ELEMENT'
+
+const addFlags = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object, for machines')
+
+const listCommand = (): Command =>
+  addFlags(
+    new Command('list').description('which records they are, why, and since when; works while a sync runs'),
+  ).action(async (flags: QuarantineFlags) => {
+    const { runList } = await import('../quarantine/run-list.ts')
+    await runList(flags)
+  })
+
+const showCommand = (): Command =>
+  addFlags(new Command('show').description('print a record as it landed; works while a sync runs'))
+    .argument('<record>', WHICH)
+    .action(async (record: string, flags: QuarantineFlags) => {
+      const { runShow } = await import('../quarantine/run-show.ts')
+      await runShow(record, flags)
+    })
+
+const retryCommand = (): Command =>
+  addFlags(
+    new Command('retry').description('take records from the landing again, and load those that can be loaded now'),
+  )
+    .argument('[records...]', `${WHICH}; none: all`)
+    .action(async (records: string[], flags: QuarantineFlags) => {
+      const { runRetry } = await import('../quarantine/run-retry.ts')
+      await runRetry(records, flags)
+    })
+
+export const quarantineCommand = (): Command =>
+  new Command('quarantine')
+    .description('records that could not be loaded: list them, show one, try them again')
+    .addCommand(listCommand(), { isDefault: true })
+    .addCommand(showCommand())
+    .addCommand(retryCommand())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse quarantine list
+  $ convohouse quarantine show 3f2a91c0 | jq .
+  $ convohouse quarantine retry              after an update, or with more memory
+
+A record that cannot be loaded stops nothing and is not lost: it stays in the landing as it came.`,
+    )

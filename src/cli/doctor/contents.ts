@@ -1,0 +1,96 @@
+// What is in the warehouse: its own rules, records that could not be loaded, pages that are not loaded.
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { type SqlFile, sqlFiles } from '../../warehouse/sql-files.ts'
+import { type Rows, workspacesIn } from '../status/reading.ts'
+import { landingStatus } from '../status/workspace.ts'
+import { count, counted } from '../terminal/words.ts'
+import { examine, type Finding, fail, ok, skip, warn } from './finding.ts'
+
+const RULES = { check: 'rules' }
+const QUARANTINE = { check: 'quarantine' }
+const WORKSPACES = { check: 'workspaces' }
+
+/** Null where the rule holds. */
+async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding | null> {
+  const query = sql.trimEnd().replace(/;$/, '')
+  try {
+    const [{ n } = { n: 0 }] = await rows<{ n: number }>(`SELECT count(*) AS n FROM (${query}\n)`)
+    if (n === 0) return null
+    const what = `${counted(n, 'row breaks', 'rows break')} the rule ${name}.`
+    const mend = `\`convohouse replay\` rebuilds the tables from the landing. Please report it: sql/checks/${name}.sql shows what was asked.`
+    return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, mend }))
+  } catch (error) {
+    if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long to ask`)
+    // Of another version: its tables are not those that the rule speaks of.
+    if (isCode(error, 'SQL_INVALID')) return skip(RULES, `${name} cannot be asked of this warehouse`)
+    throw error
+  }
+}
+
+function rulesFindings(rows: Rows): Promise<Finding[]> {
+  return examine(RULES, async () => {
+    const rules = await sqlFiles('checks')
+    const found: Finding[] = []
+    for (const rule of rules) found.push(...[await ruleFinding(rows, rule)].filter(one => one !== null))
+    return found.length > 0 ? found : [ok(RULES, `all ${count(rules.length)} hold`)]
+  })
+}
+
+function quarantineFindings(rows: Rows): Promise<Finding[]> {
+  return examine(QUARANTINE, async () => {
+    const [{ n } = { n: 0 }] = await rows<{ n: number }>('SELECT count(*) AS n FROM _quarantine')
+    if (n === 0) return [ok(QUARANTINE, 'every record that landed could be loaded')]
+    const mend = '`convohouse quarantine list` tells which and why; they are kept in the landing.'
+    return [warn(QUARANTINE, `${counted(n, 'record')} could not be loaded`, mend)]
+  })
+}
+
+/** Workspaces that were synced once and are not configured: nothing new comes to them. */
+function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<Finding[]> {
+  return examine(WORKSPACES, async () => {
+    const others = (await workspacesIn(rows)).filter(id => !configured.includes(id))
+    if (others.length === 0) return []
+    const mend = 'Configure them to go on syncing them; what is there stays, through a replay too.'
+    return [warn(WORKSPACES, `in the warehouse and not configured: ${others.join(', ')}`, mend)]
+  })
+}
+
+function loadsFindings(options: { rows: Rows; home: string; workspaceId: string; held: boolean }): Promise<Finding[]> {
+  const { rows, home, workspaceId, held } = options
+  const subject = { check: 'loads', workspaceId }
+  return examine(subject, async () => {
+    const { pages, notLoaded } = await landingStatus(home, workspaceId, rows)
+    if (notLoaded === 0) return [ok(subject, `all ${counted(pages, 'landed page')} in the tables`)]
+    const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} not in the tables yet`
+    if (held) return [ok(subject, `${found}: who holds the warehouse is at it`)]
+    return [
+      warn(
+        subject,
+        found,
+        'The next sync loads them, and names those that it cannot; `convohouse replay` loads all anew.',
+      ),
+    ]
+  })
+}
+
+export interface ContentsOptions {
+  rows: Rows
+  home: string
+  workspaceIds: readonly string[]
+  /** Every workspace that is configured; null where that is not known. */
+  configured: readonly string[] | null
+  held: boolean
+}
+
+export async function contentsChecks({
+  rows,
+  home,
+  workspaceIds,
+  configured,
+  held,
+}: ContentsOptions): Promise<Finding[]> {
+  const findings = [...(await rulesFindings(rows)), ...(await quarantineFindings(rows))]
+  for (const workspaceId of workspaceIds) findings.push(...(await loadsFindings({ rows, home, workspaceId, held })))
+  if (configured) findings.push(...(await workspacesFindings(rows, configured)))
+  return findings
+}

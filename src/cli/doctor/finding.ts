@@ -1,0 +1,56 @@
+// What one check found: a line for people, an object for machines.
+import { told } from '../failure/failure-text.ts'
+
+/** `skip`: not looked at, and why is said. */
+export type State = 'ok' | 'warn' | 'fail' | 'skip'
+
+export interface Subject {
+  /** Name of the check. */
+  check: string
+  /** Whose it is; absent where it is about the whole house. */
+  workspaceId?: string
+}
+
+export interface Finding {
+  check: string
+  workspaceId: string | null
+  state: State
+  found: string
+  mend: string | null
+  /** Code of the error; null unless it failed. */
+  code: string | null
+  /** What a doctor that fails here first ends with; 0 unless it failed. */
+  exitCode: number
+}
+
+const finding = (subject: Subject, state: State, rest: Partial<Finding> & { found: string }): Finding => ({
+  check: subject.check,
+  workspaceId: subject.workspaceId ?? null,
+  state,
+  found: rest.found,
+  mend: rest.mend ?? null,
+  code: rest.code ?? null,
+  exitCode: rest.exitCode ?? 0,
+})
+
+export const ok = (subject: Subject, found: string): Finding => finding(subject, 'ok', { found })
+
+export const warn = (subject: Subject, found: string, mend: string): Finding =>
+  finding(subject, 'warn', { found, mend })
+
+export const skip = (subject: Subject, why: string): Finding => finding(subject, 'skip', { found: why })
+
+/** A failure, as its error tells it. */
+export function fail(subject: Subject, error: unknown): Finding {
+  const { code, what, mend, exitCode } = told(error)
+  return finding(subject, 'fail', { found: what, mend: mend ?? null, code, exitCode })
+}
+
+/** Makes findings; what is thrown meanwhile is one too, so that no check keeps the others from their turn. */
+export async function examine(subject: Subject, work: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await work()
+  } catch (error) {
+    return [fail(subject, error)]
+  }
+}

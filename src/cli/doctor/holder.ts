@@ -1,0 +1,24 @@
+// Who holds the warehouse.
+import { isCode } from '../../core/errors.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
+import { openReader } from '../../warehouse/query-reader.ts'
+import type { Storage } from '../query/storage.ts'
+
+/** `free`: nobody holds it, and it could be opened. `pid` is null where the system does not tell. */
+export type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }
+
+/** Opens the warehouse for reading, and closes it again. @throws HOME_UNUSABLE where it is damaged */
+export async function findHolder({ home, memoryLimit, threads }: Storage): Promise<Holding> {
+  try {
+    const reader = await openReader({ file: warehouseFile(home), memoryLimit, threads })
+    reader.close()
+    return { state: 'free' }
+  } catch (error) {
+    if (isCode(error, 'WAREHOUSE_MISSING')) return { state: 'missing' }
+    if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
+    const { pid } = error.facts
+    return { state: 'held', pid: typeof pid === 'number' ? pid : null, error }
+  }
+}
+
+export const holderText = (pid: number | null): string => (pid === null ? 'another process' : `process ${pid}`)

@@ -1,0 +1,69 @@
+// A workspace's landing: whether the newest pages can be read, what kills left behind, and the leases ledger.
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { HOUR, MINUTE } from '../../core/time.ts'
+import { isTemporary } from '../../landing/durable.ts'
+import { openLedger } from '../../landing/ledger.ts'
+import { segment } from '../../landing/names.ts'
+import { type LandedFile, type Landing, openLanding } from '../../landing/store.ts'
+import { count, counted } from '../terminal/words.ts'
+import { examine, type Finding, fail, ok, type Subject, warn } from './finding.ts'
+
+/** Of each stream: what a crash of the machine or a full disk may have hurt is what was written last. */
+const SAMPLE_PAGES = 20
+
+/** A file that is being written is younger. */
+const LEFT_BEHIND_MS = 10 * MINUTE
+
+async function pagesFinding(subject: Subject, landing: Landing, pages: readonly LandedFile[]): Promise<Finding> {
+  const newest = pages.slice(-SAMPLE_PAGES)
+  for (const { path } of newest.toReversed()) {
+    try {
+      await landing.body(path)
+    } catch (error) {
+      return fail(subject, error)
+    }
+  }
+  if (pages.length === 0) return ok(subject, 'no page has landed yet')
+  return ok(subject, `${counted(pages.length, 'page')}; the newest ${count(newest.length)} were read to their end`)
+}
+
+/** Files that a killed process left half written, below a folder. */
+async function leftBehind(folder: string, nowMs: number): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const temporary = entries.filter(entry => entry.isFile() && isTemporary(entry.name))
+  const paths = temporary.map(entry => join(entry.parentPath, entry.name))
+  const old = await Promise.all(
+    paths.map(path =>
+      stat(path).then(
+        found => found.mtimeMs < nowMs - LEFT_BEHIND_MS,
+        () => false,
+      ),
+    ),
+  )
+  return paths.filter((_, at) => old[at])
+}
+
+function leftFindings(subject: Subject, folder: string, left: readonly string[]): Finding[] {
+  if (left.length === 0) return []
+  const mend = `They take up room and nothing else. When no sync runs: find ${folder} -name '.tmp-*' -delete`
+  return [warn(subject, `${counted(left.length, 'half-written file')} of a process that was killed`, mend)]
+}
+
+export function landingChecks(home: string, workspaceId: string): Promise<Finding[]> {
+  const subject = { check: 'landing', workspaceId }
+  const nowMs = Date.now()
+  return examine(subject, async () => {
+    const landing = openLanding(home, workspaceId)
+    const folder = join(landing.root, segment(workspaceId))
+    const pages = await pagesFinding(subject, landing, await landing.list())
+    const left = leftFindings(subject, folder, await leftBehind(folder, nowMs))
+    const ledger = openLedger({ home, workspaceId, run: 'doctor' })
+    const entries = await ledger.recent(nowMs, HOUR).finally(() => ledger.close())
+    const written = ok(
+      { check: 'ledger', workspaceId },
+      `readable; ${counted(entries.length, 'entry', 'entries')} of the last hour`,
+    )
+    return [pages, ...left, written]
+  })
+}

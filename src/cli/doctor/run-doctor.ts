@@ -1,0 +1,94 @@
+// `convohouse doctor`: everything that a sync stands on, looked at in order. It buys nothing and leaves nothing behind.
+import { CATALOG_VERSION } from '../../catalog/records.ts'
+import { EXIT_CODES } from '../../core/errors.ts'
+import { openLanding } from '../../landing/store.ts'
+import { packageFacts } from '../package-facts.ts'
+import type { Storage } from '../query/storage.ts'
+import { say, sayJson } from '../terminal/say.ts'
+import { styleOf } from '../terminal/style.ts'
+import { apiChecks, apiSkipped } from './api.ts'
+import { type Configured, configuration, type DoctorFlags } from './configuration.ts'
+import { contentsChecks } from './contents.ts'
+import { dataFolderCheck } from './data-folder.ts'
+import { doctorLines } from './doctor-text.ts'
+import { exportCheck } from './export-told.ts'
+import { examine, type Finding, ok, skip } from './finding.ts'
+import { landingChecks } from './landing.ts'
+import { locksCheck } from './locks.ts'
+import { memoryFinding, memoryOf } from './memory.ts'
+import { nodeFinding } from './node-version.ts'
+import { diskChecks } from './space.ts'
+import { tokenCheck } from './token.ts'
+import { warehouseChecks } from './warehouse.ts'
+
+/** Token, API, clock and export of each workspace. */
+async function accessChecks({ workspaces, storage }: Configured, offline: boolean): Promise<Finding[]> {
+  if (workspaces.length === 0) return [skip({ check: 'token' }, 'not looked at: there is no workspace to look at')]
+  const findings: Finding[] = []
+  for (const workspace of workspaces) {
+    findings.push(...(await tokenCheck(workspace)))
+    findings.push(...(offline ? apiSkipped(workspace) : await apiChecks(workspace)))
+    if (storage) findings.push(...(await exportCheck(storage.home, workspace)))
+  }
+  return findings
+}
+
+async function landedPages(home: string, workspaceIds: readonly string[]): Promise<number> {
+  const pages = await Promise.all(
+    workspaceIds.map(id =>
+      openLanding(home, id)
+        .list()
+        .catch(() => []),
+    ),
+  )
+  return pages.flat().length
+}
+
+/** Disk, landing, warehouse and locks. */
+async function storageChecks(storage: Storage, { workspaces, all }: Configured): Promise<Finding[]> {
+  const { home, memoryLimit } = storage
+  const workspaceIds = workspaces.map(({ id }) => id)
+  const findings = [...(await dataFolderCheck(home)), ...(await diskChecks(home))]
+  for (const id of workspaceIds) findings.push(...(await landingChecks(home, id)))
+  const warehouse = await warehouseChecks(storage, await landedPages(home, workspaceIds))
+  findings.push(...warehouse.findings)
+  if (warehouse.rows) {
+    const { rows, holding } = warehouse
+    const held = holding?.state === 'held'
+    findings.push(...(await contentsChecks({ rows, home, workspaceIds, configured: all, held })))
+  }
+  return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(memoryLimit, memoryOf())]
+}
+
+function versionsCheck(): Promise<Finding[]> {
+  const subject = { check: 'versions' }
+  return examine(subject, async () => {
+    const { duckdbVersion } = await import('../../warehouse/duckdb-version.ts')
+    const found = `convohouse ${packageFacts().version}, DuckDB ${duckdbVersion()}, catalog ${CATALOG_VERSION}, ${process.platform} ${process.arch}`
+    return [ok(subject, found)]
+  })
+}
+
+async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
+  const configured = configuration(flags)
+  const { storage } = configured
+  return [
+    nodeFinding(process.versions.node, packageFacts()),
+    ...configured.findings,
+    ...(await accessChecks(configured, flags.offline === true)),
+    ...(storage
+      ? await storageChecks(storage, configured)
+      : [skip({ check: 'data folder' }, 'not looked at: a configuration that cannot be read may name it')]),
+    ...(await versionsCheck()),
+  ]
+}
+
+/** Prints the diagnosis; the process's exit code: that of the first check that failed. */
+export async function runDoctor(flags: DoctorFlags): Promise<number> {
+  const checks = await diagnose(flags)
+  const exitCode = checks.find(({ state }) => state === 'fail')?.exitCode ?? EXIT_CODES.ok
+  if (flags.json)
+    sayJson({ ok: exitCode === EXIT_CODES.ok, exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) })
+  else say(...doctorLines(checks, styleOf(process.stdout)))
+  return exitCode
+}

@@ -1,0 +1,62 @@
+// The warehouse: whether it is there and opens, who holds it, and which version it is.
+import { newerWarehouse, newestMigration } from '../../warehouse/migrate.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
+import type { Storage } from '../query/storage.ts'
+import { type Rows, readerOf } from '../status/reading.ts'
+import { fileSize } from '../status/sizes.ts'
+import { bytes } from '../terminal/words.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import { findHolder, type Holding, holderText } from './holder.ts'
+
+const SUBJECT = { check: 'warehouse' }
+const MIGRATION = { check: 'migration' }
+
+export interface WarehouseFound {
+  findings: Finding[]
+  /** Null where it cannot be told: the file does not open. */
+  holding: Holding | null
+  /** Null where nothing can be asked. */
+  rows: Rows | null
+}
+
+function missing(storage: Storage, landedPages: number): Finding {
+  const file = warehouseFile(storage.home)
+  if (landedPages === 0) return ok(SUBJECT, `${file} is not there yet; the first sync makes it`)
+  const mend = '`convohouse replay` rebuilds it from the landing, without one request.'
+  return warn(SUBJECT, `${file} is not there, though pages have landed`, mend)
+}
+
+async function migrationFinding(rows: Rows): Promise<Finding> {
+  const [at = { newest: 0 }] = await rows<{ newest: number }>(
+    'SELECT coalesce(max(number), 0) AS newest FROM _migrations',
+  )
+  const known = await newestMigration()
+  if (at.newest > known) return fail(MIGRATION, newerWarehouse(at.newest, known))
+  if (at.newest < known) return ok(MIGRATION, `at ${at.newest}; the next sync brings it to ${known}`)
+  return ok(MIGRATION, `at ${at.newest}, the newest`)
+}
+
+async function opened(storage: Storage, holding: Exclude<Holding, { state: 'missing' }>): Promise<WarehouseFound> {
+  const rows = readerOf(storage)
+  const file = `${warehouseFile(storage.home)}, ${bytes(await fileSize(warehouseFile(storage.home)))}`
+  try {
+    await rows('SELECT 1')
+  } catch (error) {
+    return { findings: [fail(SUBJECT, holding.state === 'held' ? holding.error : error)], holding, rows: null }
+  }
+  const how = holding.state === 'free' ? 'opens' : `is held by ${holderText(holding.pid)}, which answers queries`
+  const found = ok(SUBJECT, `${file}: ${how}`)
+  const migration = await migrationFinding(rows).catch(error => fail(MIGRATION, error))
+  return { findings: [found, migration], holding, rows }
+}
+
+/** `landedPages`: whether there is anything that a missing warehouse would have. */
+export async function warehouseChecks(storage: Storage, landedPages: number): Promise<WarehouseFound> {
+  try {
+    const holding = await findHolder(storage)
+    if (holding.state === 'missing') return { findings: [missing(storage, landedPages)], holding, rows: null }
+    return await opened(storage, holding)
+  } catch (error) {
+    return { findings: [fail(SUBJECT, error)], holding: null, rows: null }
+  }
+}

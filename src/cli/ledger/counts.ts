@@ -1,0 +1,92 @@
+// The ledger's rows, asked of the `_ledger` view.
+import { quoteText } from '../../catalog/layout.ts'
+import type { Rows } from '../status/reading.ts'
+
+export const BYS = ['agent', 'day', 'month'] as const
+export type By = (typeof BYS)[number]
+
+/** What is counted, in the order in which it is shown; the view's head says what each of them means. */
+const COUNTS = {
+  scanned: 'scanned',
+  returned: 'returned',
+  skipped: 'skipped',
+  held: 'held',
+  quarantined: 'quarantined',
+  incomplete: 'incomplete',
+  toldByEvents: 'told_by_events',
+  knownStale: 'known_stale',
+  missing: 'missing',
+} as const
+
+export type CountName = keyof typeof COUNTS
+export const COUNT_NAMES = Object.keys(COUNTS) as CountName[]
+export type Counts = Record<CountName, number>
+
+/** `key`: an agent, a day or a month; null for conversations without `ts`. */
+export type LedgerRow = Counts & { key: string | null }
+
+const KEYS: Record<By, string> = { agent: 'l.agent_id', day: 'l.day::VARCHAR', month: "strftime(l.day, '%Y-%m')" }
+
+/** Agents by their size; days and months with the newest first. */
+const orderOf = (by: By): string => (by === 'agent' ? `scanned DESC, ${KEYS.agent}` : `${KEYS[by]} DESC NULLS LAST`)
+
+export interface Scope {
+  workspaceIds: readonly string[]
+  /** None: all. */
+  agents: readonly string[]
+  /** Days before that of this moment are left out, and so is what has no `ts`; null: nothing is. */
+  sinceMs: number | null
+}
+
+const oneOf = (column: string, values: readonly string[]): string =>
+  `${column} IN (${values.map(quoteText).join(', ')})`
+
+function conditions({ workspaceIds, agents, sinceMs }: Scope): string {
+  const since = `(make_timestamp(${(sinceMs ?? 0) * 1_000}) AT TIME ZONE 'UTC' AT TIME ZONE coalesce(z.time_zone, 'UTC'))::DATE`
+  return [
+    oneOf('l.workspace_id', workspaceIds),
+    ...(agents.length > 0 ? [oneOf('l.agent_id', agents)] : []),
+    ...(sinceMs === null ? [] : [`l.day >= ${since}`]),
+  ].join(' AND ')
+}
+
+const sums = (names: Readonly<Record<string, string>>): string =>
+  Object.entries(names)
+    .map(([name, column]) => `coalesce(sum(l.${column}), 0)::BIGINT AS "${name}"`)
+    .join(', ')
+
+const FROM = 'FROM _ledger l LEFT JOIN _workspaces z ON z.workspace_id = l.workspace_id'
+
+/** The SELECT that answers a ledger in SQL's own names, for programs. */
+export function ledgerSql(scope: Scope, by: By): string {
+  const columns = Object.fromEntries(Object.values(COUNTS).map(column => [column, column]))
+  return `SELECT l.workspace_id, ${KEYS[by]} AS "${by}", ${sums(columns)} ${FROM}
+    WHERE ${conditions(scope)} GROUP BY l.workspace_id, ${KEYS[by]} ORDER BY l.workspace_id, ${orderOf(by)}`
+}
+
+/** Rows of one workspace. */
+export const ledgerRows = (rows: Rows, scope: Scope, by: By): Promise<LedgerRow[]> =>
+  rows<LedgerRow>(`SELECT ${KEYS[by]} AS key, ${sums(COUNTS)} ${FROM}
+    WHERE ${conditions(scope)} GROUP BY ${KEYS[by]} ORDER BY ${orderOf(by)}`)
+
+export const totalsOf = (rows: readonly LedgerRow[]): Counts =>
+  Object.fromEntries(COUNT_NAMES.map(name => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Counts
+
+export interface Price {
+  /** Sessions that one conversation has billed, on average; at least 1. */
+  perConversation: number
+  /** Sessions that reading again what skipped some would bill. */
+  hiddenBehind: number
+}
+
+/** What mending would cost, as far as what was bought tells. */
+export async function priceOf(rows: Rows, scope: Scope): Promise<Price> {
+  const billed = `SELECT sum(billed) / nullif(sum(returned), 0) FROM _windows WHERE ${oneOf('workspace_id', scope.workspaceIds)}`
+  const [price = { perConversation: null, hiddenBehind: 0 }] = await rows<{
+    perConversation: number | null
+    hiddenBehind: number
+  }>(
+    `SELECT (${billed}) AS "perConversation", ${sums({ hiddenBehind: 'hidden_behind' })} ${FROM} WHERE ${conditions(scope)}`,
+  )
+  return { ...price, perConversation: Math.max(1, price.perConversation ?? 1) }
+}

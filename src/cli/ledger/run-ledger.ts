@@ -1,0 +1,63 @@
+// `convohouse ledger`: what the vendor looked at, against what is held, and why the two differ. Asks nobody but the
+// warehouse, whoever holds it.
+import { SECOND } from '../../core/time.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { chooseIds } from '../flags/workspaces.ts'
+import { chooseFormat, type RowFormat } from '../output/format.ts'
+import { writeResult } from '../output/write.ts'
+import { askWarehouse } from '../query/asker.ts'
+import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
+import { readerOf, workspacesIn } from '../status/reading.ts'
+import { say, sayJson } from '../terminal/say.ts'
+import { isTerminal, styleOf } from '../terminal/style.ts'
+import { type By, ledgerSql, type Scope } from './counts.ts'
+import { ledgerLines } from './ledger-text.ts'
+import { type WorkspaceLedger, workspaceLedger } from './workspace.ts'
+
+export interface LedgerFlags {
+  config?: string
+  workspace?: string
+  agent?: string[]
+  /** ms since the epoch. */
+  since?: number
+  by: By
+  format?: RowFormat
+  json?: boolean
+}
+
+const TIMEOUT_MS = 60 * SECOND
+
+/** The rows alone, for programs. */
+async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerFlags): Promise<void> {
+  const result = await askWarehouse({ storage, sql: ledgerSql(scope, by), timeoutMs: TIMEOUT_MS })
+  const chosen = chooseFormat(format, process.stdout) as RowFormat
+  await writeResult({ result, format: chosen, to: process.stdout })
+}
+
+function show(ledgers: readonly WorkspaceLedger[]): void {
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  const options = { width, style: styleOf(process.stdout) }
+  for (const [at, ledger] of ledgers.entries()) say(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
+}
+
+/** @throws CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
+export async function runLedger(flags: LedgerFlags): Promise<void> {
+  if (flags.json && flags.format)
+    throw invalidFlag(
+      '--json and --format contradict each other.',
+      'Leave one of the two out: --json tells everything, --format the rows.',
+    )
+  const config = configIfAny(flags.config)
+  const storage = storageOf(flags.config)
+  const rows = readerOf(storage)
+  const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
+  const { agent: agents = [], since: sinceMs = null, by } = flags
+  if (flags.format) return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
+  const ledgers: WorkspaceLedger[] = []
+  for (const workspaceId of workspaceIds) {
+    const settings = config?.workspaces.find(({ id }) => id === workspaceId)
+    ledgers.push(await workspaceLedger({ rows, workspaceId, settings, agents, sinceMs, by, nowMs: Date.now() }))
+  }
+  if (flags.json) sayJson({ home: storage.home, workspaces: ledgers })
+  else show(ledgers)
+}

@@ -1,0 +1,49 @@
+// `convohouse quarantine list`: which records could not be loaded, and why.
+import { isCode } from '../../core/errors.ts'
+import { storageOf } from '../query/storage.ts'
+import { readerOf } from '../status/reading.ts'
+import { grid } from '../terminal/grid.ts'
+import { say, sayJson } from '../terminal/say.ts'
+import { isTerminal, styleOf } from '../terminal/style.ts'
+import { counted } from '../terminal/words.ts'
+import { type Entry, type QuarantineFlags, quarantined } from './entries.ts'
+
+const COLUMNS = [
+  { name: 'id' },
+  { name: 'workspace' },
+  { name: 'since (UTC)' },
+  { name: 'reason' },
+  { name: 'element', right: true },
+  { name: 'file' },
+]
+
+const cells = ({ id, workspaceId, since, reason, element, file }: Entry): string[] => [
+  id,
+  workspaceId,
+  since.slice(0, 19).replace('T', ' '),
+  reason,
+  String(element),
+  file,
+]
+
+function lines(entries: readonly Entry[]): string[] {
+  if (entries.length === 0) return ['No record is quarantined.']
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  return [
+    ...grid(COLUMNS, entries.map(cells), { width, style: styleOf(process.stdout) }),
+    '',
+    `${counted(entries.length, 'record')}. \`convohouse quarantine show ID\` prints one, \`convohouse quarantine retry\` tries them again.`,
+  ]
+}
+
+/** @throws WAREHOUSE_LOCKED where its holder does not answer */
+export async function runList(flags: QuarantineFlags): Promise<void> {
+  const rows = readerOf(storageOf(flags.config))
+  const entries = await quarantined(rows, flags.workspace).catch(error => {
+    // Where nothing was loaded nothing is quarantined.
+    if (isCode(error, 'WAREHOUSE_MISSING')) return []
+    throw error
+  })
+  if (flags.json) sayJson({ quarantined: entries })
+  else say(...lines(entries))
+}

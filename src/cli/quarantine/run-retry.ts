@@ -1,0 +1,59 @@
+// `convohouse quarantine retry`: quarantined records tried again, under the warehouse's lock.
+import type { House } from '../../app.ts'
+import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
+import { type RetryReport, retryRecords } from '../../run/retry.ts'
+import { chooseWorkspaces } from '../flags/workspaces.ts'
+import type { Rows } from '../status/reading.ts'
+import { openHouseSoon } from '../sync/open-house.ts'
+import { say, sayJson } from '../terminal/say.ts'
+import { counted } from '../terminal/words.ts'
+import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
+
+/** Rows as the holder of the warehouse reads them itself. */
+const rowsOf =
+  ({ warehouse }: House): Rows =>
+  <R>(sql: string) =>
+    warehouse.writer.rows<R>(sql)
+
+const lines = (reports: readonly (Entry & { staysFor: string | null })[]): string[] => {
+  const staying = reports.filter(({ staysFor }) => staysFor !== null)
+  const loaded = reports.length - staying.length
+  if (reports.length === 0) return ['No record is quarantined.']
+  return [
+    `${counted(loaded, 'record')} loaded, ${counted(staying.length, 'record')} still quarantined.`,
+    ...staying.map(({ id, file, element, staysFor }) => `  ${id}  ${file}#${element}: ${staysFor}`),
+  ]
+}
+
+async function retryAll(
+  config: Config,
+  house: House,
+  workspaces: readonly WorkspaceConfig[],
+  names: readonly string[],
+): Promise<(Entry & { staysFor: string | null })[]> {
+  const ids = new Set(workspaces.map(({ id }) => id))
+  const all = (await quarantined(rowsOf(house))).filter(({ workspaceId }) => ids.has(workspaceId))
+  const chosen = names.length === 0 ? all : [...new Set(named(all, names))]
+  const reports: (Entry & { staysFor: string | null })[] = []
+  for (const workspace of workspaces) {
+    const entries = chosen.filter(({ workspaceId }) => workspaceId === workspace.id)
+    const report: RetryReport = await retryRecords({ config, house, workspace, records: entries })
+    for (const entry of entries) reports.push({ ...entry, staysFor: report(entry) })
+  }
+  return reports
+}
+
+/** @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED, LOAD_FAILED */
+export async function runRetry(names: readonly string[], flags: QuarantineFlags): Promise<void> {
+  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const workspaces = chooseWorkspaces(config, flags.workspace)
+  const house = await openHouseSoon(config)
+  try {
+    const reports = await retryAll(config, house, workspaces, names)
+    const quarantinedStill = reports.filter(({ staysFor }) => staysFor !== null)
+    if (flags.json) sayJson({ loaded: reports.length - quarantinedStill.length, stillQuarantined: quarantinedStill })
+    else say(...lines(reports))
+  } finally {
+    await house.close()
+  }
+}

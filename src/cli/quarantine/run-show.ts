@@ -1,0 +1,32 @@
+// `convohouse quarantine show`: a record as it landed. It is its owner's own data, and goes to standard output alone.
+import { RECORD_TYPES } from '../../catalog/records.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { openLanding } from '../../landing/store.ts'
+import { landedRecord } from '../../warehouse/tolerant.ts'
+import { storageOf } from '../query/storage.ts'
+import { readerOf } from '../status/reading.ts'
+import { remark, sayJson } from '../terminal/say.ts'
+import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
+
+async function recordOf(home: string, { workspaceId, record, file, element }: Entry): Promise<Uint8Array> {
+  const type = RECORD_TYPES.find(({ name }) => name === record)
+  const body = await openLanding(home, workspaceId).body(file)
+  const found = type && landedRecord(type, body, element)
+  if (found) return found
+  throw new ConvohouseError('LANDING_CORRUPT', {
+    what: `The landed file ${file} has no element ${element}.`,
+    mend: 'Restore it from a backup.',
+    facts: { file },
+  })
+}
+
+/** @throws RECORD_UNKNOWN, LANDING_CORRUPT, WAREHOUSE_MISSING */
+export async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
+  const storage = storageOf(flags.config)
+  const [entry] = named(await quarantined(readerOf(storage), flags.workspace), [name])
+  const bytes = await recordOf(storage.home, entry!)
+  if (flags.json) return sayJson({ ...entry, text: new TextDecoder().decode(bytes) })
+  remark(`${entry!.file}#${entry!.element}`, `Quarantined since ${entry!.since}: ${entry!.reason}`)
+  process.stdout.write(bytes)
+  process.stdout.write('\n')
+}

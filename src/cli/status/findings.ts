@@ -1,0 +1,59 @@
+// What loading found: fields that nobody declared, values that did not fit, records that could not be loaded.
+import type { Rows } from './reading.ts'
+
+/** A path in `_drift` or `_issues`: what was seen there, how often, and a file that has it. */
+export interface Finding {
+  record: string
+  path: string
+  seen: string
+  occurrences: number
+  lastSeen: string
+  exampleFile: string
+}
+
+export interface IssueFinding extends Finding {
+  issue: string
+  declared: string | null
+}
+
+/** Findings of the loads; see `_drift`, `_issues` and `_quarantine`. */
+export interface Findings {
+  driftPaths: number
+  issuePaths: number
+  issues: number
+  quarantined: number
+  /** The most frequent ones. */
+  topDrift: Finding[]
+  topIssues: IssueFinding[]
+}
+
+export const NO_FINDINGS: Findings = {
+  driftPaths: 0,
+  issuePaths: 0,
+  issues: 0,
+  quarantined: 0,
+  topDrift: [],
+  topIssues: [],
+}
+
+const TOP = 3
+
+const countsSql = (here: string): string => `
+  SELECT (SELECT count(*) FROM _drift WHERE ${here}) AS "driftPaths", (SELECT count(*) FROM _issues WHERE ${here}) AS "issuePaths",
+    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here}) AS issues,
+    (SELECT count(*) FROM _quarantine WHERE ${here}) AS quarantined`
+
+const topSql = (table: '_drift' | '_issues', more: string, here: string): string => `
+  SELECT record, path, ${more} seen, occurrences, last_seen AS "lastSeen", example_file AS "exampleFile"
+  FROM ${table} WHERE ${here} ORDER BY occurrences DESC, path LIMIT ${TOP}`
+
+/** `here` is the condition that names the workspace. */
+export async function findingsStatus(rows: Rows, here: string): Promise<Findings> {
+  const [counts] = await rows<Omit<Findings, 'topDrift' | 'topIssues'>>(countsSql(here))
+  return {
+    ...NO_FINDINGS,
+    ...counts,
+    topDrift: await rows<Finding>(topSql('_drift', '', here)),
+    topIssues: await rows<IssueFinding>(topSql('_issues', 'issue, declared,', here)),
+  }
+}

@@ -1,0 +1,362 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Finding } from '../../../src/cli/doctor/finding.ts'
+import { openLanding } from '../../../src/landing/store.ts'
+import { startSandbox } from '../../../src/sandbox/server.ts'
+import { openWarehouse, warehouseFile } from '../../../src/warehouse/open.ts'
+import { cli, MAIN, type Scene, scene, start, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { whileSlowed } from '../slowed.ts'
+
+interface Diagnosis {
+  code: number | null
+  text: string
+  exitCode: number
+  checks: Omit<Finding, 'exitCode'>[]
+}
+
+async function doctor(env: Record<string, string>, ...args: string[]): Promise<Diagnosis> {
+  const { code, stdout, stderr } = await cli(['doctor', '--json', ...args], { env, cwd: await temporaryFolder() })
+  expect(stderr).toBe('')
+  const { exitCode, checks } = JSON.parse(stdout)
+  expect(exitCode).toBe(code)
+  return { code, text: stdout, exitCode, checks }
+}
+
+const checkOf = ({ checks }: Diagnosis, name: string) => checks.find(({ check }) => check === name)
+const failed = ({ checks }: Diagnosis) => checks.filter(({ state }) => state === 'fail').map(({ check }) => check)
+
+const SMALL = { conversations: 60 }
+
+/** A data folder that has been synced, made once: each test takes a copy. */
+let made: string
+beforeAll(async () => {
+  made = await mkdtemp(join(tmpdir(), 'convohouse-doctor-'))
+  const sandbox = await startSandbox({ port: 0, token: TOKEN, arrivalsPerDay: 0, ...SMALL })
+  const env = { ...environment(sandbox.url), CONVOHOUSE_HOME: join(made, 'data') }
+  await promisify(execFile)(process.execPath, [MAIN, 'sync'], { env: { PATH: process.env.PATH, ...env } })
+  await sandbox.close()
+})
+afterAll(() => rm(made, { recursive: true, force: true }))
+
+const environment = (url: string) => ({
+  CONVOHOUSE_API_URL: url,
+  CONVOHOUSE_API_TOKEN: TOKEN,
+  CONVOHOUSE_WORKSPACE: 'ws_demo',
+})
+
+async function synced(): Promise<Scene> {
+  const found = await scene(SMALL)
+  await cp(join(made, 'data'), found.home, { recursive: true })
+  return found
+}
+
+/** Works in the warehouse, which nobody else has open. */
+async function inWarehouse(home: string, sql: string): Promise<void> {
+  const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+  await writer.run(sql).finally(close)
+}
+
+/** Every file below a folder, with its size and the time of its last change. */
+async function listing(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+  const facts = await Promise.all(files.map(file => stat(file)))
+  return files.map((file, at) => `${file} ${facts[at]!.size} ${facts[at]!.mtimeMs}`).sort()
+}
+
+describe('the doctor of a healthy house', () => {
+  it('finds all well in order, asks once and for nothing that costs, and leaves nothing behind', async () => {
+    const { env, home, sandbox } = await synced()
+    const before = await listing(home)
+    await fetch(`${sandbox.url}/_sandbox/reset-requests`, { method: 'POST' })
+    const found = await doctor(env)
+    expect(found.code).toBe(0)
+    expect(found.checks.map(({ check }) => check)).toEqual([
+      'node',
+      'configuration',
+      'token',
+      'api',
+      'clock',
+      'export',
+      'data folder',
+      'space',
+      'file system',
+      'landing',
+      'ledger',
+      'warehouse',
+      'migration',
+      'rules',
+      'quarantine',
+      'loads',
+      'locks',
+      'memory',
+      'versions',
+    ])
+    // What the machine of the test is like is not the house's fault.
+    const ours = found.checks.filter(({ check }) => !['space', 'file system', 'memory'].includes(check))
+    expect(ours.filter(({ state }) => state !== 'ok')).toEqual([])
+    expect(found.text).not.toContain(TOKEN)
+    const asked = await (await fetch(`${sandbox.url}/_sandbox/requests`)).json()
+    expect(asked).toMatchObject({ total: 1, requests: [{ kind: 'search' }] })
+    expect(await listing(home)).toEqual(before)
+  })
+
+  it('tells people a line a check, and what it comes to', async () => {
+    const { env } = await synced()
+    const { code, stdout } = await cli(['doctor', '--offline'], { env })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^ok {4}node {11}Node \d/)
+    expect(stdout).toContain('\nskip  api            ws_demo: not asked (--offline)\n')
+    expect(stdout).toContain('\nok    rules          all ')
+    expect(stdout).toMatch(/\n(All is well\.|Nothing failed; .*)\n$/)
+    expect(stdout).not.toContain(TOKEN)
+  })
+
+  it('has nothing against a house that is not built yet, and does not build it', async () => {
+    const { env, home } = await scene()
+    const found = await doctor(env)
+    expect(failed(found)).toEqual([])
+    expect(checkOf(found, 'data folder')!.found).toContain('is not there yet')
+    expect(checkOf(found, 'warehouse')!.found).toContain('the first sync makes it')
+    expect(await readdir(dirname(home))).toEqual([])
+  })
+
+  it('tells who holds the warehouse while a sync runs', async () => {
+    const { env, sandbox } = await scene({ conversations: 1_200, latencyMs: 150 })
+    const running = start(['sync'], { env })
+    await running.said('reading 3 windows')
+    const found = await whileSlowed(sandbox, () => doctor(env, '--offline'))
+    expect(running.process.exitCode).toBeNull()
+    expect(failed(found)).toEqual([])
+    expect(checkOf(found, 'warehouse')!.found).toContain(`is held by process ${running.process.pid}, which answers`)
+    expect(checkOf(found, 'locks')!.found).toContain(`process ${running.process.pid}`)
+  })
+})
+
+describe('the doctor of a house without access', () => {
+  it('names the variable that holds no token, and goes on', async () => {
+    const { CONVOHOUSE_API_TOKEN: _, ...env } = (await scene()).env
+    const folder = await temporaryFolder()
+    const config = join(folder, 'convohouse.yaml')
+    await writeFile(
+      config,
+      `home: data\nworkspaces:\n  - id: ws_demo\n    apiUrl: ${env.CONVOHOUSE_API_URL}\n    token: { env: MY_TOKEN }\n`,
+    )
+    const found = await doctor({}, '--config', config)
+    expect(found.code).toBe(2)
+    expect(checkOf(found, 'token')).toMatchObject({ state: 'fail', code: 'TOKEN_MISSING', workspaceId: 'ws_demo' })
+    expect(checkOf(found, 'token')!.mend).toContain('MY_TOKEN')
+    expect(checkOf(found, 'api')).toMatchObject({ state: 'skip' })
+    expect(checkOf(found, 'versions')).toMatchObject({ state: 'ok' })
+  })
+
+  it('warns of a file with the token that others can read', async () => {
+    const { env } = await scene()
+    const folder = await temporaryFolder()
+    const [config, token] = [join(folder, 'convohouse.yaml'), join(folder, 'the.token')]
+    await writeFile(token, TOKEN, { mode: 0o644 })
+    await writeFile(
+      config,
+      `home: data\nworkspaces:\n  - id: ws_demo\n    apiUrl: ${env.CONVOHOUSE_API_URL}\n    token: { file: the.token }\n`,
+    )
+    const found = await doctor({}, '--config', config)
+    expect(found.code).toBe(0)
+    expect(checkOf(found, 'token')).toMatchObject({ state: 'warn', mend: `Close it to others: chmod 600 ${token}` })
+    await chmod(token, 0o600)
+    expect(checkOf(await doctor({}, '--config', config), 'token')).toMatchObject({ state: 'ok' })
+  })
+
+  it('ends with 3 where the vendor does not accept the token, which it never shows', async () => {
+    const { env } = await scene()
+    const wrong = 'canary-wrong-0815'
+    const found = await doctor({ ...env, CONVOHOUSE_API_TOKEN: wrong })
+    expect(found.code).toBe(3)
+    expect(checkOf(found, 'api')).toMatchObject({ state: 'fail', code: 'API_UNAUTHORIZED' })
+    // The refusal carries the vendor's time all the same.
+    expect(checkOf(found, 'clock')).toMatchObject({ state: 'ok' })
+    const { stdout } = await cli(['doctor'], { env: { ...env, CONVOHOUSE_API_TOKEN: wrong } })
+    expect(found.text + stdout).not.toContain(wrong.slice(0, 6))
+  })
+
+  it('ends with 5 where nobody answers at the address', async () => {
+    const { env, sandbox } = await scene()
+    await sandbox.close()
+    const found = await doctor(env)
+    expect(found.code).toBe(5)
+    expect(checkOf(found, 'api')).toMatchObject({ state: 'fail', code: 'API_UNAVAILABLE' })
+    expect(checkOf(found, 'clock')).toMatchObject({ state: 'skip' })
+  })
+
+  it('says that there is no configuration, and looks at the data folder all the same', async () => {
+    const { home } = await synced()
+    const found = await doctor({ CONVOHOUSE_HOME: home })
+    expect(found.code).toBe(2)
+    expect(failed(found)).toEqual(['configuration'])
+    expect(checkOf(found, 'rules')).toMatchObject({ state: 'ok' })
+  })
+
+  it('names a workspace that is not configured, and one that was once', async () => {
+    const { env } = await synced()
+    expect(checkOf(await doctor(env, '--workspace', 'nobody'), 'configuration')).toMatchObject({
+      state: 'fail',
+      code: 'WORKSPACE_UNKNOWN',
+    })
+    const other = await doctor({ ...env, CONVOHOUSE_WORKSPACE: 'ws_other' })
+    expect(checkOf(other, 'api')).toMatchObject({ state: 'fail', code: 'API_FORBIDDEN' })
+    expect(checkOf(other, 'workspaces')!.found).toContain('ws_demo')
+  })
+
+  it('tells what the ledger has of a workspace that has never paid', async () => {
+    const { env } = await scene({ paid: false, conversations: 20 })
+    expect(checkOf(await doctor(env), 'export')).toMatchObject({ state: 'skip' })
+    expect((await cli(['sync'], { env })).code).toBe(3)
+    const found = await doctor(env)
+    expect(checkOf(found, 'export')).toMatchObject({ state: 'warn' })
+    expect(checkOf(found, 'export')!.found).toContain('(403)')
+  })
+})
+
+describe('the doctor of a clock', () => {
+  it.each([
+    ['behind', 10 * 60_000],
+    ['ahead of', -10 * 60_000],
+  ])('says that it is %s the vendor, and what that means for windows', async (where, byMs) => {
+    const { env } = await scene({ startMs: Date.now() + byMs, speed: 1 })
+    const found = await doctor(env)
+    expect(found.code).toBe(0)
+    const clock = checkOf(found, 'clock')!
+    expect(clock.state).toBe('warn')
+    expect(clock.found).toMatch(new RegExp(`^is (10 min|9 min 5\\d s|10 min \\d s) ${where} the vendor's$`))
+    expect(clock.mend).toContain('windows end by')
+  })
+})
+
+describe('the doctor of a data folder', () => {
+  it.skipIf(process.getuid?.() === 0)('says that it is read-only (the superuser may write everywhere)', async () => {
+    const { env, home } = await scene()
+    await mkdir(home)
+    await chmod(home, 0o500)
+    const found = await doctor(env)
+    await chmod(home, 0o700)
+    expect(found.code).toBe(6)
+    expect(checkOf(found, 'data folder')).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE' })
+  })
+
+  it('says that it cannot be made where a file lies in its way', async () => {
+    const { env, home } = await scene()
+    await writeFile(home, 'a file')
+    const found = await doctor({ ...env, CONVOHOUSE_HOME: join(home, 'below') })
+    expect(found.code).toBe(6)
+    expect(checkOf(found, 'data folder')).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE' })
+  })
+
+  it('warns where others can look into it', async () => {
+    const { env, home } = await scene()
+    await mkdir(home, { mode: 0o755 })
+    const found = await doctor(env)
+    expect(checkOf(found, 'data folder')).toMatchObject({
+      state: 'warn',
+      mend: `Close it to others: chmod 700 ${home}`,
+    })
+  })
+})
+
+describe('the doctor of a landing', () => {
+  it('finds the newest page cut off', async () => {
+    const { env, home } = await synced()
+    const landing = openLanding(home, 'ws_demo')
+    const newest = join(landing.root, (await landing.list('conversations')).at(-1)!.path)
+    await truncate(newest, (await stat(newest)).size - 40)
+    const found = await doctor(env)
+    expect(found.code).toBe(6)
+    expect(failed(found)).toEqual(['landing'])
+    expect(checkOf(found, 'landing')).toMatchObject({ code: 'LANDING_CORRUPT' })
+  })
+
+  it('counts what a killed process left half written, and not what is being written now', async () => {
+    const { env, home } = await synced()
+    const folder = join(home, 'landing', 'ws_demo')
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    await writeFile(join(folder, '.tmp-1-a'), 'half')
+    await utimes(join(folder, '.tmp-1-a'), hourAgo, hourAgo)
+    await writeFile(join(folder, '.tmp-1-b'), 'half')
+    const { checks, code } = await doctor(env, '--offline')
+    expect(code).toBe(0)
+    const left = checks.find(({ check, state }) => check === 'landing' && state === 'warn')
+    expect(left!.found).toBe('1 half-written file of a process that was killed')
+    expect(left!.mend).toContain("-name '.tmp-*' -delete")
+  })
+})
+
+describe('the doctor of a warehouse', () => {
+  it('says that it was deleted, and that a replay brings it back', async () => {
+    const { env, home } = await synced()
+    await rm(warehouseFile(home))
+    const gone = checkOf(await doctor(env, '--offline'), 'warehouse')!
+    expect(gone.state).toBe('warn')
+    expect(gone.mend).toContain('convohouse replay')
+  })
+
+  it('ends with 6 where a newer convohouse has migrated it', async () => {
+    const { env, home } = await synced()
+    await inWarehouse(home, "INSERT INTO _migrations VALUES (9999, '9999_future.sql', now()::TIMESTAMP)")
+    const found = await doctor(env)
+    expect(found.code).toBe(6)
+    expect(checkOf(found, 'migration')).toMatchObject({ state: 'fail', code: 'WAREHOUSE_NEWER' })
+  })
+
+  it('names the process that holds it and answers nobody', async () => {
+    const { env, home } = await synced()
+    const holder = spawn(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { DuckDBInstance } from '@duckdb/node-api'
+         await DuckDBInstance.create(process.argv[1])
+         console.log('held')
+         setInterval(() => {}, 1000)`,
+        warehouseFile(home),
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'], cwd: import.meta.dirname },
+    )
+    onTestFinished(() => {
+      holder.kill('SIGKILL')
+    })
+    await once(holder.stdout, 'data')
+    const found = await doctor(env)
+    expect(found.code).toBe(6)
+    expect(checkOf(found, 'warehouse')).toMatchObject({ state: 'fail', code: 'WAREHOUSE_LOCKED' })
+    expect(checkOf(found, 'warehouse')!.found).toContain(`${holder.pid}`)
+  })
+
+  it('says that it is damaged', async () => {
+    const { env, home } = await synced()
+    await writeFile(warehouseFile(home), 'no database')
+    const found = await doctor(env)
+    expect(found.code).toBe(6)
+    expect(checkOf(found, 'warehouse')).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE' })
+    expect(checkOf(found, 'locks')).toMatchObject({ state: 'skip' })
+  })
+
+  it('tells of a rule that is broken, of quarantined records, and of pages that are not loaded', async () => {
+    const { env, home } = await synced()
+    await inWarehouse(
+      home,
+      `INSERT INTO conversations SELECT * FROM conversations LIMIT 1;
+       INSERT INTO _quarantine VALUES ('ws_demo', 'conversation', 'f', 0, 'unreadable', now()::TIMESTAMP);
+       DELETE FROM _loads WHERE file = (SELECT min(file) FROM _loads WHERE stream = 'agents')`,
+    )
+    const found = await doctor(env)
+    expect(found.code).toBe(6)
+    expect(checkOf(found, 'rules')).toMatchObject({ state: 'fail', code: 'WAREHOUSE_UNSOUND' })
+    expect(checkOf(found, 'rules')!.found).toBe('1 row breaks the rule conversations_unique.')
+    expect(checkOf(found, 'quarantine')).toMatchObject({ state: 'warn', found: '1 record could not be loaded' })
+    expect(checkOf(found, 'loads')).toMatchObject({ state: 'warn' })
+  })
+})

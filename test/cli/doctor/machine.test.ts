@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { fileSystemOf } from '../../../src/cli/doctor/file-system.ts'
+import { memoryFinding, memoryOf, sizeOf } from '../../../src/cli/doctor/memory.ts'
+import { isAtLeast, nodeFinding } from '../../../src/cli/doctor/node-version.ts'
+import { fileSystemFinding, spaceFinding } from '../../../src/cli/doctor/space.ts'
+
+const GB = 1_000_000_000
+
+describe('a Node version', () => {
+  it.each([
+    ['20.19.0', '20.19', true],
+    ['20.19.4', '20.19', true],
+    ['20.18.9', '20.19', false],
+    ['18.20.0', '20.19', false],
+    ['22.0.0', '20.19', true],
+    ['20.20.0', '20.19.1', true],
+    ['20.19.0', '20.19.1', false],
+  ])('%s is %s or later: %s', (version, oldest, expected) => expect(isAtLeast(version, oldest)).toBe(expected))
+
+  it('that is too old is a failure of the input', () => {
+    const found = nodeFinding('18.20.4', { version: '1.2.3', oldestNode: '20.19' })
+    expect(found).toMatchObject({ state: 'fail', code: 'NODE_TOO_OLD', exitCode: 2 })
+    expect(found.found).toBe('This is Node 18.20.4, and convohouse 1.2.3 needs 20.19 or later.')
+  })
+})
+
+describe('a memory limit', () => {
+  it.each([
+    ['1GB', GB],
+    ['1.5 GB', 1.5 * GB],
+    ['512MiB', 512 * 2 ** 20],
+    ['800 kb', 800_000],
+    ['2TiB', 2 * 2 ** 40],
+  ])('of %s is %d bytes', (text, size) => expect(sizeOf(text)).toBe(size))
+
+  it('fits the machine', () => {
+    expect(memoryFinding('1GB', { machineBytes: 8 * GB, containerBytes: null }).state).toBe('ok')
+  })
+
+  it('that a container has no room for is warned of, with one that fits', () => {
+    const found = memoryFinding('1GB', { machineBytes: 64 * GB, containerBytes: GB })
+    expect(found.state).toBe('warn')
+    expect(found.found).toBe('DuckDB may take 1GB; this container may have 1.0 GB')
+    expect(found.mend).toContain('`memoryLimit: 400MB`')
+  })
+
+  it('is held against the memory that this machine really has', () => {
+    const { machineBytes, containerBytes } = memoryOf()
+    expect(machineBytes).toBeGreaterThan(100_000_000)
+    expect(containerBytes ?? machineBytes).toBeLessThanOrEqual(machineBytes)
+    expect(memoryFinding('1000TB', memoryOf()).state).toBe('warn')
+  })
+})
+
+describe('space', () => {
+  const room = (freeBytes: number, warehouseBytes: number) =>
+    spaceFinding({ freeBytes, warehouseBytes, landingBytes: 0 })
+
+  it('that is enough is well', () => expect(room(10 * GB, 2 * GB).state).toBe('ok'))
+  it('must do for a second warehouse, which a replay builds', () => {
+    expect(room(2 * GB, 3 * GB)).toMatchObject({ state: 'warn' })
+    expect(room(2 * GB, 3 * GB).mend).toContain('replay')
+  })
+  it('that is running out is warned of', () => expect(room(GB / 2, 0).state).toBe('warn'))
+  it('that has run out is a failure', () => {
+    expect(room(1_000_000, 0)).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE', exitCode: 6 })
+  })
+})
+
+describe('a file system', () => {
+  it.each([
+    [0xef53, 'ext4', 'ok'],
+    [0x6969, 'NFS', 'warn'],
+    // Some systems tell it as a signed number.
+    [0xff534d42 | 0, 'CIFS', 'warn'],
+    [0x01021994, 'tmpfs', 'warn'],
+  ])('of number %d is %s: %s', (type, name, state) => {
+    expect(fileSystemOf(type, 'linux')?.name).toBe(name)
+    expect(fileSystemFinding(fileSystemOf(type, 'linux')).state).toBe(state)
+  })
+
+  it('of another system, or that nobody knows, is not guessed at', () => {
+    expect(fileSystemOf(0x6969, 'darwin')).toBeNull()
+    expect(fileSystemOf(4_711, 'linux')).toBeNull()
+    expect(fileSystemFinding(null).state).toBe('ok')
+  })
+})

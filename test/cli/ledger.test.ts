@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import type { WorkspaceLedger } from '../../src/cli/ledger/workspace.ts'
+import { DAY } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { cli, scene, start } from './cli-process.ts'
+import { whileSlowed } from './slowed.ts'
+
+async function ledger(env: Record<string, string>, ...args: string[]): Promise<WorkspaceLedger> {
+  const { code, stdout, stderr } = await cli(['ledger', '--json', ...args], { env })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout).workspaces[0]
+}
+
+const truthOf = ({ world, clock }: Sandbox) =>
+  Object.fromEntries(
+    world.agentIds().map(id => {
+      const { visible, exportable } = world.tally(id, clock.now())
+      return [id, { scanned: visible, returned: exportable, skipped: visible - exportable, held: exportable }]
+    }),
+  )
+
+/** Works in the warehouse, which nobody else has open. */
+async function inWarehouse(home: string, sql: string): Promise<void> {
+  const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+  await writer.run(sql).finally(close)
+}
+
+const synced = async () => {
+  // The clock stands still a while after the last conversation: all that there is, has settled.
+  const found = await scene({ conversations: 300, arrivalsPerDay: 0, startMs: Date.now(), speed: 0 })
+  found.sandbox.clock.advance(10 * 60_000)
+  expect((await cli(['sync'], { env: found.env })).code).toBe(0)
+  return found
+}
+
+describe('the ledger', () => {
+  it('tells by agent what the generator says, and names every difference with what would mend it', async () => {
+    const { env, sandbox } = await synced()
+    const { rows, totals, differences, readThrough } = await ledger(env)
+    const truth = truthOf(sandbox)
+    expect(
+      Object.fromEntries(
+        rows.map(({ key, scanned, returned, skipped, held }) => [key, { scanned, returned, skipped, held }]),
+      ),
+    ).toEqual(truth)
+    expect(rows.map(({ scanned }) => scanned)).toEqual(rows.map(({ scanned }) => scanned).sort((a, b) => b - a))
+    expect(totals.scanned).toBe(300)
+    expect(totals.skipped).toBeGreaterThan(0)
+    expect(differences.map(({ kind, count }) => [kind, count])).toEqual([['skipped', totals.skipped]])
+    expect(differences[0]!.mend).toContain('convohouse sync')
+    expect(Date.parse(readThrough!)).toBeGreaterThan(sandbox.clock.now() - 5 * 60_000)
+    for (const by of ['day', 'month']) expect((await ledger(env, '--by', by)).totals).toEqual(totals)
+  })
+
+  it('is a table with its totals and sentences for people, and rows alone for programs', async () => {
+    const { env } = await synced()
+    const people = await cli(['ledger', '--by', 'month'], { env })
+    expect(people.stdout).toMatch(/^Workspace ws_demo, read through \d{4}-/)
+    expect(people.stdout).toContain('\nmonth ')
+    expect(people.stdout).toMatch(/\ntotal +300 /)
+    expect(people.stdout).toMatch(
+      /\n {2}\d+ conversations were looked at and not given, as no person had written in them/,
+    )
+    expect(people.stdout).toMatch(/ About [\d,]+ sessions?\.\n/)
+    const csv = await cli(['ledger', '--by', 'day', '--format', 'csv'], { env })
+    expect(csv.stdout.split('\r\n')[0]).toBe(
+      'workspace_id,day,scanned,returned,skipped,held,quarantined,incomplete,told_by_events,known_stale,missing',
+    )
+    const both = await cli(['ledger', '--json', '--format', 'csv'], { env })
+    expect(both.code).toBe(2)
+    expect(both.stderr).toContain('--json and --format contradict each other.')
+  })
+
+  it('is bounded by agent and by age', async () => {
+    const { env, sandbox } = await synced()
+    const [agent] = sandbox.world.agentIds()
+    const one = await ledger(env, '--agent', agent!)
+    expect(one.rows.map(({ key }) => key)).toEqual([agent])
+    const since = new Date(Date.now() - 10 * DAY).toISOString().slice(0, 10)
+    const recent = await ledger(env, '--by', 'day', '--since', '10d')
+    expect(recent.rows.length).toBeGreaterThan(5)
+    for (const { key } of recent.rows) expect(key! >= since).toBe(true)
+    const nobody = await cli(['ledger', '--workspace', 'nobody'], { env })
+    expect(nobody.code).toBe(2)
+    expect(nobody.stderr).toContain('WORKSPACE_UNKNOWN')
+  })
+
+  it('names what is incomplete, stale, missing, quarantined or not covered, and what mending costs', async () => {
+    const { env, home, sandbox } = await synced()
+    const [agent, other] = sandbox.world.agentIds()
+    const pick = (n: number) =>
+      `(SELECT conversation_id FROM conversations ORDER BY conversation_id LIMIT 1 OFFSET ${n})`
+    await inWarehouse(
+      home,
+      `UPDATE conversations SET _complete = false WHERE conversation_id = ${pick(0)};
+       UPDATE conversations SET _dirty_since = now()::TIMESTAMP WHERE conversation_id IN (${pick(1)}, ${pick(2)});
+       UPDATE conversations SET _missing_since = now()::TIMESTAMP WHERE conversation_id = ${pick(3)};
+       INSERT INTO _quarantine SELECT workspace_id, 'conversation', file, 0, 'unreadable', now()::TIMESTAMP FROM _requests WHERE kind = 'tail' LIMIT 1;
+       UPDATE _covered SET from_sec = to_sec - 1000 WHERE agent_id = '${agent}';
+       DELETE FROM _covered WHERE agent_id = '${other}'`,
+    )
+    const { differences, uncovered } = await ledger(env)
+    const told = Object.fromEntries(differences.map(({ kind, count, sessions }) => [kind, { count, sessions }]))
+    expect(told).toMatchObject({
+      incomplete: { count: 1, sessions: 2 },
+      stale: { count: 2, sessions: 3 },
+      missing: { count: 1, sessions: 0 },
+      quarantined: { count: 1, sessions: 0 },
+      uncovered: { count: 1, sessions: null },
+      unread: { count: 1, sessions: null },
+    })
+    expect(uncovered).toMatchObject([{ agentId: agent, from: null, days: null }])
+    expect(differences.find(({ kind }) => kind === 'incomplete')!.mend).toContain('convohouse sync --ids -')
+    expect(differences.find(({ kind }) => kind === 'unread')!.what).toContain(other)
+  })
+
+  it('says that it all agrees where it does', async () => {
+    const { env, home } = await synced()
+    await inWarehouse(home, 'UPDATE _requests SET scanned = returned')
+    const { stdout } = await cli(['ledger'], { env })
+    expect(stdout).toContain('No difference: all that the vendor looked at was given, and is held.')
+  })
+
+  it('can be asked while a sync runs, and not before there is a warehouse', async () => {
+    const { env, sandbox } = await scene({ conversations: 1_200, latencyMs: 150 })
+    const early = await cli(['ledger'], { env })
+    expect(early.code).toBe(6)
+    expect(early.stderr).toContain('WAREHOUSE_MISSING')
+    const running = start(['sync'], { env })
+    await running.said('reading 3 windows')
+    const { code, stdout } = await whileSlowed(sandbox, () => cli(['ledger', '--json'], { env }))
+    expect(running.process.exitCode).toBeNull()
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).workspaces).toHaveLength(1)
+  })
+})

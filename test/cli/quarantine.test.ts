@@ -1,0 +1,127 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openHouse } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { openLanding } from '../../src/landing/store.ts'
+import { landConversations } from '../warehouse/landed-pages.ts'
+import { cli, type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
+
+const NO_ID = '{ "id": "no id",  "n": 12345678901234567890 }'
+const DEEP = `{"ID":"deep","x":${'['.repeat(600)}${']'.repeat(600)}}`
+
+/** A house with two records of a page quarantined and one loaded. */
+async function house(): Promise<{ env: Record<string, string>; file: string }> {
+  const home = await temporaryFolder()
+  const env = {
+    CONVOHOUSE_API_URL: 'http://127.0.0.1:9',
+    CONVOHOUSE_API_TOKEN: TOKEN,
+    CONVOHOUSE_WORKSPACE: 'ws_demo',
+    CONVOHOUSE_HOME: home,
+  }
+  const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
+  const { path } = await landConversations(openLanding(home, 'ws_demo'), { body })
+  expect(await cli(['replay'], { env })).toMatchObject({ code: 0 })
+  return { env, file: path }
+}
+
+const json = async (ended: Promise<Ended>) => JSON.parse((await ended).stdout)
+
+describe('quarantine', () => {
+  it('lists what could not be loaded, why, and since when', async () => {
+    const { env, file } = await house()
+    const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
+    expect(quarantined).toMatchObject([
+      { workspaceId: 'ws_demo', record: 'conversation', file, element: 2, reason: 'object without a usable ID' },
+      { workspaceId: 'ws_demo', record: 'conversation', file, element: 3, reason: 'nested deeper than 500 levels' },
+    ])
+    const people = await cli(['quarantine'], { env })
+    for (const text of [quarantined[0].id, 'ws_demo', 'nested deeper than 500 levels', file, '2 records'])
+      expect(people.stdout).toContain(text)
+    expect((await cli(['quarantine', 'list', '-w', 'other'], { env })).stdout).toContain('No record is quarantined')
+  })
+
+  it('shows a record byte for byte, by its id or its place, and tells why on standard error', async () => {
+    const { env, file } = await house()
+    const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
+    for (const name of [quarantined[0].id, `${file}#2`]) {
+      const shown = await cli(['quarantine', 'show', name], { env })
+      expect(shown).toMatchObject({ code: 0, stdout: `${NO_ID}\n` })
+      expect(shown.stderr).toContain('object without a usable ID')
+    }
+    const unknown = await cli(['quarantine', 'show', 'nothing'], { env })
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toContain('error RECORD_UNKNOWN')
+  })
+
+  it('tries records again: what can be loaded now is, and what cannot stays', async () => {
+    const { env, file } = await house()
+    // As an older version left it that could not load the first record either.
+    const opened = await openHouse({ config: readConfig({ env }) })
+    const { writer } = opened.warehouse
+    await writer.run("DELETE FROM conversations WHERE conversation_id = 'good'")
+    await writer.run(`INSERT INTO _quarantine VALUES ('ws_demo', 'conversation', '${file}', 1, 'once', '2026-01-01')`)
+    await opened.close()
+    const retried = await cli(['quarantine', 'retry'], { env })
+    expect(retried.code).toBe(0)
+    expect(retried.stdout).toContain('1 record loaded, 2 records still quarantined')
+    expect(retried.stdout).toContain(`${file}#3: nested deeper than 500 levels`)
+    const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
+    expect(quarantined).toHaveLength(2)
+    expect((await cli(['query', 'SELECT conversation_id FROM conversations'], { env })).stdout).toContain('good')
+    const one = await json(cli(['quarantine', 'retry', `${file}#2`, '--json'], { env }))
+    expect(one).toMatchObject({ loaded: 0, stillQuarantined: [{ element: 2, staysFor: 'object without a usable ID' }] })
+  })
+
+  it('lists and shows while another process holds the warehouse, and tries nothing again', async () => {
+    const { env, file } = await house()
+    const opened = await openHouse({ config: readConfig({ env }) })
+    onTestFinished(() => opened.close())
+    expect((await json(cli(['quarantine', 'list', '--json'], { env }))).quarantined).toHaveLength(2)
+    expect((await cli(['quarantine', 'show', `${file}#3`], { env })).stdout).toBe(`${DEEP}\n`)
+    const retried = await cli(['quarantine', 'retry'], { env })
+    expect(retried.code).toBe(6)
+    expect(retried.stderr).toContain('error WAREHOUSE_LOCKED')
+  })
+
+  it('is empty where there is no warehouse', async () => {
+    const env = { CONVOHOUSE_HOME: await temporaryFolder() }
+    expect(await cli(['quarantine', 'list'], { env })).toEqual({
+      code: 0,
+      stdout: 'No record is quarantined.\n',
+      stderr: '',
+    })
+  })
+})
+
+describe('status', () => {
+  it('tells what was found, where, and how to see what is quarantined', async () => {
+    const { env, file } = await house()
+    const { stdout } = await cli(['status'], { env })
+    expect(stdout).toContain('2 records quarantined')
+    expect(stdout).toContain('(record): wrong type, object for object with ID (1 time, in conversation, e.g. in ')
+    expect(stdout).toContain('convohouse quarantine list')
+    const [workspace] = (await json(cli(['status', '--json'], { env }))).workspaces
+    expect(workspace.findings).toMatchObject({ quarantined: 2, issuePaths: 2, issues: 2 })
+    expect(workspace.findings.topIssues).toContainEqual({
+      record: 'conversation',
+      path: '(record)',
+      issue: 'wrong type',
+      declared: 'object with ID',
+      seen: 'object',
+      occurrences: 1,
+      lastSeen: expect.any(String) as string,
+      exampleFile: file,
+    })
+  })
+})
+
+describe('replay of tables', () => {
+  it('says what it rebuilt', async () => {
+    const { env } = await house()
+    const replayed = await cli(['replay', '--table', '_drift', '--table', 'conversations'], { env })
+    expect(replayed).toMatchObject({ code: 0 })
+    expect(replayed.stdout).toContain('Rebuilt _drift, conversations from 1 page')
+    expect((await cli(['replay', '--table', 'nothing'], { env })).stderr).toContain('error TABLE_UNKNOWN')
+    const both = await cli(['replay', '--table', '_drift', '--allow-incomplete'], { env })
+    expect(both.stderr).toContain('error FLAG_INVALID')
+  })
+})
