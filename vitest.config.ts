@@ -2,7 +2,16 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The longest files first: begun last, a file of two minutes would run alone at the end. */
-const LONGEST = ['workflows/month', 'faults/kill', 'workflows/faults', 'cli/sync', 'workflows/', 'core/planner', 'cli/']
+const LONGEST = [
+  'workflows/soak',
+  'workflows/month',
+  'faults/kill',
+  'workflows/faults',
+  'cli/sync',
+  'workflows/',
+  'core/planner',
+  'cli/',
+]
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -55,6 +55,7 @@ describe('a configuration out of the environment', () => {
       {
         id: 'ws_env',
         apiUrl: 'https://api.example.com',
+        tokenKept: { env: 'CONVOHOUSE_API_TOKEN' },
         since: null,
         settleMs: 120_000,
         mirrorLagMs: 120_000,
@@ -64,6 +65,10 @@ describe('a configuration out of the environment', () => {
         hourReserveShare: 0.02,
         headReserveShare: 0.1,
         maxPage: 100,
+        quietMs: 86_400_000,
+        rereadHorizonMs: 7 * 86_400_000,
+        rereadShare: 0.02,
+        sampleShare: 0.002,
         timeoutMs: 60_000,
       },
     ])

@@ -1,22 +1,26 @@
-// A sync in a process of its own, to be killed.
+// The command in a process of its own, to be killed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'cli', 'main.js')
+/** The built command, seen from `test/` or, where this is built itself, from `dist/test/`. */
+export const CLI = fileURLToPath(
+  new URL(import.meta.url.endsWith('.js') ? '../../src/cli/main.js' : '../../dist/src/cli/main.js', import.meta.url),
+)
 
-export interface SyncProcess {
-  /** Ends it at once, wherever it is; false where it had ended by itself. */
-  kill(): Promise<boolean>
-  /** Its exit code and what it said on standard error; null: it was killed. */
-  ended: Promise<{ code: number | null; said: string }>
+export interface Ended {
+  /** Null: it was killed. */
+  code: number | null
+  stdout: string
+  stderr: string
 }
 
-/** Writes a configuration for one workspace; returns its path. */
+/** Writes a configuration for one workspace, with further `settings` as lines of YAML; returns its path. */
 export async function writeConfig(
   folder: string,
-  options: { url: string; home: string; pageSize: number },
+  options: { url: string; home: string; pageSize: number; settings?: readonly string[] },
 ): Promise<string> {
   const path = join(folder, 'convohouse.yaml')
   await writeFile(
@@ -28,32 +32,32 @@ export async function writeConfig(
       `    apiUrl: ${options.url}`,
       '    token: { env: SYNC_TOKEN }',
       `    pageSize: ${options.pageSize}`,
+      ...(options.settings ?? []).map(line => `    ${line}`),
       '',
     ].join('\n'),
   )
   return path
 }
 
-export function startSync(config: string, token: string): SyncProcess {
-  const child: ChildProcess = spawn(process.execPath, [MAIN, 'sync', '--yes', '--config', config], {
-    env: { PATH: process.env.PATH, SYNC_TOKEN: token },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let said = ''
-  child.stderr!.setEncoding('utf8').on('data', text => {
-    said += text
-  })
-  const ended = new Promise<{ code: number | null; said: string }>(resolve =>
-    child.once('close', code => resolve({ code, said })),
-  )
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-  })
-  return {
-    ended,
-    async kill() {
-      child.kill('SIGKILL')
-      return (await ended).code === null
-    },
+/** Runs the command to its end or, if that comes first, kills it after `killAfterMs`, wherever it is. */
+export async function runCommand(options: {
+  args: readonly string[]
+  token: string
+  killAfterMs?: number
+}): Promise<Ended> {
+  const { args, token, killAfterMs } = options
+  const env = { PATH: process.env.PATH, SYNC_TOKEN: token }
+  const child: ChildProcess = spawn(process.execPath, [CLI, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const said = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]!.setEncoding('utf8').on('data', text => {
+      said[stream] += text
+    })
   }
+  const ended = new Promise<Ended>(resolve => child.once('close', code => resolve({ code, ...said })))
+  if (killAfterMs !== undefined) {
+    await Promise.race([ended, sleep(killAfterMs)])
+    child.kill('SIGKILL')
+  }
+  return ended
 }

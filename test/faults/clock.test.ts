@@ -1,0 +1,110 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openHouse } from '../../src/app.ts'
+import type { Clock } from '../../src/clock.ts'
+import { DAY, MINUTE } from '../../src/core/time.ts'
+import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
+import type { CliOptions } from '../cli/cli-process.ts'
+import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+import { simulatedTime } from '../workflows/simulated-time.ts'
+import { readThrough, truthOf } from '../workflows/truth.ts'
+import { boughtTwice, expectMended, expectWhole, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
+
+/**
+ * Sets the machine's clock as far as one process sees it: its wall clock moves after a while, and not the steady one
+ * beneath it, which is what a person or a time server does.
+ */
+const clockSet = (byMs: number, afterMs = 0): CliOptions => {
+  const script = `const wall = Date.now; Date.now = () => wall() + (performance.now() >= ${afterMs} ? ${byMs} : 0)`
+  return { node: ['--import', `data:text/javascript,${encodeURIComponent(script)}`] }
+}
+
+const usageOf = async ({ sandbox }: FaultScene) => {
+  const state = await (await fetch(`${sandbox.url}/_sandbox/state`)).json()
+  return (state as { usage: { overageUsedThisPeriod: number; billableUsedThisPeriod: number } }).usage
+}
+
+describe('a clock that is set by a day between runs', () => {
+  it('costs nothing twice, blocks nobody for a day, and lets nothing be bought beyond the period', async () => {
+    const scene = await faultScene({ sandbox: { quotaSessions: 260 } })
+    const bought: number[] = []
+    for (const byMs of [0, DAY, -DAY, 0]) {
+      const ended = await scene.run(['sync', '--yes', '--no-wait', '--max-requests', '4'], clockSet(byMs))
+      expect([0, 8], ended.stderr).toContain(ended.code)
+      bought.push((await scene.bought()).length)
+    }
+    // None is blocked by what an earlier one did a day ahead of it.
+    expect(new Set([0, ...bought]).size).toBe(5)
+    expect(await boughtTwice(scene)).toEqual([])
+    const ended = await scene.run(['sync', '--yes', '--no-wait'], clockSet(-DAY))
+    expect(ended.code, ended.stderr).toBe(8)
+    expect(await usageOf(scene)).toMatchObject({ overageUsedThisPeriod: 0 })
+    const ledger = await readdir(join(scene.home, 'landing', 'ws_demo', 'ledger'))
+    expect(ledger.some(name => name.endsWith('.set-aside'))).toBe(true)
+  })
+})
+
+describe('a clock that is set by a day during a run', () => {
+  it.each([DAY, -DAY])('(%i ms) changes nothing that is bought', async byMs => {
+    const scene = await faultScene({ sandbox: { latencyMs: 60 } })
+    const ended = await scene.run(['sync', '--yes'], clockSet(byMs, 900))
+    expect(ended.code, ended.stderr).toBe(0)
+    expect(await boughtTwice(scene)).toEqual([])
+    await expectWhole(scene)
+    await expectMended(scene)
+  })
+
+  it('and back does not make a day of an hour that is waited for', async () => {
+    const hour = { hourMs: 4_000, hourlyRequests: 8, speed: 1 }
+    const scene = await faultScene({ sandbox: hour, settings: ['hour: 4s', 'requestsPerHour: 8'], pageSize: 20 })
+    const ended = await scene.run(['sync', '--yes'], clockSet(-DAY, 2_500))
+    expect(ended.code, ended.stderr).toBe(0)
+    expect(ended.stderr).toContain('waiting')
+    expect(await boughtTwice(scene)).toEqual([])
+  })
+})
+
+/** Syncs with a clock that is so far from the vendor's. */
+async function syncedAt({ config, sandbox }: SimulatedHouse, aheadMs: number): Promise<string> {
+  const time = simulatedTime(sandbox.clock)
+  const clock: Clock = {
+    now: () => time.now() + aheadMs,
+    sleepUntil: (untilMs, signal) => time.sleepUntil(untilMs - aheadMs, signal),
+  }
+  const house = await openHouse({ config })
+  const { signal } = new AbortController()
+  const run = { config, workspace: config.workspaces[0]!, house, signal, clock, request: PLAIN_SYNC }
+  return syncOnce(run)
+    .then(report => report!.outcome)
+    .finally(() => house.close())
+}
+
+describe('polls by a clock that is a day ahead, behind, and right again', () => {
+  it('close no window over what is not there yet, and buy each conversation once', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60, arrivalsPerDay: 400, agents: 2 } })
+    const { sandbox, config } = simulated
+    await simulated.close()
+    for (const aheadMs of [0, DAY, 0, -DAY, DAY, -DAY, 0]) {
+      sandbox.clock.advance(40 * MINUTE)
+      const throughMs = readThrough(sandbox.clock.now(), SETTLE_MS)
+      expect(await syncedAt(simulated, aheadMs)).toBe('done')
+      const house = await openHouse({ config })
+      const { rows } = house.warehouse.writer
+      const held = await rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')
+      const [windows] = await rows<{ to_ms: string; negative: string }>(
+        'SELECT epoch_ms(max(to_at))::VARCHAR AS to_ms, count(*) FILTER (from_at > to_at)::VARCHAR AS negative FROM _windows',
+      ).finally(() => house.close())
+      const truth = truthOf(sandbox, { throughMs }).map(({ record }) => String(record.ID))
+      expect(held.map(({ id }) => id)).toEqual(truth.sort())
+      expect(windows!.negative).toBe('0')
+      expect(Number(windows!.to_ms)).toBeLessThanOrEqual(throughMs)
+    }
+    const returned = (await simulated.bought()).reduce((sum, request) => sum + request.returned, 0)
+    const house = await openHouse({ config })
+    const [count] = await house.warehouse.writer
+      .rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM conversations')
+      .finally(() => house.close())
+    expect(returned).toBe(Number(count!.n))
+  })
+})

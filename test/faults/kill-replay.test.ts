@@ -1,0 +1,59 @@
+import { readdir, rm } from 'node:fs/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { warehouseFile } from '../../src/warehouse/open.ts'
+import { killTimes } from './kill-times.ts'
+import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
+import { type Ended, runCommand } from './sync-process.ts'
+
+const KILLS = 8
+const EQUAL = { lost: 0, doubled: 0 }
+
+async function command({ config }: KilledHome, name: 'sync' | 'replay', killAfterMs?: number): Promise<Ended> {
+  const args = name === 'sync' ? [name, '--yes', '--config', config] : [name, '--config', config]
+  return runCommand({ args, token: TOKEN, ...(killAfterMs !== undefined && { killAfterMs }) })
+}
+
+/** Two days' pages, landed and loaded: the second has replaced rows of the first. */
+async function syncedHome(seed: number): Promise<KilledHome> {
+  const killed = await openKilledHome(seed)
+  onTestFinished(() => killed.close())
+  expect((await command(killed, 'sync')).code).toBe(0)
+  killed.nextDay()
+  expect((await command(killed, 'sync')).code).toBe(0)
+  expect(await killed.compare()).toEqual(EQUAL)
+  return killed
+}
+
+it('a replay that is killed at 8 random points leaves the old warehouse or the new one, whole', {
+  timeout: 300_000,
+}, async () => {
+  const killed = await syncedHome(3)
+  const times = killTimes(3)
+  for (let kills = 0; kills < KILLS; ) {
+    const ended = await command(killed, 'replay', times.nextMs())
+    times.tell(ended)
+    expect([null, 0], ended.stderr).toContain(ended.code)
+    if (ended.code === null) kills += 1
+    expect(await killed.compare()).toEqual(EQUAL)
+  }
+  expect((await command(killed, 'replay')).code).toBe(0)
+  expect(await killed.compare()).toEqual(EQUAL)
+  expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
+})
+
+it('a replay of a warehouse that was deleted, killed at random points, is completed by the next sync', {
+  timeout: 300_000,
+}, async () => {
+  const killed = await syncedHome(5)
+  const times = killTimes(5)
+  for (let kills = 0; kills < 2; ) {
+    await rm(warehouseFile(killed.home), { force: true })
+    await rm(`${warehouseFile(killed.home)}.wal`, { force: true })
+    const ended = await command(killed, 'replay', times.nextMs())
+    times.tell(ended)
+    if (ended.code !== null) continue
+    kills += 1
+    expect((await command(killed, 'sync')).code).toBe(0)
+    expect(await killed.compare()).toEqual(EQUAL)
+  }
+})

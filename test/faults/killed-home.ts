@@ -1,0 +1,141 @@
+// A data folder whose syncs are killed, with the sandbox that they read, and what must be in its warehouse at the end.
+//
+// The sandbox's clock stands still until a sync has come to its end; then a day goes by, so that the next one finds new
+// conversations, and old ones that have changed. What each day's sync must bring is worked out from the generator alone.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { expectedTables, timeMs } from '../workflows/expected-rows.ts'
+import { readThrough, type TrueRecord, truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { writeConfig } from './sync-process.ts'
+
+export const TOKEN = 'killed-token-77'
+const LATENCY_MS = 30
+const START_MS = Date.UTC(2026, 5, 1, 12)
+/** `settle` and `mirrorLag` of a configuration that names neither. */
+const SETTLE_MS = 2 * MINUTE
+/** By so much may a sync take the server's clock, which tells whole seconds, for another time. */
+const CLOCK_MS = 5 * SECOND
+/** A first sync reads some twenty pages, and a day's fifteen, in five windows: enough to be killed in several times. */
+const CONVERSATIONS = 200
+const ARRIVALS_A_DAY = 60
+const AGENTS = 5
+const PAGE_SIZE = 10
+/** Rows are compared as they were when they were first read: nothing is read again on purpose. */
+const SETTINGS = ['requestsPerHour: 1000000', 'rereadShare: 0', 'sampleShare: 0']
+
+export interface KilledHome {
+  sandbox: Sandbox
+  home: string
+  config: string
+  /** A day goes by. */
+  nextDay(): void
+  /** Conversations that must have been bought up to now, each as often as it was new or had changed. */
+  mustHaveBought(): number
+  /** Compares the warehouse, which nobody may hold, with what must be in it. */
+  compare(): Promise<Difference>
+  close(): Promise<void>
+}
+
+export interface Difference {
+  /** Rows of any table that are not there; a row with another value counts here and in `doubled`. */
+  lost: number
+  /** Rows that are there and should not be, or more often than once. */
+  doubled: number
+}
+
+function countRows(lines: readonly string[] = []): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1)
+  return counts
+}
+
+const excess = (of: Map<string, number>, over: Map<string, number>): number =>
+  [...of].reduce((sum, [line, count]) => sum + Math.max(0, count - (over.get(line) ?? 0)), 0)
+
+type Lines = Record<string, string[]>
+
+/** Counts what two sets of tables differ in, row by row. */
+export function differenceOf(expected: Lines, found: Lines): Difference {
+  const difference = { lost: 0, doubled: 0 }
+  for (const table of new Set([...Object.keys(expected), ...Object.keys(found)])) {
+    const [must, is] = [countRows(expected[table]), countRows(found[table])]
+    difference.lost += excess(must, is)
+    difference.doubled += excess(is, must)
+  }
+  return difference
+}
+
+async function tablesIn(home: string): Promise<Lines> {
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 2 })
+  try {
+    return asLines(await warehouseTables(warehouse.writer.rows))
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** No conversation stands where it depends on a second of the clock whether it is read today. */
+function isQuiet({ world, clock }: Sandbox): boolean {
+  const [nowMs, edgeMs] = [clock.now(), readThrough(clock.now(), SETTLE_MS)]
+  const walk = { sort: 'asc', fromMs: edgeMs - CLOCK_MS, toMs: edgeMs + CLOCK_MS, after: undefined } as const
+  return world.agentIds().every(agentId => [...world.walk(agentId, walk, nowMs)].length === 0)
+}
+
+export async function openKilledHome(seed: number): Promise<KilledHome> {
+  const sandbox = await startSandbox({
+    port: 0,
+    token: TOKEN,
+    seed,
+    startMs: START_MS,
+    speed: 0,
+    conversations: CONVERSATIONS,
+    historyDays: 12,
+    arrivalsPerDay: ARRIVALS_A_DAY,
+    agents: AGENTS,
+    // Its conversations come back, so that rows are replaced too.
+    ts: 'activity',
+    limits: false,
+    latencyMs: LATENCY_MS,
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-kill-'))
+  const home = join(folder, 'data')
+  const known = new Map<string, TrueRecord>()
+  let throughMs = -1
+  let bought = 0
+  const settle = () => {
+    while (!isQuiet(sandbox)) sandbox.clock.advance(10 * SECOND)
+    const fromMs = throughMs
+    throughMs = readThrough(sandbox.clock.now(), SETTLE_MS)
+    for (const one of truthOf(sandbox, { throughMs })) {
+      if ((timeMs(one.record.ts) ?? 0) <= fromMs) continue
+      known.set(`${one.agentId} ${one.record.ID}`, one)
+      bought += 1
+    }
+  }
+  settle()
+  return {
+    sandbox,
+    home,
+    config: await writeConfig(folder, {
+      url: sandbox.url,
+      home,
+      pageSize: PAGE_SIZE,
+      settings: SETTINGS,
+    }),
+    nextDay() {
+      sandbox.clock.advance(DAY)
+      settle()
+    },
+    mustHaveBought: () => bought,
+    compare: async () => differenceOf(asLines(expectedTables(known.values())), await tablesIn(home)),
+    async close() {
+      await sandbox.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

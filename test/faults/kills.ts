@@ -1,0 +1,117 @@
+// Kills `convohouse sync` at random points, again and again, and accounts for it: what was lost, what was doubled, and
+// what was paid for twice. The bench and a test share it.
+import { type KillTimes, killTimes } from './kill-times.ts'
+import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
+import { type Purchase, type Purchases, watchPurchases } from './purchases.ts'
+import { type Ended, runCommand } from './sync-process.ts'
+
+/** What a sync was about when it was killed. While pages are fetched, others land and are loaded. */
+export const PHASES = ['opening', 'planning', 'fetching', 'loading', 'closing'] as const
+export type Phase = (typeof PHASES)[number]
+
+export interface KillsOptions {
+  kills: number
+  seed: number
+  /** Told after the kills of each home. */
+  tell?: (report: KillsReport) => void
+}
+
+export interface KillsReport {
+  kills: number
+  /** Syncs that came to their end by themselves. */
+  ended: number
+  lost: number
+  doubled: number
+  /** Conversations that landed more often than they were new or had changed, and requests for what had landed. */
+  boughtTwice: number
+  /** Most requests that one kill made pay again. */
+  maxRepaidPerKill: number
+  repaid: number
+  phases: Record<Phase, number>
+}
+
+/** Then another home begins, with a migration and a first sync. */
+const KILLS_A_HOME = 20
+interface Run {
+  report: KillsReport
+  times: KillTimes
+}
+
+interface Scene {
+  killed: KilledHome
+  purchases: Purchases
+}
+
+function phaseOf({ killed, purchases }: Scene, bought: Purchase, { stdout }: Ended): Phase {
+  if (stdout.includes('"kind":"report"')) return 'closing'
+  if (purchases.conversations() >= killed.mustHaveBought()) return bought.listings > 0 ? 'loading' : 'opening'
+  if (bought.requests > 0) return 'fetching'
+  return bought.listings > 0 ? 'planning' : 'opening'
+}
+
+const syncOf = ({ killed: { config } }: Scene, killAfterMs?: number): Promise<Ended> =>
+  runCommand({
+    args: ['sync', '--yes', '--json', '--config', config],
+    token: TOKEN,
+    ...(killAfterMs !== undefined && { killAfterMs }),
+  })
+
+function expectEnded({ code, stderr, stdout }: Ended): void {
+  if (code !== 0) throw new Error(`a sync ended with ${code}: ${stderr}${stdout}`)
+}
+
+/** Starts a sync and kills it somewhere; one that ends before that is no kill, and finds more the next time. */
+async function killOnce(run: Run, scene: Scene): Promise<void> {
+  const { report, times } = run
+  const ended = await syncOf(scene, times.nextMs())
+  times.tell(ended)
+  const bought = await scene.purchases.next()
+  report.boughtTwice += bought.repeated
+  if (ended.code !== null) {
+    expectEnded(ended)
+    report.ended += 1
+    report.boughtTwice += bought.unlanded
+    scene.killed.nextDay()
+    return
+  }
+  report.kills += 1
+  report.repaid += bought.unlanded
+  report.maxRepaidPerKill = Math.max(report.maxRepaidPerKill, bought.unlanded)
+  report.phases[phaseOf(scene, bought, ended)] += 1
+}
+
+async function endAndCompare(run: Run, scene: Scene): Promise<void> {
+  const { report } = run
+  expectEnded(await syncOf(scene))
+  const { repeated, unlanded } = await scene.purchases.next()
+  const { lost, doubled } = await scene.killed.compare()
+  report.lost += lost
+  report.doubled += doubled
+  report.boughtTwice += repeated + unlanded + Math.abs(scene.purchases.conversations() - scene.killed.mustHaveBought())
+}
+
+async function killInOneHome(run: Run, seed: number, until: number): Promise<void> {
+  const killed = await openKilledHome(seed)
+  try {
+    const scene = { killed, purchases: watchPurchases(killed) }
+    while (run.report.kills < until) await killOnce(run, scene)
+    await endAndCompare(run, scene)
+  } finally {
+    await killed.close()
+  }
+}
+
+/** @throws where a sync that was not killed fails */
+export async function killSyncs(options: KillsOptions): Promise<KillsReport> {
+  const phases = Object.fromEntries(PHASES.map(phase => [phase, 0])) as Record<Phase, number>
+  const nothing = { kills: 0, ended: 0, lost: 0, doubled: 0, boughtTwice: 0, maxRepaidPerKill: 0, repaid: 0 }
+  const run: Run = {
+    report: { ...nothing, phases },
+    times: killTimes(options.seed),
+  }
+  for (let home = 0; run.report.kills < options.kills; home++) {
+    await killInOneHome(run, options.seed + home, Math.min(run.report.kills + KILLS_A_HOME, options.kills))
+    options.tell?.(run.report)
+  }
+  return run.report
+}

@@ -1,0 +1,73 @@
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { isProbe } from '../workflows/probe.ts'
+import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+
+const SMALL_PAGES = { maxPage: 10 }
+
+const folderOf = ({ config }: SimulatedHouse): string => join(config.home, 'landing', 'ws_demo', 'ledger')
+
+async function eachFile(simulated: SimulatedHouse, damage: (file: string) => Promise<unknown>): Promise<void> {
+  for (const name of await readdir(folderOf(simulated))) await damage(join(folderOf(simulated), name))
+}
+
+const halfOf = async (file: string) => {
+  const text = await readFile(file)
+  return writeFile(file, text.subarray(0, text.length / 2))
+}
+
+const GARBAGE = [
+  'null',
+  '42',
+  '"text"',
+  '[]',
+  '{}',
+  '{"kind":"request"}',
+  '{"kind":"lease","atMs":"x"}',
+  '\u0000\u0001{{{',
+  '',
+]
+
+const DAMAGES: Record<string, (simulated: SimulatedHouse) => Promise<unknown>> = {
+  'deleted as a whole': simulated => rm(folderOf(simulated), { recursive: true }),
+  'of empty files': simulated => eachFile(simulated, file => writeFile(file, '')),
+  'cut off in the middle of a line': simulated => eachFile(simulated, halfOf),
+  'with lines of garbage': simulated => eachFile(simulated, file => appendFile(file, `\n${GARBAGE.join('\n')}\n`)),
+}
+
+describe('a ledger', () => {
+  it.each(Object.keys(DAMAGES))('%s lets nothing be spent beyond hour and period', async damage => {
+    const sandbox = { conversations: 300, quotaSessions: 330, hourlyRequests: 25 }
+    const simulated = await simulatedHouse({ sandbox, settings: SMALL_PAGES })
+    const bought: number[] = []
+    for (const maxRequests of [8, 4, null]) {
+      const { outcome } = await simulated.sync({ wait: maxRequests === null, maxRequests })
+      expect(outcome).toBe(maxRequests === null ? 'period-spent' : 'limit-reached')
+      bought.push((await simulated.bought()).length)
+      await DAMAGES[damage]!(simulated)
+    }
+    expect([0 < bought[0]!, bought[0]! < bought[1]!, bought[1]! < bought[2]!]).toEqual([true, true, true])
+    const served = await simulated.served()
+    expect(served.filter(request => request.status !== 200)).toEqual([])
+    expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0, overagePacksCharged: 0 })
+    const cursors = (await simulated.bought()).flatMap(({ query }) => query.cursor ?? [])
+    expect(new Set(cursors).size).toBe(cursors.length)
+    // The period is remembered by the warehouse too: only the first run had to ask for it.
+    expect(served.filter(isProbe).length).toBeGreaterThanOrEqual(1)
+  })
+
+  it('that cannot be read is told, before anything is bought', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 }, settings: SMALL_PAGES })
+    await simulated.sync({ maxRequests: 3 })
+    const bought = (await simulated.bought()).length
+    const folder = join(folderOf(simulated), '20260101T000000000Z-folder.ndjson')
+    await mkdir(folder)
+    await rm(folderOf(simulated), { recursive: true })
+    await mkdir(folder, { recursive: true })
+    await expect(simulated.sync()).rejects.toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
+    expect((await simulated.bought()).length).toBe(bought)
+    await rm(folder, { recursive: true })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
+  })
+})

@@ -1,0 +1,66 @@
+// What syncs that are killed have paid for, from both sides: the requests that the sandbox served, and the pages that
+// landed. A request whose page did not land is paid for again by the next sync.
+import { openLanding } from '../../src/landing/store.ts'
+import type { ServedRequest } from '../../src/sandbox/request-log.ts'
+import { isProbe } from '../workflows/probe.ts'
+import type { KilledHome } from './killed-home.ts'
+
+export interface Purchase {
+  /** Requests for the list of agents, and for pages; probes are neither, since nobody pays for their answers. */
+  listings: number
+  requests: number
+  /** Requests for pages that did not land. */
+  unlanded: number
+  /** Requests for pages that had landed before. */
+  repeated: number
+}
+
+export interface Purchases {
+  /** What was bought since the last call. */
+  next(): Promise<Purchase>
+  /** Conversations in all pages that landed. */
+  conversations(): number
+}
+
+const keyOf = ({ agentId, query }: Pick<ServedRequest, 'agentId' | 'query'>): string =>
+  JSON.stringify([agentId, Object.entries(query).sort()])
+
+export function watchPurchases({ sandbox, home }: KilledHome): Purchases {
+  const landing = openLanding(home, 'ws_demo')
+  const landed = new Map<string, { key: string; returned: number }>()
+  let last = 0
+
+  async function servedSince(): Promise<ServedRequest[]> {
+    // What a killed process had asked for is still being answered: a request that is sent after it is answered after it.
+    await (await fetch(`${sandbox.url}/fence`)).text()
+    const answer = await fetch(`${sandbox.url}/_sandbox/requests?since=${last}`)
+    const { requests } = (await answer.json()) as { requests: ServedRequest[] }
+    last = requests.at(-1)?.n ?? last
+    return requests
+  }
+
+  async function newlyLanded(): Promise<number> {
+    const before = landed.size
+    for (const { path } of await landing.list('conversations')) {
+      if (landed.has(path)) continue
+      const { place, request, facts } = await landing.head(path)
+      landed.set(path, { key: keyOf({ agentId: place.agentId, query: request.query }), returned: facts!.returned })
+    }
+    return landed.size - before
+  }
+
+  return {
+    async next() {
+      const keys = new Set([...landed.values()].map(({ key }) => key))
+      const served = await servedSince()
+      const pages = served.filter(request => request.kind === 'export' && !isProbe(request))
+      return {
+        listings: served.filter(({ kind }) => kind === 'search').length,
+        requests: pages.length,
+        unlanded: pages.length - (await newlyLanded()),
+        repeated: pages.filter(request => keys.has(keyOf(request))).length,
+      }
+    },
+    conversations: () => [...landed.values()].reduce((sum, { returned }) => sum + returned, 0),
+  }
+}

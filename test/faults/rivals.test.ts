@@ -1,0 +1,53 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/slowed.ts'
+import { boughtTwice, expectClean, expectMended, expectTold, expectWhole, faultScene } from './scene.ts'
+
+const SLOW = { sandbox: { latencyMs: 150 } }
+const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
+
+describe('a second process at the same warehouse', () => {
+  it('is kept out, while the first one goes on and answers queries', async () => {
+    const scene = await faultScene(SLOW)
+    const running = scene.start(['sync', '--yes'])
+    await running.said('reading')
+    const [sync, replay, query] = await whileSlowed(scene.sandbox, () =>
+      Promise.all([
+        scene.run(['sync', '--yes']),
+        scene.run(['replay']),
+        scene.run(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json']),
+      ]),
+    )
+    expect(running.process.exitCode).toBeNull()
+    expectTold(scene, sync, LOCKED)
+    expectTold(scene, replay, LOCKED)
+    expect(query.code, query.stderr).toBe(0)
+    expect((await running.ended).code).toBe(0)
+    expect(await boughtTwice(scene)).toEqual([])
+    await expectWhole(scene)
+  })
+})
+
+describe('a second runner at the same landing, with a warehouse elsewhere', () => {
+  it('loses nothing of either: each page lands once, and both warehouses come to hold everything', async () => {
+    const scene = await faultScene(SLOW)
+    const otherHome = join(await temporaryFolder(), 'data')
+    await mkdir(join(scene.home, 'landing'), { recursive: true })
+    await mkdir(otherHome, { recursive: true })
+    await symlink(join(scene.home, 'landing'), join(otherHome, 'landing'))
+    const other = await scene.at(otherHome)
+    const ended = await Promise.all([scene.run(['sync', '--yes']), other.run(['sync', '--yes'])])
+    for (const each of ended) {
+      expect([0, 6], each.stderr).toContain(each.code)
+      if (each.code === 6) expect(each.stderr).toContain('error LANDING_TAKEN')
+      expectClean(scene.sandbox, each)
+    }
+    // What raced for one place was paid for twice; what had landed is not asked for again by either.
+    const bought = (await scene.bought()).length
+    await expectMended(scene, { underWay: bought })
+    await expectMended(other, { underWay: bought })
+    expect((await scene.bought()).length).toBeLessThanOrEqual(bought + 4)
+  })
+})

@@ -1,0 +1,71 @@
+// Disks of a few megabytes: temporary file systems in a mount namespace of its own, which needs no rights and is gone
+// with the process that holds it.
+import { spawn, spawnSync } from 'node:child_process'
+import { cp, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { temporaryFolder } from '../cli/cli-process.ts'
+
+const UNSHARE = ['--user', '--map-root-user', '--mount']
+
+/** Why no such disk can be made here; null where one can. */
+export function whyNoDisk(): string | null {
+  const tried = spawnSync('unshare', [...UNSHARE, 'mount', '-t', 'tmpfs', 'none', '/mnt'], { encoding: 'utf8' })
+  return tried.status === 0 ? null : `no mount namespace here: ${tried.error?.message ?? tried.stderr.trim()}`
+}
+
+export interface SmallDisk {
+  /** Starts a command where the disks are there. */
+  through: readonly string[]
+  /** Fills the disk of that folder, but for so many bytes. */
+  fill(folder: string, but: number): Promise<void>
+  /** Takes away what filled it. */
+  free(folder: string): Promise<void>
+  /** Makes the disk of that folder read-only, or no longer. */
+  protect(folder: string, readOnly: boolean): void
+  /** A copy of a folder, where everybody sees it. */
+  copyOut(folder: string): Promise<string>
+}
+
+/** Runs until its standard input ends. */
+const holderScript = (folders: readonly string[]): string =>
+  [
+    ...folders.map(folder => `mkdir -p "${folder}" && mount -t tmpfs -o size=64m none "${folder}"`),
+    'echo ready',
+    'exec cat',
+  ].join(' && ')
+
+/** Mounts a disk of 64 MB at each of the folders, which are made; parents first. */
+export async function smallDisks(folders: readonly string[]): Promise<SmallDisk> {
+  const stdio = ['pipe', 'pipe', 'inherit'] as const
+  const holder = spawn('unshare', [...UNSHARE, 'sh', '-c', holderScript(folders)], { stdio: [...stdio] })
+  onTestFinished(() => {
+    holder.kill('SIGKILL')
+  })
+  await new Promise<void>((resolve, reject) => {
+    holder.stdout.once('data', () => resolve())
+    holder.once('exit', code => reject(new Error(`the disks could not be mounted (${code})`)))
+  })
+  const through = ['nsenter', '--target', `${holder.pid}`, '--user', '--mount', '--preserve-credentials']
+  const outside = (path: string) => `/proc/${holder.pid}/root${path}`
+  const ballast = (folder: string) => outside(join(folder, 'ballast'))
+  return {
+    through,
+    async fill(folder, but) {
+      const { bavail, bsize } = await statfs(outside(folder))
+      await writeFile(ballast(folder), Buffer.alloc(Math.max(0, bavail * bsize - but)))
+    },
+    free: folder => rm(ballast(folder), { force: true }),
+    protect(folder, readOnly) {
+      const remount = ['mount', '-o', `remount,${readOnly ? 'ro' : 'rw'}`, folder]
+      const { status, stderr } = spawnSync(through[0]!, [...through.slice(1), ...remount])
+      if (status !== 0) throw new Error(String(stderr))
+    },
+    async copyOut(folder) {
+      const copy = join(await temporaryFolder(), 'copy')
+      const filter = (path: string) => !path.endsWith('.sock')
+      await cp(outside(folder), copy, { recursive: true, filter })
+      return copy
+    },
+  }
+}
