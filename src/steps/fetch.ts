@@ -3,7 +3,7 @@
 
 import type { Failure, LeaseOutcome, Told } from '../../workflows/steps.ts'
 import { conversation } from '../catalog/conversation.ts'
-import { compileInspection } from '../catalog/inspect.ts'
+import { compileInspection, type PageNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { Answer, Grant } from '../core/governor.ts'
@@ -67,6 +67,15 @@ function missingIds(asked: readonly string[] | undefined, data: readonly unknown
 const textQuery = (query: WindowQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 
+/** Paths are noted as they are: where any that was found is beyond ASCII, the records are read with their texts. */
+function inspected(answer: ExportAnswer): PageNotes {
+  const quick = inspect(answer.envelope.data)
+  const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(path => /^[\0-\x7f]*$/.test(path))
+  const notes = isPlain ? quick : inspect(answer.records())
+  if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
+  return notes
+}
+
 function pageHead(
   fetching: Fetching,
   page: { progress: WindowProgress; query: WindowQuery; grant: Grant; answer: ExportAnswer },
@@ -90,10 +99,9 @@ function pageHead(
     billed: envelope.usage?.billableUsedThisRequest ?? null,
     firstTsMs: times[0] ?? null,
     lastTsMs: restartPoint(progress.window, times),
-    missing: missingIds(query.convoIds, envelope.data),
+    missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
   }
-  const notes = inspect(envelope.data)
-  if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
+  const notes = inspected(answer)
   return {
     v: 1,
     catalogVersion: CATALOG_VERSION,

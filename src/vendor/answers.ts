@@ -1,18 +1,21 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
+import { isAscii } from 'node:buffer'
 import { type AgentsEnvelope, type ExportEnvelope, readAgentsEnvelope, readExportEnvelope } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { type Asked, broken, refused, unanswered, undocumented, unreadable } from './faults.ts'
-import { describeNonJson, type JsonBody, parseBody } from './json-body.ts'
+import { describeNonJson, type JsonBody, parseBody, parseShape } from './json-body.ts'
 import { redactSecrets } from './redaction.ts'
 import type { Sent } from './transport.ts'
 
 export interface ExportAnswer {
   exchange: Exchange
-  parsed: unknown
-  /** Some bytes of the body are no UTF-8: in `parsed` they are U+FFFD, in `exchange.body` as they came. */
+  /** Some bytes of the body are no UTF-8: they read as U+FFFD, and are in `exchange.body` as they came. */
   invalidUtf8: boolean
+  /** Its `data` was read for its shape alone: texts and keys beyond ASCII may be misread there. */
   envelope: ExportEnvelope
+  /** The records with every text as it was sent; parses the body again where it must. */
+  records(): readonly unknown[]
 }
 
 /** Without the body: agents hold secrets, and here they are dropped already. */
@@ -26,10 +29,19 @@ export interface AgentsAnswer {
 
 export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): ExportAnswer {
   const exchange = requireWhole(sent, asked)
-  const { value: parsed, invalidUtf8 } = requireJson(exchange, asked)
-  const envelope = documented(exchange, asked, () => readExportEnvelope(parsed, { selected }))
-  return { exchange, parsed, invalidUtf8, envelope }
+  const quick = requireJson(exchange, asked, parseShape)
+  const envelope = documented(exchange, asked, () => readExportEnvelope(quick.value, { selected }))
+  const exactly = () => readExportEnvelope(requireJson(exchange, asked).value, { selected })
+  const isRead = quick.exact || [envelope.nextCursor, envelope.usage?.periodKey].every(isPlain)
+  return {
+    exchange,
+    invalidUtf8: quick.invalidUtf8,
+    envelope: isRead ? envelope : exactly(),
+    records: () => (quick.exact ? envelope : exactly()).data,
+  }
 }
+
+const isPlain = (text: string | null | undefined): boolean => !text || isAscii(Buffer.from(text))
 
 export function readAgentsAnswer(sent: Sent, asked: Asked): AgentsAnswer {
   const exchange = requireWhole(sent, asked)
@@ -54,8 +66,8 @@ function requireWhole(sent: Sent, asked: Asked): Exchange {
   return exchange
 }
 
-function requireJson(exchange: Exchange, asked: Asked): JsonBody {
-  const json = parseBody(exchange.body)
+function requireJson(exchange: Exchange, asked: Asked, parse = parseBody): JsonBody {
+  const json = parse(exchange.body)
   if (!json) throw unreadable(asked, exchange, describeNonJson(exchange.body))
   return json
 }

@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseBody, parseShape } from '../../src/vendor/json-body.ts'
+import { json, PAGE } from './scripted-server.ts'
+import { clientFor } from './vendor-fixture.ts'
+
+/** What a text reads as when each of its bytes is taken for a character. */
+const byteWise = (text: string): string => Buffer.from(text).toString('latin1')
+
+function mapTexts(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return map(value)
+  if (Array.isArray(value)) return value.map(element => mapTexts(element, map))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [map(key), mapTexts(inner, map)]))
+}
+
+const text = fc.string({ unit: 'grapheme' })
+const documents = fc.jsonValue({ stringUnit: 'grapheme' }).filter(value => !JSON.stringify(value).includes('__proto__'))
+
+describe('a body that is read for its shape', () => {
+  it('differs from the body itself in nothing but texts beyond ASCII, and says whether it does', () => {
+    fc.assert(
+      fc.property(documents, drawn => {
+        // As JSON has it, which knows no -0.
+        const value = JSON.parse(JSON.stringify(drawn))
+        const body = Buffer.from(JSON.stringify(value))
+        const read = parseShape(body)!
+        expect(read.value).toEqual(mapTexts(value, byteWise))
+        expect(read.exact).toBe(!/[^\0-\x7f]/.test(JSON.stringify(value)))
+        expect(read.invalidUtf8).toBe(false)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is JSON exactly where the body is, whatever stands before it', () => {
+    fc.assert(
+      fc.property(text, fc.constantFrom('', '\ufeff', '\u00a0', ' '), (body, before) => {
+        const bytes = Buffer.from(before + body)
+        expect(parseShape(bytes) === undefined).toBe(parseBody(bytes) === undefined)
+      }),
+    )
+  })
+})
+
+describe('a page of an export', () => {
+  it('has its cursor and its period as they were sent, beyond ASCII too', async () => {
+    const page = { ...PAGE, nextCursor: 'nächste/😀=', usage: { periodKey: '2026–11' } }
+    const { client } = await clientFor([json(page)])
+    const { envelope, records } = await client.exportConversations({ agentId: 'a1', query: {} })
+    expect(envelope).toMatchObject({ nextCursor: page.nextCursor, usage: { periodKey: '2026–11' } })
+    expect(records()).toEqual(PAGE.data)
+  })
+})
