@@ -107,6 +107,8 @@ export interface Answer {
   receivedAtMs: number
   /** HTTP status; null where no answer came. */
   status: number | null
+  /** We stopped waiting for it, on request: that says nothing of the vendor. */
+  givenUp?: boolean
   returned: number
   billed: number | null
   usage: UsageTold | null
@@ -323,10 +325,15 @@ const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: An
     ? lost
     : { answers: lost.answers + 1, sessions: lost.sessions + lease.pageSessions }
 
-const pausedAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
+/** What was not seen may have been billed. */
+const unseen = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...state,
   period: heldBack(state, lease, answer),
   lost: lostAfter(state, lease, answer),
+})
+
+const pausedAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
+  ...unseen(state, lease, answer),
   mode: 'paused',
   pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
   pausedUntilMs: Math.max(
@@ -364,6 +371,7 @@ function answered(state: GovernorState, leaseId: string | null, answer: Answer):
   const mode = stale ? state.mode : 'open'
   const lease = told.leases.find(held => held.id === leaseId)
   if (answer.status === 200) return { ...billedBy(told, lease, answer), mode }
+  if (answer.givenUp) return unseen(told, lease, answer)
   const vendorFails = answer.status === null || answer.status === 429 || answer.status >= 500
   return vendorFails ? pausedAfter(told, lease, answer) : { ...told, mode }
 }

@@ -1,5 +1,5 @@
 // What the leases ledger holds: each lease when it is granted, each request's outcome, each lease's end.
-import type { RateLimitTold, UsageTold } from './told.ts'
+import type { Answer } from './governor.ts'
 
 export interface LeaseGranted {
   kind: 'lease'
@@ -14,20 +14,12 @@ export interface LeaseGranted {
   deadlineMs: number
 }
 
-export interface RequestMade {
+export interface RequestMade extends Answer {
   kind: 'request'
   lease: string | null
   agentId: string
-  sentAtMs: number
-  receivedAtMs: number
-  status: number | null
   /** Code of our error; null for an answer that was taken. */
   error: string | null
-  returned: number
-  billed: number | null
-  usage: UsageTold | null
-  rateLimit: RateLimitTold | null
-  retryAfterMs: number | null
 }
 
 export interface LeaseEnded {

@@ -147,6 +147,7 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
         receivedAtMs: outcome.receivedAtMs,
         // An answer that cannot be read says no more than none.
         status: outcome.status === 200 ? null : outcome.status,
+        ...(outcome.error === 'INTERRUPTED' && { givenUp: true }),
         returned: 0,
         billed: 0,
         usage: null,

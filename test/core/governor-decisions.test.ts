@@ -131,9 +131,9 @@ describe('a paused governor', () => {
 })
 
 describe('a lost answer', () => {
-  function afterLosing(state: GovernorState): GovernorState {
+  function afterLosing(state: GovernorState, how: Partial<Answer> = {}): GovernorState {
     const [leased, decision] = ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)
-    const lost = answer({ status: null, usage: null, receivedAtMs: NOW + MINUTE })
+    const lost = answer({ status: null, usage: null, receivedAtMs: NOW + MINUTE, ...how })
     const ended = govern(govern(leased, { kind: 'answered', lease: granted(decision).lease, answer: lost }), {
       kind: 'ended',
       lease: 'a',
@@ -150,6 +150,13 @@ describe('a lost answer', () => {
       answer: answer({ sentAtMs: NOW + MINUTE, used: 150 }),
     })
     expect(cleared.period).toMatchObject({ pending: null, usedSessions: 150 })
+  })
+
+  it('pauses, unless it was we who gave it up', () => {
+    expect(afterLosing(told()).mode).toBe('paused')
+    const state = afterLosing(told({}, 0, 1_000), { givenUp: true })
+    expect(state).toMatchObject({ mode: 'open', lost: { answers: 1, sessions: 150 } })
+    expect(state.period.pending?.sessions).toBe(150 + surpriseReserve(1_000))
   })
 
   it('is asked after with a probe where nothing else is left', () => {

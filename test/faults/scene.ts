@@ -123,7 +123,7 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
  * A sync that ends well, after which everything is there. It asks for nothing that had landed; over all runs, no more than
  * `underWay` requests (at a kill) were made twice.
  */
-export async function expectMended(scene: FaultScene, { underWay = 0 } = {}): Promise<void> {
+export async function expectMended(scene: FaultScene, { underWay = 0 } = {}): Promise<Ended> {
   const landed = await landedKeys(scene)
   const before = (await scene.bought()).length
   const ended = await scene.run(['sync', '--yes'])
@@ -133,4 +133,5 @@ export async function expectMended(scene: FaultScene, { underWay = 0 } = {}): Pr
   expect(asked.filter(request => landed.has(keyOf(request)))).toEqual([])
   expect((await boughtTwice(scene)).length).toBeLessThanOrEqual(underWay)
   await expectWhole(scene)
+  return ended
 }
