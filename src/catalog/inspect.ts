@@ -101,7 +101,7 @@ function noteAwkward(notes: PageNotes, path: string): void {
 }
 
 /** True where a value is nested deeper than DuckDB is ever given to read. */
-function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
   if (Array.isArray(value)) return value.some(element => isTooDeep(element, levels - 1))

@@ -5,6 +5,7 @@ import type { Failure, LeaseOutcome, Told } from '../../workflows/steps.ts'
 import { conversation } from '../catalog/conversation.ts'
 import { compileInspection, type PageNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
+import { TOO_DEEP_AROUND } from '../catalog/surroundings.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { Answer, Grant } from '../core/governor.ts'
 import { readTime } from '../core/time.ts'
@@ -72,6 +73,7 @@ function inspected(answer: ExportAnswer): PageNotes {
   const quick = inspect(answer.envelope.data)
   const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(path => /^[\0-\x7f]*$/.test(path))
   const notes = isPlain ? quick : inspect(answer.records())
+  if (answer.isTooDeepAround) notes.awkward.push(TOO_DEEP_AROUND)
   if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
   return notes
 }

@@ -1,6 +1,7 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
 import { isAscii } from 'node:buffer'
+import { isTooDeepAround } from '../catalog/surroundings.ts'
 import { type AgentsEnvelope, type ExportEnvelope, readAgentsEnvelope, readExportEnvelope } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { type Asked, broken, refused, unanswered, undocumented, unreadable } from './faults.ts'
@@ -12,6 +13,8 @@ export interface ExportAnswer {
   exchange: Exchange
   /** Some bytes of the body are no UTF-8: they read as U+FFFD, and are in `exchange.body` as they came. */
   invalidUtf8: boolean
+  /** What stands around the records is nested deeper than is ever read. */
+  isTooDeepAround: boolean
   /** Its `data` was read for its shape alone: texts and keys beyond ASCII may be misread there. */
   envelope: ExportEnvelope
   /** The records with every text as it was sent; parses the body again where it must. */
@@ -36,6 +39,7 @@ export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): E
   return {
     exchange,
     invalidUtf8: quick.invalidUtf8,
+    isTooDeepAround: isTooDeepAround(quick.value, 'data'),
     envelope: isRead ? envelope : exactly(),
     records: () => (quick.exact ? envelope : exactly()).data,
   }

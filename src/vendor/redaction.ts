@@ -3,12 +3,14 @@
 // A secret is found by the name it stands under, or by what stands beside it: a variable of the environment, a tool field or
 // header named after a secret, an audit entry about one.
 
+import { MAX_DEPTH } from '../catalog/exact-json.ts'
 import { isSecret, isSecretName, isVoicePlatform, isVoicePlatformSecret } from './secret-names.ts'
 
 type JsonObject = Record<string, unknown>
 
 interface Place {
   path: string
+  depth: number
   inVoicePlatform: boolean
 }
 
@@ -21,7 +23,7 @@ export interface Redacted {
 /** A copy of a JSON value without its secrets; the value itself is left as it is. Applied twice, it drops nothing more. */
 export function redactSecrets(value: unknown): Redacted {
   const droppedPaths: string[] = []
-  return { value: redact(value, { path: '', inVoicePlatform: false }, droppedPaths), droppedPaths }
+  return { value: redact(value, { path: '', depth: 0, inVoicePlatform: false }, droppedPaths), droppedPaths }
 }
 
 /** The text with every known secret blanked, as it is, URL-encoded, or escaped as in JSON. */
@@ -38,11 +40,19 @@ function writtenForms(secret: string): string[] {
   return [secret, encodeURIComponent(encodable), JSON.stringify(secret).slice(1, -1)]
 }
 
+/** What is nested deeper than anything that is read reads as null: a secret could hide in it, and it has no end in sight. */
 function redact(value: unknown, place: Place, dropped: string[]): unknown {
-  if (Array.isArray(value)) {
-    return value.map((item, index) => redact(item, { ...place, path: inside(place.path, `[${index}]`) }, dropped))
-  }
   if (typeof value !== 'object' || value === null) return value
+  const depth = place.depth + 1
+  if (depth > MAX_DEPTH) {
+    dropped.push(place.path)
+    return null
+  }
+  if (Array.isArray(value)) {
+    return value.map((item, index) =>
+      redact(item, { ...place, depth, path: inside(place.path, `[${index}]`) }, dropped),
+    )
+  }
   return redactObject(value as JsonObject, place, dropped)
 }
 
@@ -55,7 +65,7 @@ function redactObject(object: JsonObject, place: Place, dropped: string[]): Json
       dropped.push(path)
       return []
     }
-    const within = { path, inVoicePlatform: place.inVoicePlatform || isVoicePlatform(name) }
+    const within = { path, depth: place.depth + 1, inVoicePlatform: place.inVoicePlatform || isVoicePlatform(name) }
     if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, within, dropped)
     return [[name, redact(value, within, dropped)]]
   })
@@ -106,9 +116,9 @@ function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
 }
 
 /** What was audited is a string: where a whole object changed, its secrets are inside that text. */
-function audited(entry: AuditEntry, name: string, { path }: Place, dropped: string[]): [string, unknown][] {
+function audited(entry: AuditEntry, name: string, { path, depth }: Place, dropped: string[]): [string, unknown][] {
   const value = entry[name]
-  const place = { path, inVoicePlatform: namesIn(entry.field).some(isVoicePlatform) }
+  const place = { path, depth, inVoicePlatform: namesIn(entry.field).some(isVoicePlatform) }
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return [[name, redact(value, place, dropped)]]
   const text = redactJsonText(value, place, dropped)
   return text === undefined ? [] : [[name, text]]

@@ -26,8 +26,11 @@ export function isVoicePlatform(name: string): boolean {
   return /vapi/i.test(name)
 }
 
-function isCount(value: unknown): boolean {
+/** Counts stand in a few levels at most; what is nested deeper is none. */
+const COUNT_LEVELS = 10
+
+function isCount(value: unknown, levels = COUNT_LEVELS): boolean {
   if (typeof value === 'string') return /^[\d.,\s]*$/.test(value)
-  if (typeof value === 'object' && value !== null) return Object.values(value).every(isCount)
-  return true
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every(inner => isCount(inner, levels - 1))
 }

@@ -5,6 +5,7 @@ import { conversation } from '../catalog/conversation.ts'
 import { compileInspection, needsMending } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import type { RecordType } from '../catalog/shape.ts'
+import { isTooDeepAround, TOO_DEEP_AROUND } from '../catalog/surroundings.ts'
 import type { LoadedFile } from './bookkeeping.ts'
 import { inspected, mendedFindings, type PageFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
@@ -22,7 +23,9 @@ const inspections = new Map(Object.values(RECORD_OF).map(record => [record.name,
 async function inspectedAgain(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
   if (page.head.catalogVersion === CATALOG_VERSION || record.extra === 'rest') return page
   const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.path))) as { data: unknown[] }
-  return { ...page, head: { ...page.head, notes: inspections.get(record.name)!(body.data) } }
+  const notes = inspections.get(record.name)!(body.data)
+  if (isTooDeepAround(body, 'data')) notes.awkward.push(TOO_DEEP_AROUND)
+  return { ...page, head: { ...page.head, notes } }
 }
 
 /** Paths whose spelling differs only by case cannot stand side by side as columns; the later page is mended. */

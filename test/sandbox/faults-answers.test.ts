@@ -45,6 +45,16 @@ describe('a request that is turned away', () => {
   })
 })
 
+describe('an answer with a deep envelope', () => {
+  it('holds the same page, with that nesting beside it', async () => {
+    const sandbox = await openWith({ script: [{ fault: 'deep-envelope', param: 9, at: 1 }] })
+    const text = await (await ask(sandbox)).text()
+    expect(text.startsWith(`{"futureDepth":${'{"a":'.repeat(9)}1${'}'.repeat(9)},"success":true`)).toBe(true)
+    const { data } = JSON.parse(text) as { data: unknown[] }
+    expect(data).toEqual((await exportPage(sandbox, firstAgent(sandbox))).data)
+  })
+})
+
 describe('an answer that is lost', () => {
   it.each(['cut-body', 'cut-json', 'html', 'dropped-after'] as const)('by %s is billed all the same', async fault => {
     const sandbox = await openWith({ script: [{ fault, at: 1 }] })

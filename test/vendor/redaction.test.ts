@@ -38,6 +38,18 @@ describe('the name of a secret', () => {
 
 describe('redaction', () => {
   it.each([
+    ['objects', '{"a":', '}'],
+    ['lists', '[', ']'],
+    ['counts of tokens', '{"maxTokens":', '}'],
+  ])('keeps nothing of %s that are nested without end, and all beside them', (_, open, close) => {
+    const deep = `${open.repeat(100_000)}"canary"${close.repeat(100_000)}`
+    const { value, droppedPaths } = redactSecrets(JSON.parse(`{"agents":[{"ID":"a1","x":${deep}},{"ID":"a2"}]}`))
+    expect(droppedPaths).toHaveLength(1)
+    expect(JSON.stringify(value)).not.toContain('canary')
+    expect(value).toMatchObject({ agents: [{ ID: 'a1' }, { ID: 'a2' }] })
+  })
+
+  it.each([
     [
       'a variable of the environment',
       { key: 'host', isEnv: true, value: 'x', defaultValue: 'y' },

@@ -4,6 +4,7 @@ import { agent } from '../../src/catalog/agent.ts'
 import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
+import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
 import type { RateLimitTold, UsageTold } from '../../src/core/told.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
 import type { PageHead } from '../../src/landing/page.ts'
@@ -91,7 +92,10 @@ function factsOf(page: ConversationPage, window: Window, returned: number): Page
 /** Lands one page of conversations. */
 export async function landConversations(landing: Landing, page: ConversationPage): Promise<LoadablePage> {
   const body = bytesOf(page.body ?? JSON.stringify({ success: true, data: page.records }))
-  const { data } = JSON.parse(new TextDecoder().decode(body)) as { data: unknown[] }
+  const parsed = JSON.parse(new TextDecoder().decode(body)) as { data: unknown[] }
+  const { data } = parsed
+  const notes = inspectConversations(data)
+  if (isTooDeepAround(parsed, 'data')) notes.awkward.push(TOO_DEEP_AROUND)
   const window = page.window ?? freshWindow()
   const facts = factsOf(page, window, data.length)
   const head = headOf(
@@ -108,7 +112,7 @@ export async function landConversations(landing: Landing, page: ConversationPage
       facts,
       usage: page.usage ?? null,
       rateLimit: page.rateLimit ?? null,
-      notes: inspectConversations(data),
+      notes,
     },
     page.sentAtMs ?? SENT_AT_MS,
   )

@@ -3,6 +3,7 @@ import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { emptyNotes } from '../../src/catalog/inspect.ts'
 import { ConvohouseError } from '../../src/core/errors.ts'
 import { encodePage, readBody } from '../../src/landing/page.ts'
 import { mendedFolder } from '../../src/warehouse/load.ts'
@@ -150,6 +151,32 @@ describe('a page', () => {
     const workspace = house.workspace()
     await workspace.load(await records(workspace, { ID: 'c1', messagesNum: 'many' }))
     expect((await readdir(mendedFolder(house.home))).filter(name => name.startsWith('mended-'))).toEqual([])
+  })
+})
+
+describe('a page with nesting around its records that would end the process', () => {
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+
+  it.each([
+    ['before them', `{"x":${deep},"data":[{"ID":"c1","title":"t"},{"ID":"c2"}]}`],
+    ['behind them', `{"data":[{"ID":"c1","title":"t"},{"ID":"c2"}],"usage":${deep}}`],
+  ])('%s is loaded, each record as it came', async (_, body) => {
+    const workspace = house.workspace()
+    expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 2, mended: 1, quarantined: 0 })
+    expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
+      { conversation_id: 'c1', extra: '{"title":"t"}' },
+      { conversation_id: 'c2', extra: null },
+    ])
+  })
+
+  it('is loaded also where an older catalog inspected it', async () => {
+    const workspace = house.workspace()
+    const landed = await landConversations(workspace.landing, {
+      body: `{"data":[{"ID":"c1"}],"x":${deep}}`,
+      catalogVersion: 0,
+    })
+    const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: emptyNotes() } }
+    expect(await workspace.load(stale)).toMatchObject({ inserted: 1, mended: 1 })
   })
 })
 

@@ -55,6 +55,7 @@ const CASES: Record<FaultName, Case> = {
   slow: { param: 30 },
   overtaking: { every: 2, param: 40 },
   'clock-off': {},
+  'deep-envelope': {},
 }
 
 const WORLD: Partial<SandboxOptions> = { conversations: 80, agents: 2 }

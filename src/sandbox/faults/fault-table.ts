@@ -2,7 +2,7 @@
 //
 // A request passes the stages in this order, and each stage serves at most one fault of it:
 //
-//   account ──▶ front ──▶ (the hour, the agent, the query) ──▶ refusal ──▶ page ──▶ (billed) ──▶ told ──▶ lost ──▶ pace, date
+//   account ──▶ front ──▶ (the hour, the agent, the query) ──▶ refusal ──▶ page ──▶ (billed) ──▶ told ──▶ around ──▶ lost ──▶ pace, date
 //
 // Before "billed" a fault costs the caller nothing; behind it the sessions are paid for, whatever becomes of the answer.
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
@@ -10,10 +10,10 @@ import type { Param } from '../rate.ts'
 
 /**
  * `account`: something else happens to the workspace's counters. `front`: the request never reaches the export.
- * `refusal`: the export fails. `page`: what is on the page. `told`: what is told of hour and usage. `lost`: the answer is
- * spoilt on its way. `pace`: when it goes out. `date`: what time it tells.
+ * `refusal`: the export fails. `page`: what is on the page. `told`: what is told of hour and usage. `around`: what stands
+ * around the records. `lost`: the answer is spoilt on its way. `pace`: when it goes out. `date`: what time it tells.
  */
-export type Stage = 'account' | 'front' | 'refusal' | 'page' | 'told' | 'lost' | 'pace' | 'date'
+export type Stage = 'account' | 'front' | 'refusal' | 'page' | 'told' | 'around' | 'lost' | 'pace' | 'date'
 
 export interface FaultDefinition {
   stage: Stage
@@ -84,6 +84,12 @@ const TABLE = {
     search: true,
     help: "the Date header is PARAM (1h; -5m: behind) off the sandbox's clock",
     param: ms(HOUR, -3_660 * DAY, 3_660 * DAY),
+  },
+  'deep-envelope': {
+    stage: 'around',
+    search: true,
+    help: 'a field that no document lists beside the records, its objects nested PARAM (100000) deep',
+    param: count(100_000, 1, 1_000_000),
   },
 } as const satisfies Record<string, FaultDefinition>
 

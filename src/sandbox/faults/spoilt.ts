@@ -6,11 +6,22 @@ import { NO_ANSWER } from './refused.ts'
 const PROXY_PAGE =
   '<!DOCTYPE html>\n<html><head><title>Just a moment…</title></head><body>Checking your browser.</body></html>\n'
 
-/** The stages `lost`, `pace` and `date`. A lost answer returns nothing to its caller, and stays billed. */
+/** The stages `around`, `lost`, `pace` and `date`. A lost answer returns nothing to its caller, and stays billed. */
 export function spoil(answer: Answer, plan: FaultPlan): Answer {
-  const sent = answer.status === 200 ? lose(answer, plan) : answer
+  const sent = answer.status === 200 ? lose(surround(answer, plan), plan) : answer
   const delivery = { ...sent.delivery, ...pace(sent, plan), ...date(sent, plan) }
   return Object.keys(delivery).length === 0 ? sent : { ...sent, delivery }
+}
+
+/** Text, because `JSON.stringify` does not get so deep. */
+function surround(answer: Answer, plan: FaultPlan): Answer {
+  const chosen = answer.contentType.startsWith('application/json') ? plan.take('around') : undefined
+  if (chosen === undefined) return answer
+  const deep = `${'{"a":'.repeat(chosen.param)}1${'}'.repeat(chosen.param)}`
+  return {
+    ...answer,
+    body: Buffer.concat([Buffer.from(`{"futureDepth":${deep},`), Buffer.from(answer.body).subarray(1)]),
+  }
 }
 
 function lose(answer: Answer, plan: FaultPlan): Answer {
