@@ -24,6 +24,7 @@ export function loadContext(
     mirrorLagMs: dependencies.settings.mirrorLagMs,
     temporaryFolder: mendedFolder(dependencies.home),
     readBody: path => dependencies.landing.body(path),
+    expectWhole: pages => dependencies.landing.expectWhole(pages),
     now: dependencies.now,
   }
 }

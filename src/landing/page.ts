@@ -2,7 +2,7 @@
 // each its own gzip member: DuckDB reads the whole, and the head alone is read from the file's first kilobytes.
 import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { constants, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
+import { constants, crc32, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 import type { PageNotes } from '../catalog/inspect.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { RateLimitTold, UsageTold } from '../core/told.ts'
@@ -26,6 +26,8 @@ export interface PageHead {
   sentAtServerMs: number
   /** Length of the body that landed. */
   bodyBytes: number
+  /** The body's gzip member as it was written, for whoever reads it without looking at gzip's own checksum. */
+  packed?: { bytes: number; crc32: number }
   /** True for the last page of a listing or window. */
   lastPage: boolean
   /** Position in its window; null for a page of another stream than conversations. */
@@ -45,13 +47,14 @@ const HEAD_LIMIT_BYTES = 8 * 1024 * 1024
 const deflate = promisify(gzip)
 const inflate = promisify(gunzip)
 
-/** The two gzip members of a page's file; the head tells the length of this body, whatever it told before. */
+/** The two gzip members of a page's file; the head tells of this body, whatever it told before. */
 export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint8Array[]> {
-  const line = Buffer.from(`${JSON.stringify({ _head: { ...head, bodyBytes: body.length } })}\n`)
-  return [gzipSync(line), await deflate(body, BODY)]
+  const packed = await deflate(body, BODY)
+  const told = { ...head, bodyBytes: body.length, packed: { bytes: packed.length, crc32: crc32(packed) } }
+  return [gzipSync(Buffer.from(`${JSON.stringify({ _head: told })}\n`)), packed]
 }
 
-const corrupt = (file: string, cause?: unknown): ConvohouseError =>
+export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('LANDING_CORRUPT', {
     what: `The landed file ${file} cannot be read: it is cut off or was changed.`,
     mend: 'Restore it from a backup, or delete it and sync again: that page alone is then bought again.',

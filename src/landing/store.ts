@@ -8,6 +8,7 @@ import { type LandedFolder, landedFolders } from './folders.ts'
 import { type PagePlace, pagePath, parsePageName, STREAMS, type Stream, segment } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
 import { keepRoom, withRoom } from './room.ts'
+import { expectAllWhole } from './whole.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */
 export interface LandedFile {
@@ -35,6 +36,8 @@ export interface Landing {
   /** Path and head of the page that has landed at that place; null where none has. @throws LANDING_CORRUPT */
   landed(place: PagePlace): Promise<{ path: string; head: PageHead } | null>
   body(path: string): Promise<Buffer>
+  /** @throws LANDING_CORRUPT where a body is not as it was written */
+  expectWhole(pages: readonly { path: string; head: Pick<PageHead, 'packed'> }[]): Promise<void>
 }
 
 async function filesBelow(root: string, folder: string): Promise<string[]> {
@@ -113,5 +116,6 @@ export function openLanding(home: string, workspaceId: string): Landing {
       return isThere ? { path, head: await readHead(join(root, path)) } : null
     },
     body: path => readBody(join(root, path)),
+    expectWhole: pages => expectAllWhole(pages.map(({ path, head }) => ({ file: join(root, path), head }))),
   }
 }

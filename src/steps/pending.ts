@@ -78,7 +78,8 @@ export function openPending(landing: Landing, unloaded: Unloaded): Pending {
       if (known.has(path) || unloaded.loaded.has(path)) return
       known.add(path)
       held = held.filter(page => page.path !== path)
-      waiting.push(loadable(landing, path, head))
+      // A head that was read back tells what was packed.
+      waiting.push({ ...loadable(landing, path, head), justLanded: head.packed === undefined })
     },
     next({ count, bytes }) {
       let end = 0

@@ -126,6 +126,10 @@ export function withoutThem(found: Tolerated, away: ReadonlyMap<number, string>)
 const mustBeMended = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
   record.extra === 'rest' || needsMending(head.notes) || context.heldBack?.has(path) === true
 
+/** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
+const asTheyLanded = ({ files }: Batch): LoadablePage[] =>
+  files.filter(({ mended, records, page }) => !mended && records > 0 && !page.justLanded).map(({ page }) => page)
+
 /** Decides for each page whether it is read as it landed, or mended first. */
 export async function prepareBatch(
   context: LoadContext,
@@ -141,6 +145,7 @@ export async function prepareBatch(
         await addMended(context, batch, page, await tolerated(context, record, page))
       else addLanded(context, batch, page)
     }
+    await context.expectWhole(asTheyLanded(batch))
   } catch (error) {
     await removeMended(batch.mended)
     throw error

@@ -8,6 +8,8 @@ export interface LoadablePage {
   path: string
   /** Where DuckDB reads it. */
   absolutePath: string
+  /** This process has just written it: it need not be read once more to see whether it is whole. */
+  justLanded?: boolean
   head: {
     catalogVersion: number
     place: { stream: 'conversations' | 'agents'; agentId: string | null; window: string }
@@ -17,6 +19,7 @@ export interface LoadablePage {
     receivedAtMs: number
     sentAtServerMs: number
     bodyBytes: number
+    packed?: { bytes: number; crc32: number }
     facts: PageFacts | null
     /** The last page of a listing, when it is one. */
     lastPage: boolean

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openHouse } from '../../src/app.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
-import { encodePage } from '../../src/landing/page.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -63,9 +62,8 @@ const cutTo = (share: number) => async (file: string) => {
 const DAMAGES: Record<string, (file: string, landed: Landed) => Promise<unknown>> = {
   'cut off in its body': cutTo(0.9),
   'cut off behind its head': async (file, landed) => {
-    const head = await openLanding(landed.config.home, 'ws_demo').head(inTheMiddle(landed))
-    const [member] = await encodePage({ ...head, bodyBytes: head.bodyBytes }, Buffer.alloc(head.bodyBytes))
-    await writeFile(file, (await readFile(file)).subarray(0, member!.length))
+    const { packed } = await openLanding(landed.config.home, 'ws_demo').head(inTheMiddle(landed))
+    await writeFile(file, (await readFile(file)).subarray(0, -packed!.bytes))
   },
   'cut off in its head': cutTo(0.01),
   empty: cutTo(0),

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import { sweepTemporary, writeOnce } from '../../src/landing/durable.ts'
-import { encodePage } from '../../src/landing/page.ts'
 import { openLanding } from '../../src/landing/store.ts'
+import { flipped } from './flipped.ts'
 import { headOf } from './page-heads.ts'
 import { temporaryHome } from './temporary-home.ts'
 
@@ -36,11 +36,12 @@ describe('a page', () => {
     )
   })
 
-  it('has a head that is read back as it was, with the length of its body', async () => {
+  it('has a head that is read back as it was, with the length of its body and what was written of it', async () => {
     const store = await landing()
     const head = headOf({}, { request: { path: '/v3/ü', query: { cursor: 'a\nb' } } })
     const path = await store.land(head, bytes('{"data":[]}'))
-    expect(await store.head(path)).toEqual({ ...head, bodyBytes: 11 })
+    const packed = { bytes: expect.any(Number), crc32: expect.any(Number) }
+    expect(await store.head(path)).toEqual({ ...head, bodyBytes: 11, packed })
   })
 
   it('has a head that is read without its body', async () => {
@@ -102,9 +103,9 @@ describe('a landed file', () => {
   const cut = async (keep: (size: number, headBytes: number) => number) => {
     const store = await landing()
     const path = await store.land(headOf(), bytes('{"data":["some text that does not repeat itself, 0123456789"]}'))
-    const [head] = await encodePage(await store.head(path), Buffer.alloc(0))
     const file = join(store.root, path)
-    await truncate(file, keep((await stat(file)).size, head!.length))
+    const { size } = await stat(file)
+    await truncate(file, keep(size, size - (await store.head(path)).packed!.bytes))
     return { store, path }
   }
 
@@ -135,6 +136,37 @@ describe('a landed file', () => {
     await writeFile(join(store.root, path), 'no gzip at all')
     expect((await failureOf(store.body(path))).code).toBe('LANDING_CORRUPT')
     expect((await failureOf(store.head(path))).code).toBe('LANDING_CORRUPT')
+  })
+
+  it('of which any bit of the body has flipped is told to be corrupt, unless nothing has', async () => {
+    const store = await landing()
+    const path = await store.land(headOf(), bytes('{"data":["some text that does not repeat itself, 0123456789"]}'))
+    const [file, head] = [join(store.root, path), await store.head(path)]
+    await store.expectWhole([{ path, head }])
+    const intact = await readFile(file)
+    const anyBit = fc.integer({ min: (intact.length - head.packed!.bytes) * 8, max: intact.length * 8 - 1 })
+    await fc.assert(
+      fc.asyncProperty(anyBit, async bit => {
+        await writeFile(file, flipped(intact, bit))
+        expect((await failureOf(store.expectWhole([{ path, head }]))).facts.file).toContain(path)
+      }),
+    )
+  })
+
+  it('of before its checksum was told is unpacked instead', async () => {
+    const store = await landing()
+    const path = await store.land(headOf(), bytes('{}'))
+    const members = [gzipSync('{"_head":{"bodyBytes":9}}\n'), gzipSync('{"data":1}', { level: 0 })]
+    const file = join(store.root, path)
+    await writeFile(file, Buffer.concat(members))
+    const head = await store.head(path)
+    expect((await failureOf(store.expectWhole([{ path, head }]))).code).toBe('LANDING_CORRUPT')
+    const [, body] = [members.pop(), gzipSync('{"data":1', { level: 0 })]
+    await writeFile(file, Buffer.concat([...members, body]))
+    await store.expectWhole([{ path, head }])
+    const letter = members[0]!.length + body.indexOf('data')
+    await writeFile(file, flipped(Buffer.concat([...members, body]), letter * 8))
+    expect((await failureOf(store.expectWhole([{ path, head }]))).code).toBe('LANDING_CORRUPT')
   })
 
   it('that is gone is told by its name', async () => {

@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { emptyNotes } from '../../src/catalog/inspect.ts'
 import { ConvohouseError } from '../../src/core/errors.ts'
-import { encodePage, readBody } from '../../src/landing/page.ts'
+import { readBody } from '../../src/landing/page.ts'
 import { mendedFolder } from '../../src/warehouse/load.ts'
 import type { LoadablePage } from '../../src/warehouse/page.ts'
 import { anyConversation } from '../catalog/arbitrary-records.ts'
+import { flipped } from '../landing/flipped.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { recordRows } from './record-rows.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
@@ -180,6 +182,15 @@ describe('a page with nesting around its records that would end the process', ()
   })
 })
 
+/** What a gzip member holds, whatever its checksum says; undefined where it cannot be unpacked. */
+function unpacked(member: Uint8Array): string | undefined {
+  try {
+    return inflateRawSync(member.subarray(10, -8)).toString('latin1')
+  } catch {
+    return undefined
+  }
+}
+
 describe('a landed file that cannot be read', () => {
   const cutShort = async (landed: LoadablePage) => truncate(landed.absolutePath, (await bytesOf(landed)).length - 40)
   const bytesOf = (landed: LoadablePage) => readFile(landed.absolutePath)
@@ -222,11 +233,31 @@ describe('a landed file that cannot be read', () => {
   it('is told so where it is cut off exactly behind its head, and so still is a whole gzip file', async () => {
     const workspace = house.workspace()
     const landed = await records(workspace, { ID: 'cut' })
-    const [head] = await encodePage(await workspace.landing.head(landed.path), Buffer.alloc(0))
-    await truncate(landed.absolutePath, head!.length)
+    await truncate(landed.absolutePath, (await bytesOf(landed)).length - landed.head.packed!.bytes)
     const error = await failureOf(workspace.load(landed))
     expect(error.message).toContain(landed.path)
     expect(await workspace.rows('_loads')).toEqual([])
+  })
+
+  it('because a bit of it has flipped is not loaded with another value', async () => {
+    const workspace = house.workspace()
+    const landed = await records(workspace, { ID: 'c1', summary: 'Seventeen zebras jumped quickly over my lazy box' })
+    const intact = await bytesOf(landed)
+    const begin = intact.length - landed.head.packed!.bytes
+    const sent = unpacked(intact.subarray(begin))
+    // Each of these unpacks, to the same record with another summary: DuckDB would load it.
+    const unnoticed = Array.from({ length: landed.head.packed!.bytes * 8 }, (_, at) => begin * 8 + at).filter(bit => {
+      const body = unpacked(flipped(intact, bit).subarray(begin))
+      return body !== sent && /^{"success":true,"data":\[{"ID":"c1","summary":"[\w ]{48}"}]}$/.test(body ?? '')
+    })
+    expect(unnoticed.length).toBeGreaterThan(5)
+    for (const bit of unnoticed.slice(0, 5)) {
+      await writeFile(landed.absolutePath, flipped(intact, bit))
+      expect((await failureOf(workspace.load(landed))).code).toBe('LANDING_CORRUPT')
+    }
+    expect(await workspace.rows('conversations')).toEqual([])
+    await writeFile(landed.absolutePath, intact)
+    expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
   })
 
   it('holds back the later pages of its own window, so that nothing counts as covered that is not there', async () => {

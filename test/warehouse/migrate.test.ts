@@ -99,6 +99,7 @@ describe('a warehouse', () => {
       mirrorLagMs: 0,
       temporaryFolder: mendedFolder(home),
       readBody: landing.body,
+      expectWhole: landing.expectWhole,
       now: () => 0,
     }
     expect(await loadPages(context, [page])).toMatchObject({ inserted: 1 })

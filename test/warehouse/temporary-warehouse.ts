@@ -44,6 +44,7 @@ function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: s
     mirrorLagMs: MIRROR_LAG_MS,
     temporaryFolder: mendedFolder(home),
     readBody: landing.body,
+    expectWhole: landing.expectWhole,
     now: () => LOADED_AT_MS,
   }
   return {
