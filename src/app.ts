@@ -3,14 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { Steps } from '../workflows/steps.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config, WorkspaceConfig } from './config.ts'
-import { sweepTemporary } from './landing/durable.ts'
 import { openLedger } from './landing/ledger.ts'
 import { openLanding } from './landing/store.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import type { Pending } from './steps/pending.ts'
 import { makeSteps, pendingOf } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
-import { mendedFolder } from './warehouse/load.ts'
+import { sweepLeftBehind } from './warehouse/left-behind.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import { serveQueries } from './warehouse/socket-server.ts'
 
@@ -55,8 +54,9 @@ export interface House {
 export function openHouse({ config, bulk = false }: HouseOptions): Promise<House> {
   return withReleasers(async acquire => {
     const { home, memoryLimit, threads } = config
+    const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
-    await sweepTemporary(mendedFolder(home))
+    await sweepLeftBehind(home, begunMs)
     const socket = acquire(await serveQueries({ home, instance: warehouse.instance }), server => server.close())
     return { warehouse, socketPath: socket.path, pending: new Map() }
   })

@@ -7,7 +7,8 @@ import { openPending, type Pending } from './steps/pending.ts'
 import { prepare } from './steps/prepare.ts'
 import { openServerClock } from './steps/server-clock.ts'
 import { readUnloaded } from './steps/unloaded.ts'
-import { loadPages, mendedFolder } from './warehouse/load.ts'
+import { temporaryFolder } from './warehouse/left-behind.ts'
+import { loadPages } from './warehouse/load.ts'
 import type { LoadContext } from './warehouse/load-context.ts'
 import { beginRun, endRun, markAgentGone } from './warehouse/runs.ts'
 
@@ -22,7 +23,7 @@ export function loadContext(
     workspaceId: dependencies.workspaceId,
     timeZone: dependencies.settings.timeZone,
     mirrorLagMs: dependencies.settings.mirrorLagMs,
-    temporaryFolder: mendedFolder(dependencies.home),
+    temporaryFolder: temporaryFolder(dependencies.home),
     readBody: path => dependencies.landing.body(path),
     expectWhole: pages => dependencies.landing.expectWhole(pages),
     now: dependencies.now,

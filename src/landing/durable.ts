@@ -2,10 +2,11 @@
 // `link` fails where the name exists, so a name is taken once; `rename` would silently take it twice.
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
-import { link, mkdir, open, readdir, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import { HOUR } from '../core/time.ts'
 
 /** True for what `writeOnce` is still writing, or what a kill left half written. */
 export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
@@ -71,9 +72,14 @@ export async function entriesIn(folder: string): Promise<Dirent[]> {
 /** Their names. @throws HOME_UNUSABLE */
 export const namesIn = async (folder: string): Promise<string[]> => (await entriesIn(folder)).map(({ name }) => name)
 
-/** Removes what a killed process left half written in a folder. Only for a folder that nobody writes to. */
+/** Nothing is written for so long: a temporary file that is older was left by a kill, whoever else writes there now. */
+export const LEFT_BEHIND_MS = HOUR
+
+/** Removes what killed processes left half written in a folder. The times of files are the machine's, not a run's. */
 export async function sweepTemporary(folder: string): Promise<void> {
-  for (const name of await namesIn(folder)) {
-    if (isTemporary(name)) await unlink(join(folder, name)).catch(() => {})
+  for (const name of (await namesIn(folder)).filter(isTemporary)) {
+    const file = join(folder, name)
+    const found = await stat(file).catch(() => null)
+    if (found && found.mtimeMs < Date.now() - LEFT_BEHIND_MS) await unlink(file).catch(() => {})
   }
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { isCode } from '../core/errors.ts'
-import { entriesIn, makeFolder, writeOnce } from './durable.ts'
+import { entriesIn, makeFolder, sweepTemporary, writeOnce } from './durable.ts'
 import { type LandedFolder, landedFolders } from './folders.ts'
 import { type PagePlace, pagePath, parsePageName, STREAMS, type Stream, segment } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
@@ -32,6 +32,8 @@ export interface Landing {
   folders(): Promise<LandedFolder[]>
   /** The pages of these folders, in the order in which they may be loaded. @throws HOME_UNUSABLE */
   listFolders(folders: readonly string[]): Promise<LandedFile[]>
+  /** Removes what kills left half written in these folders, and among the answers that are no JSON. @throws HOME_UNUSABLE */
+  sweep(folders: readonly string[]): Promise<void>
   head(path: string): Promise<PageHead>
   /** Path and head of the page that has landed at that place; null where none has. @throws LANDING_CORRUPT */
   landed(place: PagePlace): Promise<{ path: string; head: PageHead } | null>
@@ -70,6 +72,7 @@ const pagesAmong = (paths: readonly string[]): LandedFile[] =>
 /** Opens a workspace's landing below `<home>/landing`. Two workspaces never share a folder. */
 export function openLanding(home: string, workspaceId: string): Landing {
   const root = join(home, 'landing')
+  const failedFolder = posix.join(segment(workspaceId), 'failed')
   const known = new Set<string>()
 
   async function prepare(path: string): Promise<string> {
@@ -90,7 +93,7 @@ export function openLanding(home: string, workspaceId: string): Landing {
     },
     async landFailed({ atMs, agentId, status, body }) {
       const digest = createHash('sha256').update(body).digest('hex').slice(0, 12)
-      const path = posix.join(segment(workspaceId), 'failed', `${atMs}-${segment(agentId)}-${status}-${digest}.bin`)
+      const path = posix.join(failedFolder, `${atMs}-${segment(agentId)}-${status}-${digest}.bin`)
       await withRoom(root, async () => writeOnce(await prepare(path), [body])).catch(error => {
         // The same bytes at the same millisecond are the same answer.
         if (!isCode(error, 'LANDING_TAKEN')) throw error
@@ -106,6 +109,9 @@ export function openLanding(home: string, workspaceId: string): Landing {
     folders: () => landedFolders(root, workspaceId),
     listFolders: async folders =>
       pagesAmong((await Promise.all(folders.map(folder => filesBelow(root, folder)))).flat()),
+    async sweep(folders) {
+      for (const folder of [...folders, failedFolder]) await sweepTemporary(join(root, folder))
+    },
     head: path => readHead(join(root, path)),
     async landed(place) {
       const path = pagePath(workspaceId, place)

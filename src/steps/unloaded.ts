@@ -27,6 +27,8 @@ export async function readUnloaded(options: {
   const whole = await wholeFolders(writer, workspaceId)
   const changed = (await landing.folders()).filter(({ folder, stamp }) => whole.get(folder) !== stamp)
   const folders = changed.map(({ folder }) => folder)
+  // A kill while a page was written has changed its folder; the others need not be read for it.
+  await landing.sweep(folders)
   const unloaded = await readPending(landing, await loadedFiles(writer, workspaceId, folders), { folders })
   const waiting = new Set([...unloaded.ready, ...unloaded.held].map(({ path }) => path.slice(0, path.lastIndexOf('/'))))
   const over = changed.filter(folder => isOver(folder, nowMs) && !waiting.has(folder.folder))

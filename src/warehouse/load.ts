@@ -8,7 +8,6 @@
 // all the same, it is halved until the page at fault is found, and that one takes the tolerant path; when that fails, it
 // is halved in turn until the records at fault are found, and those are quarantined. Only what is no fault of a record
 // (a full disk, a corrupt file, a fault of ours) stops a window.
-import { join } from 'node:path'
 import { quoteText } from '../catalog/layout.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../core/errors.ts'
@@ -218,5 +217,3 @@ export async function loadPages(context: LoadContext, pages: readonly LoadablePa
   if (error) throw error
   return result
 }
-
-export const mendedFolder = (home: string): string => join(home, 'tmp')

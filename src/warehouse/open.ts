@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { attach, openingError } from './attach.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
+import { spillFolder, temporaryFolder } from './left-behind.ts'
 import { MACROS } from './macros.ts'
 import { migrateWarehouse } from './migrate.ts'
 
@@ -64,13 +65,13 @@ export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => jo
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
   // DuckDB makes its folder for what does not fit in memory, and not the one above it.
-  await mkdir(join(options.home, 'tmp'), { recursive: true, mode: 0o700 }).catch(cause => {
+  await mkdir(temporaryFolder(options.home), { recursive: true, mode: 0o700 }).catch(cause => {
     throw openingError(file, cause)
   })
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
-    temp_directory: join(options.home, 'tmp', 'duckdb'),
+    temp_directory: spillFolder(options.home),
     // Commits cost 15 ms a page with the default of 16 MB, 3.4 with this.
     checkpoint_threshold: options.bulk ? '1MB' : '256MB',
     // Twice as fast; the rows of a table have no order of their own.

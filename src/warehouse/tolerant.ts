@@ -10,6 +10,7 @@ import { type Issue, mendRecord } from '../catalog/mend.ts'
 import { elementTexts } from '../catalog/page-elements.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { toldPath } from '../catalog/told-path.ts'
+import { MENDED } from './left-behind.ts'
 
 export interface MendedRecordText {
   /** Position in the page, from 1. */
@@ -147,7 +148,7 @@ export async function writeMended(folder: string, records: readonly MendedRecord
   const files: MendedFile[] = []
   try {
     for (const piece of pieces(records)) {
-      const file = join(folder, `mended-${process.pid}-${randomBytes(6).toString('hex')}.json`)
+      const file = join(folder, `${MENDED}${process.pid}-${randomBytes(6).toString('hex')}.json`)
       const text = `{"data":[${piece.join(',')}]}`
       files.push({ file, bytes: Buffer.byteLength(text) })
       await writeFile(file, text, { mode: 0o600 })

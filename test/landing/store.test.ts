@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../src/core/errors.ts'
-import { sweepTemporary, writeOnce } from '../../src/landing/durable.ts'
+import { HOUR } from '../../src/core/time.ts'
+import { writeOnce } from '../../src/landing/durable.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { flipped } from './flipped.ts'
 import { headOf } from './page-heads.ts'
@@ -213,10 +214,13 @@ describe('the list', () => {
     const store = await landing()
     const path = await store.land(headOf(), bytes('{}'))
     const folder = dirname(join(store.root, path))
-    await writeFile(join(folder, '.tmp-4242-0badcafe'), 'half a pa')
+    const [left, young] = ['.tmp-4242-0badcafe', '.tmp-4243-0badcafe']
+    for (const name of [left, young]) await writeFile(join(folder, name), 'half a pa')
+    const hoursAgo = new Date(Date.now() - 2 * HOUR)
+    await utimes(join(folder, left), hoursAgo, hoursAgo)
     expect(await store.list()).toHaveLength(1)
-    await sweepTemporary(folder)
-    expect(await readdir(folder)).toEqual([basename(path)])
+    await store.sweep([dirname(path)])
+    expect((await readdir(folder)).sort()).toEqual([young, basename(path)])
   })
 
   it('does not pass over a folder that cannot be read: its pages would be bought again', async () => {

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { emptyNotes } from '../../src/catalog/inspect.ts'
 import { ConvohouseError } from '../../src/core/errors.ts'
 import { readBody } from '../../src/landing/page.ts'
-import { mendedFolder } from '../../src/warehouse/load.ts'
+import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
 import type { LoadablePage } from '../../src/warehouse/page.ts'
 import { anyConversation } from '../catalog/arbitrary-records.ts'
 import { flipped } from '../landing/flipped.ts'
@@ -152,7 +152,7 @@ describe('a page', () => {
   it('leaves no mended copy behind', async () => {
     const workspace = house.workspace()
     await workspace.load(await records(workspace, { ID: 'c1', messagesNum: 'many' }))
-    expect((await readdir(mendedFolder(house.home))).filter(name => name.startsWith('mended-'))).toEqual([])
+    expect((await readdir(temporaryFolder(house.home))).filter(name => name.startsWith('mended-'))).toEqual([])
   })
 })
 

@@ -11,7 +11,8 @@ import { tablesOf } from '../../src/catalog/ddl.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import { openLanding } from '../../src/landing/store.ts'
-import { loadPages, mendedFolder } from '../../src/warehouse/load.ts'
+import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
+import { loadPages } from '../../src/warehouse/load.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { landConversations } from './landed-pages.ts'
 import { SMALL } from './temporary-warehouse.ts'
@@ -97,7 +98,7 @@ describe('a warehouse', () => {
       workspaceId: 'w',
       timeZone: 'UTC',
       mirrorLagMs: 0,
-      temporaryFolder: mendedFolder(home),
+      temporaryFolder: temporaryFolder(home),
       readBody: landing.body,
       expectWhole: landing.expectWhole,
       now: () => 0,

@@ -7,7 +7,8 @@ import { afterAll, beforeAll } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { type Landing, openLanding } from '../../src/landing/store.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
-import { type LoadResult, loadPages, mendedFolder } from '../../src/warehouse/load.ts'
+import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
+import { type LoadResult, loadPages } from '../../src/warehouse/load.ts'
 import type { LoadContext } from '../../src/warehouse/load-context.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import type { LoadablePage } from '../../src/warehouse/page.ts'
@@ -42,7 +43,7 @@ function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: s
     workspaceId: id,
     timeZone,
     mirrorLagMs: MIRROR_LAG_MS,
-    temporaryFolder: mendedFolder(home),
+    temporaryFolder: temporaryFolder(home),
     readBody: landing.body,
     expectWhole: landing.expectWhole,
     now: () => LOADED_AT_MS,

@@ -1,8 +1,8 @@
 // A workspace's landing: whether the newest pages can be read, what kills left behind, and the leases ledger.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HOUR, MINUTE } from '../../core/time.ts'
-import { isTemporary } from '../../landing/durable.ts'
+import { HOUR } from '../../core/time.ts'
+import { isTemporary, LEFT_BEHIND_MS } from '../../landing/durable.ts'
 import { openLedger } from '../../landing/ledger.ts'
 import { segment } from '../../landing/names.ts'
 import { type LandedFile, type Landing, openLanding } from '../../landing/store.ts'
@@ -11,9 +11,6 @@ import { examine, type Finding, fail, ok, type Subject, warn } from './finding.t
 
 /** Of each stream: what a crash of the machine or a full disk may have hurt is what was written last. */
 const SAMPLE_PAGES = 20
-
-/** A file that is being written is younger. */
-const LEFT_BEHIND_MS = 10 * MINUTE
 
 async function pagesFinding(subject: Subject, landing: Landing, pages: readonly LandedFile[]): Promise<Finding> {
   const newest = pages.slice(-SAMPLE_PAGES)
@@ -46,7 +43,7 @@ async function leftBehind(folder: string, nowMs: number): Promise<string[]> {
 
 function leftFindings(subject: Subject, folder: string, left: readonly string[]): Finding[] {
   if (left.length === 0) return []
-  const mend = `They take up room and nothing else. When no sync runs: find ${folder} -name '.tmp-*' -delete`
+  const mend = `They take up room and nothing else; a sync removes those where it looks for new pages. All, when no sync runs: find ${folder} -name '.tmp-*' -delete`
   return [warn(subject, `${counted(left.length, 'half-written file')} of a process that was killed`, mend)]
 }
 
