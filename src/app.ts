@@ -11,6 +11,7 @@ import { makeSteps, pendingOf } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
 import { sweepLeftBehind } from './warehouse/left-behind.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
+import { makeOwnFiles } from './warehouse/own-files.ts'
 import { serveQueries } from './warehouse/socket-server.ts'
 
 type Release = () => Promise<unknown> | unknown
@@ -54,6 +55,7 @@ export interface House {
 export function openHouse({ config, bulk = false }: HouseOptions): Promise<House> {
   return withReleasers(async acquire => {
     const { home, memoryLimit, threads } = config
+    makeOwnFiles()
     const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await sweepLeftBehind(home, begunMs)
