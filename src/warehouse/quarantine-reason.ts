@@ -15,6 +15,8 @@ const OUT_OF_MEMORY = /^Out of Memory Error/i
 /** Classes whose messages speak of files, sizes and settings, never of values. */
 const ABOUT_THE_MACHINE = /^(IO|Out of Memory|Permission|Interrupt|Fatal|INTERNAL) Error/i
 
+const UNKNOWN_FAULT = 'an unknown fault'
+
 const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
 /** A record that alone takes so much that memory may end over it. Bytes of JSON. */
@@ -36,10 +38,13 @@ export function tellable(error: unknown, columns: ReadonlySet<string> = new Set(
   if (error instanceof LoadFault) return message
   if (ABOUT_THE_MACHINE.test(message)) return message.split('\n')[0]!.slice(0, 300)
   const [kind] = CLASS.exec(message) ?? []
-  if (kind === undefined) return error instanceof Error ? error.name : 'an unknown fault'
+  if (kind === undefined) return error instanceof Error ? error.name : UNKNOWN_FAULT
   const column = columnOf(message, columns)
   return column === undefined ? kind : `${kind} in column ${column}`
 }
+
+/** True for a reason that came of loading a record, which had been read by then: what was found in it has been told. */
+export const isOfLoading = (reason: string): boolean => /Error\b/.test(reason) || reason === UNKNOWN_FAULT
 
 /** The error without what may not be told, with the places in the code that it came from. */
 export function tellableCause(error: unknown): Error {

@@ -1,12 +1,15 @@
 // Records taken out of the quarantine: read from the landing again, mended under the catalog as it is now, and loaded each
 // in a transaction of its own, together with the removal of its row from `_quarantine`.
+
+import { emptyNotes } from '../catalog/inspect.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { addMended, emptyBatch, RECORD_OF } from './batch.ts'
+import { mendedFindings, tellFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
-import { columnsOf, isAboutThisRecord, loadError, tellable } from './quarantine-reason.ts'
-import { removeMended, tolerate } from './tolerant.ts'
+import { columnsOf, isAboutThisRecord, isOfLoading, loadError, tellable } from './quarantine-reason.ts'
+import { issueOfUnread, removeMended, type Tolerated, tolerate } from './tolerant.ts'
 import { mergeOptions, stageRecords, writeRecords } from './write-records.ts'
 
 export interface Retried {
@@ -18,18 +21,38 @@ export interface Retried {
 const rowOf = ({ workspaceId }: LoadContext, page: LoadablePage, element: number): string =>
   `workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.path)} AND element = ${element}`
 
+/** Why it was quarantined. */
+async function reasonOf(context: LoadContext, page: LoadablePage, element: number): Promise<string | undefined> {
+  const sql = `SELECT reason FROM _quarantine WHERE ${rowOf(context, page, element)}`
+  return (await context.writer.rows<{ reason: string }>(sql))[0]?.reason
+}
+
+interface Found extends Tolerated {
+  element: number
+}
+
 /**
- * The page as if it held this record alone: its window, its cost, and what was found in it, are in the books already.
+ * Where a record had not been read when its page was loaded, tells what is found in it, in place of that it was not read.
+ * Inside the caller's transaction, before its row in `_quarantine` changes.
  */
-async function loadOne(
-  context: LoadContext,
-  record: RecordType,
-  page: LoadablePage,
-  found: ReturnType<typeof tolerate>,
-): Promise<void> {
+async function tellOfUnread(context: LoadContext, record: RecordType, page: LoadablePage, found: Found): Promise<void> {
+  const { writer, workspaceId } = context
+  const reason = await reasonOf(context, page, found.element)
+  if (reason === undefined || isOfLoading(reason)) return
+  const { path, issue } = issueOfUnread(reason)
+  const told = `workspace_id = ${quoteText(workspaceId)} AND record = ${quoteText(record.name)}
+    AND path = ${quoteText(path)} AND issue = ${quoteText(issue)}`
+  await writer.run(`UPDATE _issues SET occurrences = occurrences - 1 WHERE ${told}`)
+  await writer.run(`DELETE FROM _issues WHERE ${told} AND occurrences < 1`)
+  // What inspection noted has been told with the page.
+  const files = [{ page, findings: mendedFindings(emptyNotes(), found) }]
+  await tellFindings(writer, { workspaceId, record, files })
+}
+
+/** The page as if it held this record alone: its window and its cost are in the books already. */
+async function loadOne(context: LoadContext, record: RecordType, page: LoadablePage, found: Found): Promise<void> {
   const { writer, workspaceId } = context
   const batch = emptyBatch(record)
-  const [one] = found.records
   await addMended(context, batch, page, found)
   const options = mergeOptions(context, batch)
   let settled: Awaited<ReturnType<typeof stageRecords>> = null
@@ -37,7 +60,8 @@ async function loadOne(
     await writer.transaction(
       async () => {
         await writeRecords(writer, options, settled)
-        await writer.run(`DELETE FROM _quarantine WHERE ${rowOf(context, page, one!.element)}`)
+        await tellOfUnread(context, record, page, found)
+        await writer.run(`DELETE FROM _quarantine WHERE ${rowOf(context, page, found.element)}`)
         await writer.run(
           `UPDATE _loads SET records = records + 1 WHERE workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.path)}`,
         )
@@ -51,25 +75,36 @@ async function loadOne(
   }
 }
 
-async function stays(context: LoadContext, page: LoadablePage, element: number, reason: string): Promise<Retried> {
+async function stays(
+  context: LoadContext,
+  page: LoadablePage,
+  { element, reason }: { element: number; reason: string },
+  tell: () => Promise<void> = async () => {},
+): Promise<Retried> {
   const { writer } = context
-  const sql = `UPDATE _quarantine SET reason = ${quoteText(reason)} WHERE ${rowOf(context, page, element)}`
-  await writer.transaction(() => writer.run(sql))
+  await writer.transaction(async () => {
+    await tell()
+    await writer.run(`UPDATE _quarantine SET reason = ${quoteText(reason)} WHERE ${rowOf(context, page, element)}`)
+  })
   return { element, reason }
 }
 
 async function retryOne(context: LoadContext, page: LoadablePage, body: Uint8Array, element: number): Promise<Retried> {
   const record = RECORD_OF[page.head.place.stream]
-  const found = tolerate(record, body, new Set([element]))
+  const found = { ...tolerate(record, body, new Set([element])), element }
   const [unreadable] = found.unreadable
   const [one] = found.records
-  if (!one) return stays(context, page, element, unreadable?.reason ?? 'the page holds no such element')
+  if (!one) {
+    const reason = unreadable?.reason ?? 'the page holds no such element'
+    return stays(context, page, { element, reason })
+  }
   try {
     await loadOne(context, record, page, found)
     return { element, reason: null }
   } catch (fault) {
     if (!isAboutThisRecord(fault, one.json.length)) throw loadError(page.path, fault)
-    return stays(context, page, element, tellable(fault, columnsOf(record)))
+    const reason = tellable(fault, columnsOf(record))
+    return stays(context, page, { element, reason }, () => tellOfUnread(context, record, page, found))
   }
 }
 

@@ -67,13 +67,21 @@ const none = (reason: string): None => ({
   issue: { path: RECORD_PATH, issue: reason, declared: null, seen: 'object' },
 })
 
+const WITHOUT_ID = 'without a usable'
+
 function withoutId(record: RecordType, value: unknown): None {
   const seen = jsonType(value)
   return {
-    reason: `${seen} without a usable ${record.id.key}`,
+    reason: `${seen} ${WITHOUT_ID} ${record.id.key}`,
     issue: { path: RECORD_PATH, issue: 'wrong type', declared: `object with ${record.id.key}`, seen },
   }
 }
+
+/** How `_issues` tells of a record that was not read, by the reason in `_quarantine`. */
+export const issueOfUnread = (reason: string): Pick<Issue, 'path' | 'issue'> => ({
+  path: RECORD_PATH,
+  issue: reason.includes(WITHOUT_ID) ? 'wrong type' : reason,
+})
 
 /** `replaced`: U+FFFD in the text may stand for bytes that are no UTF-8. */
 function tolerateOne(record: RecordType, text: string, replaced: boolean): One | None {
