@@ -87,12 +87,20 @@ export function layOut(
   }
 }
 
-/**
- * Sessions that new conversations would bring if all days were like the busiest ones, until a period of 31 days is over.
- * The vendor does not tell when a period turns.
- */
-export function projectedSessions(densities: readonly Density[], periodAgeMs: number | null): number {
-  const days = Math.max(1, 31 - (periodAgeMs ?? 0) / DAY)
+/** The running period, as far as it is known: the vendor does not tell when one turns. */
+export interface PeriodAge {
+  /** Since it was first told of. */
+  ageMs: number | null
+  /** Of those before it. */
+  lengthMs: number | null
+}
+
+/** What a period is taken to be where none was seen from beginning to end. */
+export const PERIOD_DAYS = 31
+
+/** Sessions that new conversations would bring if all days were like the busiest ones, until the period is over. */
+export function projectedSessions(densities: readonly Density[], { ageMs, lengthMs }: PeriodAge): number {
+  const days = Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
   const perDay = densities.reduce((total, density) => total + density.perDay.high * density.sessionsPerConversation, 0)
   return Math.ceil(perDay * days)
 }

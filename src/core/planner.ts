@@ -6,7 +6,15 @@
 // Head begins where coverage ends. Everything before that is tail, newest first: the newest history comes at the fewest
 // requests. What an unfinished window claims is not planned twice.
 import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
-import { type Density, type Estimate, estimateIds, estimateStretch, projectedSessions, totalOf } from './estimate.ts'
+import {
+  type Density,
+  type Estimate,
+  estimateIds,
+  estimateStretch,
+  type PeriodAge,
+  projectedSessions,
+  totalOf,
+} from './estimate.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
 import { type IdsByAgent, idWindows } from './selection.ts'
 import { DAY } from './time.ts'
@@ -37,7 +45,7 @@ export interface PlanOptions {
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
-  periodAgeMs: number | null
+  period: PeriodAge
 }
 
 /** What may have changed, or be hidden, and is worth its price. */
@@ -75,6 +83,8 @@ export interface Plan {
   firstBackfills: number
   /** Sessions that new conversations may take until the period is over. */
   projectedSessions: number
+  /** How long a period lasts, as far as those before were seen; null: 31 days are assumed. */
+  periodLengthMs: number | null
 }
 
 /** Share of the hour that polls for new conversations may take; the rest is the tail's. */
@@ -202,8 +212,9 @@ export function planWindows(options: PlanOptions): Plan {
         : 0,
     projectedSessions: projectedSessions(
       present.flatMap(agent => (agent.density ? [agent.density] : [])),
-      options.periodAgeMs,
+      options.period,
     ),
+    periodLengthMs: options.period.lengthMs,
   }
 }
 

@@ -8,6 +8,7 @@ import { planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
 import { densityByAgent, knownAgents, openWindows, periodSinceMs, periodsTold } from '../warehouse/known.ts'
+import { periodLengthMs } from '../warehouse/period-length.ts'
 import { markAgentsThere } from '../warehouse/runs.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
@@ -137,7 +138,10 @@ export async function prepare(fetching: Fetching, request: SyncRequest): Promise
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
     requestsPerHour: governor.hour.requestsPerHour,
-    periodAgeMs: since === null ? null : nowMs - since,
+    period: {
+      ageMs: since === null ? null : nowMs - since,
+      lengthMs: await periodLengthMs(warehouse.writer, workspaceId),
+    },
   })
   return {
     plan,

@@ -66,12 +66,16 @@ describe('laying out', () => {
 
 describe('the reserve for new conversations', () => {
   it('is what the busiest days would bring until a period of 31 days is over', () => {
-    expect(projectedSessions([density, density], null)).toBe(2 * 30 * 1.5 * 31)
-    expect(projectedSessions([density], 30 * DAY)).toBe(45)
+    expect(projectedSessions([density, density], { ageMs: null, lengthMs: null })).toBe(2 * 30 * 1.5 * 31)
+    expect(projectedSessions([density], { ageMs: 30 * DAY, lengthMs: null })).toBe(45)
+  })
+
+  it('goes by how long the periods before lasted, where that is known', () => {
+    expect(projectedSessions([density], { ageMs: 2 * DAY, lengthMs: 7 * DAY })).toBe(5 * 45)
   })
 
   it('counts a day even where the period is older than it should be', () => {
-    expect(projectedSessions([density], 90 * DAY)).toBe(45)
+    expect(projectedSessions([density], { ageMs: 90 * DAY, lengthMs: null })).toBe(45)
   })
 
   it('is at least the share that was asked for, and at most half of what is included', () => {

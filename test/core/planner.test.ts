@@ -40,7 +40,7 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
     maxPage: 100,
     idsPerRequest: 100,
     requestsPerHour: 1_500,
-    periodAgeMs: null,
+    period: { ageMs: null, lengthMs: null },
     ...given,
   })
 

@@ -1,7 +1,8 @@
 // A plan for people: what would be read, what it would cost, and what is left to pay it with.
 import type { Prepared } from '../../../workflows/steps.ts'
-import type { Estimate, Range } from '../../core/estimate.ts'
+import { type Estimate, PERIOD_DAYS, type Range } from '../../core/estimate.ts'
 import type { PlannedWindow } from '../../core/planner.ts'
+import { DAY } from '../../core/time.ts'
 import { isById } from '../../core/windows.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { count, counted, hours, range, utc } from '../terminal/words.ts'
@@ -80,11 +81,23 @@ export function budgetLines({ hour, period, reserveForNewSessions }: Budget): st
   ]
 }
 
+/** What the reserve goes by: the vendor does not tell when a period turns. */
+function periodLine({ plan, governor }: Prepared): string[] {
+  if (!governor.period.known) return []
+  const { periodLengthMs } = plan
+  return [
+    periodLengthMs === null
+      ? `How long a period lasts is not told; ${PERIOD_DAYS} days are assumed.`
+      : `Periods so far lasted about ${counted(Math.round(periodLengthMs / DAY), 'day')}.`,
+  ]
+}
+
 /** Totals, time and budget, without the windows one by one. */
 export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),
   ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs)),
+  ...periodLine(facts.prepared),
 ]
 
 /** The whole plan. */
