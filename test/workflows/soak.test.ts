@@ -22,6 +22,7 @@ import {
   tallyOf,
   untold,
 } from './soak-findings.ts'
+import { ledgerComplaints, ledgerSums } from './soak-ledger.ts'
 import { type Sight, sightOf } from './soak-looks.ts'
 import { type Soaked, soakFor } from './soak-run.ts'
 import { LEAVES_FOR_GOOD } from './soak-weather.ts'
@@ -102,10 +103,12 @@ async function expectPagesTrue({ simulated, evidence, sights }: Found): Promise<
   expect(told).toEqual(tallyOf(sights))
 }
 
-/** Every conversation is held, or the books name the reason. */
+/** Every conversation is held, or the books name the reason; and the view of the ledger sums up the same. */
 async function expectAllNamed(found: Found): Promise<Record<string, AgentAccount>> {
   const { simulated, sights } = found
-  const accounts = accountOf(found, await readBooks(simulated), sights)
+  const books = await readBooks(simulated)
+  const accounts = accountOf(found, books, sights)
+  expect(ledgerComplaints(await ledgerSums(simulated), accounts, found.evidence, books.quarantine)).toEqual([])
   for (const { exportable, held, missing, unexplained, invented } of Object.values(accounts)) {
     expect({ unexplained, invented }).toEqual({ unexplained: [], invented: [] })
     expect(held + Object.values(missing).reduce((sum, count) => sum + count, 0)).toBe(exportable)

@@ -1,0 +1,67 @@
+// What the view `_ledger` has to say of a soak, worked out from the sandbox's log and the account, not from the view's own tables.
+import type { SimulatedHouse } from './simulated-house.ts'
+import { type AgentAccount, elementKey } from './soak-account.ts'
+import type { Evidence } from './soak-evidence.ts'
+
+export interface LedgerSums {
+  scanned: number
+  returned: number
+  skipped: number
+  held: number
+  quarantined: number
+  incomplete: number
+  missing: number
+}
+
+const NAMES = ['scanned', 'returned', 'skipped', 'held', 'quarantined', 'incomplete', 'missing'] as const
+
+/** What the view tells, by agent. */
+export async function ledgerSums({ rows }: SimulatedHouse): Promise<Record<string, LedgerSums>> {
+  const sums = NAMES.map(name => `sum(${name})::INTEGER AS ${name}`).join(', ')
+  const found = await rows<LedgerSums & { agent: string }>(
+    `SELECT agent_id AS agent, ${sums} FROM _ledger GROUP BY agent_id ORDER BY agent_id`,
+  )
+  return Object.fromEntries(found.map(({ agent, ...told }) => [agent, told]))
+}
+
+/** Ids that were asked for and not answered, by what was answered since. */
+function unanswered({ pages }: Evidence, agentId: string): number {
+  const missing = new Set<string>()
+  const own = pages.filter(({ request }) => request.agentId === agentId)
+  for (const { head, ids } of own.toSorted((a, b) => a.request.n - b.request.n)) {
+    for (const id of ids) if (id !== null) missing.delete(id)
+    for (const id of head.facts!.missing) missing.add(id)
+  }
+  return missing.size
+}
+
+/**
+ * What is wrong with the view, agent by agent; nothing where it holds. Which conversations were skipped it cannot know, only how
+ * many may be: so not fewer than the account names.
+ */
+export function ledgerComplaints(
+  told: Record<string, LedgerSums>,
+  accounts: Record<string, AgentAccount>,
+  evidence: Evidence,
+  quarantine: ReadonlySet<string>,
+): object[] {
+  return Object.entries(accounts).flatMap(([agentId, { held, missing }]) => {
+    const quarantined = evidence.pages
+      .filter(({ request }) => request.agentId === agentId)
+      .reduce((sum, { path, ids }) => sum + ids.filter((_, at) => quarantine.has(elementKey(path, at + 1))).length, 0)
+    const returned = held + quarantined
+    const skipped = Math.max(told[agentId]?.skipped ?? 0, missing.skipped)
+    const expected: LedgerSums = {
+      scanned: returned + skipped,
+      returned,
+      skipped,
+      held,
+      quarantined,
+      incomplete: 0,
+      missing: unanswered(evidence, agentId),
+    }
+    return NAMES.every(name => told[agentId]?.[name] === expected[name])
+      ? []
+      : [{ agentId, told: told[agentId], expected }]
+  })
+}
