@@ -8,8 +8,13 @@ import { type Ended, runCommand } from './sync-process.ts'
 const KILLS = 8
 const EQUAL = { lost: 0, doubled: 0 }
 
-async function command({ config }: KilledHome, name: 'sync' | 'replay', killAfterMs?: number): Promise<Ended> {
-  const args = name === 'sync' ? [name, '--yes', '--config', config] : [name, '--config', config]
+async function command(
+  { config }: KilledHome,
+  name: 'sync' | 'replay',
+  killAfterMs?: number,
+  flags: readonly string[] = [],
+): Promise<Ended> {
+  const args = [name, ...(name === 'sync' ? ['--yes'] : flags), '--config', config]
   return runCommand({ args, token: TOKEN, ...(killAfterMs !== undefined && { killAfterMs }) })
 }
 
@@ -37,6 +42,24 @@ it('a replay that is killed at 8 random points leaves the old warehouse or the n
     expect(await killed.compare()).toEqual(EQUAL)
   }
   expect((await command(killed, 'replay')).code).toBe(0)
+  expect(await killed.compare()).toEqual(EQUAL)
+  expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
+})
+
+it('a replay of single tables that is killed at 6 random points leaves each as it was or as it is rebuilt, and all others', {
+  timeout: 300_000,
+}, async () => {
+  const killed = await syncedHome(7)
+  const times = killTimes(7)
+  const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
+  for (let kills = 0; kills < 6; ) {
+    const ended = await command(killed, 'replay', times.nextMs(), tables)
+    times.tell(ended)
+    expect([null, 0], ended.stderr).toContain(ended.code)
+    if (ended.code === null) kills += 1
+    expect(await killed.compare()).toEqual(EQUAL)
+  }
+  expect((await command(killed, 'replay', undefined, tables)).code).toBe(0)
   expect(await killed.compare()).toEqual(EQUAL)
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })

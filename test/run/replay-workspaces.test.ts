@@ -1,0 +1,98 @@
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openHouse } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+import { openLanding } from '../../src/landing/store.ts'
+import { replay } from '../../src/run/replay.ts'
+import { replayTables } from '../../src/run/replay-tables.ts'
+import type { Row } from '../../src/warehouse/connection.ts'
+import { replaceableTables } from '../../src/warehouse/replace-tables.ts'
+import { simulatedHouse, WORKSPACE } from '../workflows/simulated-house.ts'
+
+const OTHER = 'ws_other'
+/** In the warehouse, and not configured. */
+const FORMER = 'ws_former'
+
+/** Three workspaces in one warehouse; the configuration is of two of them. */
+async function twoAndAFormerOne(): Promise<Config> {
+  const options = { sandbox: { conversations: 60, agents: 2 }, settings: { maxPage: 10 } }
+  const first = await simulatedHouse(options)
+  const { house, config } = first
+  const beside = (workspaceId: string, seed: number) =>
+    simulatedHouse({
+      ...options,
+      sandbox: { ...options.sandbox, seed },
+      beside: { house, home: config.home, workspaceId },
+    })
+  const [other, former] = [await beside(OTHER, 2), await beside(FORMER, 3)]
+  for (const simulated of [first, other, former])
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+  await first.close()
+  return { ...config, workspaces: [...config.workspaces, ...other.config.workspaces] }
+}
+
+/** Every row of what a replay may touch, but for when it was loaded. */
+async function snapshot(config: Config): Promise<Record<string, Row[]>> {
+  const house = await openHouse({ config })
+  try {
+    const { writer } = house.warehouse
+    const found: Record<string, Row[]> = {}
+    for (const table of [...replaceableTables(), '_loads', '_runs', '_covered', '_workspaces']) {
+      const stamps = await writer.rows<{ name: string }>(
+        `SELECT DISTINCT column_name AS name FROM duckdb_columns() WHERE table_name = '${table}' AND column_name IN ('_loaded_at', 'loaded_at')`,
+      )
+      const without = stamps.length > 0 ? `EXCLUDE (${stamps.map(({ name }) => name).join(', ')})` : ''
+      found[table] = await writer.rows(`SELECT * ${without} FROM ${table} ORDER BY ALL`)
+    }
+    return found
+  } finally {
+    await house.close()
+  }
+}
+
+/** Takes pages of conversations out of the landing: the first of one window, and all of another, where there are so many. */
+async function takeAway({ home }: Config, workspaceId: string): Promise<string[]> {
+  const { root, list } = openLanding(home, workspaceId)
+  const pages = await list('conversations')
+  const last = pages.at(-1)!.window
+  const taken = pages.filter((page, at) => at === 0 || page.window === last).map(({ path }) => path)
+  for (const [at, path] of taken.entries()) await rename(join(root, path), join(home, `taken-${workspaceId}-${at}`))
+  return taken
+}
+
+describe('a replay of several workspaces', () => {
+  it('gives back what each had, and keeps one that is not configured any more', async () => {
+    const config = await twoAndAFormerOne()
+    const before = await snapshot(config)
+    await replay({ config })
+    expect(await snapshot(config)).toEqual(before)
+    await replayTables({ config, tables: replaceableTables() })
+    expect(await snapshot(config)).toEqual(before)
+  })
+
+  it.each([
+    ['one', [OTHER]],
+    ['each', [WORKSPACE, OTHER]],
+  ])(
+    'from whose landing pages of %s are gone is refused, and keeps what only they told where it is allowed',
+    async (_, from) => {
+      const config = await twoAndAFormerOne()
+      const before = await snapshot(config)
+      const taken: string[] = []
+      for (const id of from) taken.push(...(await takeAway(config, id)))
+      await expect(replay({ config })).rejects.toMatchObject({
+        code: 'LANDING_INCOMPLETE',
+        facts: { workspace: from[0] },
+      })
+      expect(await snapshot(config)).toEqual(before)
+      const report = await replay({ config, allowIncomplete: true })
+      const configured = before._loads!.filter(load => load.workspace_id !== FORMER)
+      expect(report.files).toBe(configured.length - taken.length)
+      expect(await snapshot(config)).toEqual(before)
+      // And once more, now that the warehouse itself is one that was rebuilt without them.
+      await replay({ config, allowIncomplete: true })
+      expect(await snapshot(config)).toEqual(before)
+    },
+  )
+})
