@@ -24,9 +24,13 @@ function hasPredecessor({ file }: LandedPage, isThere: (path: string) => boolean
   return generation === 1 || isThere(pathOf(file, generation - 1, 1))
 }
 
+/** True for the page that comes just before it; where that one is loaded, or known to be gone, an older one may stand there. */
+const isJustBefore = ({ generation, sequence }: LandedFile, file: LandedFile): boolean =>
+  generation === file.generation && sequence === file.sequence - 1
+
 /** False where the page before it was bought anew and ends elsewhere. */
 const isChained = (before: LandedPage | undefined, { file, head }: LandedPage): boolean =>
-  before === undefined || file.sequence === 1 || head.facts?.cursorIn === before.head.facts?.cursorOut
+  before === undefined || !isJustBefore(before.file, file) || head.facts?.cursorIn === before.head.facts?.cursorOut
 
 /** True for a generation that was begun, after the page went missing, where the pages before the gap end. */
 function goesOn(before: LandedPage | undefined, { file, head }: LandedPage): boolean {

@@ -87,6 +87,18 @@ const keepAbsent = (from: Writer, here: string, table: string, columns: readonly
     AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE r.workspace_id = l.workspace_id AND ${same})`)
 }
 
+/** Counts of what was found, by path: those that the gone files had a part in. */
+async function keepCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
+  const same = ['workspace_id', ...columns].map(column => `r.${column} = l.${column}`).join(' AND ')
+  const earlier = '(l.first_seen, l.example_file) < (r.first_seen, r.example_file)'
+  await from.run(`UPDATE ${REBUILT}.${table} AS r SET occurrences = greatest(r.occurrences, l.occurrences),
+      last_seen = greatest(r.last_seen, l.last_seen), first_seen = least(r.first_seen, l.first_seen),
+      seen = CASE WHEN ${earlier} THEN l.seen ELSE r.seen END,
+      example_file = CASE WHEN ${earlier} THEN l.example_file ELSE r.example_file END
+    FROM ${table} AS l WHERE l.${here} AND ${same}`)
+  await keepAbsent(from, here, table, columns)
+}
+
 /**
  * Keeps what only files tell that are not in the landing any more: records, coverage, requests, quarantine. Coverage that
  * was forgotten would be bought again, and records without their coverage never.
@@ -109,8 +121,14 @@ export async function carryGone(from: Writer, workspaceId: string, gone: readonl
     await from.run(
       `INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE ${here} AND file IN (FROM gone)`,
     )
-  await keepAbsent(from, here, '_quota', ['told_at'])
-  await keepAbsent(from, here, '_drift', ['record', 'path'])
-  await keepAbsent(from, here, '_issues', ['record', 'path', 'issue'])
+  // Of the pages beside a gone one nobody else knows where it ended.
+  await from.run(`UPDATE ${REBUILT}._requests AS r SET from_at = l.from_at, to_at = l.to_at
+    FROM _requests AS l WHERE l.${here} AND r.workspace_id = l.workspace_id AND r.file = l.file
+      AND (l.agent_id, l."window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`)
+  // Two pages may have told the same at once.
+  await from.run(`INSERT INTO ${REBUILT}._quota BY NAME
+    (FROM _quota WHERE ${here} EXCEPT ALL FROM ${REBUILT}._quota WHERE ${here})`)
+  await keepCounts(from, here, '_drift', ['record', 'path'])
+  await keepCounts(from, here, '_issues', ['record', 'path', 'issue'])
   await keepAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
 }

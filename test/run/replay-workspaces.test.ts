@@ -1,5 +1,5 @@
 import { rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openHouse } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
@@ -16,7 +16,10 @@ const FORMER = 'ws_former'
 
 /** Three workspaces in one warehouse; the configuration is of two of them. */
 async function twoAndAFormerOne(): Promise<Config> {
-  const options = { sandbox: { conversations: 60, agents: 2 }, settings: { maxPage: 10 } }
+  const options = {
+    sandbox: { conversations: 60, agents: 2, hostile: { 'wrong-types': 0.2, 'unknown-fields': 0.1, 'no-id': 0.05 } },
+    settings: { maxPage: 10 },
+  }
   const first = await simulatedHouse(options)
   const { house, config } = first
   const beside = (workspaceId: string, seed: number) =>
@@ -51,12 +54,16 @@ async function snapshot(config: Config): Promise<Record<string, Row[]>> {
   }
 }
 
-/** Takes pages of conversations out of the landing: the first of one window, and all of another, where there are so many. */
+/** Takes pages of conversations out of the landing: the second of one agent's, and all of another's. */
 async function takeAway({ home }: Config, workspaceId: string): Promise<string[]> {
   const { root, list } = openLanding(home, workspaceId)
   const pages = await list('conversations')
-  const last = pages.at(-1)!.window
-  const taken = pages.filter((page, at) => at === 0 || page.window === last).map(({ path }) => path)
+  const agents = [...new Set(pages.map(({ path }) => dirname(path)))].sort()
+  const taken = pages
+    .filter(({ path, sequence }) => dirname(path) === agents[1] || (dirname(path) === agents[0] && sequence === 2))
+    .map(({ path }) => path)
+  expect(taken.length).toBeGreaterThan(2)
+  expect(taken.length).toBeLessThan(pages.length)
   for (const [at, path] of taken.entries()) await rename(join(root, path), join(home, `taken-${workspaceId}-${at}`))
   return taken
 }
