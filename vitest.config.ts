@@ -29,7 +29,7 @@ export default defineConfig({
     // Two cores: more workers would only make the process-killing tests fight each other for them.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     hookTimeout: 60_000,
   },
 })

@@ -77,7 +77,8 @@ function configOf({ home, url, id }: Place, settings: Partial<WorkspaceConfig>):
   const config = readConfig({ env })
   // What is read again on purpose would blur what a test counts, unless that is what it tests.
   const nothingAgain = { rereadShare: 0, sampleShare: 0 }
-  return { ...config, threads: 2, workspaces: [{ ...config.workspaces[0]!, ...nothingAgain, ...settings }] }
+  // One thread: the tests run side by side.
+  return { ...config, threads: 1, workspaces: [{ ...config.workspaces[0]!, ...nothingAgain, ...settings }] }
 }
 
 /** A house without a workspace of its own: those that share it are opened `beside` it. */
