@@ -1,5 +1,5 @@
 // Tables of a record type. Additive only: a column that the catalog gained is added, nothing is ever dropped or altered.
-import { type ChildTable, type Layout, quoteName } from './layout.ts'
+import { type ChildTable, isNumbered, type Layout, quoteName } from './layout.ts'
 
 export interface TableColumn {
   name: string
@@ -38,6 +38,16 @@ const FOLD_BOOKKEEPING: TableColumn[] = [
   { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
 ]
 
+/** Joins a record's row with those of its child tables; deleting by it costs a fraction of deleting by the key. */
+const RECORD_NUMBER: TableColumn = {
+  name: '_record',
+  sqlType: 'BIGINT',
+  about:
+    'Number of the record, the same in its row and in its child rows: for loading. It changes when the record is replaced; join by the key',
+}
+
+const numberColumns = (layout: Layout): TableColumn[] => (isNumbered(layout) ? [RECORD_NUMBER] : [])
+
 const keyColumns = (layout: Layout): TableColumn[] =>
   layout.key.map(name => ({ name, sqlType: 'VARCHAR', about: `Key: ${name.replace('_', ' ')}` }))
 
@@ -51,12 +61,13 @@ export function recordTable(layout: Layout): Table {
       { name: 'extra', sqlType: 'JSON', about: 'Fields that have no column, as sent' },
       ...RECORD_BOOKKEEPING,
       ...FOLD_BOOKKEEPING,
+      ...numberColumns(layout),
     ],
   }
 }
 
 export function childTable(layout: Layout, child: ChildTable): Table {
-  return { name: child.table, about: child.about, columns: [...keyColumns(layout), ...child.columns] }
+  return { name: child.table, about: child.about, columns: [...keyColumns(layout), ...child.columns, RECORD_NUMBER] }
 }
 
 /** All tables of a record type, its own first. */

@@ -26,6 +26,14 @@ export function recordItems(layout: Layout, unknown: UnknownTree): string[] {
   return [...layout.columns.map(column => `${column.expression} AS ${quoteName(column.name)}`), `${extra} AS extra`]
 }
 
+const keyNames = (layout: Layout): string[] => [...layout.key, '_record']
+
+/** Columns of a child table, as INSERT names them. */
+export const childColumns = (layout: Layout, child: ChildTable): string[] => [
+  ...keyNames(layout),
+  ...child.columns.map(column => quoteName(column.name)),
+]
+
 const items = (parts: string[]): string => parts.join(', ')
 
 /** Elements of a list on the record, or on each element of a list on the record (`p` is then that one's position). */
@@ -82,17 +90,18 @@ function explodedSelect(child: ChildTable, keyColumns: string, keys: string, sta
   return `SELECT ${items([keyColumns, selected([id]), ...columns])} FROM (${extracted})`
 }
 
-/** SELECT of a child table's rows, key columns first, in the order of its columns. */
+/** SELECT of a child table's rows, in the order of `childColumns`. `number` is SQL over the staged record. */
 export function childSelect(options: {
   layout: Layout
   child: ChildTable
   stage: string
   workspaceId: string
+  number: string
   unknown: UnknownTree
 }): string {
   const { layout, child, stage, unknown } = options
-  const keys = items(keyItems(layout, options.workspaceId))
-  const keyColumns = items(layout.key)
+  const keys = items([...keyItems(layout, options.workspaceId), `${options.number} AS _record`])
+  const keyColumns = items(keyNames(layout))
   const rows = child.rows
   if (rows.over === 'elements' || rows.over === 'entries') return explodedSelect(child, keyColumns, keys, stage)
   if (rows.over === 'texts') {

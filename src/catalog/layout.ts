@@ -44,6 +44,9 @@ export interface Layout {
   children: ChildTable[]
 }
 
+/** True where records have child tables, and so numbers that join them. */
+export const isNumbered = (layout: Layout): boolean => layout.children.length > 0
+
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 

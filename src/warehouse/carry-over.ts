@@ -4,6 +4,7 @@ import { type Layout, layoutOf, quoteName, quoteText } from '../catalog/layout.t
 import { RECORD_TYPES } from '../catalog/records.ts'
 import type { Writer } from './connection.ts'
 import { carryCovered } from './covered.ts'
+import { lastNumber, numberedLayoutOf, renumbered, sameKey } from './numbers.ts'
 
 /** Told by nothing that landed, and copied whole. */
 const COPIED_ALREADY = '_runs'
@@ -35,14 +36,14 @@ export async function carryOthers(from: Writer, ids: readonly string[]): Promise
   const tables = await from.rows<{ name: string }>(`
     SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
     WHERE duckdb_columns.database_name = current_database() AND NOT temporary AND column_name = 'workspace_id'`)
+  const taken = new Map<string, number>()
+  for (const record of RECORD_TYPES) taken.set(record.table, await lastNumber(from, layoutOf(record), REBUILT))
   for (const { name } of tables.filter(table => table.name !== COPIED_ALREADY)) {
     const table = quoteName(name)
-    await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE NOT ${oneOf(ids)}`)
+    const rows = renumbered(taken.get(numberedLayoutOf(name)?.record.table ?? '') ?? 0)
+    await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${rows} FROM ${table} WHERE NOT ${oneOf(ids)}`)
   }
 }
-
-const sameKey = ({ key }: Layout, a: string, b: string): string =>
-  key.map(column => `${a}.${column} = ${b}.${column}`).join(' AND ')
 
 /** Marks that a run set and no page tells: an agent that answered 404, a conversation that is known to have changed. */
 export async function carryMarks(from: Writer, ids: readonly string[]): Promise<void> {
@@ -72,10 +73,11 @@ async function keepRecords(from: Writer, layout: Layout, here: string): Promise<
   await from.run(`CREATE OR REPLACE TEMP TABLE kept AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
     (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')}
       AND (NOT l._complete OR (r._complete AND r._fetched_at >= l._fetched_at)))`)
+  const rows = renumbered(await lastNumber(from, layout, REBUILT))
   for (const { name } of tablesOf(layout)) {
     await from.run(`DELETE FROM ${REBUILT}.${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`)
     await from.run(
-      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT * FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`,
+      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT ${rows} FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`,
     )
   }
 }

@@ -1,6 +1,6 @@
 // Loading: landed pages into tables, in one transaction for each batch of files.
 //
-//   plan the batch ─▶ stage ─▶ settle versions ─▶ begin ─▶ observe ─▶ delete by key, insert rows and children
+//   plan the batch ─▶ stage ─▶ settle versions ─▶ begin ─▶ observe ─▶ delete by number, insert rows and children
 //                     ─▶ fold patches ─▶ bookkeeping ─▶ commit
 //
 // Set-based SQL over the files does it; Node walks no record on this path. The exception is a page that inspection found

@@ -1,13 +1,14 @@
 // From the stage into the tables: of each conversation the newest version stays, whatever the order of arrival.
 //
-// No MERGE and no primary key: delete by key and insert was the fastest at every size (an INSERT OR REPLACE with a key
-// took 19 s for what this does in 2.5). The children's deletes are the cost that grows, so they touch only records
-// that were there before; a first load of a window has almost none.
+// No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19 s
+// for what this does in 2.5). The deletes are the cost that grows: they go by number (numbers.ts), and only where a record
+// was there before; a first load of a window has almost none.
 
-import { childSelect, keyItems, recordItems } from '../catalog/extraction.ts'
-import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
+import { childColumns, childSelect, keyItems, recordItems } from '../catalog/extraction.ts'
+import { isNumbered, type Layout, quoteName, quoteText } from '../catalog/layout.ts'
 import type { UnknownTree } from '../catalog/unknown.ts'
 import { iso, type Writer } from './connection.ts'
+import { lastNumber } from './numbers.ts'
 import { STAGE } from './stage.ts'
 
 export interface MergeOptions {
@@ -44,7 +45,7 @@ async function findLosers(writer: Writer, { layout, workspaceId }: MergeOptions)
       FROM (SELECT *, count(modified) OVER (PARTITION BY agent_id, id) = count(*) OVER (PARTITION BY agent_id, id) AS told_all FROM incoming)
     ) WHERE place > 1`)
   await writer.run(`CREATE OR REPLACE TEMP TABLE stored AS
-    SELECT i.row, i.agent_id, i.id, c._missing_since, c._dirty_since, NOT coalesce(c._complete, false)
+    SELECT i.row, i.agent_id, i.id, c._dirty_since, ${isNumbered(layout) ? 'c._record' : 'NULL'} AS _record, NOT coalesce(c._complete, false)
         OR replaces(i.modified, i.as_of, i.fetched_at, c._base_modified, c._as_of, c._fetched_at) AS wins
     FROM incoming i JOIN ${layout.record.table} c
       ON c.workspace_id = ${quoteText(workspaceId)} AND ${storedKey(layout)} = i.agent_id AND c.${layout.record.id.column} = i.id
@@ -53,23 +54,30 @@ async function findLosers(writer: Writer, { layout, workspaceId }: MergeOptions)
 }
 
 async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOptions): Promise<void> {
-  const key = layout.record.perAgent ? ['agent_id', layout.record.id.column] : [layout.record.id.column]
-  const replaced = layout.record.perAgent
-    ? 'SELECT agent_id, id FROM stored WHERE wins'
-    : 'SELECT id FROM stored WHERE wins'
-  for (const table of [layout.record.table, ...layout.children.map(child => child.table)]) {
+  const { record, children } = layout
+  if (!isNumbered(layout)) {
+    const key = record.perAgent ? ['agent_id', record.id.column] : [record.id.column]
+    const replaced = `SELECT ${record.perAgent ? 'agent_id, id' : 'id'} FROM stored WHERE wins`
     await writer.run(
-      `DELETE FROM ${table} WHERE workspace_id = ${quoteText(workspaceId)} AND (${key.join(', ')}) IN (${replaced})`,
+      `DELETE FROM ${record.table} WHERE workspace_id = ${quoteText(workspaceId)} AND (${key.join(', ')}) IN (${replaced})`,
     )
+    return
   }
+  for (const table of [record.table, ...children.map(child => child.table)])
+    await writer.run(`DELETE FROM ${table} WHERE _record IN (SELECT _record FROM stored WHERE wins)`)
 }
 
-async function insertRows(writer: Writer, options: MergeOptions, stage: string): Promise<void> {
+async function insertRows(
+  writer: Writer,
+  options: MergeOptions,
+  { stage, last }: { stage: string; last: number },
+): Promise<void> {
   const { layout, workspaceId, unknown, source, nowMs } = options
   const { record } = layout
   const modified = record.modifiedKey ? `to_moment(s.${quoteName(record.modifiedKey)})` : 'NULL::TIMESTAMP'
   const agent = record.perAgent ? 's."__agent"' : "''"
   const own = layout.columns.map(column => quoteName(column.name))
+  const number = `${last + 1} + s.rowid`
   const bookkeeping = {
     _version: `coalesce(${modified}, s."__as_of")`,
     _as_of: 's."__as_of"',
@@ -80,16 +88,15 @@ async function insertRows(writer: Writer, options: MergeOptions, stage: string):
     _base_modified: modified,
     // Cleared only by a request that was sent later than the change, and the mirror's lag after it.
     _dirty_since: 'CASE WHEN b._dirty_since >= s."__as_of" THEN b._dirty_since END',
+    ...(isNumbered(layout) && { _record: number }),
   }
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]
   const selected = [...keyItems(layout, workspaceId), ...recordItems(layout, unknown), ...Object.values(bookkeeping)]
   await writer.run(`INSERT INTO ${record.table} (${names.join(', ')})
     SELECT ${selected.join(', ')} FROM ${stage} s LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}`)
   for (const child of layout.children) {
-    const columns = [...layout.key, ...child.columns.map(column => quoteName(column.name))]
-    await writer.run(
-      `INSERT INTO ${child.table} (${columns.join(', ')}) ${childSelect({ layout, child, stage, workspaceId, unknown })}`,
-    )
+    const select = childSelect({ layout, child, stage, workspaceId, number, unknown })
+    await writer.run(`INSERT INTO ${child.table} (${childColumns(layout, child).join(', ')}) ${select}`)
   }
 }
 
@@ -116,8 +123,9 @@ export async function settleVersions(writer: Writer, options: MergeOptions): Pro
 /** Writes the records that stay, inside the caller's transaction. */
 export async function mergeStage(writer: Writer, options: MergeOptions, settled: Settled): Promise<MergeResult> {
   const { replaced, stage, superseded } = settled
+  const last = await lastNumber(writer, options.layout)
   if (replaced > 0) await deleteReplaced(writer, options)
-  await insertRows(writer, options, stage)
+  await insertRows(writer, options, { stage, last })
   const winners = await count(writer, `SELECT count(*) AS n FROM ${stage}`)
   return { inserted: winners - replaced, replaced, superseded }
 }

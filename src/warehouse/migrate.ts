@@ -5,6 +5,7 @@ import { layoutOf } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { Writer } from './connection.ts'
+import { numberExisting } from './numbers.ts'
 import { sqlFiles } from './sql-files.ts'
 
 interface Migration {
@@ -44,8 +45,11 @@ async function applied(writer: Writer): Promise<number> {
   return row?.newest ?? 0
 }
 
-/** True where there was nothing yet. */
-async function migrateMeta(writer: Writer, migrations: Migration[]): Promise<boolean> {
+/** The migration that gives records their numbers; the rows that are there are numbered when their columns are. */
+const NUMBERS = 6
+
+/** The migration that the warehouse was at; 0 where there was nothing yet. */
+async function migrateMeta(writer: Writer, migrations: Migration[]): Promise<number> {
   const newest = await applied(writer)
   const known = migrations.at(-1)?.number ?? 0
   if (newest > known) throw newerWarehouse(newest, known)
@@ -54,7 +58,7 @@ async function migrateMeta(writer: Writer, migrations: Migration[]): Promise<boo
     await writer.rows('INSERT INTO _migrations VALUES ($1, $2, now()::TIMESTAMP)', [migration.number, migration.name])
     await writer.run(migration.sql)
   }
-  return newest === 0
+  return newest
 }
 
 async function migrateCatalog(writer: Writer, fresh: boolean): Promise<void> {
@@ -74,8 +78,10 @@ async function createViews(writer: Writer): Promise<void> {
 export async function migrateWarehouse(writer: Writer): Promise<void> {
   const migrations = await bundledMigrations()
   await writer.transaction(async () => {
-    const fresh = await migrateMeta(writer, migrations)
+    const before = await migrateMeta(writer, migrations)
+    const fresh = before === 0
     await migrateCatalog(writer, fresh)
+    if (!fresh && before < NUMBERS) await numberExisting(writer)
     await createViews(writer)
   })
 }

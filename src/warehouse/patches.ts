@@ -3,11 +3,12 @@
 //   row = base, and over it for each key the newest patch that is newer than the base
 //
 // For each key the highest version wins, so exports and events converge in any order and any number of times.
-import { childSelect } from '../catalog/extraction.ts'
+import { childColumns, childSelect } from '../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
 import { mendRecord } from '../catalog/mend.ts'
 import { MENDED_EXTRA, recordStruct } from '../catalog/staging.ts'
 import { iso, type Row, type Writer } from './connection.ts'
+import { lastNumber } from './numbers.ts'
 
 export interface Patch {
   agentId: string
@@ -78,10 +79,14 @@ async function keepNewest(writer: Writer, workspaceId: string): Promise<void> {
 }
 
 /** Rows that events alone have told of: they stand on no full record until one is exported. */
-async function insertIncomplete(writer: Writer, workspaceId: string, nowMs: number): Promise<void> {
+async function insertIncomplete(
+  writer: Writer,
+  { layout, workspaceId, nowMs }: { layout: Layout; workspaceId: string; nowMs: number },
+): Promise<void> {
+  const last = await lastNumber(writer, layout)
   const workspace = quoteText(workspaceId)
-  await writer.run(`INSERT INTO conversations (workspace_id, ${KEY}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete)
-    SELECT ${workspace}, ${KEY}, max(coalesce(modified, as_of)), max(as_of), max(fetched_at), TIMESTAMP '${iso(nowMs)}', 'webhook', false
+  await writer.run(`INSERT INTO conversations (workspace_id, ${KEY}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete, _record)
+    SELECT ${workspace}, ${KEY}, max(coalesce(modified, as_of)), max(as_of), max(fetched_at), TIMESTAMP '${iso(nowMs)}', 'webhook', false, ${last} + row_number() OVER ()
     FROM new_patches p WHERE NOT EXISTS (SELECT 1 FROM conversations c
       WHERE c.workspace_id = ${workspace} AND c.agent_id = p.agent_id AND c.conversation_id = p.conversation_id)
     GROUP BY ${KEY}`)
@@ -108,7 +113,9 @@ async function stagePatched(
   await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'JSON' }, rows)
   const struct = quoteText(JSON.stringify(recordStruct(layout.record.fields, {})))
   await writer.run(`CREATE OR REPLACE TEMP TABLE patch_stage AS
-    SELECT agent_id AS "__agent", keys AS "__keys", d.* FROM (SELECT agent_id, keys, from_json(record, ${struct}) AS d FROM partial)`)
+    SELECT agent_id AS "__agent", keys AS "__keys", _record AS "__record", d.* FROM (
+      SELECT p.*, c._record FROM (SELECT agent_id, keys, from_json(record, ${struct}) AS d FROM partial) p JOIN conversations c
+      ON c.workspace_id = ${quoteText(workspaceId)} AND c.agent_id = p.agent_id AND c.conversation_id = p.d."ID")`)
 }
 
 /** Lays the stored patches of `keys` over their rows and child tables, by the same expressions as a full record's. */
@@ -117,22 +124,18 @@ async function overlay(
   options: { layout: Layout; workspaceId: string; keys: string; nowMs: number },
 ): Promise<void> {
   const { layout, workspaceId } = options
-  const workspace = quoteText(workspaceId)
   await stagePatched(writer, options)
   await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
     SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
-    FROM conversations c JOIN patch_stage s ON c.workspace_id = ${workspace} AND c.agent_id = s."__agent" AND c.conversation_id = s."ID"`)
-  await writer.run(
-    `DELETE FROM conversations WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT "__agent", "ID" FROM patch_stage)`,
-  )
+    FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
+  await writer.run('DELETE FROM conversations WHERE _record IN (SELECT "__record" FROM patch_stage)')
   await writer.run('INSERT INTO conversations BY NAME SELECT * FROM patched')
   for (const child of layout.children) {
-    const carrying = `SELECT "__agent", "ID" FROM patch_stage WHERE list_contains("__keys", ${quoteText(child.from)})`
-    await writer.run(`DELETE FROM ${child.table} WHERE workspace_id = ${workspace} AND (${KEY}) IN (${carrying})`)
-    const columns = [...layout.key, ...child.columns.map(column => quoteName(column.name))]
-    await writer.run(
-      `INSERT INTO ${child.table} (${columns.join(', ')}) ${childSelect({ layout, child, stage: 'patch_stage', workspaceId, unknown: {} })}`,
-    )
+    const carrying = `SELECT "__record" FROM patch_stage WHERE list_contains("__keys", ${quoteText(child.from)})`
+    await writer.run(`DELETE FROM ${child.table} WHERE _record IN (${carrying})`)
+    const number = 's."__record"'
+    const select = childSelect({ layout, child, stage: 'patch_stage', workspaceId, number, unknown: {} })
+    await writer.run(`INSERT INTO ${child.table} (${childColumns(layout, child).join(', ')}) ${select}`)
   }
 }
 
@@ -162,7 +165,7 @@ const scoped = (keys: string): string => ` WHERE (${KEY}) IN (${keys})`
 
 async function fold(writer: Writer, options: { layout: Layout; workspaceId: string; nowMs: number }): Promise<void> {
   await keepNewest(writer, options.workspaceId)
-  await insertIncomplete(writer, options.workspaceId, options.nowMs)
+  await insertIncomplete(writer, options)
   const keys = `SELECT ${KEY} FROM new_patches`
   await dropOverruled(writer, options.workspaceId, keys)
   await overlay(writer, { ...options, keys })

@@ -4,6 +4,7 @@ import { layoutOf, quoteText } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { Writer } from './connection.ts'
+import { joinChildren, lastNumber, noteNumbers, numberedAsHere, numberedLayoutOf } from './numbers.ts'
 
 /** Bookkeeping that what landed tells, and nothing else. */
 const DERIVED = ['_requests', '_windows', '_quota', '_issues', '_drift', '_quarantine', 'conversation_observations']
@@ -31,6 +32,26 @@ const FOLLOWING: Record<string, string> = { _windows: '_covered' }
 /** Rows that the landing tells; those that events told stay. */
 const TOLD_BY_PAGES: Record<string, string> = { conversation_observations: "source = 'export'" }
 
+/** What is replaced: records before their child tables, which take their numbers from them. */
+function inOrder(names: readonly string[]): string[] {
+  const all = [...new Set(names.flatMap(name => [name, FOLLOWING[name] ?? name]))]
+  const isRecord = (name: string) => numberedLayoutOf(name)?.record.table === name
+  return [...all.filter(isRecord), ...all.filter(name => !isRecord(name))]
+}
+
+async function replaceTable(writer: Writer, name: string, here: string): Promise<void> {
+  const which = `${here} AND ${TOLD_BY_PAGES[name] ?? 'true'}`
+  const layout = numberedLayoutOf(name)
+  const isRecord = layout?.record.table === name
+  const last = layout ? await lastNumber(writer, layout) : 0
+  if (layout && isRecord) await noteNumbers(writer, layout)
+  const rows = layout ? numberedAsHere(layout, { name, schema: 'rebuilt', last }) : `SELECT * FROM rebuilt.${name}`
+  await writer.run(`DELETE FROM ${name} WHERE ${which}`)
+  await writer.run(`INSERT INTO ${name} BY NAME ${rows} WHERE ${which}`)
+  // A record whose row had been lost has a new number, and its child rows may have outlived it.
+  if (layout && isRecord) await joinChildren(writer, layout)
+}
+
 /**
  * Replaces the rows of `workspaceIds` in each of `names` by those of the attached `rebuilt`, in one transaction. Called
  * alone on the writer.
@@ -42,11 +63,7 @@ export async function replaceTables(
   const here = `workspace_id IN (${workspaceIds.map(quoteText).join(', ')})`
   await writer.run('BEGIN')
   try {
-    for (const name of new Set(names.flatMap(name => [name, FOLLOWING[name] ?? name]))) {
-      const which = `${here} AND ${TOLD_BY_PAGES[name] ?? 'true'}`
-      await writer.run(`DELETE FROM ${name} WHERE ${which}`)
-      await writer.run(`INSERT INTO ${name} BY NAME SELECT * FROM rebuilt.${name} WHERE ${which}`)
-    }
+    for (const name of inOrder(names)) await replaceTable(writer, name, here)
     await writer.run('COMMIT')
   } catch (error) {
     await writer.run('ROLLBACK').catch(() => {})

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +23,7 @@ async function withWriter<T>({ config }: SimulatedHouse, work: (writer: Writer) 
   }
 }
 
-/** Every row of every table that can be rebuilt, but for when it was loaded. */
+/** Every row of every table that can be rebuilt, but for when it was loaded and for its number. */
 const snapshot = (simulated: SimulatedHouse): Promise<Record<string, Row[]>> =>
   withWriter(simulated, async writer => {
     const found: Record<string, Row[]> = {}
@@ -36,9 +37,15 @@ const snapshot = (simulated: SimulatedHouse): Promise<Record<string, Row[]>> =>
 /** In which order keys stand in `extra` depends on the batch. */
 const plain = (row: Row): Row => ('extra' in row ? { ...row, extra: JSON.parse(String(row.extra)) as unknown } : row)
 
+/** Child rows without their record's number. */
+async function misnumbered(simulated: SimulatedHouse): Promise<Row[]> {
+  const rule = readFileSync(new URL('../../sql/checks/children_have_records.sql', import.meta.url), 'utf8')
+  return withWriter(simulated, writer => writer.rows(rule))
+}
+
 async function stamps(writer: Writer, table: string): Promise<string> {
   const rows = await writer.rows<{ name: string }>(
-    `SELECT DISTINCT column_name AS name FROM duckdb_columns() WHERE table_name = '${table}' AND column_name IN ('_loaded_at', 'loaded_at', 'started_at')`,
+    `SELECT DISTINCT column_name AS name FROM duckdb_columns() WHERE table_name = '${table}' AND column_name IN ('_loaded_at', 'loaded_at', 'started_at', '_record')`,
   )
   return rows.length > 0 ? rows.map(({ name }) => name).join(', ') : 'workspace_id'
 }
@@ -102,6 +109,7 @@ describe('a replay of single tables', () => {
     expect(report.files).toBe(before._loads!.length)
     const agents = before.agents!.map(agent => ({ ...agent, title: 'stays spoiled' }))
     expect(await snapshot(simulated)).toEqual({ ...before, agents })
+    expect(await misnumbered(simulated)).toEqual([])
   })
 
   it('gives back all of them', async () => {
@@ -109,6 +117,24 @@ describe('a replay of single tables', () => {
     const before = await snapshot(simulated)
     await replayTables({ config: simulated.config, tables: replaceableTables() })
     expect(await snapshot(simulated)).toEqual(before)
+    expect(await misnumbered(simulated)).toEqual([])
+  })
+
+  it('numbers records and what hangs on them alike, whichever of them are replaced', async () => {
+    const simulated = await synced()
+    const before = await snapshot(simulated)
+    const odd = `hash(conversation_id) % 2 = 0`
+    const spoiling = [
+      `DELETE FROM conversations WHERE ${odd}`,
+      `DELETE FROM conversation_tags WHERE ${odd}`,
+      'UPDATE conversation_sessions SET _record = _record + 1000',
+    ]
+    await spoil(simulated, ...spoiling)
+    expect(await misnumbered(simulated)).not.toEqual([])
+    await replayTables({ config: simulated.config, tables: ['conversations'] })
+    await replayTables({ config: simulated.config, tables: ['conversation_tags'] })
+    expect(await snapshot(simulated)).toEqual(before)
+    expect(await misnumbered(simulated)).toEqual([])
   })
 
   it('brings no record that is quarantined into one table and not into the others', async () => {
@@ -156,6 +182,7 @@ describe('a whole replay', () => {
     const before = await snapshot(simulated)
     await replay({ config: simulated.config })
     expect(await snapshot(simulated)).toEqual(before)
+    expect(await misnumbered(simulated)).toEqual([])
   })
 
   it('is refused where a loaded file is not in the landing any more', async () => {
@@ -166,6 +193,24 @@ describe('a whole replay', () => {
     expect(await snapshot(simulated)).toEqual(before)
   })
 
+  it('keeps another workspace, and numbers it apart', async () => {
+    const simulated = await synced()
+    const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
+    await spoil(
+      simulated,
+      // Numbers that the rebuilt records get too.
+      `INSERT INTO conversation_tags BY NAME SELECT ${key}, _record, tag FROM conversation_tags`,
+      `INSERT INTO conversations BY NAME SELECT ${key}, row_number() OVER () AS _record, _complete FROM conversations`,
+      `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'
+         AND c.workspace_id = 'elsewhere' AND c.agent_id = t.agent_id AND c.conversation_id = t.conversation_id`,
+    )
+    const tags = (await snapshot(simulated)).conversation_tags
+    await replay({ config: simulated.config })
+    expect((await snapshot(simulated)).conversation_tags).toEqual(tags)
+    expect(tags!.filter(tag => tag.workspace_id === 'elsewhere')).not.toEqual([])
+    expect(await misnumbered(simulated)).toEqual([])
+  })
+
   it('keeps what only that file told, where it is allowed to go on', async () => {
     const simulated = await synced()
     const before = await snapshot(simulated)
@@ -173,5 +218,6 @@ describe('a whole replay', () => {
     const report = await replay({ config: simulated.config, allowIncomplete: true })
     expect(report.files).toBe(before._loads!.length - 1)
     expect(await snapshot(simulated)).toEqual(before)
+    expect(await misnumbered(simulated)).toEqual([])
   })
 })

@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { layoutOf } from '../../src/catalog/layout.ts'
 import { freshWindow, landConversations } from './landed-pages.ts'
 import { temporaryWarehouse } from './temporary-warehouse.ts'
 
@@ -32,6 +34,11 @@ describe('the data tests of sql/checks', () => {
     await writer.run('UPDATE _covered SET to_sec = to_sec + 1')
     await writer.run('DELETE FROM conversation_observations')
     for (const [name, sql] of sqlOf(folder)) expect((await writer.rows(sql)).length, name).toBeGreaterThan(0)
+  })
+
+  it('hold every child table to its records', () => {
+    const rule = readFileSync(new URL('children_have_records.sql', folder), 'utf8')
+    for (const { table } of layoutOf(conversation).children) expect(rule).toContain(`FROM ${table}\n`)
   })
 
   it('has views that open with what they are, and answer', async () => {

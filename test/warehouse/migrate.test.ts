@@ -14,6 +14,7 @@ import { openLanding } from '../../src/landing/store.ts'
 import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
 import { loadPages } from '../../src/warehouse/load.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
+import { sqlFiles } from '../../src/warehouse/sql-files.ts'
 import { landConversations } from './landed-pages.ts'
 import { SMALL } from './temporary-warehouse.ts'
 
@@ -73,6 +74,7 @@ describe('a warehouse', () => {
       { number: 3, name: '0003_folders.sql' },
       { number: 4, name: '0004_covered.sql' },
       { number: 5, name: '0005_workspaces.sql' },
+      { number: 6, name: '0006_record_numbers.sql' },
     ])
   })
 
@@ -108,6 +110,27 @@ describe('a warehouse', () => {
     expect(await warehouse.writer.rows(`SELECT csat_ease10 FROM conversations WHERE conversation_id = 'new'`)).toEqual([
       { csat_ease10: 4 },
     ])
+  })
+
+  it('written before records had numbers is numbered when it is opened', async () => {
+    const tables = tablesOf(layoutOf(conversation)).map(table => table.name)
+    await visit(async ({ writer }) => {
+      const landing = openLanding(home, 'w')
+      const record = (id: string) => ({ ID: id, tags: ['a', 'b'], sessions: [{ id: 's' }] })
+      const page = await landConversations(landing, { records: ['one', 'two', 'three'].map(record) })
+      const books = { timeZone: 'UTC', mirrorLagMs: 0, temporaryFolder: mendedFolder(home), now: () => 0 }
+      await loadPages({ writer, workspaceId: 'w', readBody: landing.body, ...books }, [page])
+      for (const table of tables) await writer.run(`ALTER TABLE ${table} DROP COLUMN _record`)
+      await writer.run('DELETE FROM _migrations WHERE number > 5')
+    })
+    const { writer } = await open()
+    const [rule] = (await sqlFiles('checks')).filter(({ name }) => name === 'children_have_records')
+    expect(await writer.rows(rule!.sql)).toEqual([])
+    expect(
+      await writer.rows(
+        'SELECT count(DISTINCT _record)::INTEGER AS n, count(_record)::INTEGER AS rows FROM conversation_tags',
+      ),
+    ).toEqual([{ n: 3, rows: 6 }])
   })
 
   it('written by a newer convohouse is refused before anything is touched', async () => {
