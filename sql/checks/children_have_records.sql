@@ -45,8 +45,4 @@ SELECT 'conversation_funnel_scores' AS child, workspace_id, agent_id, conversati
   ANTI JOIN conversations USING (workspace_id, agent_id, conversation_id, _record)
 UNION ALL
 SELECT 'conversation_funnel_data' AS child, workspace_id, agent_id, conversation_id, _record FROM conversation_funnel_data
-  ANTI JOIN conversations USING (workspace_id, agent_id, conversation_id, _record)
-UNION ALL
--- No two conversations share a number, and each has one.
-SELECT 'conversations', any_value(workspace_id), any_value(agent_id), any_value(conversation_id), _record FROM conversations
-  GROUP BY _record HAVING _record IS NULL OR count(*) > 1;
+  ANTI JOIN conversations USING (workspace_id, agent_id, conversation_id, _record);

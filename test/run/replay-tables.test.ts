@@ -37,11 +37,14 @@ const snapshot = (simulated: SimulatedHouse): Promise<Record<string, Row[]>> =>
 /** In which order keys stand in `extra` depends on the batch. */
 const plain = (row: Row): Row => ('extra' in row ? { ...row, extra: JSON.parse(String(row.extra)) as unknown } : row)
 
-/** Child rows without their record's number. */
-async function misnumbered(simulated: SimulatedHouse): Promise<Row[]> {
-  const rule = readFileSync(new URL('../../sql/checks/children_have_records.sql', import.meta.url), 'utf8')
-  return withWriter(simulated, writer => writer.rows(rule))
-}
+/** Child rows without their record's number, and records without one of their own. */
+const misnumbered = (simulated: SimulatedHouse): Promise<Row[]> =>
+  withWriter(simulated, async writer => {
+    const rules = ['children_have_records', 'records_numbered'].map(name =>
+      readFileSync(new URL(`../../sql/checks/${name}.sql`, import.meta.url), 'utf8'),
+    )
+    return (await Promise.all(rules.map(rule => writer.rows(rule)))).flat()
+  })
 
 async function stamps(writer: Writer, table: string): Promise<string> {
   const rows = await writer.rows<{ name: string }>(

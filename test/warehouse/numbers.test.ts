@@ -9,7 +9,9 @@ import { retryQuarantined } from '../../src/warehouse/quarantine-retry.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { temporaryWarehouse } from './temporary-warehouse.ts'
 
-const RULE = readFileSync(new URL('../../sql/checks/children_have_records.sql', import.meta.url), 'utf8')
+const RULES = ['children_have_records', 'records_numbered'].map(name =>
+  readFileSync(new URL(`../../sql/checks/${name}.sql`, import.meta.url), 'utf8'),
+)
 
 const record = (id: string, elements = 2) => ({
   ID: id,
@@ -20,7 +22,8 @@ const record = (id: string, elements = 2) => ({
 
 describe('the number of a record', () => {
   const house = temporaryWarehouse()
-  const misnumbered = (): Promise<Row[]> => house.warehouse.writer.rows(RULE)
+  const misnumbered = async (): Promise<Row[]> =>
+    (await Promise.all(RULES.map(rule => house.warehouse.writer.rows(rule)))).flat()
   const numbersIn = async (workspace: ReturnType<typeof house.workspace>, table: string): Promise<number[]> =>
     (await workspace.rows(table, '_record::VARCHAR AS n')).map(row => Number(row.n))
 
