@@ -54,7 +54,8 @@ export interface House {
 /** Opens the warehouse for writing, and answers its owner's queries meanwhile. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
 export function openHouse({ config, bulk = false }: HouseOptions): Promise<House> {
   return withReleasers(async acquire => {
-    const { home, memoryLimit, threads } = config
+    const { home, threads } = config
+    const memoryLimit = bulk ? config.replayMemoryLimit : config.memoryLimit
     makeOwnFiles()
     const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())

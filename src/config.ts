@@ -13,6 +13,17 @@ import { parseDuration, parseMoment } from './core/time.ts'
 export const CONFIG_FILE = 'convohouse.yaml'
 export const DEFAULT_HOME = 'convohouse-data'
 
+/**
+ * What DuckDB may take. A process takes some 400 MB beside it; with these a sync of a million conversations stays below 1 GB. A
+ * replay loads larger batches; who has set the one limit means it for both.
+ */
+const memoryLimits = (given: { memoryLimit?: string | undefined; replayMemoryLimit?: string | undefined } = {}) => ({
+  memoryLimit: given.memoryLimit ?? '448MB',
+  replayMemoryLimit: given.replayMemoryLimit ?? given.memoryLimit ?? '1GB',
+})
+
+export const DEFAULT_MEMORY_LIMITS = memoryLimits()
+
 const duration = z
   .string()
   .refine(text => parseDuration(text) !== undefined, 'must be a duration such as 90s, 15m, 2h or 1d')
@@ -65,12 +76,12 @@ const workspace = z.strictObject({
   timeout: duration.optional(),
 })
 
+const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
+
 const file = z.strictObject({
   home: z.string().min(1).optional(),
-  memoryLimit: z
-    .string()
-    .regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
-    .default('1GB'),
+  memoryLimit: size.optional(),
+  replayMemoryLimit: size.optional(),
   threads: z.int().min(1).max(256).optional(),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
@@ -104,6 +115,8 @@ export interface Config {
   /** Data folder, absolute. */
   home: string
   memoryLimit: string
+  /** Where a warehouse is rebuilt. */
+  replayMemoryLimit: string
   threads: number
   workspaces: WorkspaceConfig[]
   /** Where it came from, for people. */
@@ -237,7 +250,7 @@ function fromFile(path: string, env: Environment): Config {
   }
   return {
     home: resolve(folder, env.CONVOHOUSE_HOME || parsed.data.home || DEFAULT_HOME),
-    memoryLimit: parsed.data.memoryLimit,
+    ...memoryLimits(parsed.data),
     threads: parsed.data.threads ?? availableParallelism(),
     workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
     source: path,
@@ -266,7 +279,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
   }
   return {
     home: resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME),
-    memoryLimit: '1GB',
+    ...DEFAULT_MEMORY_LIMITS,
     threads: availableParallelism(),
     workspaces: [workspaceConfig(parsed.data, cwd, env)],
     source: 'the environment',

@@ -50,7 +50,12 @@ const refusal = (text: string): ConvohouseError => errorOf(() => readConfig({ pa
 describe('a configuration out of the environment', () => {
   it('needs no file', () => {
     const config = readConfig({ env: { ...ENV, CONVOHOUSE_HOME: 'data' }, cwd: folder })
-    expect(config).toMatchObject({ home: join(folder, 'data'), source: 'the environment', memoryLimit: '1GB' })
+    expect(config).toMatchObject({
+      home: join(folder, 'data'),
+      source: 'the environment',
+      memoryLimit: '448MB',
+      replayMemoryLimit: '1GB',
+    })
     expect(config.workspaces).toMatchObject([
       {
         id: 'ws_env',
@@ -121,6 +126,7 @@ workspaces:
     expect(config).toMatchObject({
       home: join(folder, '..', 'elsewhere'),
       memoryLimit: '2GiB',
+      replayMemoryLimit: '2GiB',
       threads: 3,
       source: path,
     })

@@ -110,7 +110,7 @@ export const removeRebuilt = (home: string): Promise<unknown> => remove(rebuiltF
 
 /** Builds the file beside: `fill` loads what belongs into it. It is closed when this resolves. */
 export async function rebuildBeside<T>(config: Config, fill: (rebuilt: Warehouse) => Promise<T>): Promise<T> {
-  const { home, memoryLimit, threads } = config
+  const { home, replayMemoryLimit: memoryLimit, threads } = config
   await removeRebuilt(home)
   const rebuilt = await openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
   try {

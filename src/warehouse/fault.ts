@@ -6,6 +6,8 @@ const DAMAGED =
   /not a valid DuckDB database file|Corrupt database file|Corrupt WAL|Could not read enough bytes from file/
 /** After a fatal error DuckDB answers nothing more, and says so each time. */
 const GIVEN_UP = /database has been invalidated/
+/** A fault within DuckDB, after which the same holds. */
+const FAULT_WITHIN = /^INTERNAL Error/
 
 const firstLine = (message: string): string => message.split('\n')[0]!
 
@@ -17,6 +19,13 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
   const message = String((cause as Error | undefined)?.message ?? cause)
   const named = fileNamed(message, file)
   if (refusalOf(cause) !== null) return unusable(named, cause)
+  if (FAULT_WITHIN.test(message)) {
+    return new ConvohouseError('HOME_UNUSABLE', {
+      what: `DuckDB failed within itself, and this process can use the warehouse ${file} no more: ${firstLine(message)}`,
+      mend: 'Run the same command again: what was loaded before is kept, and so is what has landed. If it stays, report it with that line.',
+      cause,
+    })
+  }
   if (!GIVEN_UP.test(message) && !(DAMAGED.test(message) && named.startsWith(file))) return null
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `The warehouse ${file} cannot be used: ${firstLine(message)}`,

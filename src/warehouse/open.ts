@@ -5,16 +5,16 @@
 //
 // The file is attached to an empty instance, because only an attachment may choose the size of row groups. With the
 // default of 122,880 rows a load of some thousand goes to the log first and is written again by the checkpoint, on
-// one thread; with 10,240 larger loads are compressed once, in parallel, straight into the file. Twenty thousand
+// one thread; with smaller ones larger loads are compressed once, in parallel, straight into the file. Twenty thousand
 // conversations with their children took 3.5 s the one way and 1.7 s the other, in files of the same size.
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { attach, openingError } from './attach.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
-import { spillFolder, temporaryFolder } from './left-behind.ts'
 import { MACROS } from './macros.ts'
+import { fitMemoryLimit } from './memory-limit.ts'
 import { migrateWarehouse } from './migrate.ts'
+import { makeRoomToSpill, spillFolder, sweepSpills } from './spill.ts'
 
 export interface Warehouse {
   file: string
@@ -25,7 +25,12 @@ export interface Warehouse {
   close(): Promise<void>
 }
 
-const ROW_GROUP_ROWS = 10_240
+/**
+ * Fifteen vectors. Which rows of a group are deleted is kept in memory until the file is closed, in a block of 256 KB that
+ * holds just so many vectors: with 10,240 replacing here and there took three times as much memory (beside a million
+ * conversations 161 MB, and a load of fifty pages did not fit into 448 MB any more).
+ */
+const ROW_GROUP_ROWS = 30_720
 
 /**
  * DuckDB gives a thread to each 122,880 rows of a scan. A batch is some thousand rows of seven kilobytes: much work in few
@@ -64,14 +69,13 @@ export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => jo
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
-  // DuckDB makes its folder for what does not fit in memory, and not the one above it.
-  await mkdir(temporaryFolder(options.home), { recursive: true, mode: 0o700 }).catch(cause => {
+  await makeRoomToSpill(file).catch(cause => {
     throw openingError(file, cause)
   })
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
-    temp_directory: spillFolder(options.home),
+    temp_directory: spillFolder(file),
     // Commits cost 15 ms a page with the default of 16 MB, 3.4 with this.
     checkpoint_threshold: options.bulk ? '1MB' : '256MB',
     // Twice as fast; the rows of a table have no order of their own.
@@ -81,6 +85,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   try {
     const attaching = await instance.connect()
     await attach(attaching, file, `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`)
+    await sweepSpills(file)
     await attaching.run(WITHOUT_SLOW_COMPRESSION)
     attaching.closeSync()
     const connect = () => connectTo(instance)
@@ -88,6 +93,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     for (const statement of [SCAN_ON_ALL_THREADS, ...MACROS]) await connection.run(statement)
     const writer = openWriter(connection, file)
     await migrateWarehouse(writer)
+    await fitMemoryLimit(writer, options.memoryLimit)
     return {
       file,
       instance: { connect },

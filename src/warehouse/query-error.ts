@@ -3,6 +3,9 @@
 
 import { ConvohouseError } from '../core/errors.ts'
 
+/** A reader writes nothing but what it spills. */
+const CANNOT_SPILL = /^IO Error: .*\.spill/s
+
 /** The error that a failed query is reported as; an error of ours passes through. */
 export function queryError(cause: unknown): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause
@@ -16,6 +19,13 @@ export function queryError(cause: unknown): ConvohouseError {
     return new ConvohouseError('SQL_INVALID', {
       what,
       mend: 'Ask for fewer rows or columns, or aggregate; or raise the memory limit.',
+      cause,
+    })
+  }
+  if (CANNOT_SPILL.test(what)) {
+    return new ConvohouseError('SQL_INVALID', {
+      what: `The query does not fit into memory, and what does not cannot be written beside the warehouse: ${what}`,
+      mend: 'Ask for less, or raise the memory limit; or give the data folder space and write permission.',
       cause,
     })
   }

@@ -1,10 +1,12 @@
 // The warehouse file opened for reading in this process, for when no other process holds it.
 
+import { rmSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
 import { warehouseFault } from './fault.ts'
 import { partOf } from './query-parquet.ts'
+import { makeRoomToSpill, readerSpillFolder } from './spill.ts'
 
 export interface ReaderOptions {
   /** The DuckDB file. */
@@ -28,7 +30,8 @@ export interface Reader {
  * @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED where another process writes to it, which answers on its socket then
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
-  const instance = await openFile(options)
+  const spill = readerSpillFolder(options.file)
+  const instance = await openFile(options, spill)
   try {
     const connection = await instance.connect()
     await shut(connection, options.parquetFile)
@@ -37,6 +40,7 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
       close: () => {
         connection.closeSync()
         instance.closeSync()
+        removeSpill(spill)
       },
     }
   } catch (error) {
@@ -45,7 +49,15 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
   }
 }
 
-async function openFile({ file, memoryLimit, threads }: ReaderOptions): Promise<DuckDBInstance> {
+function removeSpill(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch {
+    // Where it could not be made, there is nothing to remove.
+  }
+}
+
+async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: string): Promise<DuckDBInstance> {
   await access(file).catch(cause => {
     throw new ConvohouseError('WAREHOUSE_MISSING', {
       what: `There is no warehouse at ${file}.`,
@@ -53,10 +65,13 @@ async function openFile({ file, memoryLimit, threads }: ReaderOptions): Promise<
       cause,
     })
   })
+  // In a folder that may only be read, a query that does not fit into memory is told so.
+  await makeRoomToSpill(file).catch(() => {})
   try {
     return await DuckDBInstance.create(file, {
       access_mode: 'READ_ONLY',
       memory_limit: memoryLimit,
+      temp_directory: spill,
       threads: String(threads),
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',

@@ -52,7 +52,7 @@ describe('init', () => {
 
   it('leaves no setting out', () => {
     const document = parseDocument(switchedOn).toJS()
-    expect(Object.keys(document).sort()).toEqual(['home', 'memoryLimit', 'threads', 'workspaces'])
+    expect(Object.keys(document).sort()).toEqual(['home', 'memoryLimit', 'replayMemoryLimit', 'threads', 'workspaces'])
     expect(Object.keys(document.workspaces[0]).sort()).toEqual([
       'apiUrl',
       'headReserve',

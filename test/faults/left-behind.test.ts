@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { isTemporary } from '../../src/landing/durable.ts'
 import { openLanding } from '../../src/landing/store.ts'
-import { spillFolder, temporaryFolder } from '../../src/warehouse/left-behind.ts'
+import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
+import { warehouseFile } from '../../src/warehouse/open.ts'
+import { spillFolder } from '../../src/warehouse/spill.ts'
 import { faultScene } from './scene.ts'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'src')
@@ -44,7 +46,7 @@ it('a mended copy that a kill leaves behind is removed by the next sync', { time
 
 it('what a killed process had no memory for is removed by the next sync', { timeout: 120_000 }, async () => {
   const scene = await faultScene({ sandbox: { conversations: 20 } })
-  const spilt = () => namesIn(spillFolder(scene.home))
+  const spilt = () => namesIn(spillFolder(warehouseFile(scene.home)))
   const killed = processOf(
     `const { openWarehouse } = await import(process.argv[1])
     const { writer } = await openWarehouse({ home: process.argv[2], memoryLimit: '80MB', threads: 2 })

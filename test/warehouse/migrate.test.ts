@@ -10,9 +10,11 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { tablesOf } from '../../src/catalog/ddl.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { type Landing, openLanding } from '../../src/landing/store.ts'
+import type { Writer } from '../../src/warehouse/connection.ts'
 import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
 import { loadPages } from '../../src/warehouse/load.ts'
+import type { LoadContext } from '../../src/warehouse/load-context.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { sqlFiles } from '../../src/warehouse/sql-files.ts'
 import { landConversations } from './landed-pages.ts'
@@ -40,6 +42,17 @@ async function visit<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> 
   const warehouse = await openWarehouse({ home, ...SMALL })
   return work(warehouse).finally(() => warehouse.close())
 }
+
+const contextOf = (writer: Writer, landing: Landing): LoadContext => ({
+  writer,
+  workspaceId: 'w',
+  timeZone: 'UTC',
+  mirrorLagMs: 0,
+  temporaryFolder: temporaryFolder(home),
+  readBody: landing.body,
+  expectWhole: landing.expectWhole,
+  now: () => 0,
+})
 
 const refusal = (promise: Promise<unknown>): Promise<ConvohouseError> =>
   promise.then(
@@ -95,17 +108,7 @@ describe('a warehouse', () => {
 
     const landing = openLanding(home, 'w')
     const page = await landConversations(landing, { records: [{ ID: 'new', csat: { ease10: 4 }, tags: ['t'] }] })
-    const context = {
-      writer: warehouse.writer,
-      workspaceId: 'w',
-      timeZone: 'UTC',
-      mirrorLagMs: 0,
-      temporaryFolder: temporaryFolder(home),
-      readBody: landing.body,
-      expectWhole: landing.expectWhole,
-      now: () => 0,
-    }
-    expect(await loadPages(context, [page])).toMatchObject({ inserted: 1 })
+    expect(await loadPages(contextOf(warehouse.writer, landing), [page])).toMatchObject({ inserted: 1 })
     expect(await warehouse.writer.rows('SELECT tag FROM conversation_tags')).toEqual([{ tag: 't' }])
     expect(await warehouse.writer.rows(`SELECT csat_ease10 FROM conversations WHERE conversation_id = 'new'`)).toEqual([
       { csat_ease10: 4 },
@@ -118,8 +121,7 @@ describe('a warehouse', () => {
       const landing = openLanding(home, 'w')
       const record = (id: string) => ({ ID: id, tags: ['a', 'b'], sessions: [{ id: 's' }] })
       const page = await landConversations(landing, { records: ['one', 'two', 'three'].map(record) })
-      const books = { timeZone: 'UTC', mirrorLagMs: 0, temporaryFolder: mendedFolder(home), now: () => 0 }
-      await loadPages({ writer, workspaceId: 'w', readBody: landing.body, ...books }, [page])
+      await loadPages(contextOf(writer, landing), [page])
       for (const table of tables) await writer.run(`ALTER TABLE ${table} DROP COLUMN _record`)
       await writer.run('DELETE FROM _migrations WHERE number > 5')
     })

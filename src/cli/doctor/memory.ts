@@ -1,26 +1,10 @@
 // DuckDB's memory limit against the memory that there is: the machine's, or what its container may have of it.
 import { totalmem } from 'node:os'
+import { sizeOf } from '../../warehouse/memory-limit.ts'
 import { bytes } from '../terminal/words.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 const SUBJECT = { check: 'memory' }
-
-const UNITS: Record<string, number> = {
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  tb: 1e12,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-}
-
-/** Bytes of a size as DuckDB writes it: `1GB`, `512 MiB`. */
-export function sizeOf(text: string): number {
-  const [, number = '0', unit = ''] = /^([\d.]+)\s*([a-z]+)$/i.exec(text.trim()) ?? []
-  return Number(number) * (UNITS[unit.toLowerCase()] ?? 1)
-}
 
 /** What the process itself takes beside DuckDB: pages under way, and what DuckDB does not count. */
 const BESIDE_BYTES = 400_000_000
@@ -39,15 +23,25 @@ export function memoryOf(): Memory {
   return { machineBytes, containerBytes: bound > 0 && bound < machineBytes ? bound : null }
 }
 
-export function memoryFinding(memoryLimit: string, { machineBytes, containerBytes }: Memory): Finding {
+export interface MemoryLimits {
+  memoryLimit: string
+  replayMemoryLimit: string
+}
+
+/** A sync is looked at first: of a replay alone that does not fit, only its own setting is told. */
+export function memoryFinding(limits: MemoryLimits, { machineBytes, containerBytes }: Memory): Finding {
   const has = containerBytes ?? machineBytes
   const whose = containerBytes === null ? 'the machine has' : 'this container may have'
-  const found = `DuckDB may take ${memoryLimit}; ${whose} ${bytes(has)}`
-  if (sizeOf(memoryLimit) + BESIDE_BYTES <= has) return ok(SUBJECT, found)
+  const fits = (limit: string) => sizeOf(limit) + BESIDE_BYTES <= has
+  const setting = fits(limits.memoryLimit) ? 'replayMemoryLimit' : 'memoryLimit'
+  const who = setting === 'memoryLimit' || fits(limits.replayMemoryLimit) ? 'DuckDB' : 'A replay'
+  const limit = who === 'DuckDB' ? limits.memoryLimit : limits.replayMemoryLimit
+  const found = `${who} may take ${limit}; ${whose} ${bytes(has)}`
+  if (fits(limit)) return ok(SUBJECT, found)
   const fitting = Math.max(256, Math.floor(((has - BESIDE_BYTES) * 0.8) / 1e8) * 100)
   return warn(
     SUBJECT,
     found,
-    `Set \`memoryLimit: ${fitting}MB\` in the configuration: a process that takes more than there is, is killed.`,
+    `Set \`${setting}: ${fitting}MB\` in the configuration: a process that takes more than there is, is killed.`,
   )
 }

@@ -46,7 +46,7 @@ async function landedPages(home: string, workspaceIds: readonly string[]): Promi
 
 /** Disk, landing, warehouse and locks. */
 async function storageChecks(storage: Storage, { workspaces, all }: Configured): Promise<Finding[]> {
-  const { home, memoryLimit } = storage
+  const { home } = storage
   const workspaceIds = workspaces.map(({ id }) => id)
   const findings = [...(await dataFolderCheck(home)), ...(await diskChecks(home))]
   for (const id of workspaceIds) findings.push(...(await landingChecks(home, id)))
@@ -57,7 +57,7 @@ async function storageChecks(storage: Storage, { workspaces, all }: Configured):
     const held = holding?.state === 'held'
     findings.push(...(await contentsChecks({ rows, home, workspaceIds, configured: all, held })))
   }
-  return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(memoryLimit, memoryOf())]
+  return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(storage, memoryOf())]
 }
 
 function versionsCheck(): Promise<Finding[]> {

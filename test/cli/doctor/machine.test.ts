@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { fileSystemOf } from '../../../src/cli/doctor/file-system.ts'
-import { memoryFinding, memoryOf, sizeOf } from '../../../src/cli/doctor/memory.ts'
+import { memoryFinding, memoryOf } from '../../../src/cli/doctor/memory.ts'
 import { isAtLeast, nodeFinding } from '../../../src/cli/doctor/node-version.ts'
 import { fileSystemFinding, spaceFinding } from '../../../src/cli/doctor/space.ts'
+import { sizeOf } from '../../../src/warehouse/memory-limit.ts'
 
 const GB = 1_000_000_000
 
@@ -25,6 +26,8 @@ describe('a Node version', () => {
 })
 
 describe('a memory limit', () => {
+  const both = (limit: string) => ({ memoryLimit: limit, replayMemoryLimit: limit })
+
   it.each([
     ['1GB', GB],
     ['1.5 GB', 1.5 * GB],
@@ -34,21 +37,28 @@ describe('a memory limit', () => {
   ])('of %s is %d bytes', (text, size) => expect(sizeOf(text)).toBe(size))
 
   it('fits the machine', () => {
-    expect(memoryFinding('1GB', { machineBytes: 8 * GB, containerBytes: null }).state).toBe('ok')
+    expect(memoryFinding(both('1GB'), { machineBytes: 8 * GB, containerBytes: null }).state).toBe('ok')
   })
 
   it('that a container has no room for is warned of, with one that fits', () => {
-    const found = memoryFinding('1GB', { machineBytes: 64 * GB, containerBytes: GB })
+    const found = memoryFinding(both('1GB'), { machineBytes: 64 * GB, containerBytes: GB })
     expect(found.state).toBe('warn')
     expect(found.found).toBe('DuckDB may take 1GB; this container may have 1.0 GB')
     expect(found.mend).toContain('`memoryLimit: 400MB`')
+  })
+
+  it('of a replay alone that there is no room for is warned of by its own name', () => {
+    const limits = { memoryLimit: '448MB', replayMemoryLimit: '1GB' }
+    const found = memoryFinding(limits, { machineBytes: GB, containerBytes: null })
+    expect(found).toMatchObject({ state: 'warn', found: 'A replay may take 1GB; the machine has 1.0 GB' })
+    expect(found.mend).toContain('`replayMemoryLimit: 400MB`')
   })
 
   it('is held against the memory that this machine really has', () => {
     const { machineBytes, containerBytes } = memoryOf()
     expect(machineBytes).toBeGreaterThan(100_000_000)
     expect(containerBytes ?? machineBytes).toBeLessThanOrEqual(machineBytes)
-    expect(memoryFinding('1000TB', memoryOf()).state).toBe('warn')
+    expect(memoryFinding(both('1000TB'), memoryOf()).state).toBe('warn')
   })
 })
 
