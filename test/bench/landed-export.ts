@@ -3,23 +3,81 @@
 import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
-import { openWindow } from '../../src/core/windows.ts'
+import { openWindow, type Window } from '../../src/core/windows.ts'
+import type { PageHead } from '../../src/landing/page.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { createWorld } from '../../src/sandbox/world.ts'
 
-const PAGE = 100
+export const PAGE = 100
 const WORKSPACE = 'ws_bench'
+/** When it was exported, and the world's last moment. */
+export const EXPORTED_AT_MS = Date.UTC(2026, 10, 1)
 
 export interface LandedExport {
   workspaceId: string
   records: number
   /** Page bodies as they came over the wire. */
   bodies: Buffer[]
+  /** The agent of each. */
+  agents: string[]
+}
+
+const inspect = compileInspection(conversation)
+
+export interface ExportedPage {
+  head: PageHead
+  body: Buffer
+}
+
+/** A page of a window as a sync would land it: its cursors follow those of the page before. */
+export function pageOf(
+  texts: readonly string[],
+  options: { window: Window; sequence: number; hasMore: boolean },
+): ExportedPage {
+  const { window, sequence, hasMore } = options
+  const body = Buffer.from(
+    `{"success":true,"message":"exported","data":[${texts.join(',')}],"hasMore":${hasMore},"nextCursor":null}`,
+  )
+  const { data } = JSON.parse(body.toString()) as { data: unknown[] }
+  const facts = {
+    window,
+    generation: 1,
+    sequence,
+    limit: PAGE,
+    cursorIn: sequence > 1 ? `after-${sequence - 1}` : null,
+    cursorOut: hasMore ? `after-${sequence}` : null,
+    hasMore,
+    returned: texts.length,
+    scanned: texts.length,
+    billed: texts.length,
+    lastTsMs: window.openedAtMs,
+    missing: [],
+  }
+  const head = {
+    v: 1 as const,
+    catalogVersion: CATALOG_VERSION,
+    workspaceId: WORKSPACE,
+    place: { stream: 'conversations' as const, agentId: window.agentId, window: window.name, generation: 1, sequence },
+    run: 'bench',
+    lease: null,
+    request: { path: `/v3/agents/${window.agentId}/convos/export`, query: {} },
+    status: 200,
+    sentAtMs: window.openedAtMs,
+    receivedAtMs: window.openedAtMs,
+    sentAtServerMs: window.openedAtMs,
+    bodyBytes: body.length,
+    lastPage: !hasMore,
+    facts,
+    usage: null,
+    rateLimit: null,
+    notes: inspect(data),
+  }
+  return { head, body }
 }
 
 /** Lands `records` conversations of `agents` agents below `home`. */
 export async function landExport(home: string, options: { records: number; agents: number }): Promise<LandedExport> {
-  const nowMs = Date.UTC(2026, 10, 1)
+  const nowMs = EXPORTED_AT_MS
   // A twentieth has no human message and is skipped, as the export does.
   const world = createWorld({
     agents: options.agents,
@@ -28,8 +86,8 @@ export async function landExport(home: string, options: { records: number; agent
     seed: 1,
   })
   const landing = openLanding(home, WORKSPACE)
-  const inspect = compileInspection(conversation)
   const bodies: Buffer[] = []
+  const agents: string[] = []
   let left = options.records
   for (const agentId of world.agentIds()) {
     const window = openWindow({
@@ -43,51 +101,12 @@ export async function landExport(home: string, options: { records: number; agent
     const texts = all.slice(0, left).map(one => JSON.stringify(one.document))
     left -= texts.length
     for (let start = 0; start < texts.length; start += PAGE) {
-      const slice = texts.slice(start, start + PAGE)
       const sequence = start / PAGE + 1
-      const hasMore = start + PAGE < texts.length
-      const body = Buffer.from(
-        `{"success":true,"message":"exported","data":[${slice.join(',')}],"hasMore":${hasMore},"nextCursor":null}`,
-      )
-      bodies.push(body)
-      const facts = {
-        window,
-        generation: 1,
-        sequence,
-        limit: PAGE,
-        cursorIn: sequence > 1 ? `after-${sequence - 1}` : null,
-        cursorOut: hasMore ? `after-${sequence}` : null,
-        hasMore,
-        returned: slice.length,
-        scanned: slice.length,
-        billed: slice.length,
-        lastTsMs: nowMs,
-        missing: [],
-      }
-      const records = (JSON.parse(body.toString()) as { data: unknown[] }).data
-      await landing.land(
-        {
-          v: 1,
-          catalogVersion: CATALOG_VERSION,
-          workspaceId: WORKSPACE,
-          place: { stream: 'conversations', agentId, window: window.name, generation: 1, sequence },
-          run: 'bench',
-          lease: null,
-          request: { path: `/v3/agents/${agentId}/convos/export`, query: {} },
-          status: 200,
-          sentAtMs: nowMs,
-          receivedAtMs: nowMs,
-          sentAtServerMs: nowMs,
-          bodyBytes: body.length,
-          lastPage: !hasMore,
-          facts,
-          usage: null,
-          rateLimit: null,
-          notes: inspect(records),
-        },
-        body,
-      )
+      const page = pageOf(texts.slice(start, start + PAGE), { window, sequence, hasMore: start + PAGE < texts.length })
+      bodies.push(page.body)
+      agents.push(agentId)
+      await landing.land(page.head, page.body)
     }
   }
-  return { workspaceId: WORKSPACE, records: options.records - left, bodies }
+  return { workspaceId: WORKSPACE, records: options.records - left, bodies, agents }
 }

@@ -6,6 +6,7 @@ export interface BenchOptions {
   agents: number
   kills: number
   seed: number
+  rows: number
 }
 
 export async function seconds(work: () => Promise<unknown> | unknown): Promise<number> {

@@ -4,8 +4,10 @@ import { firstRows } from './first-rows.ts'
 import { killsBench } from './kills.ts'
 import { landBench } from './land.ts'
 import { ledgerBench } from './ledger.ts'
+import { memoryBench } from './memory.ts'
 import { peersBench } from './peers.ts'
 import { replayBench } from './replay.ts'
+import { upsertBench } from './upsert.ts'
 
 const BENCHES = {
   replay: replayBench,
@@ -14,6 +16,8 @@ const BENCHES = {
   kills: killsBench,
   land: landBench,
   peers: peersBench,
+  upsert: upsertBench,
+  memory: memoryBench,
 }
 
 const { values, positionals } = parseArgs({
@@ -24,6 +28,7 @@ const { values, positionals } = parseArgs({
     agents: { type: 'string' },
     kills: { type: 'string' },
     seed: { type: 'string' },
+    rows: { type: 'string' },
   },
 })
 
@@ -37,7 +42,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -48,5 +53,6 @@ const result = await bench({
   agents: positive('agents', values.agents, 3),
   kills: positive('kills', values.kills, 500),
   seed: positive('seed', values.seed, 1),
+  rows: positive('rows', values.rows, 1_000_000),
 })
 console.log(JSON.stringify(result))

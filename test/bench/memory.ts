@@ -1,0 +1,95 @@
+// What a sync takes of memory, and whether that depends on how much it reads: the peak of the resident set of the real
+// `convohouse sync`, by itself, for so many conversations, and for a tenth of them. Records are as large as the sandbox makes
+// them (7 KB); the sandbox is a process of its own, without limits. The peak is the kernel's (VmHWM), so this runs on Linux only.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type BenchOptions, rounded } from './measure.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+
+const LOOK_EVERY_MS = 500
+const TELL_EVERY_LOOKS = 60
+
+const MIB = 2 ** 20
+
+/** The highest resident set so far, bytes; 0 once the process has gone. */
+async function peakOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1_024
+}
+
+async function startSandbox(conversations: number, agents: number): Promise<{ child: ChildProcess; url: string }> {
+  const flags = [
+    '--port',
+    '0',
+    '--no-limits',
+    '--json',
+    '--conversations',
+    String(conversations),
+    '--agents',
+    String(agents),
+  ]
+  const child = spawn(process.execPath, [cli, 'sandbox', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = (await once(createInterface(child.stdout!), 'line')) as [string]
+  return { child, url: (JSON.parse(line) as { url: string }).url }
+}
+
+interface Synced {
+  peakBytes: number
+  conversations: number
+}
+
+/** Syncs an empty data folder to its end. */
+async function syncOnce(conversations: number, { agents }: BenchOptions): Promise<Synced> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
+  const { child: sandbox, url } = await startSandbox(conversations, agents)
+  const env = {
+    ...process.env,
+    CONVOHOUSE_API_URL: url,
+    CONVOHOUSE_API_TOKEN: 'sandbox-token',
+    CONVOHOUSE_WORKSPACE: 'ws_demo',
+    CONVOHOUSE_HOME: home,
+  }
+  const sync = spawn(process.execPath, [cli, 'sync', '--yes', '--json'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let last = ''
+  createInterface(sync.stdout).on('line', line => {
+    last = line
+  })
+  const gone = once(sync, 'close')
+  try {
+    let peakBytes = 0
+    for (let looks = 1; sync.exitCode === null && sync.signalCode === null; looks++) {
+      peakBytes = Math.max(peakBytes, await peakOf(sync.pid!))
+      if (looks % TELL_EVERY_LOOKS === 0)
+        console.error(`${conversations.toLocaleString('en')}: ${rounded(peakBytes / MIB, 0)} MB`)
+      await sleep(LOOK_EVERY_MS)
+    }
+    await gone
+    const told = JSON.parse(last) as { outcome?: string; conversations?: number }
+    if (sync.exitCode !== 0 || told.outcome !== 'done') throw new Error(`sync ended with ${sync.exitCode}: ${last}`)
+    return { peakBytes, conversations: told.conversations ?? 0 }
+  } finally {
+    sync.kill('SIGKILL')
+    sandbox.kill('SIGTERM')
+    await once(sandbox, 'exit')
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+export async function memoryBench(options: BenchOptions): Promise<Record<string, number>> {
+  const few = await syncOnce(Math.round(options.rows / 10), options)
+  const many = await syncOnce(options.rows, options)
+  if (many.conversations < 5 * few.conversations) throw new Error('the larger sync did not read more')
+  return {
+    peakRatio: rounded(many.peakBytes / few.peakBytes),
+    peakMb: rounded(many.peakBytes / MIB, 0),
+    peakMbOfATenth: rounded(few.peakBytes / MIB, 0),
+    conversations: many.conversations,
+  }
+}

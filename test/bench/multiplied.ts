@@ -1,0 +1,41 @@
+// A large warehouse in little time: some ten thousand conversations are loaded by the real code, and then multiplied inside
+// DuckDB, each copy with new ids, with its child rows, its sighting, and its number.
+import { createHash } from 'node:crypto'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { tablesOf } from '../../src/catalog/ddl.ts'
+import { layoutOf } from '../../src/catalog/layout.ts'
+import type { Writer } from '../../src/warehouse/connection.ts'
+import { lastNumber } from '../../src/warehouse/numbers.ts'
+
+/** Id of a conversation's copy, an UUID as the sandbox makes them. SQL below makes the same. */
+export function copyId(id: string, copy: number): string {
+  const hex = createHash('md5').update(`${id}:${copy}`).digest('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+const COPY_ID = `md5(conversation_id || ':' || copy)::UUID::VARCHAR`
+
+/** Copies in one statement: what is written fills row groups, and what is under way fits into memory. */
+const AT_ONCE = 5
+
+/**
+ * Adds the copies `from` to `to` of the first `source` conversations, which must be as they were loaded first: their numbers
+ * tell them. Numbers of copies lie behind all that there are.
+ */
+export async function multiply(writer: Writer, options: { source: number; from: number; to: number }): Promise<void> {
+  const { source, from, to } = options
+  const layout = layoutOf(conversation)
+  for (let copy = from; copy <= to; copy += AT_ONCE) {
+    const last = await lastNumber(writer, layout)
+    const copies = `range(${copy}, ${Math.min(copy + AT_ONCE, to + 1)}) c(copy)`
+    const number = `${last} + (copy - ${copy}) * ${source} + _record`
+    for (const { name } of tablesOf(layout))
+      await writer.run(`INSERT INTO ${name} BY NAME
+        SELECT t.* REPLACE (${COPY_ID} AS conversation_id, ${number} AS _record) FROM ${copies}, ${name} t WHERE _record <= ${source}`)
+    await writer.run(`INSERT INTO conversation_observations BY NAME SELECT t.* REPLACE (${COPY_ID} AS conversation_id)
+      FROM ${copies}, (SELECT o.* FROM conversation_observations o SEMI JOIN
+        (SELECT agent_id, conversation_id FROM conversations WHERE _record <= ${source}) USING (agent_id, conversation_id)) t`)
+    if (copy % 20 < AT_ONCE)
+      console.error(`${(Math.min(copy + AT_ONCE, to + 1) * source).toLocaleString('en')} conversations`)
+  }
+}

@@ -1,0 +1,164 @@
+// What a page costs that replaces conversations in a large warehouse: landed and loaded by the real code, fifty pages of a
+// hundred records a load, ids at random; beside a million conversations, and beside three times as many.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openWindow } from '../../src/core/windows.ts'
+import { type Landing, openLanding } from '../../src/landing/store.ts'
+import { mix } from '../../src/sandbox/random.ts'
+import { loadPages, mendedFolder } from '../../src/warehouse/load.ts'
+import type { LoadContext } from '../../src/warehouse/load-context.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import type { LoadablePage } from '../../src/warehouse/page.ts'
+import { LANES } from '../../workflows/sync.ts'
+import { EXPORTED_AT_MS, type ExportedPage, type LandedExport, landExport, PAGE, pageOf } from './landed-export.ts'
+import { type BenchOptions, median, rounded, seconds } from './measure.ts'
+import { copyId, multiply } from './multiplied.ts'
+
+const PAGES_A_LOAD = 50
+const LOADS = 10
+
+/** What is deleted takes some 160 MB a million conversations until the file is closed: three million do not fit into the default. */
+const SETTINGS = { memoryLimit: '1GB', threads: 2 }
+
+interface Place {
+  home: string
+  landing: Landing
+  source: LandedExport
+}
+
+async function inWarehouse<T>(
+  { home, landing, source }: Place,
+  bulk: boolean,
+  work: (context: LoadContext) => Promise<T>,
+) {
+  const warehouse: Warehouse = await openWarehouse({ home, ...SETTINGS, bulk })
+  const context = {
+    writer: warehouse.writer,
+    workspaceId: source.workspaceId,
+    timeZone: 'UTC',
+    mirrorLagMs: 0,
+    temporaryFolder: mendedFolder(home),
+    readBody: landing.body,
+    now: Date.now,
+  }
+  return work(context).finally(() => warehouse.close())
+}
+
+async function loadSource({ landing, source }: Place, context: LoadContext): Promise<void> {
+  const pages: LoadablePage[] = []
+  for (const { path } of await landing.list())
+    pages.push({ path, absolutePath: join(landing.root, path), head: await landing.head(path) })
+  const { inserted } = await loadPages(context, pages)
+  if (inserted !== source.records) throw new Error(`${inserted} of ${source.records} conversations were loaded`)
+}
+
+type Document = Record<string, unknown> & { ID: string }
+
+/** Pages of conversations at random, each as a window of its agent goes on: what they hold replaces copies, never the originals. */
+function replacingPages({ source }: Place, options: { copies: number; seed: number }): ExportedPage[] {
+  const documents = new Map<string, Document[]>()
+  for (const [index, body] of source.bodies.entries()) {
+    const { data } = JSON.parse(body.toString()) as { data: Document[] }
+    const agentId = source.agents[index]!
+    documents.set(agentId, [...(documents.get(agentId) ?? []), ...data])
+  }
+  const windows = [...documents].map(([agentId, held]) => {
+    const openedAtMs = EXPORTED_AT_MS + options.seed * 1_000
+    const toSec = Math.floor(openedAtMs / 1_000)
+    return { held, window: openWindow({ agentId, kind: 'full', fromSec: null, toSec, openedAtMs }) }
+  })
+  let drawn = 0
+  const below = (n: number) => {
+    drawn += 1
+    return Math.floor((mix(options.seed, drawn) / 2 ** 32) * n)
+  }
+  return Array.from({ length: PAGES_A_LOAD * LOADS }, (_, index) => {
+    const { held, window } = windows[index % windows.length]!
+    const texts = Array.from({ length: PAGE }, () => {
+      const document = held[below(held.length)]!
+      return JSON.stringify({ ...document, ID: copyId(document.ID, 1 + below(options.copies - 1)) })
+    })
+    return pageOf(texts, { window, sequence: Math.floor(index / windows.length) + 1, hasMore: true })
+  })
+}
+
+async function landAll(landing: Landing, pages: readonly ExportedPage[]): Promise<LoadablePage[]> {
+  const landed: LoadablePage[] = []
+  const left = [...pages.entries()].reverse()
+  const lane = async () => {
+    for (let next = left.pop(); next; next = left.pop()) {
+      const [index, { head, body }] = next
+      const path = await landing.land(head, body)
+      landed[index] = { path, absolutePath: join(landing.root, path), head }
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return landed
+}
+
+async function countHeld({ writer }: LoadContext): Promise<number> {
+  const [row] = await writer.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations')
+  return row!.n
+}
+
+/** Milliseconds a page of each load, the log written to the file among them where DuckDB finds it long enough. */
+async function measure(place: Place, options: { copies: number; seed: number }): Promise<number[]> {
+  const pages = replacingPages(place, options)
+  return inWarehouse(place, false, async context => {
+    const before = await countHeld(context)
+    const taken: number[] = []
+    for (let load = 0; load < LOADS; load++) {
+      const own = pages.slice(load * PAGES_A_LOAD, (load + 1) * PAGES_A_LOAD)
+      let landing = 0
+      const took = await seconds(async () => {
+        let landed: LoadablePage[] = []
+        landing = await seconds(async () => {
+          landed = await landAll(place.landing, own)
+        })
+        const { inserted, replaced, superseded } = await loadPages(context, landed)
+        if (inserted > 0 || replaced + superseded !== own.length * PAGE)
+          throw new Error(`${inserted} were new, ${replaced} replaced, ${superseded} superseded`)
+      })
+      const msPerPage = (part: number) => (part * 1_000) / own.length
+      taken.push(msPerPage(took))
+      console.error(
+        `beside ${before.toLocaleString('en')}: ${rounded(msPerPage(took), 1)} ms a page, of which ${rounded(msPerPage(landing), 1)} landing`,
+      )
+    }
+    if ((await countHeld(context)) !== before) throw new Error('conversations were lost or doubled')
+    return taken
+  })
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+
+export async function upsertBench(options: BenchOptions): Promise<Record<string, number>> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
+  try {
+    const source = await landExport(home, options)
+    const place = { home, source, landing: openLanding(home, source.workspaceId) }
+    await inWarehouse(place, true, context => loadSource(place, context))
+    const measured: number[][] = []
+    let copies = 1
+    for (const rows of [options.rows, 3 * options.rows]) {
+      const wanted = Math.round(rows / source.records)
+      await inWarehouse(place, true, ({ writer }) =>
+        multiply(writer, { source: source.records, from: copies, to: wanted - 1 }),
+      )
+      copies = wanted
+      measured.push(await measure(place, { copies, seed: copies }))
+    }
+    const [small, large] = measured.map(mean)
+    return {
+      msPerPageAt1M: rounded(small!, 1),
+      growthAt3M: rounded(large! / small!),
+      msPerPageAt3M: rounded(large!, 1),
+      medianAt1M: rounded(median(measured[0]!), 1),
+      medianAt3M: rounded(median(measured[1]!), 1),
+      rows: options.rows,
+    }
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+}
