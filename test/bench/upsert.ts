@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { openWindow } from '../../src/core/windows.ts'
 import { type Landing, openLanding } from '../../src/landing/store.ts'
 import { mix } from '../../src/sandbox/random.ts'
-import { loadPages, mendedFolder } from '../../src/warehouse/load.ts'
+import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
+import { loadPages } from '../../src/warehouse/load.ts'
 import type { LoadContext } from '../../src/warehouse/load-context.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import type { LoadablePage } from '../../src/warehouse/page.ts'
@@ -38,8 +39,9 @@ async function inWarehouse<T>(
     workspaceId: source.workspaceId,
     timeZone: 'UTC',
     mirrorLagMs: 0,
-    temporaryFolder: mendedFolder(home),
+    temporaryFolder: temporaryFolder(home),
     readBody: landing.body,
+    expectWhole: landing.expectWhole,
     now: Date.now,
   }
   return work(context).finally(() => warehouse.close())

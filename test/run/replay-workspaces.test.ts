@@ -35,7 +35,7 @@ async function twoAndAFormerOne(): Promise<Config> {
   return { ...config, workspaces: [...config.workspaces, ...other.config.workspaces] }
 }
 
-/** Every row of what a replay may touch, but for when it was loaded. */
+/** Every row of what a replay may touch, but for when it was loaded and for its number. */
 async function snapshot(config: Config): Promise<Record<string, Row[]>> {
   const house = await openHouse({ config })
   try {
@@ -43,7 +43,7 @@ async function snapshot(config: Config): Promise<Record<string, Row[]>> {
     const found: Record<string, Row[]> = {}
     for (const table of [...replaceableTables(), '_loads', '_runs', '_covered', '_workspaces']) {
       const stamps = await writer.rows<{ name: string }>(
-        `SELECT DISTINCT column_name AS name FROM duckdb_columns() WHERE table_name = '${table}' AND column_name IN ('_loaded_at', 'loaded_at')`,
+        `SELECT DISTINCT column_name AS name FROM duckdb_columns() WHERE table_name = '${table}' AND column_name IN ('_loaded_at', 'loaded_at', '_record')`,
       )
       const without = stamps.length > 0 ? `EXCLUDE (${stamps.map(({ name }) => name).join(', ')})` : ''
       found[table] = await writer.rows(`SELECT * ${without} FROM ${table} ORDER BY ALL`)
