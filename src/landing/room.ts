@@ -12,6 +12,16 @@ const ROOM_BYTES = 4 * 1024 * 1024
 
 const roomFile = (root: string): string => join(root, '.room')
 
+/** By root, the room that was given up: all who need it wait for the same file to be gone. */
+const givenUp = new Map<string, Promise<void>>()
+
+/** A file's name is gone before its room is free, so a second caller must not take the first for an answer. */
+function giveUp(root: string): Promise<void> {
+  const going = givenUp.get(root) ?? unlink(roomFile(root)).catch(() => {})
+  givenUp.set(root, going)
+  return going
+}
+
 /**
  * Keeps the room below the landing's root, where it is not there yet.
  * @throws HOME_UNUSABLE where the disk has no such room: then nothing may be bought
@@ -20,6 +30,7 @@ export async function keepRoom(root: string): Promise<void> {
   const file = roomFile(root)
   await makeFolder(root)
   const there = await stat(file).catch(() => null)
+  givenUp.delete(root)
   if (there?.size === ROOM_BYTES) return
   try {
     const handle = await open(file, 'w', 0o600)
@@ -48,7 +59,7 @@ export async function withRoom<T>(root: string, work: () => Promise<T>): Promise
   } catch (error) {
     const cause = (error as Error).cause ?? error
     if (!isFull(cause)) throw error
-    await unlink(roomFile(root)).catch(() => {})
+    await giveUp(root)
     await work().catch(() => {})
     throw error
   }

@@ -28,7 +28,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
     async () => {
       const scene = await faultScene({ sandbox: { conversations: 400, latencyMs: 60 } })
       // From before the process can listen, over opening, planning and fetching, to the end of its work.
-      for (const delayMs of seeded(10, { from: 20, to: 2_500 })) {
+      for (const delayMs of seeded(7, { from: 20, to: 2_500 })) {
         const running = scene.start(['sync', '--yes'])
         await sleep(delayMs)
         running.process.kill(signal)
