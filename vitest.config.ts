@@ -26,6 +26,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: 'test/temporal-command.ts',
     // Two cores: more workers would only make the process-killing tests fight each other for them.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },

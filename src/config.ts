@@ -3,8 +3,8 @@
 // One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN, CONVOHOUSE_WORKSPACE and CONVOHOUSE_HOME are
 // enough. Several stand in `convohouse.yaml`, each naming the variable or the file that holds its token.
 import { existsSync, readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { availableParallelism, homedir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { ConvohouseError } from './core/errors.ts'
@@ -308,3 +308,20 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
   if (named && existsSync(resolve(cwd, named))) return fromFile(resolve(cwd, named), env).home
   return resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME)
 }
+
+/** Where tools that we start are looked for, and where those are kept that we provide ourselves. */
+export interface ToolPlaces {
+  searchPath: string[]
+  cache: string
+}
+
+/** Reads where tools are: the variable PATH, and the user's cache folder. */
+export function readToolPlaces(env: Environment = process.env): ToolPlaces {
+  return {
+    searchPath: (env.PATH ?? '').split(delimiter).filter(folder => folder !== ''),
+    cache: join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'convohouse'),
+  }
+}
+
+/** Our environment with some variables set otherwise, for a tool that we start. */
+export const environmentWith = (more: Record<string, string>): NodeJS.ProcessEnv => ({ ...process.env, ...more })

@@ -80,6 +80,9 @@ export const ERRORS = {
   WAREHOUSE_UNSOUND: define('storage', 'The warehouse breaks one of its own rules'),
   HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),
 
+  TEMPORAL_MISSING: define('input', 'No Temporal CLI could be found, fetched or built'),
+  TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the address that is configured'),
+
   INTERRUPTED: define('transient', 'Stopped on request; nothing is lost', EXIT_CODES.interrupted),
 } as const satisfies Record<string, ErrorDefinition>
 

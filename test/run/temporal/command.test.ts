@@ -1,0 +1,77 @@
+// What provides the Temporal CLI, but for the build itself, which the tests' global set-up does for real where it has to.
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { findTemporal, provideTemporal, TEMPORAL_VERSION } from '../../../src/run/temporal/command.ts'
+import { archiveName, downloadTemporal } from '../../../src/run/temporal/download.ts'
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+const SCRIPT = '#!/bin/sh\necho the CLI\n'
+
+async function executable(path: string, text = SCRIPT): Promise<void> {
+  await writeFile(path, text)
+  await chmod(path, 0o755)
+}
+
+/** A house of releases that serves one archive, with a checksum. */
+async function releases(options: { checksum?: string } = {}): Promise<string> {
+  const made = await folder()
+  await executable(join(made, 'temporal'))
+  const name = archiveName(TEMPORAL_VERSION)
+  await promisify(execFile)('tar', ['-czf', join(made, name), '-C', made, 'temporal'])
+  const archive = await readFile(join(made, name))
+  const checksum = options.checksum ?? createHash('sha256').update(archive).digest('hex')
+  const server = createServer((request, response) => {
+    const path = `/v${TEMPORAL_VERSION}`
+    if (request.url === `${path}/checksums.txt`) response.end(`${'0'.repeat(64)}  other.tar.gz\n${checksum}  ${name}\n`)
+    else if (request.url === `${path}/${name}`) response.end(archive)
+    else response.writeHead(404).end()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+describe('the Temporal CLI', () => {
+  it('is the first on the PATH that can be executed', async () => {
+    const [first, second, cache] = [await folder(), await folder(), await folder()]
+    await writeFile(join(first, 'temporal'), 'cannot be executed')
+    await executable(join(second, 'temporal'))
+    expect(await findTemporal({ searchPath: [first, second], cache })).toBe(join(second, 'temporal'))
+  })
+
+  it('is downloaded once, and found in the cache from then on', async () => {
+    const places = { searchPath: [], cache: await folder() }
+    expect(await findTemporal(places)).toBeNull()
+    const told: string[] = []
+    const path = await provideTemporal({ places, releases: await releases(), tell: line => told.push(line) })
+    expect((await promisify(execFile)(path)).stdout).toBe('the CLI\n')
+    expect(told).toHaveLength(1)
+    expect(await findTemporal(places)).toBe(path)
+    expect(await readdir(places.cache)).toEqual([`temporal-cli-${TEMPORAL_VERSION}`])
+  })
+
+  it('is not taken where its checksum differs', async () => {
+    const into = await folder()
+    const from = await releases({ checksum: '1'.repeat(64) })
+    const refused = downloadTemporal({ folder: into, releases: from, version: TEMPORAL_VERSION })
+    await expect(refused).rejects.toThrow(/its checksum differs/)
+    expect(await readdir(into)).toEqual([])
+  })
+
+  it('has no release for a machine that Temporal does not build for', () => {
+    expect(() => archiveName('1.5.1', 'aix', 'ppc64')).toThrow(/no release for aix on ppc64/)
+    expect(archiveName('1.5.1', 'linux', 'arm64')).toBe('temporal_cli_1.5.1_linux_arm64.tar.gz')
+    expect(archiveName('1.5.1', 'win32', 'x64')).toBe('temporal_cli_1.5.1_windows_amd64.zip')
+  })
+})
