@@ -1,0 +1,183 @@
+// Temporal's dev server, as a process that ends with ours, however ours ends. (The SDK's own start gives up after five seconds.)
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connection } from '@temporalio/client'
+import { ConvohouseError } from '../../core/errors.ts'
+import { SECOND } from '../../core/time.ts'
+
+export interface DevServerOptions {
+  /** The Temporal CLI. */
+  command: string
+  /** Besides `default`. */
+  namespaces?: readonly string[]
+  /** Free ones are taken where none are given. */
+  port?: number
+  /** Serves the web UI, at that port, or at a free one for 0. */
+  uiPort?: number
+  /** Keeps everything in this file; without it, all is gone with the process. */
+  file?: string
+  /** The server's own settings. */
+  dynamicConfig?: Readonly<Record<string, number | boolean | string>>
+}
+
+export interface DevServer {
+  address: string
+  uiUrl: string | null
+  /** The server's own process. */
+  pid: number
+  /** Resolves when the server has ended, by whomever. */
+  ended: Promise<void>
+  /** Lets it end in good order; resolves when it has. */
+  stop(): Promise<void>
+}
+
+/**
+ * Runs the server as its child and ends it when the channel to us closes, which it does when we are killed, too. In a session of
+ * its own, so that Ctrl-C at our terminal leaves the server to us: workers go first.
+ */
+const KEEPER = `
+const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: ['ignore', 'ignore', 'inherit'] })
+const end = () => { child.kill('SIGTERM'); setTimeout(() => child.kill('SIGKILL'), 5000).unref() }
+process.on('disconnect', end).on('SIGTERM', end)
+child.on('spawn', () => process.send({ pid: child.pid }))
+child.on('error', error => { console.error(error.message); process.exit(1) })
+child.on('exit', code => process.exit(code ?? 1))
+`
+
+/** A cold start has taken 3 s; after a kill, with a large file and a busy machine, more. */
+const READY_MS = 60 * SECOND
+const TRY_EVERY_MS = 100
+/** Ports that were free may be taken when the server comes to them. */
+const STARTS = 3
+const TAIL_CHARS = 2_000
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+interface Ports {
+  port: number
+  uiPort: number | null
+}
+
+const argumentsOf = (
+  { namespaces = [], file, dynamicConfig = {} }: DevServerOptions,
+  { port, uiPort }: Ports,
+): string[] => [
+  'server',
+  'start-dev',
+  ...['--ip', '127.0.0.1', '--port', `${port}`, '--log-level', 'error'],
+  ...(uiPort === null ? ['--headless'] : ['--ui-port', `${uiPort}`]),
+  ...namespaces.flatMap(name => ['--namespace', name]),
+  ...(file === undefined ? [] : ['--db-filename', file]),
+  ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
+    '--dynamic-config-value',
+    `${key}=${JSON.stringify(value)}`,
+  ]),
+]
+
+interface Kept {
+  child: ChildProcess
+  ended: Promise<void>
+  hasEnded(): boolean
+  /** The end of what it said. */
+  said(): string
+}
+
+function keep(command: string, args: readonly string[]): Kept {
+  const child = spawn(process.execPath, ['-e', KEEPER, command, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    detached: true,
+  })
+  let said = ''
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-TAIL_CHARS)
+  })
+  let over = false
+  const ended = new Promise<void>(resolve => {
+    child.once('exit', () => {
+      over = true
+      resolve()
+    })
+  })
+  return { child, ended, hasEnded: () => over, said: () => said.trim() }
+}
+
+const failed = (what: string): ConvohouseError =>
+  new ConvohouseError('TEMPORAL_UNREACHABLE', {
+    what: `Temporal's dev server did not start: ${what || 'it says nothing'}.`,
+    mend: 'Run `temporal server start-dev` to see what it says, or configure the address of a server that runs (TEMPORAL_ADDRESS).',
+  })
+
+/** Resolves when every namespace can be used. */
+async function ready(kept: Kept, address: string, namespaces: readonly string[]): Promise<void> {
+  const giveUpAtMs = performance.now() + READY_MS
+  while (!kept.hasEnded() && performance.now() < giveUpAtMs) {
+    const connection = await Connection.connect({ address, connectTimeout: SECOND }).catch(() => null)
+    try {
+      if (connection) {
+        for (const namespace of namespaces) await connection.workflowService.describeNamespace({ namespace })
+        return
+      }
+    } catch {
+      // Not there yet.
+    } finally {
+      await connection?.close()
+    }
+    await sleep(TRY_EVERY_MS)
+  }
+  throw failed(kept.hasEnded() ? kept.said() : 'it does not answer')
+}
+
+function pidOf(kept: Kept): Promise<number> {
+  return new Promise((resolve, reject) => {
+    kept.child.once('message', message => resolve((message as { pid: number }).pid))
+    kept.ended.then(() => reject(failed(kept.said())), reject)
+  })
+}
+
+/** Lets our process end while the server runs: it then ends, too. */
+function unref({ child }: Kept): void {
+  child.unref()
+  child.channel?.unref()
+  ;(child.stderr as unknown as { unref(): void }).unref()
+}
+
+async function startAt(options: DevServerOptions, ports: Ports): Promise<DevServer> {
+  const kept = keep(options.command, argumentsOf(options, ports))
+  const address = `127.0.0.1:${ports.port}`
+  const stop = async () => {
+    if (kept.child.connected) kept.child.disconnect()
+    await kept.ended
+  }
+  try {
+    const pid = await pidOf(kept)
+    await ready(kept, address, ['default', ...(options.namespaces ?? [])])
+    unref(kept)
+    const uiUrl = ports.uiPort === null ? null : `http://127.0.0.1:${ports.uiPort}`
+    return { address, uiUrl, pid, ended: kept.ended, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Starts the dev server, and resolves when it can be used. @throws TEMPORAL_UNREACHABLE, with what it said */
+export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
+  for (let start = 1; ; start++) {
+    const ports: Ports = {
+      port: options.port ?? (await freePort()),
+      uiPort: options.uiPort === undefined ? null : options.uiPort || (await freePort()),
+    }
+    try {
+      return await startAt(options, ports)
+    } catch (error) {
+      if (start === STARTS || options.port !== undefined) throw error
+    }
+  }
+}

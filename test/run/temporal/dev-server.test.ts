@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connection } from '@temporalio/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startDevServer } from '../../../src/run/temporal/dev-server.ts'
+import { describeWithTemporal } from './with-temporal.ts'
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Waits until that process is gone; rejects after ten seconds. */
+async function gone(pid: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (!isAlive(pid)) return
+    await sleep(50)
+  }
+  throw new Error(`process ${pid} still runs`)
+}
+
+async function namespacesAt(address: string): Promise<string[]> {
+  const connection = await Connection.connect({ address })
+  try {
+    const { namespaces } = await connection.workflowService.listNamespaces({})
+    return namespaces.map(({ namespaceInfo }) => namespaceInfo?.name ?? '')
+  } finally {
+    await connection.close()
+  }
+}
+
+describeWithTemporal('a dev server', command => {
+  it('is there when it says so, with its namespaces, and gone when it was stopped', async () => {
+    const server = await startDevServer({ command, namespaces: ['acme'] })
+    expect(await namespacesAt(server.address)).toEqual(expect.arrayContaining(['default', 'acme']))
+    expect(server.uiUrl).toBeNull()
+    await server.stop()
+    expect(isAlive(server.pid)).toBe(false)
+  })
+
+  it('serves its UI where that is wanted', async () => {
+    const server = await startDevServer({ command, uiPort: 0 })
+    onTestFinished(() => server.stop())
+    expect((await fetch(server.uiUrl!)).status).toBe(200)
+  })
+
+  it('ends with the process that started it, though that is killed', async () => {
+    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/dev-server.js')
+    const script = `
+      const { startDevServer } = await import(process.argv[1])
+      const { pid } = await startDevServer({ command: process.argv[2] })
+      console.log(pid)
+      setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, module, command], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const pid = await new Promise<number>(resolve => child.stdout.once('data', text => resolve(Number(text))))
+    expect(isAlive(pid)).toBe(true)
+    child.kill('SIGKILL')
+    await gone(pid)
+  })
+
+  it('is told to have ended where somebody kills it, and goes on from its file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const file = join(folder, 'temporal.db')
+    const first = await startDevServer({ command, file, namespaces: ['kept'] })
+    process.kill(first.pid, 'SIGKILL')
+    await first.ended
+    const second = await startDevServer({ command, file })
+    onTestFinished(() => second.stop())
+    expect(await namespacesAt(second.address)).toContain('kept')
+  })
+})
+
+describe('a command that is no Temporal CLI', () => {
+  it('is told, with what it said', async () => {
+    const started = startDevServer({ command: join(tmpdir(), 'no-such-temporal') })
+    await expect(started).rejects.toMatchObject({
+      code: 'TEMPORAL_UNREACHABLE',
+      message: expect.stringContaining('ENOENT'),
+    })
+  })
+})
