@@ -1,5 +1,6 @@
 // Syncing a workspace: plan, then windows by leases, several at once, while what landed is loaded. Plain functions over
 // (steps, host): the embedded engine calls them in process, Temporal as a workflow. Deterministic but for its arguments.
+import type { Allowance } from '../src/core/allowance.ts'
 import type { ErrorCode } from '../src/core/errors.ts'
 import { ask, type Decision, type GovernorState, type Grant, govern } from '../src/core/governor.ts'
 import { idsFitting, isById, restarted, sortOf, type WindowProgress } from '../src/core/windows.ts'
@@ -16,7 +17,25 @@ export interface Host {
   cancelled(): boolean
   /** What a person looking on should know now. */
   tell(news: News): void
+  /** Resolves when nobody has asked for a pause; also where the run is cancelled. */
+  resumed?(): Promise<void>
+  /** What has been allowed since it was last asked. */
+  raised?(): Allowance[]
+  /** True where the host cannot go on for long: what is under way is ended, and the rest handed over. */
+  handsOver?(): boolean
 }
+
+/** What a host hands to the next, so that neither quota nor windows begin anew. Plain JSON. */
+export interface Carried {
+  governor: GovernorState
+  waiting: WindowProgress[]
+  pagesWaiting: number
+  report: SyncReport
+  failing: number
+  restarts: [window: string, restart: Restart][]
+}
+
+export type Ended = { report: SyncReport; carried: null } | { report: null; carried: Carried }
 
 export type News =
   | { kind: 'planned'; windows: number; agents: number }
@@ -30,7 +49,7 @@ const MAX_LEASE_REQUESTS = 10
 /** Probes of a failing vendor, a minute apart, before a run that does not watch gives up. */
 const MAX_FAILURES = 5
 
-interface Restart {
+export interface Restart {
   /** The furthest `ts` from which it was begun anew, and the furthest page that was reached from there. */
   fromMs: number | null
   sequence: number
@@ -52,6 +71,7 @@ interface Run {
   /** Failures in a row without an answer between them. */
   failing: number
   stopped: boolean
+  handsOver: boolean
   /** By window: how far it was when it was last begun anew. */
   restarts: Map<string, Restart>
   /** Resolves when a lease ends: what others wait for may be there. */
@@ -93,6 +113,12 @@ function stop(run: Run, outcome: SyncReport['outcome']): void {
   noteChange(run)
 }
 
+function handOver(run: Run): void {
+  run.handsOver = true
+  run.stopped = true
+  noteChange(run)
+}
+
 function fail(run: Run, failure: Failure, agentId: string | null): void {
   run.report.failures.push({ ...failure, agentId })
   run.host.tell({ kind: 'failure', failure, agentId })
@@ -104,6 +130,8 @@ const wants = (progress: WindowProgress): number => Math.min(MAX_LEASE_REQUESTS,
 function askFor(run: Run, progress: WindowProgress): Decision {
   const { kind } = progress.window
   const asked = { lease: run.host.newId(), kind, wants: wants(progress), limit: progress.limit }
+  for (const allowance of run.host.raised?.() ?? [])
+    run.governor = govern(run.governor, { kind: 'allow', ...allowance })
   const byId = isById(kind) ? { largest: idsFitting(progress), limit: null } : {}
   const [governor, decision] = ask(run.governor, { ...asked, ...byId }, run.host.now())
   run.governor = governor
@@ -257,7 +285,10 @@ const turn = (run: Run, progress: WindowProgress): Promise<void> => act(run, pro
 /** A lane takes windows in turn until none is left, neither waiting nor in another lane's hands. */
 async function lane(run: Run): Promise<void> {
   while (!run.stopped) {
+    if (run.host.resumed) await run.host.resumed()
     if (run.host.cancelled()) return stop(run, 'interrupted')
+    if (run.stopped) return
+    if (run.host.handsOver?.()) return handOver(run)
     const progress = takeTurn(run.turns)
     if (progress === null) {
       if (run.turns.held === 0) return
@@ -288,32 +319,52 @@ function summary(run: Run): SyncReport {
   }
 }
 
-/** Runs one sync to its end. Vendor faults are in the report; what the data folder or the disk refuses is thrown. */
-export async function syncWorkspace(steps: Steps, host: Host, request: SyncRequest): Promise<SyncReport> {
-  const prepared = await steps.prepare(request)
-  const { plan, governor } = prepared
+const carriedBy = ({ governor, turns, report, failing, restarts }: Run): Carried => ({
+  governor,
+  waiting: turns.waiting,
+  pagesWaiting: 0,
+  report,
+  failing,
+  restarts: [...restarts],
+})
+
+function runOf(steps: Steps, host: Host, request: SyncRequest, carried: Carried): Run {
+  const { governor, waiting, pagesWaiting, report, failing, restarts } = carried
+  return {
+    steps,
+    host,
+    request,
+    governor,
+    turns: turnsOf(waiting),
+    loader: backgroundLoad(steps, {
+      workspaceId: request.workspaceId,
+      waitingAtStart: pagesWaiting,
+      now: host.now,
+    }),
+    report: { ...report, agentsGone: [...report.agentsGone], failures: [...report.failures] },
+    failing,
+    stopped: false,
+    handsOver: false,
+    restarts: new Map(restarts),
+    changed: nextChange(),
+  }
+}
+
+/** Plans a sync: where it begins. */
+export async function beginSync(steps: Steps, host: Host, request: SyncRequest): Promise<Carried> {
+  const { plan, governor, pagesWaiting } = await steps.prepare(request)
   host.tell({
     kind: 'planned',
     windows: plan.windows.length,
     agents: new Set(plan.windows.map(w => w.progress.window.agentId)).size,
   })
-  const run: Run = {
-    steps,
-    host,
-    request,
-    governor,
-    turns: turnsOf(plan.windows.map(window => window.progress)),
-    loader: backgroundLoad(steps, {
-      workspaceId: request.workspaceId,
-      waitingAtStart: prepared.pagesWaiting,
-      now: host.now,
-    }),
-    report: emptyReport(request.run),
-    failing: 0,
-    stopped: false,
-    restarts: new Map(),
-    changed: nextChange(),
-  }
+  const waiting = plan.windows.map(window => window.progress)
+  return { governor, waiting, pagesWaiting, report: emptyReport(request.run), failing: 0, restarts: [] }
+}
+
+/** Goes on from there, to the end of the sync or until the host hands over. */
+export async function goOn(steps: Steps, host: Host, request: SyncRequest, carried: Carried): Promise<Ended> {
+  const run = runOf(steps, host, request, carried)
   const lanes = await Promise.allSettled(
     Array.from({ length: LANES }, () =>
       lane(run).catch(error => {
@@ -324,11 +375,22 @@ export async function syncWorkspace(steps: Steps, host: Host, request: SyncReque
   )
   const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
   if (loadFailure) fail(run, loadFailure, null)
+  if (run.handsOver && !loadFailure && lanes.every(ended => ended.status === 'fulfilled'))
+    return { report: null, carried: carriedBy(run) }
   const report = summary(run)
   await steps.finish({ request, report }).catch(error => {
     // What the disk refused before it refuses here too, and it has been told.
     if (report.failures.every(failure => failure.kind !== 'storage')) throw error
   })
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
-  return report
+  return { report, carried: null }
+}
+
+/** Runs one sync to its end. Vendor faults are in the report; what the data folder or the disk refuses is thrown. */
+export async function syncWorkspace(steps: Steps, host: Host, request: SyncRequest): Promise<SyncReport> {
+  for (let carried = await beginSync(steps, host, request); ; ) {
+    const ended = await goOn(steps, host, request, carried)
+    if (ended.carried === null) return ended.report
+    carried = ended.carried
+  }
 }

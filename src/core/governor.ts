@@ -13,6 +13,7 @@
 // for each open lease a small one against a page that bills more than was thought (a lease asks for no page after such a
 // one): no overage while no page bills more than that. What a lost answer may have billed is held back until a count
 // tells.
+import { type Allowance, raised } from './allowance.ts'
 import { headReserve } from './estimate.ts'
 import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './hour.ts'
 import { countSessions, holdPending, newPeriod, type PeriodState, sessionsLeft, tellPeriod } from './period.ts'
@@ -119,7 +120,7 @@ export interface Answer {
 export type GovernorEvent =
   | { kind: 'answered'; lease: string | null; answer: Answer }
   | { kind: 'ended'; lease: string }
-  | { kind: 'allow'; packs: number }
+  | ({ kind: 'allow' } & Allowance)
 
 /** Of the included quota, held back against a page that bills more than was thought. */
 const SURPRISE_SHARE = 0.001
@@ -387,9 +388,6 @@ export function govern(state: GovernorState, event: GovernorEvent): GovernorStat
         state.leases.filter(lease => lease.id !== event.lease),
       )
     case 'allow':
-      return {
-        ...state,
-        options: { ...state.options, allowedPacks: Math.max(state.options.allowedPacks, event.packs) },
-      }
+      return { ...state, options: { ...state.options, ...raised(state.options, event) } }
   }
 }

@@ -174,4 +174,17 @@ describe('a raised budget', () => {
     expect(raised.options.allowedPacks).toBe(2)
     expect(granted(ask(raised, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
   })
+
+  it('lets a run go on beyond the limits it was given, and gives none to a run that has none', () => {
+    const limited = told({ maxRequests: 0, maxSessions: 1 }, 0)
+    const refusal = (state: typeof limited) => ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]
+    expect(refusal(limited)).toEqual({ kind: 'refuse', reason: 'max-requests' })
+    const requests = govern(limited, { kind: 'allow', requests: 10 })
+    expect(refusal(requests)).toEqual({ kind: 'refuse', reason: 'max-sessions' })
+    expect(granted(refusal(govern(requests, { kind: 'allow', sessions: 500 }))).kind).toBe('head')
+    expect(govern(told({}, 0), { kind: 'allow', requests: 1, sessions: 1 }).options).toMatchObject({
+      maxRequests: null,
+      maxSessions: null,
+    })
+  })
 })

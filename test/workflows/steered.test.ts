@@ -1,0 +1,86 @@
+// What a host may ask of a sync that goes on: to pause, to allow more, to hand over.
+import { describe, expect, it } from 'vitest'
+import { openRun } from '../../src/app.ts'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import type { SyncRequest } from '../../workflows/steps.ts'
+import { beginSync, type Carried, goOn, type Host } from '../../workflows/sync.ts'
+import { expectedTables } from './expected-rows.ts'
+import { simulatedHost, timed } from './simulated-host.ts'
+import { type SimulatedHouse, simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+const signal = new AbortController().signal
+
+/** Begins a sync under a host of whatever wishes, and runs until it ends or hands over. */
+async function steered(simulated: SimulatedHouse, asked: Partial<SyncRequest>, wishes: Partial<Host>) {
+  const { config, house, clock } = simulated
+  const workspace = config.workspaces[0]!
+  const { run, steps, close } = await openRun({ config, workspace, house, signal, clock: clock.within })
+  const host = { ...simulatedHost(clock, { signal, tell: () => {} }), ...wishes }
+  const request: SyncRequest = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
+  const within = timed(steps, clock)
+  return {
+    begin: () => beginSync(within, host, request),
+    goOn: (carried: Carried) => goOn(within, host, request, carried),
+    close,
+  }
+}
+
+describe('a sync that is handed over again and again', () => {
+  it('ends as one that never was, and asks for nothing twice', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300 }, settings: { maxPage: 10 } })
+    const { sandbox } = simulated
+    const nowMs = sandbox.clock.now()
+    let turns = 0
+    const { begin, goOn, close } = await steered(simulated, {}, { handsOver: () => ++turns % 7 === 0 })
+    let handovers = 0
+    let carried = await begin()
+    for (;;) {
+      const ended = await goOn(JSON.parse(JSON.stringify(carried)) as Carried)
+      if (ended.carried === null) {
+        expect(ended.report).toMatchObject({ outcome: 'done', windowsLeft: 0, breaches: 0 })
+        expect(ended.report.pages).toBe((await simulated.bought()).length)
+        expect(ended.report.requests).toBe((await simulated.served()).length)
+        break
+      }
+      handovers += 1
+      carried = ended.carried
+    }
+    await close()
+    expect(handovers).toBeGreaterThan(3)
+    const bought = (await simulated.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(new Set(bought).size).toBe(bought.length)
+    const truth = truthOf(sandbox, { throughMs: readThrough(nowMs, 120_000) })
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth)))
+  })
+})
+
+describe('a sync that is paused', () => {
+  it('asks for nothing until it is resumed', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    let resume = () => {}
+    const resumed = new Promise<void>(resolve => {
+      resume = resolve
+    })
+    const { begin, goOn, close } = await steered(simulated, {}, { resumed: () => resumed })
+    const ended = goOn(await begin())
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(await simulated.served()).toEqual([])
+    resume()
+    expect((await ended).report?.outcome).toBe('done')
+    await close()
+  })
+})
+
+describe('a sync that is allowed more while it goes on', () => {
+  it('goes beyond what it was given', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
+    const wishes = [[{ requests: 500 }]]
+    const { begin, goOn, close } = await steered(simulated, { maxRequests: 3 }, { raised: () => wishes.pop() ?? [] })
+    const { report } = await goOn(await begin())
+    expect(report).toMatchObject({ outcome: 'done' })
+    expect(report!.requests).toBeGreaterThan(20)
+    await close()
+  })
+})
