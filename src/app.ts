@@ -17,7 +17,7 @@ import { serveQueries } from './warehouse/socket-server.ts'
 type Release = () => Promise<unknown> | unknown
 
 /** Opens resources one by one; when one fails, those before it are closed again, newest first. */
-async function withReleasers<T>(
+export async function withReleasers<T>(
   open: (acquire: <R>(resource: R, release: (resource: R) => Promise<unknown> | unknown) => R) => Promise<T>,
 ): Promise<T & { close(): Promise<void> }> {
   const releases: Release[] = []
@@ -80,7 +80,7 @@ export interface RunOptions {
 export const newRunId = (): string => randomUUID().slice(0, 8)
 
 /** What has landed and is not loaded: as the run before it left it, else as the landing tells. */
-async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
+export async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
   const kept = house.pending.get(known.workspaceId)
   if (kept && !kept.spoilt() && kept.held().length === 0) return kept
   const pending = await pendingOf(known)

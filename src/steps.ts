@@ -1,10 +1,10 @@
 // The Steps port over real resources: makes what `workflows/` asks for out of landing, vendor client and warehouse.
 import type { LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
-import { type Fetching, fetchPages, probe } from './steps/fetch.ts'
+import { fetchPages, probe } from './steps/fetch.ts'
 import { openGate } from './steps/gate.ts'
 import { openPending, type Pending } from './steps/pending.ts'
-import { prepare } from './steps/prepare.ts'
+import { type Planning, prepare } from './steps/prepare.ts'
 import { openServerClock } from './steps/server-clock.ts'
 import { readUnloaded } from './steps/unloaded.ts'
 import { temporaryFolder } from './warehouse/left-behind.ts'
@@ -13,7 +13,7 @@ import type { LoadContext } from './warehouse/load-context.ts'
 import { beginRun, endRun, markAgentGone } from './warehouse/runs.ts'
 
 /** Pages in a transaction: of 200 pages, those of 10 took 12.6 s of CPU, of 20 9.5, of 50 7.6, of 100 6.2, of 200 5.5; and more hold more memory. */
-const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
+export const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
 
 export function loadContext(
   dependencies: Omit<StepsDependencies, 'vendor' | 'ledger' | 'signal'> & { home: string },
@@ -41,7 +41,7 @@ export async function pendingOf(
 /** Makes the steps of one run. `pending` is kept from run to run of one process. */
 export function makeSteps(dependencies: StepsDependencies & { home: string; run: string; pending: Pending }): Steps {
   const { warehouse, workspaceId, pending } = dependencies
-  const fetching: Fetching = { ...dependencies, clock: openServerClock(), gate: openGate() }
+  const fetching: Planning = { ...dependencies, clock: openServerClock(), gate: openGate() }
   const context = loadContext(dependencies)
   const begunAtMs = dependencies.now()
   let begun: Promise<void> | undefined

@@ -38,6 +38,26 @@ export interface Prepared {
   governor: GovernorState
   /** Landed pages that no load has taken yet. */
   pagesWaiting: number
+  /** How far the vendor's clock is ahead of ours, as far as its answers told, ms. */
+  aheadMs: number
+}
+
+/** Which run it is done for. */
+export type RunOf = Pick<SyncRequest, 'workspaceId' | 'run'>
+
+export interface FetchInput {
+  request: RunOf
+  progress: WindowProgress
+  grant: Grant
+  /** What planning learnt of the vendor's clock; a process that planned itself knows. */
+  aheadMs?: number
+}
+
+export interface ProbeInput {
+  request: RunOf
+  agentId: string
+  grant: Grant
+  aheadMs?: number
 }
 
 /** A failure as data: hosts tell people, and decide by code. */
@@ -91,10 +111,10 @@ export interface Steps {
   /** Lists agents, reads what landed and what the ledger tells, and plans. */
   prepare(request: SyncRequest): Promise<Prepared>
   /** Begins at the window's frontier and makes at most the granted requests; each page is durable before the next is asked. */
-  fetchPages(input: { request: SyncRequest; progress: WindowProgress; grant: Grant }): Promise<LeaseOutcome>
+  fetchPages(input: FetchInput): Promise<LeaseOutcome>
   /** Asks for a window that can hold nothing: tells usage, bills nothing. */
-  probe(input: { request: SyncRequest; agentId: string; grant: Grant }): Promise<Told>
+  probe(input: ProbeInput): Promise<Told>
   /** Loads the oldest landed pages that are not loaded, one batch. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
-  finish(input: { request: SyncRequest; report: SyncReport }): Promise<void>
+  finish(input: { request: RunOf; report: SyncReport }): Promise<void>
 }

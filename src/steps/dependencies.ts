@@ -23,6 +23,9 @@ export interface StepsDependencies {
   onPage?: (page: { agentId: string; records: number; billed: number | null }) => void
 }
 
+/** What fetching under a lease needs: no warehouse. */
+export type FetchDependencies = Omit<StepsDependencies, 'warehouse'>
+
 export interface WorkspaceSettings {
   timeZone: string
   settleMs: number
@@ -33,6 +36,8 @@ export interface WorkspaceSettings {
   /** Least share of the period kept for new conversations. */
   headReserveShare: number
   maxPage: number
+  /** How long a lease may be used; absent: the governor's own. */
+  leaseMs?: number
   /** How long a conversation, or a stretch, is left alone before it is bought again. */
   quietMs: number
   /** How far back stretches that may hide something are read again. */

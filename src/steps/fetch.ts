@@ -23,15 +23,16 @@ import type { PageHead } from '../landing/page.ts'
 import type { ExportAnswer } from '../vendor/answers.ts'
 import type { AttemptOutcome } from '../vendor/attempts.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
-import type { StepsDependencies } from './dependencies.ts'
+import type { FetchDependencies } from './dependencies.ts'
 import type { VendorGate } from './gate.ts'
 import type { Pending } from './pending.ts'
 import type { ServerClock } from './server-clock.ts'
 
-export interface Fetching extends StepsDependencies {
+export interface Fetching extends FetchDependencies {
   clock: ServerClock
   gate: VendorGate
-  pending: Pending
+  /** Told of each page that is there to be loaded. */
+  pending: Pick<Pending, 'add'>
   run: string
 }
 
@@ -281,7 +282,7 @@ export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Gra
  * Takes the window's next pages that have landed already, behind a page that went missing or by another runner: they are
  * not asked for. One that does not go on where the window stands leaves its generation; the next one begins there.
  */
-async function pastLanded(fetching: Fetching, start: WindowProgress, limit: number): Promise<WindowProgress> {
+export async function pastLanded(fetching: Fetching, start: WindowProgress, limit: number): Promise<WindowProgress> {
   let progress = start
   while (!progress.done) {
     const next = nextRequest(progress, limit)

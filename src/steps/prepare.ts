@@ -8,15 +8,23 @@ import { planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
 import { densityByAgent, knownAgents, openWindows, periodSinceMs, periodsTold } from '../warehouse/known.ts'
+import type { Warehouse } from '../warehouse/open.ts'
 import { periodLengthMs } from '../warehouse/period-length.ts'
 import { markAgentsThere } from '../warehouse/runs.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending } from './facts.ts'
 import type { Fetching } from './fetch.ts'
+import type { Pending } from './pending.ts'
+
+/** What fetching needs besides: what is loaded, and what is not yet. */
+export interface Planning extends Fetching {
+  warehouse: Warehouse
+  pending: Pending
+}
 
 /** The workspace's agents: listed now or, where the vendor does not answer, as the warehouse knows them. */
-async function agentsNow(fetching: Fetching): Promise<ListedAgent[]> {
+async function agentsNow(fetching: Planning): Promise<ListedAgent[]> {
   try {
     const listed = await listAgents(fetching, fetching)
     await markAgentsThere(
@@ -37,7 +45,7 @@ async function agentsNow(fetching: Fetching): Promise<ListedAgent[]> {
  * Where one answer told another time than ours, asks once more, unmetered: nobody looks again at a second that is covered, so none
  * may be on the word of a single answer.
  */
-async function settleClock({ clock, vendor, workspaceId, signal }: Fetching): Promise<void> {
+async function settleClock({ clock, vendor, workspaceId, signal }: Planning): Promise<void> {
   if (!clock.doubts()) return
   try {
     clock.tell((await vendor.searchAgents({ workspaceId, page: 1, limit: 1, signal })).receipt)
@@ -63,13 +71,13 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
 }
 
 /** The agents that were chosen; ids must be of agents that are there. */
-async function agentsToPlan(fetching: Fetching, { agents, ids, refresh }: SyncRequest): Promise<ListedAgent[]> {
+async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<ListedAgent[]> {
   const listed = await agentsNow(fetching)
   chosen(listed, Object.keys(refresh?.ids ?? {}))
   return chosen(listed, [...agents, ...Object.keys(ids)])
 }
 
-async function knownWindows(fetching: Fetching): Promise<KnownWindows> {
+async function knownWindows(fetching: Planning): Promise<KnownWindows> {
   const { writer } = fetching.warehouse
   const [coverage, open] = [
     await coverageByAgent(writer, fetching.workspaceId),
@@ -79,7 +87,7 @@ async function knownWindows(fetching: Fetching): Promise<KnownWindows> {
 }
 
 /** The period, as every page that landed told it. */
-async function periodNow({ warehouse, workspaceId, pending }: Fetching): Promise<PeriodState> {
+async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<PeriodState> {
   const loaded = recallPeriod(await periodsTold(warehouse.writer, workspaceId))
   return pending.all().reduce((period, { head }) => {
     const { usage, sentAtMs, receivedAtMs } = head
@@ -87,7 +95,7 @@ async function periodNow({ warehouse, workspaceId, pending }: Fetching): Promise
   }, loaded)
 }
 
-async function recalled(fetching: Fetching, request: SyncRequest): Promise<GovernorState> {
+async function recalled(fetching: Planning, request: SyncRequest): Promise<GovernorState> {
   const { settings } = fetching
   const nowMs = fetching.now()
   const options = {
@@ -96,6 +104,7 @@ async function recalled(fetching: Fetching, request: SyncRequest): Promise<Gover
     hourReserveShare: settings.hourReserveShare,
     headReserveShare: settings.headReserveShare,
     maxPage: settings.maxPage,
+    ...(settings.leaseMs !== undefined && { leaseMs: settings.leaseMs }),
     allowedPacks: request.allowedPacks,
     maxRequests: request.maxRequests,
     maxSessions: request.maxSessions,
@@ -106,7 +115,7 @@ async function recalled(fetching: Fetching, request: SyncRequest): Promise<Gover
 }
 
 /** Prepares and plans; nothing is bought. @throws AGENT_UNKNOWN, and access errors of the vendor */
-export async function prepare(fetching: Fetching, request: SyncRequest): Promise<Prepared> {
+export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
   const governor = await recalled(fetching, request)
   const agents = await agentsToPlan(fetching, request)
@@ -148,5 +157,6 @@ export async function prepare(fetching: Fetching, request: SyncRequest): Promise
     agents,
     governor: { ...governor, options: { ...governor.options, projectedSessions: plan.projectedSessions } },
     pagesWaiting: fetching.pending.all().length,
+    aheadMs: fetching.clock.aheadMs(),
   }
 }

@@ -9,6 +9,8 @@ export interface ServerClock {
   passedAt(localMs: number): number
   /** True where the last answer told a time that is not believed yet. */
   doubts(): boolean
+  /** How far the server's clock is believed to be ahead of ours, ms. */
+  aheadMs(): number
   /** Takes what an answer told. */
   tell(exchange: Dated): void
 }
@@ -26,14 +28,16 @@ export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number
 
 const JITTER_MS = 2_000
 
-export function openServerClock(): ServerClock {
-  let aheadMs = 0
+/** Opens it with what another has learnt. */
+export function openServerClock(knownAheadMs = 0): ServerClock {
+  let aheadMs = knownAheadMs
   /** What the last answer told, where it was not believed. */
   let doubtedMs: number | null = null
   return {
     at: localMs => localMs + aheadMs,
     passedAt: localMs => localMs + Math.min(aheadMs, doubtedMs ?? aheadMs),
     doubts: () => doubtedMs !== null,
+    aheadMs: () => aheadMs,
     tell(exchange) {
       const told = aheadBy(exchange)
       if (told === null) return

@@ -2,10 +2,12 @@
 import { quoteText } from '../catalog/layout.ts'
 import { iso, type Writer } from './connection.ts'
 
+/** Begins a run; one that has begun stays as it is. */
 export const beginRun = (writer: Writer, workspaceId: string, run: string, nowMs: number): Promise<void> =>
   writer.transaction(() =>
     writer.run(
-      `INSERT INTO _runs (workspace_id, run, started_at) VALUES (${quoteText(workspaceId)}, ${quoteText(run)}, TIMESTAMP '${iso(nowMs)}')`,
+      `INSERT INTO _runs (workspace_id, run, started_at) SELECT ${quoteText(workspaceId)}, ${quoteText(run)}, TIMESTAMP '${iso(nowMs)}'
+        WHERE NOT EXISTS (FROM _runs WHERE workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)})`,
     ),
   )
 

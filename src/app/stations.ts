@@ -1,0 +1,77 @@
+// What a worker holds for each workspace for as long as it lives: vendor client, landing and ledger, opened when they are first
+// asked for. The token is read here, from where the configuration says: it never comes with a task.
+import { newRunId, withReleasers } from '../app.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { openLedger } from '../landing/ledger.ts'
+import { openLanding } from '../landing/store.ts'
+import { type ExportSteps, makeExportSteps, type Station } from '../steps/apart.ts'
+import { createVendorClient } from '../vendor/client.ts'
+
+export interface Stations {
+  /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE */
+  of(workspaceId: string): Promise<{ station: Station; steps: ExportSteps }>
+  close(): Promise<void>
+}
+
+export interface StationOptions {
+  config: Config
+  /** How long a lease may be used, ms. */
+  leaseMs: number
+  clock?: Clock
+}
+
+type Opened = { station: Station; steps: ExportSteps; close(): Promise<void> }
+
+function openStation(options: StationOptions, workspace: WorkspaceConfig): Promise<Opened> {
+  const { config, leaseMs, clock = systemClock } = options
+  return withReleasers(async acquire => {
+    const never = new AbortController().signal
+    const { id: workspaceId, timeoutMs } = workspace
+    const vendor = acquire(
+      createVendorClient({
+        apiUrl: workspace.apiUrl,
+        token: workspace.readToken(),
+        timeoutMs,
+        now: clock.now,
+        sleep: (ms, stop = never) => clock.sleepUntil(clock.now() + ms, stop),
+      }),
+      client => client.close(),
+    )
+    // A file of the ledger has one writer: its name is this process's own.
+    const ledger = acquire(openLedger({ home: config.home, workspaceId, run: newRunId() }), opened => opened.close())
+    const landing = openLanding(config.home, workspaceId)
+    await landing.keepRoom()
+    const settings = { ...workspace, leaseMs }
+    const station: Station = { workspaceId, vendor, ledger, landing, settings, timeoutMs, now: clock.now }
+    return { station, steps: makeExportSteps(station) }
+  })
+}
+
+function workspaceOf({ workspaces, source }: Config, workspaceId: string): WorkspaceConfig {
+  const workspace = workspaces.find(({ id }) => id === workspaceId)
+  if (workspace) return workspace
+  throw new ConvohouseError('WORKSPACE_UNKNOWN', {
+    what: `${source} of this worker names no workspace ${JSON.stringify(workspaceId)}.`,
+    mend: 'Give all workers the same configuration.',
+  })
+}
+
+export function openStations(options: StationOptions): Stations {
+  const opened = new Map<string, Promise<Opened>>()
+  return {
+    of(workspaceId) {
+      const known = opened.get(workspaceId)
+      if (known) return known
+      const opening = openStation(options, workspaceOf(options.config, workspaceId))
+      opened.set(workspaceId, opening)
+      // What could not be opened is tried anew by the next task.
+      opening.catch(() => opened.delete(workspaceId))
+      return opening
+    },
+    async close() {
+      for (const opening of opened.values()) await (await opening.catch(() => null))?.close()
+    },
+  }
+}
