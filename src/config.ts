@@ -78,11 +78,20 @@ const workspace = z.strictObject({
 
 const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
 
+const temporal = z.strictObject({
+  queues: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,99}$/i, 'must be a short name of letters, digits, dots and dashes')
+    .default('convohouse'),
+  lease: duration.prefault('2m'),
+})
+
 const file = z.strictObject({
   home: z.string().min(1).optional(),
   memoryLimit: size.optional(),
   replayMemoryLimit: size.optional(),
   threads: z.int().min(1).max(256).optional(),
+  temporal: temporal.prefault({}),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
@@ -118,6 +127,8 @@ export interface Config {
   /** Where a warehouse is rebuilt. */
   replayMemoryLimit: string
   threads: number
+  /** The prefix of the task queues of this house, and how long a lease on them may be used. */
+  temporal: { queues: string; leaseMs: number }
   workspaces: WorkspaceConfig[]
   /** Where it came from, for people. */
   source: string
@@ -187,6 +198,8 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
   }
 }
 
+const temporalConfig = ({ queues, lease }: z.infer<typeof temporal>): Config['temporal'] => ({ queues, leaseMs: lease })
+
 /** `workspaces[0].settle (line 7)`: where a problem is. */
 function placeOf(path: readonly PropertyKey[], locate: (path: readonly PropertyKey[]) => number | null): string {
   const text = path
@@ -252,6 +265,7 @@ function fromFile(path: string, env: Environment): Config {
     home: resolve(folder, env.CONVOHOUSE_HOME || parsed.data.home || DEFAULT_HOME),
     ...memoryLimits(parsed.data),
     threads: parsed.data.threads ?? availableParallelism(),
+    temporal: temporalConfig(parsed.data.temporal),
     workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
     source: path,
   }
@@ -281,6 +295,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     home: resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME),
     ...DEFAULT_MEMORY_LIMITS,
     threads: availableParallelism(),
+    temporal: temporalConfig(temporal.parse({})),
     workspaces: [workspaceConfig(parsed.data, cwd, env)],
     source: 'the environment',
   }

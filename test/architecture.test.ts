@@ -98,7 +98,9 @@ describe('core and workflows', () => {
   })
 
   it('take now, randomness and ids as arguments', () => {
-    expect(matching(pure, /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandomUUID\b|\bperformance\b/)).toEqual([])
+    // The shell is the host: within a workflow, `Date.now` is the workflow's own time.
+    const guests = pure.filter(({ path }) => path !== 'workflows/index.ts')
+    expect(matching(guests, /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandomUUID\b|\bperformance\b/)).toEqual([])
   })
 
   it('reach for nothing of the process, the network or the timers', () => {

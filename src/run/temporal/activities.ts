@@ -1,0 +1,44 @@
+// The activities: the steps as workers do them, by role. Made over what the worker holds; workflows import their types alone.
+import type { ExportActivities, WarehouseActivities } from '../../../workflows/activities.ts'
+import type { RunOf } from '../../../workflows/steps.ts'
+import type { Stations } from '../../app/stations.ts'
+import { warehouseSteps } from '../../app/warehouse-steps.ts'
+import type { House } from '../../app.ts'
+import { asActivity, type Ending } from './call.ts'
+
+export function exportActivities(stations: Stations, ending: Ending): ExportActivities {
+  const at = async (request: RunOf) => (await stations.of(request.workspaceId)).steps
+  return {
+    fetchPages: input => asActivity(ending, async call => (await at(input.request)).fetchPages(input, call)),
+    probe: input => asActivity(ending, async call => (await at(input.request)).probe(input, call)),
+    takeStock: input => asActivity(ending, async call => (await at(input.request)).takeStock(input, call)),
+  }
+}
+
+export function warehouseActivities(options: {
+  stations: Stations
+  house: House
+  home: string
+  ending: Ending
+}): WarehouseActivities {
+  const { stations, house, home, ending } = options
+  const stepsFor = <T>({ workspaceId, run }: RunOf, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
+    asActivity(ending, async call => {
+      const { station } = await stations.of(workspaceId)
+      return work(await warehouseSteps({ house, home, station, run, call }))
+    })
+  return {
+    heldUntil: ({ workspaceId }) =>
+      asActivity(ending, async () => (await stations.of(workspaceId)).steps.heldUntilMs()),
+    prepare: request =>
+      stepsFor(request, async ({ prepare }) => {
+        const { station } = await stations.of(request.workspaceId)
+        // Titles are for people who look on; a history is no place for them.
+        return { ...(await prepare(request)), agents: [], timeoutMs: station.timeoutMs }
+      }),
+    load: run => stepsFor(run, ({ load }) => load({ workspaceId: run.workspaceId })),
+    finish: input => stepsFor(input.request, ({ finish }) => finish(input)),
+  }
+}
+
+type WarehouseSteps = Awaited<ReturnType<typeof warehouseSteps>>

@@ -1,0 +1,38 @@
+// What an activity has of its surroundings: heartbeats while it works, and the signals that end it.
+import { activityInfo, Context } from '@temporalio/activity'
+import type { Call } from '../../steps/apart.ts'
+import { asFailure } from './failure.ts'
+
+/** How the worker ends. */
+export interface Ending {
+  /** What is under way is still finished, and nothing more is asked for. */
+  stopping: AbortSignal
+  /** What is under way is given up. */
+  aborted: AbortSignal
+}
+
+/** Often enough that a missed one is no reason to think us dead. */
+const HEARTBEATS = 4
+
+/**
+ * Does an activity's work. A page that lands is told with a heartbeat, and so is every quarter of the time after which we
+ * would be thought dead: a frozen process tells none. A cancelled activity finishes what is under way, and answers.
+ */
+export async function asActivity<T>(ending: Ending, work: (call: Call) => Promise<T>): Promise<T> {
+  const context = Context.current()
+  let pages = 0
+  const beat = () => context.heartbeat({ pages })
+  const timer = setInterval(beat, (activityInfo().heartbeatTimeoutMs ?? 10_000) / HEARTBEATS)
+  const onPage = () => {
+    pages += 1
+    beat()
+  }
+  try {
+    const stopping = AbortSignal.any([context.cancellationSignal, ending.stopping])
+    return await work({ signal: ending.aborted, stopping, onPage })
+  } catch (error) {
+    throw asFailure(error)
+  } finally {
+    clearInterval(timer)
+  }
+}

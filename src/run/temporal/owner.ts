@@ -1,0 +1,32 @@
+// The workflow that owns a workspace's quota, as its clients see it: who asks first starts it, who asks later joins.
+import { type Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
+import { warehouseQueue } from '../../../workflows/activities.ts'
+import type { SyncInput } from '../../../workflows/index.ts'
+import type { Asked } from '../../../workflows/requests.ts'
+import type { SyncReport, SyncRequest } from '../../../workflows/steps.ts'
+
+/** One a workspace: whatever starts it, there are never two owners of one quota. */
+export const ownerId = (workspaceId: string): string => `sync/${workspaceId}`
+
+type OwnerWorkflow = (input: SyncInput) => Promise<SyncReport | null>
+export type OwnerHandle = WorkflowHandle<OwnerWorkflow>
+
+/** Asks for a sync; the workflow is started where none runs. */
+export async function askForSync(
+  client: Client,
+  options: { queues: string; request: Omit<SyncRequest, 'run'> },
+): Promise<Asked & { handle: OwnerHandle }> {
+  const { queues, request } = options
+  const { workspaceId } = request
+  const start = new WithStartWorkflowOperation<OwnerWorkflow>('syncWorkspace', {
+    workflowId: ownerId(workspaceId),
+    taskQueue: warehouseQueue(queues),
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    args: [{ workspaceId }],
+  })
+  const asked = await client.workflow.executeUpdateWithStart<OwnerWorkflow, Asked, [Omit<SyncRequest, 'run'>]>('ask', {
+    startWorkflowOperation: start,
+    args: [request],
+  })
+  return { ...asked, handle: await start.workflowHandle() }
+}

@@ -1,0 +1,111 @@
+// A worker of the house: takes leases (`export`), or plans, loads and runs the workflows beside the warehouse (`warehouse`), or both.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
+import { exportQueue, warehouseQueue } from '../../../workflows/activities.ts'
+import { openStations, type Stations } from '../../app/stations.ts'
+import type { House } from '../../app.ts'
+import type { Config } from '../../config.ts'
+import { exportActivities, warehouseActivities } from './activities.ts'
+import type { Ending } from './call.ts'
+import { connectWorker, type TemporalPlace } from './connection.ts'
+import type { Role } from './role.ts'
+
+/** What was asked for after this is left to other workers. */
+const GRACE = '30 seconds'
+/** Each holds a few hundred KB; of more workspaces than these, histories are replayed. */
+const CACHED_WORKFLOWS = 200
+/** Loads take turns at the warehouse's writer; planning several workspaces at once is of use. */
+const WAREHOUSE_TASKS = 8
+
+const WORKFLOWS = join(import.meta.dirname, '..', '..', '..', 'workflows')
+
+/** The bundle that the build has made; where we run from the sources, they are bundled now. */
+export function workflowCode(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const codePath = join(WORKFLOWS, 'bundle.cjs')
+  return existsSync(codePath) ? { workflowBundle: { codePath } } : { workflowsPath: join(WORKFLOWS, 'index.ts') }
+}
+
+export interface WorkerSettings {
+  config: Config
+  role: Role
+  /** Otherwise than Temporal's own variables say. */
+  place?: Partial<TemporalPlace>
+  ending: Ending
+  /** Opens the warehouse, where the role needs it. */
+  openHouse(): Promise<House>
+  /** Told when tasks are taken. */
+  ready?(place: TemporalPlace): void
+}
+
+interface Holding extends WorkerSettings {
+  connection: NativeConnection
+  at: TemporalPlace
+  stations: Stations
+}
+
+const common = ({ connection, at }: Holding) => ({ connection, namespace: at.namespace, shutdownGraceTime: GRACE })
+
+const exportWorker = (holding: Holding): Promise<Worker> =>
+  Worker.create({
+    ...common(holding),
+    taskQueue: exportQueue(holding.config.temporal.queues),
+    activities: { ...exportActivities(holding.stations, holding.ending) },
+    tuner: {
+      tunerOptions: { targetMemoryUsage: 0.8, targetCpuUsage: 0.9 },
+      activityTaskSlotOptions: { minimumSlots: 8, maximumSlots: 100, rampThrottle: '50ms' },
+    },
+  })
+
+const warehouseWorker = (holding: Holding, house: House): Promise<Worker> =>
+  Worker.create({
+    ...common(holding),
+    ...workflowCode(),
+    taskQueue: warehouseQueue(holding.config.temporal.queues),
+    activities: { ...warehouseActivities({ ...holding, house, home: holding.config.home }) },
+    maxCachedWorkflows: CACHED_WORKFLOWS,
+    maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS,
+  })
+
+/** Runs them until they are told to end; where one of them fails, the other ends too. */
+async function runAll(workers: readonly Worker[], { stopping }: Ending): Promise<void> {
+  const end = () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+  }
+  const running = workers.map(worker => worker.run().finally(end))
+  stopping.addEventListener('abort', end, { once: true })
+  if (stopping.aborted) end()
+  try {
+    await Promise.all(running)
+  } finally {
+    await Promise.allSettled(running)
+    stopping.removeEventListener('abort', end)
+  }
+}
+
+async function work(holding: Holding): Promise<void> {
+  const { role, ending } = holding
+  const house = role === 'export' ? null : await holding.openHouse()
+  try {
+    const workers = [
+      ...(house ? [await warehouseWorker(holding, house)] : []),
+      ...(role === 'warehouse' ? [] : [await exportWorker(holding)]),
+    ]
+    holding.ready?.(holding.at)
+    await runAll(workers, ending)
+  } finally {
+    await house?.close()
+  }
+}
+
+/** Works until told to end. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
+export async function runWorker(settings: WorkerSettings): Promise<void> {
+  const { connection, place } = await connectWorker(settings.place)
+  const stations = openStations({ config: settings.config, leaseMs: settings.config.temporal.leaseMs })
+  try {
+    await work({ ...settings, connection, at: place, stations })
+  } finally {
+    await stations.close()
+    await connection.close()
+  }
+}

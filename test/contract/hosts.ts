@@ -1,0 +1,87 @@
+// The two hosts of the orchestration, as the contract sees them.
+import { WorkflowFailedError } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
+import { DefaultLogger, Runtime } from '@temporalio/worker'
+import { onTestFinished } from 'vitest'
+import { type House, openHouse } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+import { syncOnce } from '../../src/run/embedded.ts'
+import { connectClient, type TemporalPlace } from '../../src/run/temporal/connection.ts'
+import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
+import type { Role } from '../../src/run/temporal/role.ts'
+import { runWorker } from '../../src/run/temporal/worker.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+import type { HostUnderTest } from './scene.ts'
+
+/** A workflow that fails is told as a warning; here some have to. */
+Runtime.install({ logger: new DefaultLogger('ERROR') })
+
+export async function embeddedHost(config: Config): Promise<HostUnderTest> {
+  const house = await openHouse({ config })
+  onTestFinished(() => house.close())
+  const [workspace] = config.workspaces
+  const signal = new AbortController().signal
+  return {
+    sync: async request => (await syncOnce({ config, workspace: workspace!, house, request, signal }))!,
+    rows: sql => house.warehouse.writer.rows(sql),
+  }
+}
+
+/** Works in this process until it is stopped, at the latest when the test is over. */
+export async function startWorker(
+  config: Config,
+  place: Partial<TemporalPlace>,
+  role: Role = 'all',
+): Promise<{ house: House | null; stop(): Promise<void> }> {
+  const [stopping, aborted] = [new AbortController(), new AbortController()]
+  let house: House | null = null
+  let ended: Promise<void> = Promise.resolve()
+  await new Promise<void>((resolve, reject) => {
+    ended = runWorker({
+      config,
+      role,
+      place,
+      ending: { stopping: stopping.signal, aborted: aborted.signal },
+      openHouse: async () => {
+        house = await openHouse({ config })
+        return house
+      },
+      ready: () => resolve(),
+    })
+    ended.catch(reject)
+  })
+  const stop = async () => {
+    stopping.abort(new Error('the test is over'))
+    await ended
+  }
+  onTestFinished(stop)
+  return { house, stop }
+}
+
+/** The report of a workflow that ended, well or not. */
+export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {
+  try {
+    return (await handle.result())!
+  } catch (error) {
+    const cause = error instanceof WorkflowFailedError ? error.cause : undefined
+    const report = cause instanceof ApplicationFailure ? cause.details?.[1] : undefined
+    if (report) return report as SyncReport
+    throw error
+  }
+}
+
+export const temporalHost =
+  (address: () => string) =>
+  async (config: Config): Promise<HostUnderTest> => {
+    const place = { address: address() }
+    const { house } = await startWorker(config, place)
+    const client = await connectClient(place)
+    onTestFinished(() => client.connection.close())
+    return {
+      async sync(request) {
+        const { handle } = await askForSync(client, { queues: config.temporal.queues, request })
+        return reportOf(handle)
+      },
+      rows: sql => house!.warehouse.writer.rows(sql),
+    }
+  }

@@ -1,0 +1,84 @@
+// One orchestration, two hosts: whichever runs it, the same sandbox and the same inputs make the same tables.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { embeddedHost, temporalHost } from './hosts.ts'
+import { type OpenHost, type Scene, scene } from './scene.ts'
+
+async function expectTruth({ sandbox, rows }: Scene): Promise<void> {
+  const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+  expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
+}
+
+async function expectNothingTwice({ bought }: Scene): Promise<void> {
+  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+  expect(new Set(asked).size).toBe(asked.length)
+}
+
+function contract(open: OpenHost): void {
+  it('brings every conversation, field and child, once, and asks for nothing twice', async () => {
+    const host = await scene(open, { settings: { maxPage: 20 } })
+    const report = await host.sync()
+    expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0, failures: [], breaches: 0 })
+    expect(report.requests).toBe((await host.served()).length)
+    await expectTruth(host)
+    await expectNothingTwice(host)
+    expect(await host.rows('SELECT run, outcome FROM _runs')).toEqual([{ run: report.run, outcome: 'done' }])
+  })
+
+  it('pays for nothing again where nothing is new', async () => {
+    const host = await scene(open, { settings: { settleMs: 0, mirrorLagMs: 0 } })
+    await host.sync()
+    const again = await host.sync()
+    expect(again).toMatchObject({ outcome: 'done', sessions: 0, conversations: 0 })
+    await expectTruth(host)
+  })
+
+  it('stops at the limit of its run, and goes on behind it', async () => {
+    const host = await scene(open, { settings: { maxPage: 20 } })
+    expect(await host.sync({ maxRequests: 4 })).toMatchObject({ outcome: 'limit-reached', requests: 4 })
+    expect(await host.sync()).toMatchObject({ outcome: 'done' })
+    await expectTruth(host)
+    await expectNothingTwice(host)
+  })
+
+  it('waits where the hour is spent, and is never turned away', async () => {
+    const hour = { hourMs: 3_000, requestsPerHour: 10 }
+    const host = await scene(open, {
+      sandbox: { hourMs: hour.hourMs, hourlyRequests: hour.requestsPerHour },
+      settings: { maxPage: 10, ...hour },
+    })
+    expect(await host.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect((await host.served()).filter(({ status }) => status === 429)).toEqual([])
+    await expectTruth(host)
+  })
+
+  it('brings the conversations that are named, and no others', async () => {
+    const host = await scene(open)
+    const [some] = truthOf(host.sandbox, { throughMs: host.sandbox.clock.now() })
+    const id = String(some!.record.ID)
+    expect(await host.sync({ mode: 'selected', ids: { [some!.agentId]: [id] } })).toMatchObject({ conversations: 1 })
+    expect(await host.rows('SELECT conversation_id AS id FROM conversations')).toEqual([{ id }])
+  })
+
+  it('ends with the reason where the vendor refuses', async () => {
+    const host = await scene(open, { sandbox: { paid: false } })
+    const report = await host.sync()
+    expect(report).toMatchObject({ outcome: 'failed', failures: [{ code: 'API_FORBIDDEN', kind: 'access' }] })
+    expect(await host.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'failed' }])
+  })
+}
+
+describe('the embedded engine', () => contract(embeddedHost))
+
+describeWithTemporal('Temporal', command => {
+  let server: DevServer
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+  })
+  afterAll(() => server.stop())
+  contract(temporalHost(() => server.address))
+})

@@ -1,0 +1,55 @@
+// The workflows as workers run them: one bundle, in a sandbox that has no Node. A built-in that is reached for, however far down,
+// is found here and not when a worker starts.
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { describe, expect, it, onTestFinished } from 'vitest'
+
+const SHELL = join(import.meta.dirname, '../../workflows/index.ts')
+/** Bundles; what was said on the way is part of the error. */
+async function bundled(workflowsPath: string) {
+  const said: string[] = []
+  const logger = new DefaultLogger('ERROR', ({ message }) => said.push(message))
+  return bundleWorkflowCode({ workflowsPath, logger }).catch((error: Error) => {
+    throw new Error([error.message, ...said].join('\n'))
+  })
+}
+
+async function workflowOf(source: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bundle-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await symlink(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'below.ts'), source)
+  await writeFile(join(folder, 'index.ts'), "export { workflow } from './below.ts'\n")
+  return join(folder, 'index.ts')
+}
+
+describe('the bundle of the workflows', () => {
+  it('is made, and has the one workflow of a workspace', async () => {
+    const { code } = await bundled(SHELL)
+    expect(code).toContain('async function syncWorkspace(')
+  })
+
+  it.each(['node:fs', 'crypto', 'node:timers/promises'])(
+    'cannot be made where something below imports %s',
+    async name => {
+      const path = await workflowOf(
+        `import * as builtin from '${name}'\nexport const workflow = async () => Object.keys(builtin)\n`,
+      )
+      await expect(bundled(path)).rejects.toThrow(
+        new RegExp(`(disallowed modules|Reading from)[^]*${name.replace('node:', '')}`),
+      )
+    },
+  )
+
+  it('is made of what reaches for none', async () => {
+    const path = await workflowOf("export const workflow = async () => 'pure'\n")
+    expect((await bundled(path)).code).toContain('pure')
+  })
+
+  it('is built beside the command, so that a worker starts without making it', async () => {
+    const built = join(import.meta.dirname, '../../dist/workflows/bundle.cjs')
+    expect(await readFile(built, 'utf8')).toContain('async function syncWorkspace(')
+  })
+})

@@ -1,0 +1,28 @@
+// What a workflow asks of the workers, as types only: the steps, by the queue that they are asked on. Inputs and results are
+// references and counts: they stay in the history for as long as the server keeps it.
+import type { Prepared, RunOf, Steps, SyncRequest } from './steps.ts'
+
+/** Leases; any worker that has the landing. */
+export interface ExportActivities extends Pick<Steps, 'fetchPages' | 'probe'> {
+  /** What a lease brought whose holder was lost, and that can ask for nothing any more. */
+  takeStock: Steps['fetchPages']
+}
+
+/** What only the holder of the warehouse can do. */
+export interface WarehouseActivities {
+  /** Until when leases that nobody knows of any more may still be used; null: there are none. */
+  heldUntil(input: { workspaceId: string }): Promise<number | null>
+  prepare(request: SyncRequest): Promise<Prepared & { timeoutMs: number }>
+  load(input: RunOf): ReturnType<Steps['load']>
+  finish: Steps['finish']
+}
+
+/** Two queues a house: `<house>-export` and `<house>-warehouse`, which also runs the workflows. */
+export const exportQueue = (house: string): string => `${house}-export`
+export const warehouseQueue = (house: string): string => `${house}-warehouse`
+
+/** The export queue of the house whose workflows run on that queue. */
+export const exportQueueBeside = (queue: string): string => queue.replace(/-warehouse$/, '-export')
+
+/** A worker of which nothing is heard for so long is thought dead. */
+export const HEARTBEAT_MS = 10_000

@@ -1,0 +1,53 @@
+// A lease whose holder was lost is not granted again before its deadline, and a request's own time, have passed: until then
+// a holder that is only thought dead may still ask. Then stock is taken of what it brought.
+import type { FetchInput, LeaseOutcome, Told } from './steps.ts'
+import type { Host } from './sync.ts'
+
+export interface Outliving {
+  host: Pick<Host, 'now' | 'sleepUntil'>
+  /** How long a request may take, ms. */
+  timeoutMs: number
+  /** True for an error that says nothing but that the holder was lost. */
+  isLost(error: unknown): boolean
+  takeStock(input: FetchInput): Promise<LeaseOutcome>
+}
+
+/** Nobody wakes who waits for a deadline. */
+const NEVER = new Promise<void>(() => {})
+
+async function pastDeadline({ host, timeoutMs }: Outliving, deadlineMs: number): Promise<void> {
+  const untilMs = deadlineMs + timeoutMs
+  while (host.now() < untilMs) await host.sleepUntil(untilMs, NEVER)
+}
+
+/** Fetches under a lease, and outlives the holder. */
+export async function fetchOutliving(
+  outliving: Outliving,
+  input: FetchInput,
+  fetchPages: (input: FetchInput) => Promise<LeaseOutcome>,
+): Promise<LeaseOutcome> {
+  try {
+    return await fetchPages(input)
+  } catch (error) {
+    if (!outliving.isLost(error)) throw error
+    await pastDeadline(outliving, input.grant.deadlineMs)
+    return outliving.takeStock(input)
+  }
+}
+
+/** A probe bills nothing: of one that was lost, only its request counts. */
+export async function probeOutliving(
+  outliving: Outliving,
+  deadlineMs: number,
+  probe: () => Promise<Told>,
+): Promise<Told> {
+  try {
+    return await probe()
+  } catch (error) {
+    if (!outliving.isLost(error)) throw error
+    await pastDeadline(outliving, deadlineMs)
+    const nowMs = outliving.host.now()
+    const answer = { sentAtMs: nowMs, receivedAtMs: nowMs, status: null, givenUp: true, returned: 0, billed: null }
+    return { answers: [{ ...answer, usage: null, rateLimit: null, retryAfterMs: null }], failure: null }
+  }
+}

@@ -1,0 +1,102 @@
+// What is told of a workspace's syncs to whoever looks on: a fold over the news.
+import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
+import type { News } from './sync.ts'
+
+export interface Progress {
+  /** Of the sync that goes on; null: none does. */
+  run: string | null
+  phase: 'planning' | 'syncing' | 'waiting' | 'idle'
+  paused: boolean
+  windows: number
+  windowsLeft: number
+  agents: number
+  pages: number
+  conversations: number
+  requests: number
+  sessions: number
+  waiting: { untilMs: number; reason: 'paused' | 'hour' | 'period' } | null
+  failures: Failure[]
+  /** Syncs that were asked for and have not begun. */
+  queued: number
+  /** Of the last syncs that ended, oldest first. */
+  reports: SyncReport[]
+}
+
+const KEPT_REPORTS = 10
+const KEPT_FAILURES = 5
+
+const NOTHING = {
+  windows: 0,
+  windowsLeft: 0,
+  agents: 0,
+  pages: 0,
+  conversations: 0,
+  requests: 0,
+  sessions: 0,
+  waiting: null,
+  failures: [],
+}
+
+export const newProgress = (): Progress => ({
+  ...NOTHING,
+  run: null,
+  phase: 'idle',
+  paused: false,
+  queued: 0,
+  reports: [],
+})
+
+export const begun = (progress: Progress, run: string): Progress => ({
+  ...progress,
+  ...NOTHING,
+  run,
+  phase: 'planning',
+})
+
+export const ended = (progress: Progress, report: SyncReport): Progress => ({
+  ...progress,
+  phase: 'idle',
+  waiting: null,
+  reports: [...progress.reports, report].slice(-KEPT_REPORTS),
+})
+
+export const brought = (progress: Progress, { pages, conversations }: LeaseOutcome): Progress => ({
+  ...progress,
+  pages: progress.pages + pages,
+  conversations: progress.conversations + conversations,
+})
+
+/** Takes one piece of news. */
+export function heard(progress: Progress, news: News): Progress {
+  switch (news.kind) {
+    case 'planned':
+      return { ...progress, phase: 'syncing', windows: news.windows, windowsLeft: news.windows, agents: news.agents }
+    case 'governor': {
+      const { requests, sessions } = news.governor.spent
+      return { ...progress, phase: 'syncing', waiting: null, windowsLeft: news.windowsLeft, requests, sessions }
+    }
+    case 'waiting':
+      return { ...progress, phase: 'waiting', waiting: { untilMs: news.untilMs, reason: news.reason } }
+    case 'failure':
+      return { ...progress, failures: [...progress.failures, news.failure].slice(-KEPT_FAILURES) }
+  }
+}
+
+const WAITS = {
+  paused: 'the vendor has paused us',
+  hour: "the hour's requests are spent",
+  period: "the period's sessions are spent",
+}
+
+/** For Temporal's UI, in its Markdown. */
+export function details(progress: Progress): string {
+  const { run, phase, paused, waiting, windows, windowsLeft, agents, pages, conversations, sessions, failures } =
+    progress
+  const until = waiting ? `: ${WAITS[waiting.reason]}, until ${new Date(waiting.untilMs).toISOString()}` : ''
+  return [
+    `**${paused ? 'paused' : phase}**${until}`,
+    `run ${run ?? '–'}: ${windows - windowsLeft} of ${windows} windows of ${agents} agents`,
+    `${pages} pages, ${conversations} conversations, ${sessions} sessions billed`,
+    ...failures.map(({ code, what }) => `- ${code}: ${what}`),
+  ].join('\n\n')
+}

@@ -1,0 +1,55 @@
+// What may be asked of a workspace's workflow, and what is wrong with what may not.
+import type { Allowance } from '../src/core/allowance.ts'
+import type { SyncRequest } from './steps.ts'
+
+/** The run that does what was asked; `joined`: somebody had asked for the same. */
+export interface Asked {
+  run: string
+  joined: boolean
+}
+
+/** Syncs that wait behind the one that goes on. */
+export const QUEUE_LENGTH = 20
+/** Ids are in the history, and in the input of each lease: more than these belong into a sync of their own. */
+const MAX_IDS = 5_000
+
+const textOf = ({ run: _run, ...asked }: SyncRequest): string => JSON.stringify(asked)
+
+/** True where both ask for the same. */
+export const isSame = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>
+  textOf(request) === textOf({ run: '', ...asked })
+
+export const requestProblem = ({ workspaceId }: Omit<SyncRequest, 'run'>, own: string): string | null =>
+  workspaceId === own ? null : `This workflow is workspace ${own}'s, not ${workspaceId}'s`
+
+export function allowanceProblem({ packs, requests, sessions }: Allowance): string | null {
+  const given = [packs, requests, sessions].filter(value => value !== undefined)
+  if (given.length === 0) return 'Nothing is allowed: give packs, requests or sessions'
+  return given.every(value => Number.isInteger(value) && value >= 0)
+    ? null
+    : 'What is allowed must be whole numbers, 0 or more'
+}
+
+export function idsProblem(ids: Record<string, string[]>): string | null {
+  const lists = Object.values(ids)
+  const count = lists.reduce((sum, list) => sum + list.length, 0)
+  if (count === 0) return 'No conversation is named'
+  if (count > MAX_IDS) return `${count} conversations are named; ${MAX_IDS} at most may be at once`
+  return lists.flat().every(id => typeof id === 'string' && id !== '') ? null : 'An id is empty, or no text'
+}
+
+/** A sync of these conversations and of nothing else. */
+export const refreshOf = (workspaceId: string, ids: Record<string, string[]>): Omit<SyncRequest, 'run'> => ({
+  workspaceId,
+  agents: [],
+  sinceMs: null,
+  untilMs: null,
+  mode: 'selected',
+  ids,
+  refresh: null,
+  maxRequests: null,
+  maxSessions: null,
+  allowedPacks: 0,
+  wait: true,
+  onPeriodSpent: 'sleep',
+})
