@@ -13,12 +13,14 @@ import { replayCommand } from './commands/replay.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
 import { statusCommand } from './commands/status.ts'
 import { syncCommand } from './commands/sync.ts'
+import { workerCommand } from './commands/worker.ts'
 import { packageFacts } from './package-facts.ts'
 
 const COMMANDS = [
   initCommand,
   planCommand,
   syncCommand,
+  workerCommand,
   statusCommand,
   ledgerCommand,
   doctorCommand,

@@ -35,7 +35,7 @@ describe('init', () => {
   })
 
   /** The template with its commented settings switched on: those of the first level, and of a workspace. */
-  const switchedOn = CONFIG_TEMPLATE.replace(/^(\s*)# (\w+: \S+)$/gm, '$1$2')
+  const switchedOn = CONFIG_TEMPLATE.replace(/^(\s*)# (\w+: (?:\S+|\{ .* \}))$/gm, '$1$2')
 
   it('names every setting with the default that it has', async () => {
     const folder = await temporaryFolder()
@@ -52,7 +52,7 @@ describe('init', () => {
 
   it('leaves no setting out', () => {
     const document = parseDocument(switchedOn).toJS()
-    expect(Object.keys(document).sort()).toEqual(['home', 'memoryLimit', 'replayMemoryLimit', 'threads', 'workspaces'])
+    expect(Object.keys(document).sort()).toEqual(['home', 'memoryLimit', 'replayMemoryLimit', 'temporal', 'threads', 'workspaces'])
     expect(Object.keys(document.workspaces[0]).sort()).toEqual([
       'apiUrl',
       'headReserve',

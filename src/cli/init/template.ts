@@ -17,6 +17,10 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. Settings that beg
 # Threads that it may use (default: all that the machine has).
 # threads: 4
 
+# For workers of Temporal: the prefix of their task queues, and how long a lease may be used before another worker may go on
+# from where it ended. Where Temporal is, its own variables say (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
+# temporal: { queues: convohouse, lease: 2m }
+
 workspaces:
   # One entry for each workspace. Its id is part of every key in the warehouse.
   - id: my-workspace

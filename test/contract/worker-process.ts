@@ -1,0 +1,40 @@
+// Workers as their users run them: processes of the built command, to be killed, frozen and ended.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../src/config.ts'
+import type { Role } from '../../src/run/temporal/role.ts'
+import { type Running, start } from '../cli/cli-process.ts'
+import { TOKEN } from './scene.ts'
+
+/** The configuration as a file; every file of JSON is one of YAML. */
+export async function writeConfig(config: Config, lease: string): Promise<string> {
+  const [workspace] = config.workspaces
+  const { id, apiUrl, maxPage, rereadShare, sampleShare } = workspace!
+  const path = join(config.home, 'convohouse.yaml')
+  const settings = { pageSize: maxPage, rereadShare, sampleShare, timeout: '2s' }
+  await writeFile(
+    path,
+    JSON.stringify({
+      home: config.home,
+      threads: 2,
+      temporal: { queues: config.temporal.queues, lease },
+      workspaces: [{ id, apiUrl, token: { env: 'WORKER_TOKEN' }, ...settings }],
+    }),
+  )
+  return path
+}
+
+/** Starts a worker; resolves when it takes tasks. It is killed when the test is over. */
+export async function workerProcess(options: {
+  address: string
+  path: string
+  role: Role
+  more?: string[]
+}): Promise<Running> {
+  const { address, path, role, more = [] } = options
+  const running = start(['worker', '--role', role, '--config', path, ...more], {
+    env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: address },
+  })
+  await running.said(`worker (${role}) for `)
+  return running
+}

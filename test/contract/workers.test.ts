@@ -1,0 +1,172 @@
+// Workers in processes of their own: what each of them is for, and what a sync comes to when they are ended, killed or frozen.
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '@temporalio/client'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { cli, type Running } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { payloadTexts } from './history.ts'
+import { reportOf } from './hosts.ts'
+import { type Scene, scene, TOKEN } from './scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+/** Nobody in this process runs the sync. */
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+async function ended(running: Running): Promise<void> {
+  running.process.kill('SIGTERM')
+  expect((await running.ended).code).toBe(0)
+}
+
+/** The tables, read when no worker holds them any more. */
+async function expectTruth({ sandbox, config }: Scene): Promise<void> {
+  const { home, memoryLimit, threads } = config
+  const warehouse = await openWarehouse({ home, memoryLimit, threads })
+  try {
+    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+    expect(asLines(await warehouseTables(sql => warehouse.writer.rows(sql)))).toEqual(asLines(expectedTables(truth)))
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** Requests that were made more than once. */
+async function paidTwice({ bought }: Scene): Promise<number> {
+  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+  return asked.length - new Set(asked).size
+}
+
+async function until(true_: () => Promise<boolean>): Promise<void> {
+  while (!(await true_())) await sleep(20)
+}
+
+/** A worker that was lost is missed after ten seconds, and tasks that were on their way to it after ten more. */
+const PATIENCE = { timeout: 150_000 }
+
+describeWithTemporal('workers', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  async function house(sandbox: Partial<SandboxOptions> = {}, lease = '2m') {
+    const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, lease)
+    const worker = (role: 'export' | 'warehouse' | 'all', more: string[] = []) =>
+      workerProcess({ address: server.address, path, role, more })
+    const ask = async (): Promise<OwnerHandle> => {
+      const request = { ...PLAIN_SYNC, workspaceId: there.config.workspaces[0]!.id }
+      const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
+      onTestFinished(() => handle.terminate().catch(() => {}) as Promise<void>)
+      return handle
+    }
+    return { ...there, worker, ask }
+  }
+
+  it('share the work by role, tell Prometheus, and end in good order', async () => {
+    const there = await house()
+    const metrics = `127.0.0.1:${await freePort()}`
+    const running = [await there.worker('warehouse', ['--metrics', metrics]), await there.worker('export')]
+    expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_workflow_completed')
+    for (const one of running) await ended(one)
+    await expectTruth(there)
+    expect(await paidTwice(there)).toBe(0)
+  })
+
+  it('leave no token, and nothing of a record, in the history', async () => {
+    const there = await house()
+    const running = await there.worker('all')
+    const handle = await there.ask()
+    await reportOf(handle)
+    const history = await handle.fetchHistory()
+    const texts = payloadTexts(history)
+    expect(texts.length).toBeGreaterThan(10)
+    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    for (const secret of [TOKEN, String(some!.record.ID)])
+      expect(texts.filter(text => text.includes(secret))).toEqual([])
+    await ended(running)
+  })
+
+  it('that are killed in the middle of a lease cost the requests that were under way', PATIENCE, async () => {
+    const there = await house({ latencyMs: 60 }, '3s')
+    const warehouse = await there.worker('warehouse')
+    const first = await there.worker('export')
+    const handle = await there.ask()
+    await until(async () => (await there.bought()).length >= 8)
+    first.process.kill('SIGKILL')
+    const second = await there.worker('export')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    for (const one of [second, warehouse]) await ended(one)
+    await expectTruth(there)
+    expect(await paidTwice(there)).toBeLessThanOrEqual(4)
+  })
+
+  it('that are frozen, and go on when others have taken over, pay for nothing more', PATIENCE, async () => {
+    const there = await house({ latencyMs: 60 }, '3s')
+    const warehouse = await there.worker('warehouse')
+    const zombie = await there.worker('export')
+    const handle = await there.ask()
+    await until(async () => (await there.bought()).length >= 8)
+    zombie.process.kill('SIGSTOP')
+    const second = await there.worker('export')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    const bought = (await there.bought()).length
+    zombie.process.kill('SIGCONT')
+    await sleep(3_000)
+    expect((await there.bought()).length).toBe(bought)
+    for (const one of [zombie, second, warehouse]) await ended(one)
+    await expectTruth(there)
+    expect(await paidTwice(there)).toBeLessThanOrEqual(4)
+  })
+
+  it('of the warehouse that are killed lose nothing', PATIENCE, async () => {
+    const there = await house({ latencyMs: 30 })
+    const first = await there.worker('warehouse')
+    const exporting = await there.worker('export')
+    const handle = await there.ask()
+    await until(async () => (await there.bought()).length >= 4)
+    first.process.kill('SIGKILL')
+    await first.ended
+    const second = await there.worker('warehouse')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    for (const one of [second, exporting]) await ended(one)
+    await expectTruth(there)
+    expect(await paidTwice(there)).toBe(0)
+  })
+})
+
+describe('a worker without a server', () => {
+  it('says so', async () => {
+    const there = await scene(elsewhere)
+    const path = await writeConfig(there.config, '2m')
+    const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }
+    const { code, stderr } = await cli(['worker', '--config', path], { env })
+    expect(code).toBe(5)
+    expect(stderr).toContain('error TEMPORAL_UNREACHABLE')
+    expect((await cli(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
+  })
+})
