@@ -134,12 +134,12 @@ function outliving(owner: Owner, host: Host): Outliving {
   return { host, timeoutMs, isLost: isLostAlone, takeStock: input => atEase().takeStock(input) }
 }
 
-/** Waits for holders of leases that a workflow before this one granted. */
+/** Waits for holders of leases that a workflow before this one granted: they end soon, or are over at their deadline. */
 async function freeOfHolders(workspaceId: string, host: Host): Promise<void> {
-  for (;;) {
+  for (let lookMs = SECOND; ; lookMs *= 2) {
     const untilMs = await warehouse.heldUntil({ workspaceId })
     if (untilMs === null) return
-    await host.sleepUntil(untilMs, new Promise(() => {}))
+    await host.sleepUntil(Math.min(untilMs, host.now() + lookMs), new Promise(() => {}))
   }
 }
 

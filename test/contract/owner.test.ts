@@ -1,0 +1,162 @@
+// The workflow that owns a workspace's quota: who asks it, what it answers, and how it outlives its own history.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, WorkflowUpdateFailedError } from '@temporalio/client'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import type { WorkspaceConfig } from '../../src/config.ts'
+import type { GovernorState } from '../../src/core/governor.ts'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync } from '../../src/run/temporal/owner.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Progress } from '../../workflows/progress.ts'
+import type { Asked } from '../../workflows/requests.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { reportOf, startWorker } from './hosts.ts'
+import { type Asked as AskedOf, type Scene, scene, WORKSPACE } from './scene.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+describeWithTemporal('the owner of a workspace', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    // Some thirty leases fill a history that a server would let grow to thousands of events.
+    const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': 100 }
+    server = await startDevServer({ command, dynamicConfig })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
+    const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10, ...settings } })
+    const { house } = await startWorker(there.config, { address: server.address })
+    const rows: Scene['rows'] = sql => house!.warehouse.writer.rows(sql)
+    const ask = async (asked: AskedOf = {}) => {
+      const request = { ...PLAIN_SYNC, ...asked, workspaceId: WORKSPACE }
+      const answer = await askForSync(client, { queues: there.config.temporal.queues, request })
+      onTestFinished(() =>
+        answer.handle.terminate().then(
+          () => {},
+          () => {},
+        ),
+      )
+      return answer
+    }
+    return { ...there, rows, ask }
+  }
+
+  async function expectTruth({ sandbox, bought, rows }: Pick<Scene, 'sandbox' | 'bought' | 'rows'>): Promise<void> {
+    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+    expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
+    const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(new Set(asked).size).toBe(asked.length)
+  }
+
+  it('carries quota and windows over when it continues as new', async () => {
+    const there = await owned({ conversations: 600 }, { maxPage: 2 })
+    const { handle, run } = await there.ask()
+    const report = await reportOf(handle)
+    expect(report).toMatchObject({ run, outcome: 'done', windowsLeft: 0, failures: [] })
+    expect(report.requests).toBe((await there.served()).length)
+    await expectTruth(there)
+    const first = (await client.workflow.getHandle(handle.workflowId).describe()).runId
+    const runs: string[] = []
+    for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${handle.workflowId}'` }))
+      runs.push(runId)
+    expect(runs).toContain(first)
+    expect(runs.length).toBeGreaterThan(2)
+  })
+
+  it('is one, however many ask at once, and does what is asked once', async () => {
+    const there = await owned({ latencyMs: 20 })
+    const all = await Promise.all(Array.from({ length: 5 }, () => there.ask()))
+    expect(new Set(all.map(({ run }) => run)).size).toBe(1)
+    expect(all.filter(({ joined }) => !joined)).toHaveLength(1)
+    const other = await there.ask({ mode: 'full' })
+    expect(other.joined).toBe(false)
+    const report = await reportOf(other.handle)
+    expect(report).toMatchObject({ run: other.run, outcome: 'done' })
+    expect(await there.rows('SELECT run FROM _runs ORDER BY started_at')).toEqual([
+      { run: all[0]!.run },
+      { run: other.run },
+    ])
+  })
+
+  it('asks for nothing while it is paused, says so, and goes on when it is resumed', async () => {
+    const there = await owned({ latencyMs: 30 })
+    const { handle } = await there.ask()
+    await handle.executeUpdate('pause')
+    // Leases that were granted before still end.
+    let before = -1
+    for (let now = 0; now !== before; now = (await there.served()).length) {
+      before = now
+      await sleep(1_500)
+    }
+    expect(await handle.query<Progress>('progress')).toMatchObject({ paused: true })
+    expect((await client.workflow.getHandle(handle.workflowId).describe()).status.name).toBe('RUNNING')
+    await handle.executeUpdate('resume')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
+    await expectTruth(there)
+  })
+
+  it('sleeps where the period is spent, until more is allowed', async () => {
+    const there = await owned({ quotaSessions: 100 }, { headReserveShare: 0 })
+    const { handle } = await there.ask({ onPeriodSpent: 'sleep' })
+    for (;;) {
+      const { phase, waiting } = await handle.query<Progress>('progress')
+      if (phase === 'waiting' && waiting?.reason === 'period') break
+      await sleep(200)
+    }
+    const spent = (await there.bought()).length
+    const wrong = handle.executeUpdate('raiseBudget', { args: [{ packs: -1 }] })
+    await expect(wrong).rejects.toThrow(WorkflowUpdateFailedError)
+    await handle.executeUpdate('raiseBudget', { args: [{ packs: 5 }] })
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
+    expect((await there.bought()).length).toBeGreaterThan(spent)
+    await expectTruth(there)
+  })
+
+  it('refreshes the conversations that are named, tells its plan and its budget, and refuses what makes no sense', async () => {
+    const there = await owned({ latencyMs: 20 })
+    const { handle } = await there.ask()
+    await expect(handle.executeUpdate('refresh', { args: [{}] })).rejects.toThrow(WorkflowUpdateFailedError)
+    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const ids = { [some!.agentId]: [String(some!.record.ID)] }
+    const { run } = await handle.executeUpdate<Asked, [typeof ids]>('refresh', { args: [ids] })
+    while ((await handle.query<Progress>('progress')).phase === 'planning') await sleep(50)
+    const budget = await handle.query<GovernorState | null>('budget')
+    expect(budget?.options.requestsPerHour).toBe(1_500)
+    expect(await reportOf(handle)).toMatchObject({ run, conversations: 1, outcome: 'done' })
+    const { reports } = await handle.query<Progress>('progress')
+    expect(reports.map(({ outcome }) => outcome)).toEqual(['done', 'done'])
+  })
+
+  it('ends as cancelled where it is cancelled, with what was under way landed; and another goes on', async () => {
+    const there = await owned({ latencyMs: 50 })
+    const { handle } = await there.ask()
+    while ((await there.bought()).length < 4) await sleep(20)
+    await handle.cancel()
+    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
+    expect(await there.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
+    expect(await reportOf((await there.ask()).handle)).toMatchObject({ outcome: 'done' })
+    await expectTruth(there)
+  })
+
+  it('that was terminated is followed by one that waits for its leases, and knows from the ledger what was spent', async () => {
+    const there = await owned({ latencyMs: 50 })
+    const { handle } = await there.ask()
+    while ((await there.bought()).length < 4) await sleep(20)
+    await handle.terminate()
+    const next = await there.ask()
+    const report = await reportOf(next.handle)
+    expect(report).toMatchObject({ outcome: 'done' })
+    await expectTruth(there)
+  })
+})
