@@ -24,6 +24,8 @@ const memoryLimits = (given: { memoryLimit?: string | undefined; replayMemoryLim
 
 export const DEFAULT_MEMORY_LIMITS = memoryLimits()
 
+const HOUR_MS = 3_600_000
+
 const duration = z
   .string()
   .refine(text => parseDuration(text) !== undefined, 'must be a duration such as 90s, 15m, 2h or 1d')
@@ -56,11 +58,24 @@ const token = z.union([z.strictObject({ env: z.string().min(1) }), z.strictObjec
   error: 'must be `{ env: NAME }` or `{ file: PATH }`: where the token is, not the token itself',
 })
 
+const schedule = z
+  .strictObject({
+    every: duration.optional(),
+    cron: z
+      .string()
+      .regex(/^\S+(\s+\S+){4}$/, 'must be five fields such as 0 * * * *')
+      .optional(),
+    jitter: duration.prefault('30s'),
+  })
+  .refine(({ every, cron }) => (every === undefined) !== (cron === undefined), 'must have either every or cron')
+  .refine(({ every = HOUR_MS }) => every >= 10_000, 'must not be more often than every 10s')
+
 const workspace = z.strictObject({
   id: z.string().min(1),
   apiUrl,
   token,
   since: moment.optional(),
+  schedule: schedule.optional(),
   settle: duration.prefault('2m'),
   mirrorLag: duration.prefault('2m'),
   timeZone: timeZone.default('UTC'),
@@ -95,6 +110,9 @@ const file = z.strictObject({
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
+/** Every so many ms, or by a cron expression; each time by up to `jitterMs` later. */
+export type Schedule = ({ everyMs: number } | { cron: string }) & { jitterMs: number }
+
 /** Where a token is kept: a variable, or a file (absolute). */
 export type TokenPlace = { env: string } | { file: string }
 
@@ -105,6 +123,8 @@ export interface WorkspaceConfig {
   /** Reads the token where it is kept. @throws TOKEN_MISSING */
   readToken: () => string
   since: string | null
+  /** When Temporal syncs it by itself; null: never. */
+  schedule: Schedule | null
   settleMs: number
   mirrorLagMs: number
   timeZone: string
@@ -172,8 +192,6 @@ function tokenReader(where: TokenPlace, env: Environment): () => string {
   }
 }
 
-const HOUR_MS = 3_600_000
-
 function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
   const tokenKept = tokenPlace(given.token, folder)
   return {
@@ -182,6 +200,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     tokenKept,
     readToken: tokenReader(tokenKept, env),
     since: given.since ?? null,
+    schedule: given.schedule ? scheduleConfig(given.schedule) : null,
     settleMs: given.settle,
     mirrorLagMs: given.mirrorLag,
     timeZone: given.timeZone,
@@ -196,6 +215,10 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     maxPage: given.pageSize,
     timeoutMs: given.timeout ?? 60_000,
   }
+}
+
+function scheduleConfig({ every, cron, jitter }: z.infer<typeof schedule>): Schedule {
+  return every === undefined ? { cron: cron!, jitterMs: jitter } : { everyMs: every, jitterMs: jitter }
 }
 
 const temporalConfig = ({ queues, lease }: z.infer<typeof temporal>): Config['temporal'] => ({ queues, leaseMs: lease })

@@ -289,6 +289,14 @@ function judge(report: SyncReport): void {
     throw ApplicationFailure.nonRetryable(failure.what, failure.code, failure, report)
 }
 
+/**
+ * A tick of a schedule. The server appends a time to the id of what a schedule starts, so a tick is no owner: it asks the owner,
+ * which does at once what was asked for twice.
+ */
+export async function tick({ workspaceId }: { workspaceId: string }): Promise<Asked> {
+  return warehouse.ask({ workspaceId })
+}
+
 /** Syncs one workspace, for as long as somebody asks for it; the last sync's report. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {
   const { carried = null, queue = [], progress = newProgress() } = input

@@ -13,11 +13,18 @@ export const QUEUE_LENGTH = 20
 /** Ids are in the history, and in the input of each lease: more than these belong into a sync of their own. */
 const MAX_IDS = 5_000
 
-const textOf = ({ run: _run, ...asked }: SyncRequest): string => JSON.stringify(asked)
+/** An age such as 90d, counted from two times of one day. */
+const ABOUT_SAME_MS = 24 * 60 * 60 * 1_000
+
+const isAboutSame = (a: number | null, b: number | null): boolean =>
+  a === null || b === null ? a === b : Math.abs(a - b) < ABOUT_SAME_MS
+
+const textOf = ({ run: _run, sinceMs: _since, ...asked }: SyncRequest): string =>
+  JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 /** True where both ask for the same. */
 export const isSame = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>
-  textOf(request) === textOf({ run: '', ...asked })
+  isAboutSame(request.sinceMs, asked.sinceMs) && textOf(request) === textOf({ run: '', ...asked })
 
 export const requestProblem = ({ workspaceId }: Omit<SyncRequest, 'run'>, own: string): string | null =>
   workspaceId === own ? null : `This workflow is workspace ${own}'s, not ${workspaceId}'s`

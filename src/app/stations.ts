@@ -49,7 +49,8 @@ function openStation(options: StationOptions, workspace: WorkspaceConfig): Promi
   })
 }
 
-function workspaceOf({ workspaces, source }: Config, workspaceId: string): WorkspaceConfig {
+/** @throws WORKSPACE_UNKNOWN */
+export function workspaceOf({ workspaces, source }: Config, workspaceId: string): WorkspaceConfig {
   const workspace = workspaces.find(({ id }) => id === workspaceId)
   if (workspace) return workspace
   throw new ConvohouseError('WORKSPACE_UNKNOWN', {

@@ -11,6 +11,7 @@ import { quarantineCommand } from './commands/quarantine.ts'
 import { queryCommand } from './commands/query.ts'
 import { replayCommand } from './commands/replay.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
+import { scheduleCommand } from './commands/schedule.ts'
 import { statusCommand } from './commands/status.ts'
 import { syncCommand } from './commands/sync.ts'
 import { workerCommand } from './commands/worker.ts'
@@ -21,6 +22,7 @@ const COMMANDS = [
   planCommand,
   syncCommand,
   workerCommand,
+  scheduleCommand,
   statusCommand,
   ledgerCommand,
   doctorCommand,

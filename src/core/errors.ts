@@ -80,6 +80,7 @@ export const ERRORS = {
   WAREHOUSE_UNSOUND: define('storage', 'The warehouse breaks one of its own rules'),
   HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),
 
+  SCHEDULE_MISSING: define('input', 'The workspace has no schedule at that Temporal server'),
   TEMPORAL_MISSING: define('input', 'No Temporal CLI could be found, fetched or built'),
   TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the address that is configured'),
 

@@ -22,6 +22,7 @@ describe('the command', () => {
       'plan',
       'sync',
       'worker',
+      'schedule',
       'status',
       'ledger',
       'doctor',

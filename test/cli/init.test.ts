@@ -44,7 +44,12 @@ describe('init', () => {
         const path = join(folder, `${at}.yaml`)
         await writeFile(path, text)
         const { source: _, threads: _threads, workspaces, ...rest } = readConfig({ path, env: TOKEN })
-        return { ...rest, workspaces: workspaces.map(({ readToken: _read, since: _since, ...settings }) => settings) }
+        return {
+          ...rest,
+          workspaces: workspaces.map(
+            ({ readToken: _read, since: _since, schedule: _schedule, ...settings }) => settings,
+          ),
+        }
       }),
     )
     expect(asCommented).toEqual(asWritten)
@@ -66,6 +71,7 @@ describe('init', () => {
       'rereadHorizon',
       'rereadShare',
       'sampleShare',
+      'schedule',
       'settle',
       'since',
       'timeZone',

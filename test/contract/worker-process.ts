@@ -7,7 +7,7 @@ import { type Running, start } from '../cli/cli-process.ts'
 import { TOKEN } from './scene.ts'
 
 /** The configuration as a file; every file of JSON is one of YAML. */
-export async function writeConfig(config: Config, lease: string): Promise<string> {
+export async function writeConfig(config: Config, lease: string, more: object = {}): Promise<string> {
   const [workspace] = config.workspaces
   const { id, apiUrl, maxPage, rereadShare, sampleShare } = workspace!
   const path = join(config.home, 'convohouse.yaml')
@@ -18,7 +18,7 @@ export async function writeConfig(config: Config, lease: string): Promise<string
       home: config.home,
       threads: 2,
       temporal: { queues: config.temporal.queues, lease },
-      workspaces: [{ id, apiUrl, token: { env: 'WORKER_TOKEN' }, ...settings }],
+      workspaces: [{ id, apiUrl, token: { env: 'WORKER_TOKEN' }, ...settings, ...more }],
     }),
   )
   return path

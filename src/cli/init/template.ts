@@ -35,6 +35,10 @@ workspaces:
     # How far back to read: a date, or an age such as 90d. Without it everything there is.
     # since: 90d
 
+    # When Temporal syncs it by itself, once \`convohouse schedule ensure\` has told it: every so often, or by a cron expression in UTC
+    # ({ cron: "0 * * * *" }); each time later by up to jitter.
+    # schedule: { every: 15m, jitter: 30s }
+
     # How long a conversation's time must have passed before its second is read. Longer pays for most
     # conversations once; shorter has them sooner.
     # settle: 2m

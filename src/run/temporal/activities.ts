@@ -20,8 +20,9 @@ export function warehouseActivities(options: {
   house: House
   home: string
   ending: Ending
+  askOwner: WarehouseActivitiesAsk
 }): WarehouseActivities {
-  const { stations, house, home, ending } = options
+  const { stations, house, home, ending, askOwner } = options
   const stepsFor = <T>({ workspaceId, run }: RunOf, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
       const { station } = await stations.of(workspaceId)
@@ -36,9 +37,11 @@ export function warehouseActivities(options: {
         // Titles are for people who look on; a history is no place for them.
         return { ...(await prepare(request)), agents: [], timeoutMs: station.timeoutMs }
       }),
+    ask: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),
     load: run => stepsFor(run, ({ load }) => load({ workspaceId: run.workspaceId })),
     finish: input => stepsFor(input.request, ({ finish }) => finish(input)),
   }
 }
 
+type WarehouseActivitiesAsk = (workspaceId: string) => ReturnType<WarehouseActivities['ask']>
 type WarehouseSteps = Awaited<ReturnType<typeof warehouseSteps>>

@@ -1,8 +1,7 @@
 // Where Temporal is: as Temporal's own variables and profile files say (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, …), for
-// clients and workers alike.
+// clients and workers alike. A worker's connection is its own file: its package takes a second to load.
 import { Client, Connection } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
-import { NativeConnection } from '@temporalio/worker'
 import { ConvohouseError } from '../../core/errors.ts'
 
 export interface TemporalPlace {
@@ -15,14 +14,14 @@ type Settings = ReturnType<typeof loadClientConnectConfig>
 /** Temporal's own default. */
 const LOCAL = 'localhost:7233'
 
-function settingsAt(place: Partial<TemporalPlace>): Settings & { place: TemporalPlace } {
+export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: TemporalPlace } {
   const settings = loadClientConnectConfig()
   const address = place.address ?? settings.connectionOptions.address ?? LOCAL
   const namespace = place.namespace ?? settings.namespace ?? 'default'
   return { ...settings, place: { address, namespace } }
 }
 
-const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>
+export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
     what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${(cause as Error).message}.`,
     mend: 'Start one (`convohouse up`, or `temporal server start-dev`), or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.',
@@ -35,18 +34,6 @@ export async function connectClient(given: Partial<TemporalPlace> = {}): Promise
   try {
     const connection = await Connection.connect({ ...connectionOptions, address: place.address })
     return new Client({ connection, namespace: place.namespace })
-  } catch (cause) {
-    throw unreachable(place, cause)
-  }
-}
-
-/** A connection for workers, and the namespace that they work in. @throws TEMPORAL_UNREACHABLE */
-export async function connectWorker(
-  given: Partial<TemporalPlace> = {},
-): Promise<{ connection: NativeConnection; place: TemporalPlace }> {
-  const { connectionOptions, place } = settingsAt(given)
-  try {
-    return { connection: await NativeConnection.connect({ ...connectionOptions, address: place.address }), place }
   } catch (cause) {
     throw unreachable(place, cause)
   }

@@ -1,15 +1,21 @@
 // A worker of the house: takes leases (`export`), or plans, loads and runs the workflows beside the warehouse (`warehouse`), or both.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from '@temporalio/client'
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../workflows/activities.ts'
-import { openStations, type Stations } from '../../app/stations.ts'
+import type { Asked } from '../../../workflows/requests.ts'
+import { openStations, type Stations, workspaceOf } from '../../app/stations.ts'
 import type { House } from '../../app.ts'
+import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { Ending } from './call.ts'
-import { connectWorker, type TemporalPlace } from './connection.ts'
+import type { TemporalPlace } from './connection.ts'
+import { askForSync } from './owner.ts'
 import type { Role } from './role.ts'
+import { scheduledSync } from './schedules.ts'
+import { connectWorker } from './worker-connection.ts'
 
 /** What was asked for after this is left to other workers. */
 const GRACE = '30 seconds'
@@ -57,12 +63,24 @@ const exportWorker = (holding: Holding): Promise<Worker> =>
     },
   })
 
+/** Asks a workspace's owner for what the configuration says, over the worker's own connection. */
+function askerOf({ config, connection, at }: Holding) {
+  const client = new Client({ connection, namespace: at.namespace })
+  return async (workspaceId: string): Promise<Asked> => {
+    const request = scheduledSync(workspaceOf(config, workspaceId), systemClock.now())
+    const { run, joined } = await askForSync(client, { queues: config.temporal.queues, request })
+    return { run, joined }
+  }
+}
+
 const warehouseWorker = (holding: Holding, house: House): Promise<Worker> =>
   Worker.create({
     ...common(holding),
     ...workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
-    activities: { ...warehouseActivities({ ...holding, house, home: holding.config.home }) },
+    activities: {
+      ...warehouseActivities({ ...holding, house, home: holding.config.home, askOwner: askerOf(holding) }),
+    },
     maxCachedWorkflows: CACHED_WORKFLOWS,
     maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS,
   })

@@ -1,0 +1,121 @@
+// Schedules: one a workspace, as the configuration says. A tick asks the workspace's owner, so that a tick and a person who asks
+// meet in the same workflow.
+import {
+  type Client,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  type ScheduleOptions,
+} from '@temporalio/client'
+import { warehouseQueue } from '../../../workflows/activities.ts'
+import type { SyncRequest } from '../../../workflows/steps.ts'
+import type { Config, Schedule, WorkspaceConfig } from '../../config.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { parseMoment } from '../../core/time.ts'
+import { PLAIN_SYNC } from '../embedded.ts'
+import { ownerId } from './owner.ts'
+import type { Change } from './schedule-change.ts'
+
+/** What a tick asks for: all that is new, and patience where the period is spent. */
+export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Omit<SyncRequest, 'run'> => ({
+  ...PLAIN_SYNC,
+  workspaceId: id,
+  sinceMs: since === null ? null : (parseMoment(since, nowMs) ?? null),
+  onPeriodSpent: 'sleep',
+})
+
+/** The owner's: the two are seen side by side. */
+const idOf = (workspaceId: string): string => ownerId(workspaceId)
+
+export type Ensured = 'created' | 'updated' | 'unchanged' | 'deleted' | 'none'
+
+const CATCH_UP = '1 hour'
+
+const specOf = (schedule: Schedule): ScheduleOptions['spec'] => ({
+  ...('cron' in schedule ? { cronExpressions: [schedule.cron] } : { intervals: [{ every: schedule.everyMs }] }),
+  jitter: schedule.jitterMs,
+})
+
+/** What the configuration says of it; kept beside the tick's argument, so that it can be seen what a schedule was made from. */
+const madeFrom = ({ temporal }: Config, schedule: Schedule): string =>
+  JSON.stringify({ ...schedule, queues: temporal.queues })
+
+function wanted(config: Config, { id }: WorkspaceConfig, schedule: Schedule) {
+  return {
+    spec: specOf(schedule),
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: 'tick',
+      workflowId: `tick/${id}`,
+      taskQueue: warehouseQueue(config.temporal.queues),
+      args: [{ workspaceId: id, madeFrom: madeFrom(config, schedule) }],
+    },
+    policies: { overlap: 'SKIP' as const, catchupWindow: CATCH_UP },
+  }
+}
+
+const isMissing = (error: unknown): boolean => error instanceof ScheduleNotFoundError
+
+async function described(handle: ScheduleHandle): Promise<ScheduleDescription | null> {
+  try {
+    return await handle.describe()
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+/** Makes a workspace's schedule what the configuration says, paused where it was; where it names none, there is none. */
+export async function ensureSchedule(client: Client, config: Config, workspace: WorkspaceConfig): Promise<Ensured> {
+  const scheduleId = idOf(workspace.id)
+  const handle = client.schedule.getHandle(scheduleId)
+  const there = await described(handle)
+  if (workspace.schedule === null) {
+    if (there) await handle.delete()
+    return there ? 'deleted' : 'none'
+  }
+  const options = wanted(config, workspace, workspace.schedule)
+  if (there === null) {
+    await client.schedule.create({ scheduleId, ...options })
+    return 'created'
+  }
+  if (JSON.stringify(there.action.args) === JSON.stringify(options.action.args)) return 'unchanged'
+  await handle.update(({ state }) => ({ ...options, state }))
+  return 'updated'
+}
+
+export interface ScheduleState {
+  workspaceId: string
+  /** Null: there is no schedule. */
+  schedule: { paused: boolean; next: Date | null; last: Date | null; ticks: number } | null
+}
+
+export async function scheduleState(client: Client, workspaceId: string): Promise<ScheduleState> {
+  const there = await described(client.schedule.getHandle(idOf(workspaceId)))
+  if (there === null) return { workspaceId, schedule: null }
+  const { state, info } = there
+  const last = info.recentActions.at(-1)?.takenAt ?? null
+  const [next = null] = info.nextActionTimes
+  return { workspaceId, schedule: { paused: state.paused, next, last, ticks: info.numActionsTaken } }
+}
+
+/** @throws SCHEDULE_MISSING */
+export async function changeSchedule(client: Client, workspaceId: string, change: Change): Promise<void> {
+  const handle = client.schedule.getHandle(idOf(workspaceId))
+  const work: Record<Change, () => Promise<void>> = {
+    pause: () => handle.pause('paused by convohouse'),
+    resume: () => handle.unpause('resumed by convohouse'),
+    trigger: () => handle.trigger(),
+    delete: () => handle.delete(),
+  }
+  try {
+    await work[change]()
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    throw new ConvohouseError('SCHEDULE_MISSING', {
+      what: `Workspace ${workspaceId} has no schedule.`,
+      mend: 'Give it one in the configuration (schedule: { every: 15m }), then run `convohouse schedule ensure`.',
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,88 @@
+// Recurring syncs, as the command makes them.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '@temporalio/client'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
+import { changeSchedule, ensureSchedule, scheduledSync } from '../../src/run/temporal/schedules.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+import { cli } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { reportOf, startWorker } from './hosts.ts'
+import { scene, TOKEN, WORKSPACE } from './scene.ts'
+import { writeConfig } from './worker-process.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+describeWithTemporal('a schedule', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  it('is what the configuration says, however often it is ensured, and stays paused where it was', async () => {
+    const { config } = await scene(elsewhere)
+    const schedule = async (action: string, path: string) => {
+      const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address }
+      return cli(['schedule', action, '--json', '--config', path], { env })
+    }
+    const said = async (action: string, path: string) => {
+      const { code, stdout, stderr } = await schedule(action, path)
+      expect(code, stderr).toBe(0)
+      return JSON.parse(stdout) as { ensured?: string; schedule?: { paused: boolean; next: string } | null }
+    }
+    const hourly = await writeConfig(config, '2m', { schedule: { every: '1h' } })
+    expect(await said('ensure', hourly)).toMatchObject({ ensured: 'created' })
+    expect(await said('ensure', hourly)).toMatchObject({ ensured: 'unchanged' })
+    const { schedule: first } = await said('list', hourly)
+    expect(Date.parse(first!.next)).toBeLessThan(Date.now() + 61 * 60_000)
+    await said('pause', hourly)
+    const daily = await writeConfig(config, '2m', { schedule: { cron: '0 4 * * *' } })
+    expect(await said('ensure', daily)).toMatchObject({ ensured: 'updated' })
+    expect(await said('list', daily)).toMatchObject({ schedule: { paused: true } })
+    await said('resume', daily)
+    const { schedule: second } = await said('list', daily)
+    expect(second).toMatchObject({ paused: false })
+    expect(second!.next).toMatch(/T04:0/)
+    const none = await writeConfig(config, '2m')
+    expect(await said('ensure', none)).toMatchObject({ ensured: 'deleted' })
+    expect(await said('list', none)).toMatchObject({ schedule: null })
+    const missing = await schedule('trigger', none)
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])
+  })
+
+  it('syncs, and meets whoever asks by hand in the one owner', async () => {
+    const there = await scene(elsewhere, {
+      sandbox: { latencyMs: 40 },
+      settings: { maxPage: 10, since: '80d', schedule: { everyMs: 3_600_000, jitterMs: 0 } },
+    })
+    const { config } = there
+    const { house } = await startWorker(config, { address: server.address })
+    const [workspace] = config.workspaces
+    expect(await ensureSchedule(client, config, workspace!)).toBe('created')
+    onTestFinished(() => client.schedule.getHandle(ownerId(WORKSPACE)).delete())
+
+    const request = scheduledSync(workspace!, Date.now())
+    const byHand = await askForSync(client, { queues: config.temporal.queues, request })
+    await changeSchedule(client, WORKSPACE, 'trigger')
+    await changeSchedule(client, WORKSPACE, 'trigger')
+    const report: SyncReport = await reportOf(byHand.handle)
+    expect(report).toMatchObject({ outcome: 'done', run: byHand.run })
+    const owners: string[] = []
+    for await (const { workflowId } of client.workflow.list({ query: "WorkflowType = 'syncWorkspace'" }))
+      owners.push(workflowId)
+    expect(owners).toEqual([ownerId(WORKSPACE)])
+    const runs = () => house!.warehouse.writer.rows('SELECT run FROM _runs')
+    expect(await runs()).toEqual([{ run: byHand.run }])
+
+    await changeSchedule(client, WORKSPACE, 'trigger')
+    while ((await runs()).length < 2) await sleep(100)
+  })
+})
