@@ -22,6 +22,7 @@ import {
 import type { Allowance } from '../src/core/allowance.ts'
 import { ConvohouseError } from '../src/core/errors.ts'
 import type { GovernorState, Grant } from '../src/core/governor.ts'
+import { takesMostOfPeriod } from '../src/core/planner.ts'
 import { type ExportActivities, exportQueueBeside, HEARTBEAT_MS, type WarehouseActivities } from './activities.ts'
 import { fetchOutliving, type Outliving, probeOutliving } from './lost-lease.ts'
 import { begun, brought, details, ended, heard, newProgress, type Progress } from './progress.ts'
@@ -147,6 +148,15 @@ async function freeOfHolders(workspaceId: string, host: Host): Promise<void> {
 const unlessGivenUp = <T extends Told>(owner: Owner, outcome: T): T =>
   outcome.failure?.code === 'INTERRUPTED' && !cancelled(owner) ? { ...outcome, failure: null } : outcome
 
+/** @throws CONFIRMATION_NEEDED */
+function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor }: Prepared): void {
+  if (consented !== false || !takesMostOfPeriod(plan, governor.period.includedSessions)) return
+  throw new ConvohouseError('CONFIRMATION_NEEDED', {
+    what: `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was bought.`,
+    mend: 'Say --yes, or limit it with --max-sessions or --since.',
+  })
+}
+
 function stepsOf(owner: Owner, host: Host): Steps {
   let landed = 0
   const of = ({ workspaceId, run }: RunOf): RunOf => ({ workspaceId, run })
@@ -157,6 +167,7 @@ function stepsOf(owner: Owner, host: Host): Steps {
       owner.timeoutMs = timeoutMs
       owner.aheadMs = prepared.aheadMs
       owner.plan = prepared.plan
+      expectConsent(request, prepared)
       return prepared
     },
     async fetchPages({ request, progress, grant }) {

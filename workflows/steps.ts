@@ -28,6 +28,8 @@ export interface SyncRequest {
   wait: boolean
   /** What to do when the period's sessions are spent: stop, or sleep and probe each hour. */
   onPeriodSpent: 'stop' | 'sleep'
+  /** False: it is not begun where it may take most of a period; absent where the host has asked. */
+  consented?: boolean
 }
 
 /** What a run starts from. */

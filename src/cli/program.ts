@@ -13,6 +13,7 @@ import { replayCommand } from './commands/replay.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
 import { scheduleCommand } from './commands/schedule.ts'
 import { statusCommand } from './commands/status.ts'
+import { cancelCommand, pauseCommand, resumeCommand } from './commands/steer.ts'
 import { syncCommand } from './commands/sync.ts'
 import { workerCommand } from './commands/worker.ts'
 import { packageFacts } from './package-facts.ts'
@@ -23,6 +24,9 @@ const COMMANDS = [
   syncCommand,
   workerCommand,
   scheduleCommand,
+  pauseCommand,
+  resumeCommand,
+  cancelCommand,
   statusCommand,
   ledgerCommand,
   doctorCommand,

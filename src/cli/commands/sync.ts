@@ -12,6 +12,7 @@ Examples:
   $ convohouse sync --watch 15m              again every 15 minutes
   $ convohouse sync --refresh 7d             besides, what was active in the last 7 days, once a day each
   $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
+  $ convohouse sync --on temporal            by Temporal's workers; Ctrl-C only stops looking on
   $ convohouse sync --no-wait                stop where the hour is spent (exit code 7)
   $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
       | tail -n +2 | convohouse sync --ids - buy these again, and nothing else

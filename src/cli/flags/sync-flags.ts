@@ -1,5 +1,5 @@
 // The flags that `plan` and `sync` share: what to read, and what it may cost.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { SECOND } from '../../core/time.ts'
 import { ageOrFile, duration, filled, invalidFlag, moment, repeated, whole } from './values.ts'
 
@@ -21,6 +21,8 @@ export interface SyncFlags {
   /** ms from the start of one round to the next. */
   watch?: number
   yes?: boolean
+  /** Who runs it; absent: this process. */
+  on?: 'temporal'
   json?: boolean
 }
 
@@ -67,11 +69,13 @@ export function addSyncFlags(command: Command): Command {
     )
     .option('--no-wait', 'stop when the requests of the hour are spent, instead of waiting')
   if (command.name() === 'sync')
-    command.option(
-      '--watch <every>',
-      'sync again and again, such as every 15m',
-      duration('--watch', { min: SHORTEST_WATCH_MS }),
-    )
+    command
+      .addOption(new Option('--on <host>', 'who runs it, instead of this process').choices(['temporal']))
+      .option(
+        '--watch <every>',
+        'sync again and again, such as every 15m',
+        duration('--watch', { min: SHORTEST_WATCH_MS }),
+      )
   return command
     .option('-y, --yes', 'do not ask before a first backfill that may take most of a period')
     .option('--json', 'one JSON object a line, for machines')
@@ -83,6 +87,7 @@ const CONTRADICTIONS: readonly [keyof SyncFlags, keyof SyncFlags, string][] = [
   ['ids', 'until', 'Ids name what to read: leave --until out.'],
   ['ids', 'refresh', 'Ids name what to read: leave one of the two out.'],
   ['full', 'refresh', 'A full sync buys everything again as it is: leave --refresh out.'],
+  ['on', 'watch', 'Temporal has schedules for that: `convohouse schedule ensure`.'],
   ['watch', 'ids', 'A list of ids is read once: leave --watch out.'],
   ['watch', 'full', 'Every round would buy everything again: run --full once, without --watch.'],
   ['watch', 'until', 'What comes after --until would never be read: leave one of the two out.'],

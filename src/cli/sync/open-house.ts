@@ -3,11 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type House, openHouse } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
-import { isCode } from '../../core/errors.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
+
+/** It may be a worker's, who could do what was asked. */
+const heldByOther = ({ message, mend = '', facts, cause }: ConvohouseError): ConvohouseError =>
+  new ConvohouseError('WAREHOUSE_LOCKED', {
+    what: message,
+    mend: `${mend} Where a worker of Temporal holds it: \`convohouse sync --on temporal\`.`,
+    facts,
+    cause,
+  })
 
 /** @throws WAREHOUSE_LOCKED where another process still holds it after two seconds; WAREHOUSE_NEWER, HOME_UNUSABLE */
 export async function openHouseSoon(config: Config): Promise<House> {
@@ -16,7 +25,8 @@ export async function openHouseSoon(config: Config): Promise<House> {
     try {
       return await openHouse({ config })
     } catch (error) {
-      if (!isCode(error, 'WAREHOUSE_LOCKED') || systemClock.now() > untilMs) throw error
+      if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
+      if (systemClock.now() > untilMs) throw heldByOther(error)
       await sleep(TRY_EVERY_MS)
     }
   }

@@ -158,6 +158,10 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = workspacesFor(config, flags)
   const named = await namedBy(flags)
+  if (flags.on === 'temporal') {
+    const { syncOnTemporal } = await import('./on-temporal.ts')
+    return syncOnTemporal({ flags, config, workspaces, named })
+  }
   const shown: Syncing['shown'] = { now: null }
   const stop = stopOnSignals(() => (shown.now ? shown.now.note(STOPPING) : remark(STOPPING)))
   const house = await openHouseSoon(config)

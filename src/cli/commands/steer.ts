@@ -1,0 +1,30 @@
+// `pause`, `resume`, `cancel`: what may be said to a sync that Temporal runs.
+import { Command } from 'commander'
+import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import type { SteerFlags, Steering } from '../steer/run-steer.ts'
+
+const ABOUT: Record<Steering, { description: string; example: string }> = {
+  pause: {
+    description: 'let the sync that Temporal runs ask for nothing until it is resumed',
+    example: 'what is under way still lands',
+  },
+  resume: { description: 'let a paused sync go on', example: 'where it was' },
+  cancel: {
+    description: 'end the sync that Temporal runs',
+    example: 'what is under way still lands; the next goes on',
+  },
+}
+
+const steerCommand = (steering: Steering): Command => {
+  const { description, example } = ABOUT[steering]
+  return addWorkspaceFlag(addConfigFlag(new Command(steering).description(description)))
+    .addHelpText('after', `\nExamples:\n  $ convohouse ${steering} --workspace ws_1      ${example}`)
+    .action(async (flags: SteerFlags) => {
+      const { runSteer } = await import('../steer/run-steer.ts')
+      await runSteer(steering, flags)
+    })
+}
+
+export const pauseCommand = (): Command => steerCommand('pause')
+export const resumeCommand = (): Command => steerCommand('resume')
+export const cancelCommand = (): Command => steerCommand('cancel')

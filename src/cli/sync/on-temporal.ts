@@ -1,0 +1,94 @@
+// `convohouse sync --on temporal`: asks each workspace's owner, and shows how it goes. Ctrl-C only stops looking on.
+import type { Client } from '@temporalio/client'
+import { systemClock } from '../../clock.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
+import { EXIT_CODES } from '../../core/errors.ts'
+import { connectClient } from '../../run/temporal/connection.ts'
+import { follow, type Seen } from '../../run/temporal/follow.ts'
+import { askForSync } from '../../run/temporal/owner.ts'
+import type { LookUp, NamedConversation } from '../flags/ids-file.ts'
+import type { SyncFlags } from '../flags/sync-flags.ts'
+import { syncRequest } from '../flags/sync-request.ts'
+import { stopOnSignals } from '../terminal/stop.ts'
+import { chooseDisplay } from './choose-display.ts'
+import { exitCodeOfReport } from './outcome.ts'
+import type { Display } from './progress.ts'
+
+export interface OnTemporal {
+  flags: SyncFlags
+  config: Config
+  workspaces: readonly WorkspaceConfig[]
+  named: readonly NamedConversation[] | null
+}
+
+/** The warehouse is a worker's: ids have to come with their agents. */
+const nobodyKnows: LookUp = async () => []
+
+/** Tells a display what was seen: as though it had been told all along. */
+function shownOn(display: Display): (seen: Seen) => void {
+  let planned = false
+  let before = { pages: 0, conversations: 0, sessions: 0 }
+  const failures = new Set<string>()
+  return ({ progress, plan, budget }) => {
+    if (plan === null || budget === null) return
+    if (!planned) display.planned({ plan, governor: budget, agents: [], pagesWaiting: 0, aheadMs: 0 })
+    planned = true
+    const { pages, conversations, sessions, windowsLeft, waiting } = progress
+    for (let page = before.pages; page < pages; page++) {
+      const first = page === before.pages
+      const records = first ? conversations - before.conversations : 0
+      display.page({ agentId: '', records, billed: first ? sessions - before.sessions : 0 })
+    }
+    before = { pages, conversations, sessions }
+    display.news({ kind: 'governor', governor: budget, windowsLeft })
+    if (waiting) display.news({ kind: 'waiting', ...waiting })
+    for (const failure of progress.failures) {
+      const key = JSON.stringify(failure)
+      if (!failures.has(key)) display.news({ kind: 'failure', failure, agentId: null })
+      failures.add(key)
+    }
+  }
+}
+
+async function syncOne(
+  client: Client,
+  on: OnTemporal,
+  workspace: WorkspaceConfig,
+  signal: AbortSignal,
+): Promise<number> {
+  const { flags, config, named } = on
+  const nowMs = systemClock.now()
+  const asked = await syncRequest({ flags, workspace, named, lookUp: nobodyKnows, nowMs })
+  const consented = flags.yes === true || flags.maxSessions !== undefined
+  const request = { ...asked, workspaceId: workspace.id, consented }
+  const display = chooseDisplay(workspace.id, flags.json === true)
+  try {
+    const owner = await askForSync(client, { queues: config.temporal.queues, request })
+    if (owner.joined) display.note('the same is being done already; looking on')
+    const tell = shownOn(display)
+    const report = await follow({ client, workspaceId: workspace.id, asked: owner, signal, tell })
+    if (report) display.report(report)
+    else display.note('Not looking on any more: the sync goes on at Temporal. `convohouse cancel` ends it.')
+    return report ? exitCodeOfReport(report) : EXIT_CODES.ok
+  } finally {
+    display.end()
+  }
+}
+
+/** The process's exit code. @throws TEMPORAL_UNREACHABLE, and what ended a sync before it had a report */
+export async function syncOnTemporal(on: OnTemporal): Promise<number> {
+  const client = await connectClient()
+  const stop = stopOnSignals()
+  try {
+    let code: number = EXIT_CODES.ok
+    for (const workspace of on.workspaces) {
+      if (stop.stopping.aborted) break
+      const ended = await syncOne(client, on, workspace, stop.stopping)
+      code ||= ended
+    }
+    return code
+  } finally {
+    stop.release()
+    await client.connection.close()
+  }
+}

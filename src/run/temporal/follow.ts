@@ -1,0 +1,77 @@
+// Looking on at a sync that Temporal runs, by asking its workflow now and then. Nothing of it depends on anybody looking.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, WorkflowFailedError } from '@temporalio/client'
+import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common'
+import type { Progress } from '../../../workflows/progress.ts'
+import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
+import { ConvohouseError, ERRORS } from '../../core/errors.ts'
+import type { GovernorState } from '../../core/governor.ts'
+import { type OwnerHandle, ownerId } from './owner.ts'
+
+export interface Seen {
+  progress: Progress
+  plan: Prepared['plan'] | null
+  budget: GovernorState | null
+}
+
+const LOOK_EVERY_MS = 500
+
+const isOurs = (details: unknown): details is Failure =>
+  typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
+
+const stopped = (how: string): ConvohouseError =>
+  new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} at Temporal; what landed is kept.` })
+
+/** The report of a workflow that ended. @throws what ended it before it had one */
+export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> {
+  try {
+    return await handle.result()
+  } catch (error) {
+    const cause = error instanceof WorkflowFailedError ? error.cause : undefined
+    if (cause instanceof CancelledFailure) throw stopped('cancelled')
+    if (cause instanceof TerminatedFailure) throw stopped('terminated')
+    if (!(cause instanceof ApplicationFailure)) throw error
+    const [failure, report] = cause.details ?? []
+    if (report) return report as SyncReport
+    if (!isOurs(failure)) throw error
+    throw new ConvohouseError(failure.code, { what: failure.what, ...(failure.mend && { mend: failure.mend }) })
+  }
+}
+
+async function look(client: Client, workspaceId: string): Promise<Seen> {
+  // Without a run's id: where the workflow continued as new, it is the one that goes on.
+  const handle = client.workflow.getHandle(ownerId(workspaceId))
+  const progress = await handle.query<Progress>('progress')
+  const plan = await handle.query<Prepared['plan'] | null>('plan')
+  return { progress, plan, budget: await handle.query<GovernorState | null>('budget') }
+}
+
+/**
+ * Tells what is seen until that run has ended; its report, or null where `signal` ended the looking.
+ * @throws what ended the workflow
+ */
+export async function follow(options: {
+  client: Client
+  workspaceId: string
+  asked: { run: string; handle: OwnerHandle }
+  signal: AbortSignal
+  tell(seen: Seen): void
+}): Promise<SyncReport | null> {
+  const { client, workspaceId, asked, signal, tell } = options
+  const { run, handle } = asked
+  let over = false
+  const result = reportOf(handle).finally(() => {
+    over = true
+  })
+  result.catch(() => {})
+  while (!signal.aborted) {
+    const last = over
+    const seen = await look(client, workspaceId)
+    if (seen.progress.run === run) tell(seen)
+    const report = seen.progress.reports.find(ended => ended.run === run)
+    if (report) return report
+    if (last) return result
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
+  }
+  return null
+}

@@ -1,0 +1,90 @@
+// `sync --on temporal`, and what else the command says to Temporal.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { cli, start } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { scene, TOKEN } from './scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+interface Line {
+  kind: string
+  outcome?: string
+  pages?: number
+  run?: string
+}
+
+const lines = (stdout: string): Line[] =>
+  stdout
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line) as Line)
+
+describeWithTemporal('sync --on temporal', command => {
+  let server: DevServer
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+  })
+  afterAll(() => server.stop())
+
+  async function house(sandbox: Partial<SandboxOptions> = {}) {
+    const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, '2m')
+    const worker = await workerProcess({ address: server.address, path, role: 'all' })
+    const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
+    const args = (...words: string[]) => [...words, '--config', path]
+    return {
+      ...there,
+      worker,
+      run: (...words: string[]) => cli(args(...words), options),
+      give: (stdin: string, ...words: string[]) => cli(args(...words), { ...options, stdin }),
+      begin: (...words: string[]) => start(args(...words), options),
+    }
+  }
+
+  it('shows how it goes, and ends with its report, as an embedded one would', async () => {
+    const there = await house({ latencyMs: 30 })
+    const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
+    expect(code, stderr).toBe(0)
+    const told = lines(stdout)
+    expect(told.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['planned', 'progress', 'report']))
+    expect(told.at(-1)).toMatchObject({ kind: 'report', outcome: 'done' })
+    expect(told.at(-1)!.pages).toBe((await there.bought()).length)
+    const beside = await there.run('sync')
+    expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('sync --on temporal')])
+  })
+
+  it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {
+    const there = await house({ latencyMs: 1_500 })
+    const first = there.begin('sync', '--on', 'temporal')
+    while ((await there.bought()).length < 2) await new Promise(resolve => setTimeout(resolve, 20))
+    expect((await there.run('pause')).stdout).toContain('paused')
+    first.process.kill('SIGINT')
+    const { code, stderr } = await first.ended
+    expect([code, stderr]).toEqual([0, expect.stringContaining('goes on at Temporal')])
+    const second = there.begin('sync', '--on', 'temporal')
+    await second.said('looking on')
+    expect((await there.run('resume')).stdout).toContain('resumed')
+    expect((await there.run('cancel')).stdout).toContain('asked to end')
+    const ended = await second.ended
+    expect([ended.code, ended.stdout]).toEqual([130, expect.stringContaining('stopped')])
+    while (!(await there.run('cancel')).stdout.includes('no sync goes on'));
+  })
+
+  it('is not begun where it may take most of a period and nobody has said yes', async () => {
+    const there = await house({ quotaSessions: 300 })
+    const agent = there.sandbox.world.agentIds()[0]!
+    const held = [...there.sandbox.world.conversations(agent, there.sandbox.clock.now())].slice(-60)
+    const stdin = held.map(({ id }) => `${agent},${id}`).join('\n')
+    const sync = (...words: string[]) => there.run('sync', '--on', 'temporal', '--agent', agent, ...words)
+    expect((await there.give(stdin, 'sync', '--on', 'temporal', '--ids', '-')).code).toBe(0)
+    const bought = (await there.bought()).length
+    const refused = await sync('--since', '80d')
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('CONFIRMATION_NEEDED')])
+    expect((await there.bought()).length).toBe(bought)
+    expect((await sync('--since', '80d', '--yes')).stderr).not.toContain('CONFIRMATION_NEEDED')
+    expect((await there.bought()).length).toBeGreaterThan(bought)
+  })
+})
