@@ -1,4 +1,8 @@
-// What a history holds, in plain text.
+// What a history holds, in plain text, and how one is recorded for `test/histories`.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { WorkflowHandle } from '@temporalio/client'
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 
 /** Every payload of a history, decoded, and every other text that is in it. */
 export function payloadTexts(history: object): string[] {
@@ -10,4 +14,22 @@ export function payloadTexts(history: object): string[] {
   }
   walk(history)
   return texts
+}
+
+/** Who worked, and where: of no use to a replay. */
+const WHO = new Set(['identity', 'stackTrace'])
+/** A process and its machine, as a sticky queue is named. */
+const WHERE = /^\d+@/
+
+const withoutPlaces = (key: string, value: unknown): unknown => {
+  if (WHO.has(key)) return ''
+  return typeof value === 'string' && WHERE.test(value) ? 'sticky' : value
+}
+
+/** With RECORD_HISTORIES set, writes the history down: once for each version whose workflows newer workers may have to go on with. */
+export async function record(handle: WorkflowHandle, name: string): Promise<void> {
+  if (!process.env.RECORD_HISTORIES) return
+  const text = historyToJSON(await handle.fetchHistory())
+  const cleared = JSON.parse(text, withoutPlaces)
+  await writeFile(join(import.meta.dirname, '../histories', `${name}.json`), `${JSON.stringify(cleared)}\n`)
 }

@@ -15,6 +15,7 @@ import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { record } from './history.ts'
 import { reportOf, startWorker } from './hosts.ts'
 import { type Asked as AskedOf, type Scene, scene, WORKSPACE } from './scene.ts'
 
@@ -72,6 +73,7 @@ describeWithTemporal('the owner of a workspace', command => {
       runs.push(runId)
     expect(runs).toContain(first)
     expect(runs.length).toBeGreaterThan(2)
+    await record(client.workflow.getHandle(handle.workflowId), 'carried-over')
   })
 
   it('is one, however many ask at once, and does what is asked once', async () => {
@@ -83,6 +85,7 @@ describeWithTemporal('the owner of a workspace', command => {
     expect(other.joined).toBe(false)
     const report = await reportOf(other.handle)
     expect(report).toMatchObject({ run: other.run, outcome: 'done' })
+    await record(other.handle, 'joined-and-queued')
     expect(await there.rows('SELECT run FROM _runs ORDER BY started_at')).toEqual([
       { run: all[0]!.run },
       { run: other.run },
@@ -103,6 +106,7 @@ describeWithTemporal('the owner of a workspace', command => {
     expect((await client.workflow.getHandle(handle.workflowId).describe()).status.name).toBe('RUNNING')
     await handle.executeUpdate('resume')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
+    await record(handle, 'paused')
     await expectTruth(there)
   })
 
@@ -120,6 +124,7 @@ describeWithTemporal('the owner of a workspace', command => {
     await handle.executeUpdate('raiseBudget', { args: [{ packs: 5 }] })
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
     expect((await there.bought()).length).toBeGreaterThan(spent)
+    await record(handle, 'period-spent')
     await expectTruth(there)
   })
 
@@ -144,6 +149,7 @@ describeWithTemporal('the owner of a workspace', command => {
     while ((await there.bought()).length < 4) await sleep(20)
     await handle.cancel()
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
+    await record(handle, 'cancelled')
     expect(await there.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
     expect(await reportOf((await there.ask()).handle)).toMatchObject({ outcome: 'done' })
     await expectTruth(there)
