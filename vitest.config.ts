@@ -8,6 +8,7 @@ const LONGEST = [
   'faults/kill',
   'workflows/faults',
   'cli/sync',
+  'contract/',
   'workflows/',
   'core/planner',
   'cli/',

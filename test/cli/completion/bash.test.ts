@@ -21,7 +21,7 @@ describe.skipIf(!(await has('bash')))('completion in bash', () => {
     const here = await shelf()
     const program = createProgram()
     expect(await offered(here, '')).toEqual(program.commands.map(command => command.name()))
-    expect(await offered(here, 's')).toEqual(['sync', 'status', 'sandbox'])
+    expect(await offered(here, 's')).toEqual(['sync', 'schedule', 'status', 'sandbox'])
     expect(await offered(here, '--v')).toEqual(['--version', '--verbose'])
     const sync = program.commands.find(command => command.name() === 'sync')!
     const flags = await offered(here, 'sync', '-')
