@@ -57,7 +57,14 @@ describe('init', () => {
 
   it('leaves no setting out', () => {
     const document = parseDocument(switchedOn).toJS()
-    expect(Object.keys(document).sort()).toEqual(['home', 'memoryLimit', 'replayMemoryLimit', 'temporal', 'threads', 'workspaces'])
+    expect(Object.keys(document).sort()).toEqual([
+      'home',
+      'memoryLimit',
+      'replayMemoryLimit',
+      'temporal',
+      'threads',
+      'workspaces',
+    ])
     expect(Object.keys(document.workspaces[0]).sort()).toEqual([
       'apiUrl',
       'headReserve',
