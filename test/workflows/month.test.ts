@@ -6,8 +6,8 @@ import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 
 /** Every quarter of an hour at first, then every two hours: half of a poll's time is DuckDB's, some twenty small statements. */
 const PACES = [
-  { days: 5, pollsADay: 96 },
-  { days: 25, pollsADay: 12 },
+  { days: 3, pollsADay: 96 },
+  { days: 27, pollsADay: 12 },
 ]
 const POLLS = PACES.reduce((sum, { days, pollsADay }) => sum + days * pollsADay, 0)
 const AGENTS = 2
