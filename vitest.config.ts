@@ -28,8 +28,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/temporal-command.ts',
-    // Two cores: more workers would only make the process-killing tests fight each other for them.
-    maxWorkers: 2,
+    // Two cores, and one more: many tests wait for processes and disks.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 180_000,
     hookTimeout: 60_000,

@@ -55,10 +55,10 @@ describe('a sync that is under way', () => {
   })
 
   it('gives up what is under way at the second Ctrl-C', async () => {
-    const { env } = await scene({ conversations: 50, latencyMs: 20_000 })
+    const { env } = await scene({ conversations: 50, latencyMs: 60_000 })
     const running = start(['sync'], { env })
     // The listing of the agents is under way: the data folder is open.
-    await expect.poll(() => cli(['query', 'SELECT 1'], { env }).then(({ code }) => code), { timeout: 8_000 }).toBe(0)
+    await expect.poll(() => cli(['query', 'SELECT 1'], { env }).then(({ code }) => code), { timeout: 30_000 }).toBe(0)
     running.process.kill('SIGINT')
     await running.said('Once more (Ctrl-C) gives it up')
     const begunMs = performance.now()
@@ -66,6 +66,6 @@ describe('a sync that is under way', () => {
     const { code, stderr } = await running.ended
     expect(code).toBe(130)
     expect(stderr).toContain('error INTERRUPTED')
-    expect(performance.now() - begunMs).toBeLessThan(8_000)
+    expect(performance.now() - begunMs).toBeLessThan(30_000)
   })
 })

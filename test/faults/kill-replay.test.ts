@@ -5,7 +5,7 @@ import { killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
 import { type Ended, runCommand } from './sync-process.ts'
 
-const KILLS = 8
+const KILLS = 5
 const EQUAL = { lost: 0, doubled: 0 }
 
 async function command(
@@ -29,7 +29,7 @@ async function syncedHome(seed: number): Promise<KilledHome> {
   return killed
 }
 
-it('a replay that is killed at 8 random points leaves the old warehouse or the new one, whole', {
+it('a replay that is killed at 5 random points leaves the old warehouse or the new one, whole', {
   timeout: 300_000,
 }, async () => {
   const killed = await syncedHome(3)
@@ -46,13 +46,13 @@ it('a replay that is killed at 8 random points leaves the old warehouse or the n
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
 
-it('a replay of single tables that is killed at 6 random points leaves each as it was or as it is rebuilt, and all others', {
+it('a replay of single tables that is killed at 4 random points leaves each as it was or as it is rebuilt, and all others', {
   timeout: 300_000,
 }, async () => {
   const killed = await syncedHome(7)
   const times = killTimes(7)
   const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
-  for (let kills = 0; kills < 6; ) {
+  for (let kills = 0; kills < 4; ) {
     const ended = await command(killed, 'replay', times.nextMs(), tables)
     times.tell(ended)
     expect([null, 0], ended.stderr).toContain(ended.code)
