@@ -8,7 +8,7 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. Settings that beg
 # CONVOHOUSE_HOME, where it is set, wins.
 # home: convohouse-data
 
-# Memory that DuckDB may take; a process takes some 400 MB beside it. A replay may take more, and is faster with it; without
+# Memory that DuckDB may take; a sync takes some 650 MB beside it. A replay may take more, and is faster with it; without
 # replayMemoryLimit, memoryLimit holds for both where it is set.
 # Above a million conversations it may take 180 MB more for each further million, to know what is replaced.
 # memoryLimit: 448MB
