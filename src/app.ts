@@ -16,9 +16,12 @@ import { serveQueries } from './warehouse/socket-server.ts'
 
 type Release = () => Promise<unknown> | unknown
 
+/** Hands on what was opened, and notes how it is closed. */
+type Acquire = <R>(resource: R, release: (resource: R) => Promise<unknown> | unknown) => R
+
 /** Opens resources one by one; when one fails, those before it are closed again, newest first. */
 export async function withReleasers<T>(
-  open: (acquire: <R>(resource: R, release: (resource: R) => Promise<unknown> | unknown) => R) => Promise<T>,
+  open: (acquire: Acquire) => Promise<T>,
 ): Promise<T & { close(): Promise<void> }> {
   const releases: Release[] = []
   const close = async () => {
@@ -80,12 +83,39 @@ export interface RunOptions {
 export const newRunId = (): string => randomUUID().slice(0, 8)
 
 /** What has landed and is not loaded: as the run before it left it, else as the landing tells. */
-export async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
+async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
   const kept = house.pending.get(known.workspaceId)
   if (kept && !kept.spoilt() && kept.held().length === 0) return kept
   const pending = await pendingOf(known)
   house.pending.set(known.workspaceId, pending)
   return pending
+}
+
+/**
+ * Opens what a workspace's pages are fetched with and land in. The token is read here, and `run` names the ledger's file.
+ * @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE
+ */
+export async function openSource(
+  acquire: Acquire,
+  options: { home: string; workspace: WorkspaceConfig; run: string; clock: Clock; signal: AbortSignal },
+): Promise<Pick<StepsDependencies, 'workspaceId' | 'vendor' | 'ledger' | 'landing' | 'now'>> {
+  const { home, workspace, run, clock, signal } = options
+  const { id: workspaceId, apiUrl, timeoutMs } = workspace
+  const { now } = clock
+  const vendor = acquire(
+    createVendorClient({
+      apiUrl,
+      token: workspace.readToken(),
+      timeoutMs,
+      now,
+      sleep: (ms, stop = signal) => clock.sleepUntil(now() + ms, stop),
+    }),
+    client => client.close(),
+  )
+  const ledger = acquire(openLedger({ home, workspaceId, run }), opened => opened.close())
+  const landing = openLanding(home, workspaceId)
+  await landing.keepRoom()
+  return { workspaceId, vendor, ledger, landing, now }
 }
 
 /** Opens the steps of one run of one workspace, in a house that is open. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
@@ -94,26 +124,12 @@ export function openRun(options: RunOptions): Promise<{ steps: Steps; run: strin
   return withReleasers(async acquire => {
     const run = newRunId()
     const { home } = config
-    const vendor = acquire(
-      createVendorClient({
-        apiUrl: workspace.apiUrl,
-        token: workspace.readToken(),
-        timeoutMs: workspace.timeoutMs,
-        now: clock.now,
-        sleep: (ms, stop = signal) => clock.sleepUntil(clock.now() + ms, stop),
-      }),
-      client => client.close(),
-    )
-    const ledger = acquire(openLedger({ home, workspaceId: workspace.id, run }), opened => opened.close())
-    const landing = openLanding(home, workspace.id)
-    await landing.keepRoom()
-    const known = { landing, warehouse: house.warehouse, workspaceId: workspace.id, now: clock.now }
+    const source = await openSource(acquire, { home, workspace, run, clock, signal })
+    const known = { ...source, warehouse: house.warehouse }
     const steps = makeSteps({
       ...known,
       home,
       run,
-      vendor,
-      ledger,
       pending: await pendingIn(house, known),
       settings: workspace,
       signal,

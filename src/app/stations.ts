@@ -1,13 +1,10 @@
 // What a worker holds for each workspace for as long as it lives: vendor client, landing and ledger, opened when they are first
 // asked for. The token is read here, from where the configuration says: it never comes with a task.
-import { newRunId, withReleasers } from '../app.ts'
+import { newRunId, openSource, withReleasers } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { openLedger } from '../landing/ledger.ts'
-import { openLanding } from '../landing/store.ts'
 import { type ExportSteps, makeExportSteps, type Station } from '../steps/apart.ts'
-import { createVendorClient } from '../vendor/client.ts'
 
 export interface Stations {
   /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE */
@@ -28,23 +25,11 @@ function openStation(options: StationOptions, workspace: WorkspaceConfig): Promi
   const { config, leaseMs, clock = systemClock } = options
   return withReleasers(async acquire => {
     const never = new AbortController().signal
-    const { id: workspaceId, timeoutMs } = workspace
-    const vendor = acquire(
-      createVendorClient({
-        apiUrl: workspace.apiUrl,
-        token: workspace.readToken(),
-        timeoutMs,
-        now: clock.now,
-        sleep: (ms, stop = never) => clock.sleepUntil(clock.now() + ms, stop),
-      }),
-      client => client.close(),
-    )
     // A file of the ledger has one writer: its name is this process's own.
-    const ledger = acquire(openLedger({ home: config.home, workspaceId, run: newRunId() }), opened => opened.close())
-    const landing = openLanding(config.home, workspaceId)
-    await landing.keepRoom()
+    const run = newRunId()
+    const source = await openSource(acquire, { home: config.home, workspace, run, clock, signal: never })
     const settings = { ...workspace, leaseMs }
-    const station: Station = { workspaceId, vendor, ledger, landing, settings, timeoutMs, now: clock.now }
+    const station: Station = { ...source, settings, timeoutMs: workspace.timeoutMs }
     return { station, steps: makeExportSteps(station) }
   })
 }

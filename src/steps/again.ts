@@ -2,6 +2,7 @@
 // hide something; and now and then a few conversations at random. Only from a warehouse that knows all that has landed:
 // what is bought again on old knowledge is bought twice.
 import type { SyncRequest } from '../../workflows/steps.ts'
+import { PERIOD_DAYS } from '../core/estimate.ts'
 import { type Again, NOTHING_AGAIN } from '../core/planner.ts'
 import type { IdsByAgent } from '../core/selection.ts'
 import { DAY } from '../core/time.ts'
@@ -22,8 +23,8 @@ import type { StepsDependencies } from './dependencies.ts'
 const REFRESHED_A_RUN = 5_000
 
 const SAMPLE_EVERY_MS = 7 * DAY
-/** Samples are laid out over a period of 31 days. */
-const SAMPLES_A_PERIOD = (31 * DAY) / SAMPLE_EVERY_MS
+/** Samples are laid out over a period. */
+const SAMPLES_A_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
 /** Stretches that are read again along with a sample, though they hid nothing. */
 const SAMPLED_STRETCHES = 5
 
@@ -89,7 +90,7 @@ async function stretchesAgain(
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
   })
   if (stretches.length === 0 || (await tsMoves(writer, workspaceId, nowMs - SEEN_WITHIN_MS))) return none
-  const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - 31 * DAY)
+  const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
   const budget = Math.floor(quota.includedSessions * settings.rereadShare)
   return { stretches, budgetSessions: Math.max(0, budget - spent), late }
 }

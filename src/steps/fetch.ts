@@ -22,6 +22,7 @@ import {
 import type { PageHead } from '../landing/page.ts'
 import type { ExportAnswer } from '../vendor/answers.ts'
 import type { AttemptOutcome } from '../vendor/attempts.ts'
+import { isPlainText } from '../vendor/json-body.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import type { VendorGate } from './gate.ts'
@@ -72,7 +73,7 @@ const textQuery = (query: WindowQuery): Record<string, string> =>
 /** Paths are noted as they are: where any that was found is beyond ASCII, the records are read with their texts. */
 function inspected(answer: ExportAnswer): PageNotes {
   const quick = inspect(answer.envelope.data)
-  const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(path => /^[\0-\x7f]*$/.test(path))
+  const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(isPlainText)
   const notes = isPlain ? quick : inspect(answer.records())
   if (answer.isTooDeepAround) notes.awkward.push(TOO_DEEP_AROUND)
   if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')

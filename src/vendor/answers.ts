@@ -1,11 +1,10 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
-import { isAscii } from 'node:buffer'
 import { isTooDeepAround } from '../catalog/surroundings.ts'
 import { type AgentsEnvelope, type ExportEnvelope, readAgentsEnvelope, readExportEnvelope } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { type Asked, broken, refused, unanswered, undocumented, unreadable } from './faults.ts'
-import { describeNonJson, type JsonBody, parseBody, parseShape } from './json-body.ts'
+import { describeNonJson, isPlainText, type JsonBody, parseBody, parseShape } from './json-body.ts'
 import { redactSecrets } from './redaction.ts'
 import type { Sent } from './transport.ts'
 
@@ -35,7 +34,7 @@ export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): E
   const quick = requireJson(exchange, asked, parseShape)
   const envelope = documented(exchange, asked, () => readExportEnvelope(quick.value, { selected }))
   const exactly = () => readExportEnvelope(requireJson(exchange, asked).value, { selected })
-  const isRead = quick.exact || [envelope.nextCursor, envelope.usage?.periodKey].every(isPlain)
+  const isRead = quick.exact || [envelope.nextCursor, envelope.usage?.periodKey].every(text => isPlainText(text ?? ''))
   return {
     exchange,
     invalidUtf8: quick.invalidUtf8,
@@ -44,8 +43,6 @@ export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): E
     records: () => (quick.exact ? envelope : exactly()).data,
   }
 }
-
-const isPlain = (text: string | null | undefined): boolean => !text || isAscii(Buffer.from(text))
 
 export function readAgentsAnswer(sent: Sent, asked: Asked): AgentsAnswer {
   const exchange = requireWhole(sent, asked)

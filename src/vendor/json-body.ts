@@ -34,6 +34,9 @@ export function parseShape(body: Buffer): JsonBody | undefined {
   return { value, invalidUtf8: !isUtf8(body), exact: isAscii(body) }
 }
 
+/** True for a text that `parseShape` reads as it is. */
+export const isPlainText = (text: string): boolean => isAscii(Buffer.from(text))
+
 /** Tells a body that begins as JSON, and so was cut off or damaged, from one that never was. */
 export function describeNonJson(body: Buffer): string {
   const start = body.subarray(0, 100).toString('latin1').trimStart()
