@@ -67,11 +67,7 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
     await writer.run(`DELETE FROM ${table} WHERE _record IN (SELECT _record FROM stored WHERE wins)`)
 }
 
-async function insertRows(
-  writer: Writer,
-  options: MergeOptions,
-  { stage, last }: { stage: string; last: number },
-): Promise<void> {
+async function insertRows(writer: Writer, options: MergeOptions, last: number): Promise<void> {
   const { layout, workspaceId, unknown, source, nowMs } = options
   const { record } = layout
   const modified = record.modifiedKey ? `to_moment(s.${quoteName(record.modifiedKey)})` : 'NULL::TIMESTAMP'
@@ -93,39 +89,33 @@ async function insertRows(
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]
   const selected = [...keyItems(layout, workspaceId), ...recordItems(layout, unknown), ...Object.values(bookkeeping)]
   await writer.run(`INSERT INTO ${record.table} (${names.join(', ')})
-    SELECT ${selected.join(', ')} FROM ${stage} s LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}`)
+    SELECT ${selected.join(', ')} FROM ${STAGE} s LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}`)
   for (const child of layout.children) {
-    const select = childSelect({ layout, child, stage, workspaceId, number, unknown })
+    const select = childSelect({ layout, child, stage: STAGE, workspaceId, number, unknown })
     await writer.run(`INSERT INTO ${child.table} (${childColumns(layout, child).join(', ')}) ${select}`)
   }
 }
 
 export interface Settled {
-  /** Table of the staged records that stay. */
-  stage: string
   superseded: number
   replaced: number
 }
-
-const WINNERS = 'winners'
 
 /** Settles which staged records stay, before the transaction that writes them begins. */
 export async function settleVersions(writer: Writer, options: MergeOptions): Promise<Settled> {
   await findLosers(writer, options)
   const superseded = await count(writer, 'SELECT count(*) AS n FROM losers')
   const replaced = await count(writer, 'SELECT count(*) AS n FROM stored WHERE wins')
-  if (superseded === 0) return { stage: STAGE, superseded, replaced }
-  const stay = `SELECT * FROM ${STAGE} WHERE rowid NOT IN (SELECT row FROM losers)`
-  await writer.run(`CREATE OR REPLACE TEMP TABLE ${WINNERS} AS ${stay}`)
-  return { stage: WINNERS, superseded, replaced }
+  return { superseded, replaced }
 }
 
-/** Writes the records that stay, inside the caller's transaction. */
+/** Writes the records that stay, inside the caller's transaction; the others leave the stage. */
 export async function mergeStage(writer: Writer, options: MergeOptions, settled: Settled): Promise<MergeResult> {
-  const { replaced, stage, superseded } = settled
+  const { replaced, superseded } = settled
+  if (superseded > 0) await writer.run(`DELETE FROM ${STAGE} WHERE rowid IN (SELECT row FROM losers)`)
   const last = await lastNumber(writer, options.layout)
   if (replaced > 0) await deleteReplaced(writer, options)
-  await insertRows(writer, options, { stage, last })
-  const winners = await count(writer, `SELECT count(*) AS n FROM ${stage}`)
+  await insertRows(writer, options, last)
+  const winners = await count(writer, `SELECT count(*) AS n FROM ${STAGE}`)
   return { inserted: winners - replaced, replaced, superseded }
 }
