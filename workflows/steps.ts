@@ -28,6 +28,8 @@ export interface SyncRequest {
   wait: boolean
   /** What to do when the period's sessions are spent: stop, or sleep and probe each hour. */
   onPeriodSpent: 'stop' | 'sleep'
+  /** True where it came by itself, as a watch's or a schedule's do: windows that come no further rest meanwhile. */
+  unattended?: boolean
   /** False: it is not begun where it may take most of a period; absent where the host has asked. */
   consented?: boolean
 }

@@ -28,6 +28,8 @@ export interface AgentFacts {
   coverage: Coverage
   /** Windows that were begun and not finished, oldest first. */
   open: readonly WindowProgress[]
+  /** Names of those of them that rest (resting.ts): what they claim is not planned anew, nor are they. */
+  resting?: readonly string[]
   density: Density | null
 }
 
@@ -150,7 +152,7 @@ function windowsOf(agent: AgentFacts, options: PlanOptions): PlannedWindow[] {
   const { agentId } = agent
   if (options.mode.kind === 'selected') return pricedIds(agent, 'selected', options.mode.ids[agentId] ?? [], options)
   const resumed = agent.open
-    .filter(({ window }) => !isById(window.kind))
+    .filter(({ window }) => !isById(window.kind) && !agent.resting?.includes(window.name))
     .map(open => priced(open, true, agent, options))
   const until =
     options.untilMs === null

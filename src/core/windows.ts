@@ -78,6 +78,10 @@ export interface WindowProgress {
   lastTsMs: number | null
   /** Bound that the current generation began at, ms; null: the window's own. */
   restartMs: number | null
+  /** Furthest sequence that any generation from that bound has reached; absent in windows of older versions. */
+  reached?: number
+  /** Generations in a row that came no further than the one before; absent likewise. */
+  vain?: number
   /** Ids of a window by id that were asked for so far. */
   asked: number
   /** Pages in a row that looked at nothing; absent in windows of older versions. */
@@ -151,13 +155,17 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
 
 /** The same window under its next generation: from the last second that landed, inclusive; never from zero, never past it. */
 export function restarted(progress: WindowProgress): WindowProgress {
+  const { lastTsMs, restartMs, sequence, reached = 0, vain = 0 } = progress
+  const elsewhere = lastTsMs !== null && lastTsMs !== restartMs
   return {
     ...progress,
     generation: progress.generation + 1,
     sequence: 1,
     cursor: null,
     limit: null,
-    restartMs: progress.lastTsMs ?? progress.restartMs,
+    restartMs: lastTsMs ?? restartMs,
+    reached: elsewhere ? sequence : Math.max(reached, sequence),
+    vain: elsewhere || sequence > reached ? 0 : vain + 1,
   }
 }
 

@@ -3,6 +3,7 @@ import { type Coverage, cover } from '../core/coverage.ts'
 import type { Density } from '../core/estimate.ts'
 import type { AgentFacts } from '../core/planner.ts'
 import { advance, isById, startOf, type WindowProgress } from '../core/windows.ts'
+import type { RestingWindow } from '../warehouse/known.ts'
 import type { LoadablePage } from '../warehouse/page.ts'
 import type { ListedAgent } from './agents.ts'
 
@@ -51,9 +52,10 @@ export function factsOf(options: {
   agents: readonly ListedAgent[]
   windows: KnownWindows
   densities: ReadonlyMap<string, Density>
+  resting: readonly RestingWindow[]
   selected: boolean
 }): AgentFacts[] {
-  const { windows, densities } = options
+  const { windows, densities, resting } = options
   const open = new Map<string, WindowProgress[]>()
   for (const progress of windows.open) {
     const { agentId, kind } = progress.window
@@ -68,6 +70,7 @@ export function factsOf(options: {
     gone: false,
     coverage: windows.coverage.get(agentId) ?? [],
     open: open.get(agentId) ?? [],
+    resting: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
     density: densities.get(agentId) ?? null,
   }))
 }

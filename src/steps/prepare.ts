@@ -7,7 +7,14 @@ import { type PeriodState, recallPeriod, tellPeriod } from '../core/period.ts'
 import { planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
-import { densityByAgent, knownAgents, openWindows, periodSinceMs, periodsTold } from '../warehouse/known.ts'
+import {
+  densityByAgent,
+  knownAgents,
+  openWindows,
+  periodSinceMs,
+  periodsTold,
+  restingWindows,
+} from '../warehouse/known.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { periodLengthMs } from '../warehouse/period-length.ts'
 import { markAgentsThere } from '../warehouse/runs.ts'
@@ -135,6 +142,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       agents,
       windows: await knownWindows(fetching),
       densities: await densityByAgent(warehouse.writer, workspaceId, nowMs),
+      resting: request.unattended ? await restingWindows(warehouse.writer, workspaceId, nowMs) : [],
       selected: request.mode === 'selected',
     }),
     nowMs,

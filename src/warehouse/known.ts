@@ -3,6 +3,7 @@ import { quoteText } from '../catalog/layout.ts'
 import type { Density } from '../core/estimate.ts'
 import type { PeriodTold } from '../core/period.ts'
 import { observedSince } from '../core/planner.ts'
+import { restsUntil } from '../core/resting.ts'
 import type { WindowProgress } from '../core/windows.ts'
 import { iso, type Writer } from './connection.ts'
 
@@ -12,6 +13,31 @@ export async function openWindows(writer: Writer, workspaceId: string): Promise<
     `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND NOT done ORDER BY opened_at, "window"`,
   )
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
+}
+
+export interface RestingWindow {
+  agentId: string
+  window: string
+  untilMs: number
+}
+
+/** Unfinished windows that rest. */
+export async function restingWindows(
+  { rows }: Pick<Writer, 'rows'>,
+  workspaceId: string,
+  nowMs: number,
+): Promise<RestingWindow[]> {
+  const begunAnew = await rows<{ progress: string; sent: string }>(
+    `SELECT any_value(w.progress)::VARCHAR AS progress, epoch_ms(max(r.sent_at))::VARCHAR AS sent
+     FROM _windows w JOIN _requests r USING (workspace_id, agent_id, "window")
+     WHERE w.workspace_id = ${quoteText(workspaceId)} AND NOT w.done AND (w.progress->>'vain')::INTEGER > 0
+     GROUP BY w.agent_id, w."window" ORDER BY w.agent_id, w."window"`,
+  )
+  return begunAnew.flatMap(({ progress, sent }) => {
+    const read = JSON.parse(progress) as WindowProgress
+    const untilMs = restsUntil(read, Number(sent), nowMs)
+    return untilMs === null ? [] : [{ agentId: read.window.agentId, window: read.window.name, untilMs }]
+  })
 }
 
 /** Conversations a day and sessions a conversation of the last weeks, by agent. */

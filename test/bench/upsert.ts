@@ -1,5 +1,8 @@
 // What a page costs that replaces conversations in a large warehouse: landed and loaded by the real code, fifty pages of a
-// hundred records a load, ids at random; beside a million conversations, and beside three times as many.
+// hundred records a load; beside a million conversations, and beside three times as many.
+//
+// Two orders: ids at random, which is the worst that there is, since every part of every table is touched; and as a window
+// that is read again has them, each agent's in the order in which they came before.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,8 +60,16 @@ async function loadSource({ landing, source }: Place, context: LoadContext): Pro
 
 type Document = Record<string, unknown> & { ID: string }
 
-/** Pages of conversations at random, each as a window of its agent goes on: what they hold replaces copies, never the originals. */
-function replacingPages({ source }: Place, options: { copies: number; seed: number }): ExportedPage[] {
+type Order = 'random' | 'again'
+
+interface Replacing {
+  copies: number
+  seed: number
+  order: Order
+}
+
+/** Pages, each as a window of its agent goes on: what they hold replaces copies, never the originals. */
+function replacingPages({ source }: Place, options: Replacing): ExportedPage[] {
   const documents = new Map<string, Document[]>()
   for (const [index, body] of source.bodies.entries()) {
     const { data } = JSON.parse(body.toString()) as { data: Document[] }
@@ -66,7 +77,7 @@ function replacingPages({ source }: Place, options: { copies: number; seed: numb
     documents.set(agentId, [...(documents.get(agentId) ?? []), ...data])
   }
   const windows = [...documents].map(([agentId, held]) => {
-    const openedAtMs = EXPORTED_AT_MS + options.seed * 1_000
+    const openedAtMs = EXPORTED_AT_MS + (2 * options.seed + (options.order === 'random' ? 0 : 1)) * 1_000
     const toSec = Math.floor(openedAtMs / 1_000)
     return { held, window: openWindow({ agentId, kind: 'full', fromSec: null, toSec, openedAtMs }) }
   })
@@ -75,11 +86,16 @@ function replacingPages({ source }: Place, options: { copies: number; seed: numb
     drawn += 1
     return Math.floor((mix(options.seed, drawn) / 2 ** 32) * n)
   }
+  const copyOfLoad = Array.from({ length: LOADS }, () => 1 + below(options.copies - 1))
   return Array.from({ length: PAGES_A_LOAD * LOADS }, (_, index) => {
     const { held, window } = windows[index % windows.length]!
-    const texts = Array.from({ length: PAGE }, () => {
-      const document = held[below(held.length)]!
-      return JSON.stringify({ ...document, ID: copyId(document.ID, 1 + below(options.copies - 1)) })
+    const load = Math.floor(index / PAGES_A_LOAD)
+    const first = Math.floor((index % PAGES_A_LOAD) / windows.length) * PAGE
+    const texts = Array.from({ length: PAGE }, (_, place) => {
+      const random = options.order === 'random'
+      const document = held[random ? below(held.length) : (first + place) % held.length]!
+      const copy = random ? 1 + below(options.copies - 1) : copyOfLoad[load]!
+      return JSON.stringify({ ...document, ID: copyId(document.ID, copy) })
     })
     return pageOf(texts, { window, sequence: Math.floor(index / windows.length) + 1, hasMore: true })
   })
@@ -105,7 +121,7 @@ async function countHeld({ writer }: LoadContext): Promise<number> {
 }
 
 /** Milliseconds a page of each load, the log written to the file among them where DuckDB finds it long enough. */
-async function measure(place: Place, options: { copies: number; seed: number }): Promise<number[]> {
+async function measure(place: Place, options: Replacing): Promise<number[]> {
   const pages = replacingPages(place, options)
   return inWarehouse(place, false, async context => {
     const before = await countHeld(context)
@@ -125,7 +141,7 @@ async function measure(place: Place, options: { copies: number; seed: number }):
       const msPerPage = (part: number) => (part * 1_000) / own.length
       taken.push(msPerPage(took))
       console.error(
-        `beside ${before.toLocaleString('en')}: ${rounded(msPerPage(took), 1)} ms a page, of which ${rounded(msPerPage(landing), 1)} landing`,
+        `beside ${before.toLocaleString('en')}, ${options.order}: ${rounded(msPerPage(took), 1)} ms a page, of which ${rounded(msPerPage(landing), 1)} landing`,
       )
     }
     if ((await countHeld(context)) !== before) throw new Error('conversations were lost or doubled')
@@ -141,7 +157,7 @@ export async function upsertBench(options: BenchOptions): Promise<Record<string,
     const source = await landExport(home, options)
     const place = { home, source, landing: openLanding(home, source.workspaceId) }
     await inWarehouse(place, true, context => loadSource(place, context))
-    const measured: number[][] = []
+    const measured: Record<Order, number[][]> = { random: [], again: [] }
     let copies = 1
     for (const rows of [options.rows, 3 * options.rows]) {
       const wanted = Math.round(rows / source.records)
@@ -149,15 +165,19 @@ export async function upsertBench(options: BenchOptions): Promise<Record<string,
         multiply(writer, { source: source.records, from: copies, to: wanted - 1 }),
       )
       copies = wanted
-      measured.push(await measure(place, { copies, seed: copies }))
+      for (const order of ['random', 'again'] as const)
+        measured[order].push(await measure(place, { copies, seed: copies, order }))
     }
-    const [small, large] = measured.map(mean)
+    const [small, large] = measured.random.map(mean)
+    const [smallAgain, largeAgain] = measured.again.map(mean)
     return {
       msPerPageAt1M: rounded(small!, 1),
       growthAt3M: rounded(large! / small!),
       msPerPageAt3M: rounded(large!, 1),
-      medianAt1M: rounded(median(measured[0]!), 1),
-      medianAt3M: rounded(median(measured[1]!), 1),
+      medianAt1M: rounded(median(measured.random[0]!), 1),
+      medianAt3M: rounded(median(measured.random[1]!), 1),
+      msPerPageAgainAt1M: rounded(smallAgain!, 1),
+      growthAgainAt3M: rounded(largeAgain! / smallAgain!),
       rows: options.rows,
     }
   } finally {

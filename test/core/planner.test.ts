@@ -63,6 +63,14 @@ describe('a plan', () => {
     ])
   })
 
+  it('leaves a window alone that rests, and reads nothing of what it claims; what is new is read', () => {
+    const claimed = openWindow('head', 1_000, LAST - 900)
+    const agents = [agent({ coverage: [{ from: 0, to: 999 }], open: [claimed] })]
+    expect(boundsOf(planned({ agents })).map(([, kind]) => kind)).toEqual(['head', 'head'])
+    const resting = agents.map(facts => ({ ...facts, resting: [claimed.window.name] }))
+    expect(boundsOf(planned({ agents: resting }))).toEqual([['a', 'head', LAST - 899, LAST]])
+  })
+
   it('fills gaps as tail, newest first, behind the heads', () => {
     const coverage = [
       { from: 1_000, to: 2_000 },

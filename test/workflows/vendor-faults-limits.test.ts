@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR } from '../../src/core/time.ts'
+import { HOUR, MINUTE } from '../../src/core/time.ts'
 import { LANES } from '../../workflows/sync.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
@@ -42,6 +42,34 @@ describe('more conversations of one ts than a page holds', () => {
     }
     expect(Math.max(...times.values())).toBeLessThanOrEqual(4)
     await expectWholeInTheEnd(simulated, bursts.burstSize)
+  })
+})
+
+describe('a window that comes no further', () => {
+  const ofOneSecond = { burstEvery: 40, burstSize: 35 }
+
+  it('is bought a few times a day at most by a watch, and at once by whoever asks', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 80, agents: 1, ...ofOneSecond },
+      settings: PAGES,
+    })
+    simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
+    const pages = async () =>
+      (await simulated.bought()).filter(({ status, query }) => status === 200 && query.sort === 'desc').length
+    const boughtInADay = async () => {
+      const before = await pages()
+      for (let poll = 0; poll < 16; poll++) {
+        await simulated.sync({ unattended: true })
+        simulated.advance(90 * MINUTE)
+      }
+      return (await pages()) - before
+    }
+    expect(await boughtInADay()).toBeLessThan(20)
+    expect(await boughtInADay()).toBeLessThan(8)
+    const before = await pages()
+    await simulated.sync()
+    expect(await pages()).toBeGreaterThan(before)
+    await expectWholeInTheEnd(simulated, ofOneSecond.burstSize)
   })
 })
 

@@ -43,6 +43,7 @@ export async function syncRequest(options: {
     allowedPacks: flags.allowOveragePacks ?? 0,
     wait: flags.wait,
     onPeriodSpent: flags.watch === undefined ? ('stop' as const) : ('sleep' as const),
+    unattended: flags.watch !== undefined,
   }
   const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : {}
   if (flags.ids !== undefined)

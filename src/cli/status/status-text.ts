@@ -83,6 +83,12 @@ function findingLines({ findings }: WorkspaceStatus): string[] {
 const gapLines = (agents: readonly AgentStatus[]): string[] =>
   agents.flatMap(({ agentId, gaps }) => gaps.map(gap => `  gap          ${agentId}: ${spanText(gap)}`))
 
+const restingLines = (resting: WorkspaceStatus['resting']): string[] =>
+  resting.map(
+    ({ agentId, window, until }) =>
+      `  resting      ${agentId}: ${window} came no further; watches and schedules try it again ${second(until)} UTC, \`sync\` at once`,
+  )
+
 /** Lines about one workspace. */
 export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: GridOptions = {}): string[] {
   const { style = plain } = options
@@ -95,6 +101,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     `  last run     ${runText(status.lastRun, nowMs)}`,
     `  quota        ${quotaText(status.quota, nowMs)}`,
     `  windows      ${counted(status.openWindows, 'window')} begun and not finished`,
+    ...restingLines(status.resting),
     `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
     `  findings     ${findingsText(status)}`,
     ...findingLines(status),

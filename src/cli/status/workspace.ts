@@ -4,6 +4,7 @@ import { quoteText } from '../../catalog/layout.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { segment } from '../../landing/names.ts'
 import { openLanding } from '../../landing/store.ts'
+import { restingWindows } from '../../warehouse/known.ts'
 import { type AgentStatus, agentStatus } from './agents.ts'
 import { type Findings, findingsStatus, NO_FINDINGS } from './findings.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
@@ -28,6 +29,8 @@ export interface WorkspaceStatus {
   oldestAt: string | null
   agents: AgentStatus[]
   openWindows: number
+  /** Windows that a watch or a schedule leaves alone for now, since they came no further; `until` is ISO-8601 UTC. */
+  resting: { agentId: string; window: string; until: string }[]
   lastRun: RunStatus | null
   quota: QuotaStatus | null
   findings: Findings
@@ -62,6 +65,11 @@ const last = (texts: (string | null)[]): string | null =>
 const first = (texts: (string | null)[]): string | null =>
   texts.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
 
+async function restingStatus(rows: Rows, workspaceId: string, nowMs: number): Promise<WorkspaceStatus['resting']> {
+  const resting = await restingWindows({ rows }, workspaceId, nowMs)
+  return resting.map(({ agentId, window, untilMs }) => ({ agentId, window, until: new Date(untilMs).toISOString() }))
+}
+
 /** `rows` is null where there is no warehouse yet. */
 export async function workspaceStatus(options: {
   home: string
@@ -70,7 +78,7 @@ export async function workspaceStatus(options: {
   rows: Rows | null
   nowMs: number
 }): Promise<WorkspaceStatus> {
-  const { home, workspaceId, rows } = options
+  const { home, workspaceId, rows, nowMs } = options
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const agents = rows ? await agentStatus(rows, workspaceId) : []
   const [lastRun = null] = rows ? await rows<RunStatus>(runSql(here)) : []
@@ -81,6 +89,7 @@ export async function workspaceStatus(options: {
     oldestAt: first(agents.map(agent => agent.oldestAt)),
     agents,
     openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
+    resting: rows ? await restingStatus(rows, workspaceId, nowMs) : [],
     lastRun,
     quota: await quotaStatus(options),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,

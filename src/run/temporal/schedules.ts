@@ -22,6 +22,7 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
   workspaceId: id,
   sinceMs: since === null ? null : (parseMoment(since, nowMs) ?? null),
   onPeriodSpent: 'sleep',
+  unattended: true,
 })
 
 /** The owner's: the two are seen side by side. */
