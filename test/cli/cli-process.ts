@@ -28,6 +28,8 @@ export interface CliOptions {
   node?: readonly string[]
   /** The user that it runs as. */
   uid?: number
+  /** Another release of the command than the one that was built here. */
+  main?: string
 }
 
 export interface Running {
@@ -39,8 +41,8 @@ export interface Running {
 
 /** Starts the command; it is killed when the test is over. */
 export function start(args: readonly string[], options: CliOptions = {}): Running {
-  const { env = {}, cwd, stdin, through = [], node = [], uid } = options
-  const [command, ...rest] = [...through, process.execPath, ...node, MAIN, ...args]
+  const { env = {}, cwd, stdin, through = [], node = [], uid, main = MAIN } = options
+  const [command, ...rest] = [...through, process.execPath, ...node, main, ...args]
   const child = spawn(command!, rest, {
     ...(uid !== undefined && { uid, gid: uid }),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },

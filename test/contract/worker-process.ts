@@ -30,10 +30,12 @@ export async function workerProcess(options: {
   path: string
   role: Role
   more?: string[]
+  main?: string
 }): Promise<Running> {
-  const { address, path, role, more = [] } = options
+  const { address, path, role, more = [], main } = options
   const running = start(['worker', '--role', role, '--config', path, ...more], {
     env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: address },
+    ...(main !== undefined && { main }),
   })
   await running.said(`worker (${role}) for `)
   return running

@@ -1,0 +1,156 @@
+// Workers are upgraded while a sync is under way: it ends as it would have, and what it paid for it paid for once.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '@temporalio/client'
+import { temporal } from '@temporalio/proto'
+import { Worker } from '@temporalio/worker'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
+import type { Role } from '../../src/run/temporal/role.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import type { Running } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/slowed.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { reportOf } from './hosts.ts'
+import { installRelease } from './releases/install.ts'
+import { type Scene, scene, WORKSPACE } from './scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+const { EventType, WorkflowTaskFailedCause } = temporal.api.enums.v1
+
+const eventsOf = async (handle: OwnerHandle) => (await handle.fetchHistory()).events ?? []
+
+/** The builds that took a workflow's tasks, in turn. */
+async function buildsOf(handle: OwnerHandle): Promise<string[]> {
+  const events = await eventsOf(handle)
+  return events.flatMap(
+    ({ workflowTaskCompletedEventAttributes: completed }) => completed?.workerVersion?.buildId ?? [],
+  )
+}
+
+/** How many tasks the build of before had when a patch was first noted; null: none was noted. */
+async function patchedAfter(handle: OwnerHandle, build: string): Promise<number | null> {
+  const events = await eventsOf(handle)
+  const at = events.findIndex(({ eventType }) => eventType === EventType.EVENT_TYPE_MARKER_RECORDED)
+  if (at < 0) return null
+  return events
+    .slice(0, at)
+    .filter(event => event.workflowTaskCompletedEventAttributes?.workerVersion?.buildId === build).length
+}
+
+async function isStuck(handle: OwnerHandle): Promise<boolean> {
+  const cause = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR
+  return (await eventsOf(handle)).some(event => event.workflowTaskFailedEventAttributes?.cause === cause)
+}
+
+async function end(running: Running): Promise<void> {
+  running.process.kill('SIGTERM')
+  expect((await running.ended).code).toBe(0)
+}
+
+async function until(true_: () => Promise<boolean>): Promise<void> {
+  while (!(await true_())) await sleep(50)
+}
+
+async function expectTruth({ sandbox, config }: Scene): Promise<void> {
+  const { home, memoryLimit, threads } = config
+  const warehouse = await openWarehouse({ home, memoryLimit, threads })
+  try {
+    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+    expect(asLines(await warehouseTables(sql => warehouse.writer.rows(sql)))).toEqual(asLines(expectedTables(truth)))
+  } finally {
+    await warehouse.close()
+  }
+}
+
+async function expectNothingTwice({ bought }: Scene): Promise<void> {
+  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+  expect(new Set(asked).size).toBe(asked.length)
+}
+
+describeWithTemporal('an upgrade', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  async function house() {
+    const there = await scene(elsewhere, { sandbox: { conversations: 400 }, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, '2m', { timeout: '60s' })
+    const worker = (role: Role, main?: string) =>
+      workerProcess({ address: server.address, path, role, ...(main !== undefined && { main }) })
+    const ask = async (): Promise<OwnerHandle> => {
+      const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
+      const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
+      onTestFinished(() => handle.terminate().catch(() => {}) as Promise<void>)
+      return handle
+    }
+    return { ...there, worker, ask }
+  }
+
+  it('goes on with a sync that is under way: what was decided stays, and what is versioned is new from there on', async () => {
+    const [there, next] = [await house(), await installRelease('patched.ts')]
+    const old = [await there.worker('warehouse'), await there.worker('export')]
+    const handle = await there.ask()
+    await until(async () => (await there.bought()).length >= 8)
+    // Answers that come slowly keep it under way for as long as workers are exchanged.
+    const warehouse = await whileSlowed(there.sandbox, async () => {
+      await end(old[0]!)
+      expect((await handle.describe()).status.name).toBe('RUNNING')
+      return there.worker('warehouse', next.main)
+    })
+    const exporting = await there.worker('export', next.main)
+    await end(old[1]!)
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+    const builds = await buildsOf(handle)
+    const before = builds.filter(build => build === builds[0]).length
+    expect(new Set(builds).size).toBe(2)
+    expect(before).toBeGreaterThan(0)
+    expect(await patchedAfter(handle, builds[0]!)).toBe(before)
+    // As another restart would find it.
+    await Worker.runReplayHistory(
+      { workflowBundle: next.workflowBundle },
+      await handle.fetchHistory(),
+      handle.workflowId,
+    )
+
+    const later = await there.ask()
+    expect(await reportOf(later)).toMatchObject({ outcome: 'done', sessions: 0 })
+    expect(await patchedAfter(later, builds[0]!)).toBe(0)
+    for (const one of [exporting, warehouse]) await end(one)
+    await expectTruth(there)
+    await expectNothingTwice(there)
+  })
+
+  it('to a release that changes workflows without versioning harms nothing: they wait until it is taken back', async () => {
+    const [there, careless] = [await house(), await installRelease('careless.ts')]
+    const [first, exporting] = [await there.worker('warehouse'), await there.worker('export')]
+    const handle = await there.ask()
+    await until(async () => (await there.bought()).length >= 8)
+    const wrong = await whileSlowed(there.sandbox, async () => {
+      await end(first)
+      return there.worker('warehouse', careless.main)
+    })
+    await until(() => isStuck(handle))
+    expect((await handle.describe()).status.name).toBe('RUNNING')
+    await end(wrong)
+    const again = await there.worker('warehouse')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+    for (const one of [exporting, again]) await end(one)
+    await expectTruth(there)
+    await expectNothingTwice(there)
+  })
+})
