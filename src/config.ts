@@ -1,7 +1,7 @@
 // Configuration: the only reader of the environment and of the config file. It fails at once, saying what to mend.
 //
-// One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN, CONVOHOUSE_WORKSPACE and CONVOHOUSE_HOME are
-// enough. Several stand in `convohouse.yaml`, each naming the variable or the file that holds its token.
+// One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE), CONVOHOUSE_WORKSPACE and
+// CONVOHOUSE_HOME are enough. Several stand in `convohouse.yaml`, each naming the variable or the file that holds its token.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
@@ -295,9 +295,25 @@ function fromFile(path: string, env: Environment): Config {
 }
 
 const ENV_NAMES = { apiUrl: 'CONVOHOUSE_API_URL', token: 'CONVOHOUSE_API_TOKEN', id: 'CONVOHOUSE_WORKSPACE' } as const
+/** Names a file instead, as container platforms hand secrets over. */
+const TOKEN_FILE = `${ENV_NAMES.token}_FILE`
+
+/** @throws CONFIG_INVALID where both say where the token is: one of them is forgotten */
+function tokenInEnvironment(env: Environment): TokenPlace {
+  const path = env[TOKEN_FILE]?.trim()
+  if (!path) return { env: ENV_NAMES.token }
+  if (!env[ENV_NAMES.token]?.trim()) return { file: path }
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: `${ENV_NAMES.token} and ${TOKEN_FILE} are both set.`,
+    mend: 'Unset one of the two.',
+  })
+}
 
 function fromEnvironment(env: Environment, cwd: string): Config {
-  const missing = Object.values(ENV_NAMES).filter(name => !env[name]?.trim())
+  const token = tokenInEnvironment(env)
+  const missing = Object.values(ENV_NAMES).filter(
+    name => !env[name]?.trim() && !(name === ENV_NAMES.token && 'file' in token),
+  )
   if (missing.length > 0) {
     throw new ConvohouseError('CONFIG_MISSING', {
       what: `There is no ${CONFIG_FILE} here, and ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set.`,
@@ -307,7 +323,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
   const parsed = workspace.safeParse({
     id: env[ENV_NAMES.id]?.trim(),
     apiUrl: env[ENV_NAMES.apiUrl]?.trim(),
-    token: { env: ENV_NAMES.token },
+    token,
   })
   if (!parsed.success) {
     const [issue] = parsed.error.issues

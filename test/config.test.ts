@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Config, readConfig, readHome } from '../src/config.ts'
 import type { ConvohouseError } from '../src/core/errors.ts'
@@ -78,6 +78,19 @@ describe('a configuration out of the environment', () => {
       },
     ])
     expect(config.workspaces[0]!.readToken()).toBe(SECRET)
+  })
+
+  it('takes the token from a file, where one is named instead', () => {
+    const { CONVOHOUSE_API_TOKEN: _, ...env } = ENV
+    const path = file(`${SECRET}\n`)
+    const config = readConfig({ env: { ...env, CONVOHOUSE_API_TOKEN_FILE: basename(path) }, cwd: folder })
+    expect(config.workspaces[0]!.tokenKept).toEqual({ file: path })
+    expect(config.workspaces[0]!.readToken()).toBe(SECRET)
+    const gone = readConfig({ env: { ...env, CONVOHOUSE_API_TOKEN_FILE: 'no-such-file' }, cwd: folder })
+    expect(() => gone.workspaces[0]!.readToken()).toThrow(/no-such-file, which holds the API token, cannot be read/)
+    const both = errorOf(() => readConfig({ env: { ...ENV, CONVOHOUSE_API_TOKEN_FILE: path }, cwd: folder }))
+    expect([both.code, both.message]).toEqual(['CONFIG_INVALID', expect.stringContaining('CONVOHOUSE_API_TOKEN_FILE')])
+    expect(both.message).not.toContain(SECRET)
   })
 
   it('has a data folder of its own name where none is given', () => {

@@ -45,8 +45,8 @@ const GUIDE = `
 Try it without an account:   convohouse demo
 Start with your own:         convohouse init, then convohouse plan, then convohouse sync
 
-One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN, CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the
-data folder. \`convohouse COMMAND --help\` shows examples.`
+One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE, the file that holds it),
+CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the data folder. \`convohouse COMMAND --help\` shows examples.`
 
 /** The program; errors of usage are thrown as commander's, and nothing but help is written by it. */
 export function createProgram(): Command {
