@@ -10,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-const NEEDS_IT = /\/test\/(run\/temporal|contract)\//
+const NEEDS_IT = /\/test\/(run\/temporal|contract|deploy)\//
 
 export default async function setup(project: TestProject): Promise<void> {
   // What was asked for on the command line; vitest has it, and does not say so in its types.

@@ -1,0 +1,36 @@
+// The compose file, as the tests read it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { ROOT } from './dockerfile.ts'
+
+export interface Service {
+  image: string
+  build?: string
+  container_name?: string
+  command?: string[]
+  entrypoint?: string[]
+  environment?: Record<string, string>
+  secrets?: string[]
+  configs?: { source: string; target: string }[]
+  volumes?: string[]
+  ports?: string[]
+  depends_on?: Record<string, { condition: string }>
+  healthcheck?: { test?: string[]; disable?: boolean }
+  restart?: string
+  stop_grace_period?: string
+}
+
+export interface ComposeFile {
+  services: Record<string, Service>
+  secrets: Record<string, { file: string }>
+  configs: Record<string, { file: string }>
+  volumes: Record<string, null>
+}
+
+export const readCompose = (): ComposeFile =>
+  parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as ComposeFile
+
+/** The services that are ours: they run the image that is built here. */
+export const ownServices = ({ services }: ComposeFile): [name: string, service: Service][] =>
+  Object.entries(services).filter(([, { build }]) => build !== undefined)

@@ -1,0 +1,100 @@
+// The image: what it is made of is there, is enough, and tells no secret.
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sourcesBelow } from '../import-graph.ts'
+import { copiesOf, ROOT, readStages, wordsOf } from './dockerfile.ts'
+import { buildStage, IMAGE_ENV, lastStage } from './image.ts'
+
+const stages = readStages()
+const last = stages.at(-1)!
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string
+  dependencies: Record<string, string>
+}
+
+describe('the Dockerfile', () => {
+  const sources = stages.flatMap(copiesOf).flatMap(({ from, sources }) => (from === null ? sources : []))
+
+  it('copies what is there, and what is not kept out', () => {
+    expect(sources.length).toBeGreaterThan(5)
+    expect(sources.filter(source => !existsSync(join(ROOT, source)))).toEqual([])
+    const [all, ...kept] = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
+      .split('\n')
+      .filter(line => line !== '' && !line.startsWith('#'))
+    expect(all).toBe('*')
+    expect(kept.map(line => line.slice(1)).sort()).toEqual([...new Set(sources)].sort())
+  })
+
+  it('copies from stages that are there', () => {
+    const known = stages.map(({ name }) => name)
+    const from = stages.flatMap(copiesOf).flatMap(copy => copy.from ?? [])
+    expect(from.filter(name => !known.includes(name))).toEqual([])
+    expect(stages.map(({ image }) => image).filter(image => !/^node:\d+\.\d+\.\d+-bookworm-slim$/.test(image))).toEqual(
+      ['node', 'node'],
+    )
+  })
+
+  it('runs as somebody who may do little, and hands signals to the process itself', () => {
+    const settings = new Map(last.instructions.map(({ name, text }) => [name, text]))
+    expect(settings.get('USER')).toBe('node')
+    expect(settings.get('VOLUME')).toBe('/data')
+    expect(wordsOf(last, 'ENTRYPOINT')).toEqual(['node', '/app/dist/src/cli/main.js'])
+    expect(wordsOf(last, 'CMD')[0]).toBe('worker')
+  })
+
+  it('has no secret in its environment', () => {
+    const set = stages.flatMap(({ instructions }) => instructions.filter(({ name }) => /^(ENV|ARG)$/.test(name)))
+    expect(set.filter(({ text }) => /token|secret|password|api_?key/i.test(text))).toEqual([])
+  })
+})
+
+describe('the package', () => {
+  it('depends on all that it imports, and on nothing else', () => {
+    const sources = [...sourcesBelow('src'), ...sourcesBelow('workflows')]
+    const imported = sources.flatMap(({ packages }) => packages.filter(name => !name.startsWith('node:')))
+    const names = new Set(
+      imported.map(name =>
+        name
+          .split('/')
+          .slice(0, name.startsWith('@') ? 2 : 1)
+          .join('/'),
+      ),
+    )
+    // Temporal's replay of JSON histories needs it at the root.
+    names.add('protobufjs')
+    expect([...names].sort()).toEqual(Object.keys(manifest.dependencies).sort())
+  })
+})
+
+describe('the image', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'convohouse-image-'))
+    await buildStage(join(folder, 'build'))
+    await lastStage(join(folder, 'build'), join(folder, 'app'))
+  }, 120_000)
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  it('holds what a build on the spot makes', () => {
+    const made = (root: string) =>
+      readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
+        .filter(path => !path.startsWith('test'))
+        .sort()
+    expect(made(join(folder, 'app'))).toEqual(made(ROOT))
+  })
+
+  it('runs with the packages that are not for development alone', async () => {
+    const main = join(folder, 'app/dist/src/cli/main.js')
+    const options = { env: { PATH: process.env.PATH, ...IMAGE_ENV } }
+    const { stdout } = await promisify(execFile)(process.execPath, [main, '--version'], options)
+    expect(stdout.trim()).toContain(manifest.version)
+    expect(existsSync(join(folder, 'app/node_modules/vitest'))).toBe(false)
+    const imports = `await import(${JSON.stringify(join(folder, 'app/dist/src/run/temporal/worker.js'))})`
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', imports], options)
+  })
+})

@@ -1,0 +1,129 @@
+// The services of the compose file, run as it says: each one's own command and health check, in the files of the image, beside a real server.
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { type Running, start } from '../cli/cli-process.ts'
+import { scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { ownServices, readCompose, type Service } from './compose-file.ts'
+import { healthCheckOf, ROOT, readStages, wordsOf } from './dockerfile.ts'
+import { IMAGE_ENV, lastStage } from './image.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+const image = readStages().at(-1)!
+const services = new Map(ownServices(readCompose()))
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+/** A container's place on this machine: the image's folder, and a port of its own for what each has at 9464. */
+interface Place {
+  app: string
+  port: number
+}
+
+const placed = (words: readonly string[], { app, port }: Place): string[] =>
+  words.map(word => word.replace(/^\/app\//, `${app}/`).replace(/^[\d.]+:9464$/, `127.0.0.1:${port}`))
+
+const seconds = (duration: string): number => Number(/^(\d+)s$/.exec(duration)![1])
+
+describeWithTemporal('the services of the compose file', command => {
+  let server: DevServer
+  let folder: string
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    folder = await mkdtemp(join(tmpdir(), 'convohouse-services-'))
+    await lastStage(ROOT, join(folder, 'app'))
+  })
+  afterAll(async () => {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const env = ({ environment = {} }: Service, mounted: string): Record<string, string> => ({
+    ...IMAGE_ENV,
+    ...environment,
+    CONVOHOUSE_HOME: join(mounted, 'data'),
+    CONVOHOUSE_CONFIG: join(mounted, environment.CONVOHOUSE_CONFIG!),
+    TEMPORAL_ADDRESS: server.address,
+  })
+
+  /** A scene, and what the services find mounted: configuration and secret. */
+  async function mounted() {
+    const there = await scene(elsewhere)
+    const root = there.config.home
+    const [{ target } = { target: '' }] = services.get('warehouse')!.configs!
+    const secret = join(root, 'run/secrets', services.get('warehouse')!.secrets![0]!)
+    for (const path of [target, 'run/secrets/', 'data/'])
+      await mkdir(join(root, path.slice(0, path.lastIndexOf('/'))), { recursive: true })
+    await writeFile(secret, `${TOKEN}\n`, { mode: 0o600 })
+    const workspace = { id: WORKSPACE, apiUrl: there.sandbox.url, token: { file: secret }, schedule: { every: '1h' } }
+    await writeFile(join(root, target), JSON.stringify({ temporal: { queues: 'services' }, workspaces: [workspace] }))
+    return { ...there, root }
+  }
+
+  async function run(name: string, root: string, words?: string[]): Promise<{ running: Running; place: Place }> {
+    const service = services.get(name)!
+    const place = { app: join(folder, 'app'), port: await freePort() }
+    const [node, main] = placed(wordsOf(image, 'ENTRYPOINT'), place)
+    expect(node).toBe('node')
+    const running = start(placed(words ?? service.command!, place), { main: main!, env: env(service, root) })
+    return { running, place }
+  }
+
+  /** One health check, as the image has it. */
+  const isHealthy = (place: Place): Promise<boolean> =>
+    new Promise(resolve => {
+      const [, ...words] = placed(healthCheckOf(image), place)
+      execFile(process.execPath, words, error => resolve(error === null))
+    })
+
+  async function healthy(place: Place): Promise<void> {
+    while (!(await isHealthy(place))) await sleep(200)
+  }
+
+  it('are healthy when they take tasks, have schedules, sync, and end in good order', async () => {
+    const { root, ...there } = await mounted()
+    const warehouse = await run('warehouse', root)
+    expect(await isHealthy(warehouse.place)).toBe(false)
+    const exporting = [await run('export', root), await run('export', root)]
+    const workers = [warehouse, ...exporting]
+    for (const { place } of workers) await healthy(place)
+    const schedules = await (await run('schedules', root)).running.ended
+    expect([schedules.code, schedules.stdout]).toEqual([0, expect.stringContaining(WORKSPACE)])
+
+    const sync = await run('warehouse', root, ['sync', '--on', 'temporal', '--yes'])
+    expect(await sync.running.ended).toMatchObject({ code: 0 })
+    expect((await there.bought()).length).toBeGreaterThan(0)
+
+    const [one] = exporting
+    one!.running.process.kill('SIGSTOP')
+    expect(await isHealthy(one!.place)).toBe(false)
+    one!.running.process.kill('SIGCONT')
+    await healthy(one!.place)
+
+    if (process.platform === 'linux')
+      for (const { running } of workers)
+        expect(readFileSync(`/proc/${running.process.pid}/environ`, 'utf8')).not.toContain(TOKEN)
+    for (const { running } of workers) {
+      const graceMs = seconds(services.get('warehouse')!.stop_grace_period!) * 1_000
+      const beganMs = performance.now()
+      running.process.kill('SIGTERM')
+      const { code, stdout, stderr } = await running.ended
+      expect([code, performance.now() - beganMs < graceMs]).toEqual([0, true])
+      expect(stdout + stderr).not.toContain(TOKEN)
+    }
+  })
+})
