@@ -14,7 +14,6 @@ import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
-import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
 import { type Scene, scene, TOKEN } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
@@ -95,20 +94,6 @@ describeWithTemporal('workers', command => {
     for (const one of running) await ended(one)
     await expectTruth(there)
     expect(await paidTwice(there)).toBe(0)
-  })
-
-  it('leave no token, and nothing of a record, in the history', async () => {
-    const there = await house()
-    const running = await there.worker('all')
-    const handle = await there.ask()
-    await reportOf(handle)
-    const history = await handle.fetchHistory()
-    const texts = payloadTexts(history)
-    expect(texts.length).toBeGreaterThan(10)
-    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
-    for (const secret of [TOKEN, String(some!.record.ID)])
-      expect(texts.filter(text => text.includes(secret))).toEqual([])
-    await ended(running)
   })
 
   it('that are killed in the middle of a lease cost the requests that were under way', PATIENCE, async () => {

@@ -1,0 +1,182 @@
+// What Temporal's server keeps of us, and whoever may look at its UI sees: references and counts; no token, no text of a page, nothing of
+// a person. Looked for in every history, description and detail that the server has.
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '@temporalio/client'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import type { WorkspaceConfig } from '../../src/config.ts'
+import { MINUTE } from '../../src/core/time.ts'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync, type OwnerHandle, ownerId } from '../../src/run/temporal/owner.ts'
+import { changeSchedule, ensureSchedule } from '../../src/run/temporal/schedules.ts'
+import { CANARY } from '../../src/sandbox/agents/canary.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { whileSlowed } from '../cli/slowed.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { payloadTexts } from './history.ts'
+import { startWorker } from './hosts.ts'
+import { type Scene, scene, TOKEN, WORKSPACE } from './scene.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+const WRONG_TOKEN = 'canary-wrong-token-0815'
+
+function leaves(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(leaves) : []
+}
+
+/** Shorter ones stand in any text. */
+const LEAST_CHARS = 8
+/** Times are references: a window has bounds, and knows the last `ts` that landed. A word alone is one of a few that a field may have. */
+const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|[a-z_-]+)$/
+/** What more conversations have in common tells of none of them. */
+const MOST_HOLDERS = 3
+
+/** All texts of the records that tell of one conversation or few: names, addresses, messages, ids. */
+function tellingTexts(sandbox: Sandbox): string[] {
+  const holders = new Map<string, number>()
+  for (const { record } of truthOf(sandbox, { throughMs: sandbox.clock.now() }))
+    for (const text of new Set(leaves(record))) holders.set(text, (holders.get(text) ?? 0) + 1)
+  const tells = (text: string) => text.length >= LEAST_CHARS && !TIME_OR_WORD.test(text)
+  return [...holders].flatMap(([text, count]) => (count <= MOST_HOLDERS && tells(text) ? [text] : []))
+}
+
+const found = (texts: readonly string[], needles: readonly string[]): string[] => {
+  const all = texts.join('\n')
+  const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)
+  return needles.filter(needle => all.includes(needle) || all.includes(inJson(needle)))
+}
+
+describeWithTemporal('what the server is told', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  /** A house whose workspace has an id of its own: the server is shared. */
+  async function house(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
+    const there = await scene(elsewhere, {
+      sandbox: { conversations: 80, ...sandbox },
+      settings: { maxPage: 5, ...settings },
+    })
+    await startWorker(there.config, { address: server.address })
+    const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
+    const ask = async (asked = {}): Promise<OwnerHandle> =>
+      (await askForSync(client, { queues: there.config.temporal.queues, request: { ...request, ...asked } })).handle
+    return { ...there, ask }
+  }
+
+  /** Every text of every history, and of every description, that the server has. */
+  async function everything(): Promise<string[]> {
+    const texts: string[] = []
+    for await (const { workflowId, runId } of client.workflow.list()) {
+      const handle = client.workflow.getHandle(workflowId, runId)
+      texts.push(...payloadTexts(await handle.fetchHistory()), ...payloadTexts((await handle.describe()).raw))
+    }
+    for await (const { scheduleId } of client.schedule.list())
+      texts.push(...payloadTexts((await client.schedule.getHandle(scheduleId).describe()).raw))
+    return texts
+  }
+
+  /** What the UI shows of a workflow that runs: heartbeats of its activities, details, and where its code stands. */
+  async function shown(handle: OwnerHandle): Promise<string[]> {
+    for (;;) {
+      const { raw } = await handle.describe()
+      if (raw.pendingActivities?.some(({ heartbeatDetails }) => heartbeatDetails)) {
+        const seen = ['__temporal_workflow_metadata', '__stack_trace', 'progress', 'plan', 'budget']
+        const answers = await Promise.all(seen.map(name => handle.query<unknown>(name)))
+        return [...payloadTexts(raw), ...answers.map(answer => JSON.stringify(answer))]
+      }
+      await sleep(50)
+    }
+  }
+
+  /** What the vendor sends: its agents, and that conversation. */
+  async function sent({ sandbox }: Scene, agentId: string, id: string): Promise<string> {
+    const get = async (path: string) =>
+      (await fetch(`${sandbox.url}/v3/agents/${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })).text()
+    return (await get('search')) + (await get(`${agentId}/convos/export?convoIds=${encodeURIComponent(id)}`))
+  }
+
+  const ended = (handle: Pick<OwnerHandle, 'result'>): Promise<unknown> =>
+    handle.result().catch((error: Error) => error)
+
+  it('of syncs, refreshes, schedules and their ticks holds nothing that is private', async () => {
+    const there = await house()
+    const secrets = tellingTexts(there.sandbox)
+    expect(secrets.length).toBeGreaterThan(500)
+    const handle = await there.ask()
+    while ((await there.bought()).length < 1) await sleep(20)
+    const seen = await whileSlowed(there.sandbox, () => shown(handle))
+    await ended(handle)
+
+    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const id = String(some!.record.ID)
+    const again = await there.ask({ sinceMs: there.sandbox.clock.now() })
+    await again.executeUpdate('refresh', { args: [{ [some!.agentId]: [id] }] })
+    await ended(again)
+    const workspace = { ...there.config.workspaces[0]!, schedule: { everyMs: 3_600_000, jitterMs: 0 } }
+    await ensureSchedule(client, { ...there.config, workspaces: [workspace] }, workspace)
+    onTestFinished(() => changeSchedule(client, WORKSPACE, 'delete'))
+    await changeSchedule(client, WORKSPACE, 'trigger')
+    const ticked = `WorkflowType = 'tick' AND ExecutionStatus = 'Completed'`
+    while ((await client.workflow.count(ticked)).count === 0) await sleep(100)
+    await ended(client.workflow.getHandle(ownerId(WORKSPACE)))
+
+    const texts = [...seen, ...(await everything())]
+    // That something was looked at: workspace, leases, and the conversation that was asked for by its id.
+    expect(found(texts, [WORKSPACE, 'wf-', id, 'pages', 'conversations'])).toHaveLength(5)
+    const private_ = [CANARY, ...leaves(some!.record).filter(text => secrets.includes(text))]
+    expect(found([await sent(there, some!.agentId, id)], private_)).toEqual(private_)
+    expect(found(texts, [TOKEN, CANARY])).toEqual([])
+    expect(
+      found(
+        texts,
+        secrets.filter(text => text !== id),
+      ),
+    ).toEqual([])
+  })
+
+  it('of failures holds neither, in no message, cause or stack', async () => {
+    // Other conversations than those before: one of them was asked for by its id.
+    const others = { seed: 2 }
+    const refused = await house(others, { readToken: () => WRONG_TOKEN })
+    expect(await ended(await refused.ask())).toMatchObject({ cause: { type: 'API_UNAUTHORIZED' } })
+    const hostile = {
+      'wrong-types': 0.2,
+      'sql-text': 0.2,
+      'odd-id': 0.1,
+      'huge-numbers': 0.1,
+      'no-id': 0.1,
+      'no-object': 0.1,
+    }
+    // A vendor that fails is left alone for a sixtieth of its hour.
+    const script = [{ fault: 'cut-json', at: 2 } as const, { fault: 'missing-cursor', at: 6 } as const]
+    const spoilt = await house({ ...others, hostile, faults: { script }, hourMs: MINUTE }, { hourMs: MINUTE })
+    expect(await ended(await spoilt.ask())).toMatchObject({ cause: { type: 'API_PROTOCOL' } })
+    const broken = await house(others)
+    const landing = join(broken.config.home, 'landing')
+    await rm(landing, { recursive: true, force: true })
+    await writeFile(landing, '')
+    expect(await ended(await broken.ask())).toBeInstanceOf(Error)
+    await rm(landing)
+    await mkdir(landing)
+
+    const texts = await everything()
+    expect(found(texts, ['API_UNAUTHORIZED', 'API_PROTOCOL', 'HOME_UNUSABLE'])).toHaveLength(3)
+    expect(found(texts, [TOKEN, CANARY, WRONG_TOKEN])).toEqual([])
+    for (const { sandbox } of [refused, spoilt, broken]) expect(found(texts, tellingTexts(sandbox))).toEqual([])
+  })
+})

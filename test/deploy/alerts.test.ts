@@ -1,0 +1,113 @@
+// The example alerts: each metric in them is one that workers really serve, under the labels that the rules ask for.
+import { readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { parse } from 'yaml'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync } from '../../src/run/temporal/owner.ts'
+import { whileSlowed } from '../cli/slowed.ts'
+import { installRelease } from '../contract/releases/install.ts'
+import { scene, WORKSPACE } from '../contract/scene.ts'
+import { workerProcess, writeConfig } from '../contract/worker-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { ROOT } from './dockerfile.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+interface Rules {
+  groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[]
+}
+
+const { groups } = parse(readFileSync(join(ROOT, 'docs/alerts.yml'), 'utf8')) as Rules
+const rules = groups.flatMap(group => group.rules)
+
+interface Asked {
+  metric: string
+  labels: [name: string, equal: boolean, value: string][]
+}
+
+/** The metrics that an expression asks for, with their labels. */
+const askedBy = (expr: string): Asked[] =>
+  [...expr.matchAll(/(temporal_\w+)(?:\{([^}]*)\})?/g)].map(([, metric, labels = '']) => ({
+    metric: metric!,
+    labels: [...labels.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].map(([, name, sign, value]) => [name!, sign === '=', value!]),
+  }))
+
+/** True where a worker serves such a metric. */
+function isServed({ metric, labels }: Asked, served: string): boolean {
+  const fits = (line: string) =>
+    labels.every(([name, equal, value]) => {
+      const has = new RegExp(`[{,]${name}="([^"]*)"`).exec(line)?.[1]
+      return has !== undefined && (equal ? has === value : new RegExp(`^(?:${value})$`).test(has))
+    })
+  return served.split('\n').some(line => line.startsWith(`${metric}{`) && fits(line))
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+describeWithTemporal('the example alerts', command => {
+  it('ask for metrics that workers serve', async () => {
+    const server = await startDevServer({ command })
+    onTestFinished(() => server.stop())
+    const client = await connectClient({ address: server.address })
+    onTestFinished(() => client.connection.close())
+    const there = await scene(elsewhere)
+    const path = await writeConfig(there.config, '2m', { timeout: '60s' })
+    const worker = async (main?: string) => {
+      const metrics = `127.0.0.1:${await freePort()}`
+      const more = ['--metrics', metrics]
+      const options = { address: server.address, path, role: 'all' as const, more }
+      const running = await workerProcess({ ...options, ...(main !== undefined && { main }) })
+      return { running, metrics: async () => (await fetch(`http://${metrics}/metrics`)).text() }
+    }
+    const ask = async () => {
+      const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
+      return (await askForSync(client, { queues: there.config.temporal.queues, request })).handle
+    }
+
+    // A sync that is done, and one that fails: its landing is no folder.
+    const first = await worker()
+    await (await ask()).result()
+    const landing = join(there.config.home, 'landing')
+    await rm(landing, { recursive: true })
+    await writeFile(landing, '')
+    await expect((await ask()).result()).rejects.toThrow()
+    await rm(landing)
+    await mkdir(landing)
+    // One that a careless release cannot go on with.
+    const pending = await whileSlowed(there.sandbox, async () => {
+      const handle = await ask()
+      await handle.executeUpdate('pause')
+      return handle
+    })
+    const told = [await first.metrics()]
+    first.running.process.kill('SIGTERM')
+    await first.running.ended
+    const second = await worker((await installRelease('careless.ts')).main)
+    while (!(await second.metrics()).includes('temporal_workflow_task_execution_failed')) await sleep(100)
+    await pending.terminate()
+    // And a server that is gone.
+    await server.stop()
+    while (!(await second.metrics()).includes('temporal_long_request_failure')) await sleep(100)
+    told.push(await second.metrics())
+
+    const asked = rules.flatMap(({ expr }) => askedBy(expr))
+    expect(asked.length).toBeGreaterThanOrEqual(rules.length)
+    expect(asked.filter(one => !isServed(one, told.join('\n')))).toEqual([])
+    expect(isServed({ metric: 'temporal_workflow_failed', labels: [['workflow_type', true, 'other']] }, told[0]!)).toBe(
+      false,
+    )
+    second.running.process.kill('SIGKILL')
+  })
+})
