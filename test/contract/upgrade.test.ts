@@ -1,5 +1,4 @@
 // Workers are upgraded while a sync is under way: it ends as it would have, and what it paid for it paid for once.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { Worker } from '@temporalio/worker'
@@ -9,16 +8,12 @@ import { connectClient } from '../../src/run/temporal/connection.ts'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
 import type { Role } from '../../src/run/temporal/role.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
-import type { Running } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
-import { truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
 import { installRelease } from './releases/install.ts'
-import { type Scene, scene, WORKSPACE } from './scene.ts'
+import { scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
 const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
@@ -48,31 +43,6 @@ async function patchedAfter(handle: OwnerHandle, build: string): Promise<number 
 async function isStuck(handle: OwnerHandle): Promise<boolean> {
   const cause = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR
   return (await eventsOf(handle)).some(event => event.workflowTaskFailedEventAttributes?.cause === cause)
-}
-
-async function end(running: Running): Promise<void> {
-  running.process.kill('SIGTERM')
-  expect((await running.ended).code).toBe(0)
-}
-
-async function until(true_: () => Promise<boolean>): Promise<void> {
-  while (!(await true_())) await sleep(50)
-}
-
-async function expectTruth({ sandbox, config }: Scene): Promise<void> {
-  const { home, memoryLimit, threads } = config
-  const warehouse = await openWarehouse({ home, memoryLimit, threads })
-  try {
-    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
-    expect(asLines(await warehouseTables(sql => warehouse.writer.rows(sql)))).toEqual(asLines(expectedTables(truth)))
-  } finally {
-    await warehouse.close()
-  }
-}
-
-async function expectNothingTwice({ bought }: Scene): Promise<void> {
-  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
-  expect(new Set(asked).size).toBe(asked.length)
 }
 
 describeWithTemporal('an upgrade', command => {
@@ -108,12 +78,12 @@ describeWithTemporal('an upgrade', command => {
     await until(async () => (await there.bought()).length >= 8)
     // Answers that come slowly keep it under way for as long as workers are exchanged.
     const warehouse = await whileSlowed(there.sandbox, async () => {
-      await end(old[0]!)
+      await ended(old[0]!)
       expect((await handle.describe()).status.name).toBe('RUNNING')
       return there.worker('warehouse', next.main)
     })
     const exporting = await there.worker('export', next.main)
-    await end(old[1]!)
+    await ended(old[1]!)
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
     const builds = await buildsOf(handle)
     const before = builds.filter(build => build === builds[0]).length
@@ -130,9 +100,9 @@ describeWithTemporal('an upgrade', command => {
     const later = await there.ask()
     expect(await reportOf(later)).toMatchObject({ outcome: 'done', sessions: 0 })
     expect(await patchedAfter(later, builds[0]!)).toBe(0)
-    for (const one of [exporting, warehouse]) await end(one)
+    for (const one of [exporting, warehouse]) await ended(one)
     await expectTruth(there)
-    await expectNothingTwice(there)
+    expect(await paidTwice(there)).toBe(0)
   })
 
   it('to a release that changes workflows without versioning harms nothing: they wait until it is taken back', async () => {
@@ -141,16 +111,16 @@ describeWithTemporal('an upgrade', command => {
     const handle = await there.ask()
     await until(async () => (await there.bought()).length >= 8)
     const wrong = await whileSlowed(there.sandbox, async () => {
-      await end(first)
+      await ended(first)
       return there.worker('warehouse', careless.main)
     })
     await until(() => isStuck(handle))
     expect((await handle.describe()).status.name).toBe('RUNNING')
-    await end(wrong)
+    await ended(wrong)
     const again = await there.worker('warehouse')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
-    for (const one of [exporting, again]) await end(one)
+    for (const one of [exporting, again]) await ended(one)
     await expectTruth(there)
-    await expectNothingTwice(there)
+    expect(await paidTwice(there)).toBe(0)
   })
 })

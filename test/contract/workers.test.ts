@@ -1,6 +1,5 @@
-// Workers in processes of their own: what each of them is for, and what a sync comes to when they are ended, killed or frozen.
+// Workers in processes of their own: what each of them is for, and what a sync comes to when they are ended or killed.
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -8,14 +7,11 @@ import { connectClient } from '../../src/run/temporal/connection.ts'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
-import { cli, type Running } from '../cli/cli-process.ts'
+import { cli } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
-import { truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
-import { type Scene, scene, TOKEN } from './scene.ts'
+import { scene, TOKEN } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
 /** Nobody in this process runs the sync. */
@@ -27,33 +23,6 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as { port: number }
   await new Promise(resolve => server.close(resolve))
   return port
-}
-
-async function ended(running: Running): Promise<void> {
-  running.process.kill('SIGTERM')
-  expect((await running.ended).code).toBe(0)
-}
-
-/** The tables, read when no worker holds them any more. */
-async function expectTruth({ sandbox, config }: Scene): Promise<void> {
-  const { home, memoryLimit, threads } = config
-  const warehouse = await openWarehouse({ home, memoryLimit, threads })
-  try {
-    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
-    expect(asLines(await warehouseTables(sql => warehouse.writer.rows(sql)))).toEqual(asLines(expectedTables(truth)))
-  } finally {
-    await warehouse.close()
-  }
-}
-
-/** Requests that were made more than once. */
-async function paidTwice({ bought }: Scene): Promise<number> {
-  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
-  return asked.length - new Set(asked).size
-}
-
-async function until(true_: () => Promise<boolean>): Promise<void> {
-  while (!(await true_())) await sleep(20)
 }
 
 /** A worker that was lost is missed after ten seconds, and tasks that were on their way to it after ten more. */
@@ -106,24 +75,6 @@ describeWithTemporal('workers', command => {
     const second = await there.worker('export')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     for (const one of [second, warehouse]) await ended(one)
-    await expectTruth(there)
-    expect(await paidTwice(there)).toBeLessThanOrEqual(4)
-  })
-
-  it('that are frozen, and go on when others have taken over, pay for nothing more', PATIENCE, async () => {
-    const there = await house({ latencyMs: 60 }, '3s')
-    const warehouse = await there.worker('warehouse')
-    const zombie = await there.worker('export')
-    const handle = await there.ask()
-    await until(async () => (await there.bought()).length >= 8)
-    zombie.process.kill('SIGSTOP')
-    const second = await there.worker('export')
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-    const bought = (await there.bought()).length
-    zombie.process.kill('SIGCONT')
-    await sleep(3_000)
-    expect((await there.bought()).length).toBe(bought)
-    for (const one of [zombie, second, warehouse]) await ended(one)
     await expectTruth(there)
     expect(await paidTwice(there)).toBeLessThanOrEqual(4)
   })

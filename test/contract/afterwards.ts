@@ -1,0 +1,37 @@
+// What a sync by other processes came to, and what it cost.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import type { Running } from '../cli/cli-process.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import type { Scene } from './scene.ts'
+
+/** Ends a worker in good order. */
+export async function ended(running: Running): Promise<void> {
+  running.process.kill('SIGTERM')
+  expect((await running.ended).code).toBe(0)
+}
+
+/** The tables, read when no worker holds them any more. */
+export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
+  const { home, memoryLimit, threads } = config
+  const warehouse = await openWarehouse({ home, memoryLimit, threads })
+  try {
+    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+    expect(asLines(await warehouseTables(sql => warehouse.writer.rows(sql)))).toEqual(asLines(expectedTables(truth)))
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** Requests that were made more than once. */
+export async function paidTwice({ bought }: Scene): Promise<number> {
+  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+  return asked.length - new Set(asked).size
+}
+
+export async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await sleep(50)
+}

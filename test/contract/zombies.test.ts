@@ -1,0 +1,119 @@
+// Workers that are only thought dead: frozen in the middle of their leases, given up by the server, and then awake again.
+import type { Client } from '@temporalio/client'
+import { temporal } from '@temporalio/proto'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { SECOND } from '../../src/core/time.ts'
+import { openLedger } from '../../src/landing/ledger.ts'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
+import type { Role } from '../../src/run/temporal/role.ts'
+import type { Running } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
+import { reportOf } from './hosts.ts'
+import { type Scene, scene, WORKSPACE } from './scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+/** A worker that was lost is missed after ten seconds, and so is each task that goes to one of its open polls; then leases have to end. */
+const PATIENCE = { timeout: 300_000 }
+const LANES = 4
+
+const { EventType } = temporal.api.enums.v1
+
+/** Leases that have begun and not ended, as the ledger tells. */
+async function openLeases({ config, sandbox }: Scene): Promise<number> {
+  const ledger = openLedger({ home: config.home, workspaceId: WORKSPACE, run: 'looks-on' })
+  const entries = await ledger.recent(sandbox.clock.now(), 3_600 * SECOND)
+  await ledger.close()
+  const over = new Set(entries.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
+  return entries.filter(entry => entry.kind === 'lease' && !over.has(entry.lease)).length
+}
+
+/** Activities that the server has given up. */
+async function givenUp(handle: OwnerHandle): Promise<number> {
+  const { events } = await handle.fetchHistory()
+  return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).length
+}
+
+describeWithTemporal('a worker that is only thought dead', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  async function house(lease: string, timeout: string) {
+    const there = await scene(elsewhere, { sandbox: { latencyMs: 60, conversations: 400 }, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, lease, { timeout })
+    const worker = (role: Role) => workerProcess({ address: server.address, path, role })
+    const ask = async (): Promise<OwnerHandle> => {
+      const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
+      const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
+      onTestFinished(() => handle.terminate().catch(() => {}) as Promise<void>)
+      return handle
+    }
+    return { ...there, worker, ask }
+  }
+
+  /** Freezes it while it holds leases; resolves with how many. */
+  async function frozen(there: Scene, zombie: Running): Promise<number> {
+    for (;;) {
+      zombie.process.kill('SIGSTOP')
+      const held = await openLeases(there)
+      if (held > 0) return held
+      zombie.process.kill('SIGCONT')
+      await until(async () => (await openLeases(there)) > 0)
+    }
+  }
+
+  it('and wakes when others have done its work asks for nothing more, and is of use again', PATIENCE, async () => {
+    const there = await house('3s', '2s')
+    const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
+    const handle = await there.ask()
+    await until(async () => (await there.bought()).length >= 8)
+    const held = await frozen(there, zombie)
+    const second = await there.worker('export')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await givenUp(handle)).toBeGreaterThanOrEqual(held)
+    // What was under way when it froze was paid, and seen by nobody.
+    expect(await paidTwice(there)).toBeLessThanOrEqual(Math.min(held, LANES))
+    const bought = (await there.bought()).length
+
+    await ended(second)
+    zombie.process.kill('SIGCONT')
+    // Whatever it still had in mind it does before it has taken all the tasks of another sync.
+    const served = (await there.served()).length
+    const again = await reportOf(await there.ask())
+    expect(again).toMatchObject({ outcome: 'done', sessions: 0 })
+    expect((await there.served()).length - served).toBe(again.requests)
+    expect((await there.bought()).length - bought).toBeLessThanOrEqual(again.requests)
+    expect(await openLeases(there)).toBe(0)
+    for (const one of [zombie, warehouse]) await ended(one)
+    await expectTruth(there)
+  })
+
+  it('and wakes before its leases are over keeps what it brings: nothing is paid for twice', PATIENCE, async () => {
+    const there = await house('25s', '25s')
+    const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
+    const handle = await there.ask()
+    await until(async () => (await there.bought()).length >= 8)
+    const held = await frozen(there, zombie)
+    const second = await there.worker('export')
+    await until(async () => (await givenUp(handle)) >= held)
+    zombie.process.kill('SIGCONT')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await openLeases(there)).toBe(0)
+    for (const one of [zombie, second, warehouse]) await ended(one)
+    await expectTruth(there)
+    expect(await paidTwice(there)).toBe(0)
+  })
+})

@@ -1,0 +1,56 @@
+// What docs/operations.md names is there: alerts, files, commands; and Temporal is found as it says, by a profile in a file.
+import { existsSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createProgram } from '../../src/cli/program.ts'
+import { startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { cli, temporaryFolder } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { ROOT } from './dockerfile.ts'
+
+const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+const found = (pattern: RegExp, text = page): string[] => [
+  ...new Set([...text.matchAll(pattern)].map(match => match[1]!)),
+]
+
+describe('the page of operations', () => {
+  it('tells of every alert, and of no other', () => {
+    const rules = found(/alert: (\w+)/g, readFileSync(join(ROOT, 'docs/alerts.yml'), 'utf8'))
+    expect(rules.length).toBeGreaterThan(5)
+    expect(found(/`(Convohouse\w+)`/g).sort()).toEqual(rules.sort())
+  })
+
+  it('leads to files that are there', () => {
+    const links = found(/\]\(([^)#:]+)\)/g)
+    expect(links.length).toBeGreaterThan(4)
+    expect(links.filter(link => !existsSync(join(ROOT, 'docs', link)))).toEqual([])
+  })
+
+  it('names commands that are there', () => {
+    const known = createProgram().commands.map(command => command.name())
+    const named = found(/(?:npx |warehouse |`)convohouse ([a-z]+)/g)
+    expect(named.length).toBeGreaterThan(6)
+    expect(named.filter(name => !known.includes(name))).toEqual([])
+  })
+})
+
+describeWithTemporal('a profile in a file', command => {
+  it('says where Temporal is', async () => {
+    const server = await startDevServer({ command, namespaces: ['elsewhere'] })
+    onTestFinished(() => server.stop())
+    const folder = await temporaryFolder()
+    const file = join(folder, 'temporal.toml')
+    await writeFile(file, `[profile.house]\naddress = "${server.address}"\nnamespace = "elsewhere"\n`)
+    const workspace = { id: 'ws_1', apiUrl: 'http://127.0.0.1:9', token: { env: 'NONE' }, schedule: { every: '1h' } }
+    await writeFile(join(folder, 'convohouse.yaml'), JSON.stringify({ workspaces: [workspace] }))
+    const env = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'house' }
+    const schedule = (action: string, more = {}) =>
+      cli(['schedule', action, '--json'], { cwd: folder, env: { ...env, ...more } })
+    expect(await schedule('ensure')).toMatchObject({ code: 0, stdout: expect.stringContaining('created') })
+    expect((await schedule('list')).stdout).toContain('"next"')
+    // A variable wins over the file.
+    const other = await schedule('list', { TEMPORAL_NAMESPACE: 'default' })
+    expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
+  })
+})
