@@ -52,5 +52,13 @@ describeWithTemporal('a profile in a file', command => {
     // A variable wins over the file.
     const other = await schedule('list', { TEMPORAL_NAMESPACE: 'default' })
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
+    // A namespace that is not there is told as what it is.
+    const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }
+    const told = [await schedule('list', nowhere), await cli(['worker'], { cwd: folder, env: { ...env, ...nowhere } })]
+    for (const { code, stderr } of told)
+      expect([code, stderr]).toEqual([
+        5,
+        expect.stringMatching(/TEMPORAL_UNREACHABLE.*namespace nowhere: .*not found\.[^.]/s),
+      ])
   })
 })

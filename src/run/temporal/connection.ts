@@ -23,18 +23,36 @@ export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: T
 
 export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
-    what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${(cause as Error).message}.`,
+    what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${(cause as Error).message.replace(/\.$/, '')}.`,
     mend: 'Start one (`convohouse up`, or `temporal server start-dev`), or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.',
     cause,
   })
 
+/** Of gRPC: a key that may work in a namespace, and not look at it. */
+const PERMISSION_DENIED = 7
+
+/** A server is of no use without the namespace. @throws what the server says of it */
+export async function expectNamespace(
+  { workflowService }: Pick<Connection, 'workflowService'>,
+  { namespace }: TemporalPlace,
+): Promise<void> {
+  try {
+    await workflowService.describeNamespace({ namespace })
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== PERMISSION_DENIED) throw error
+  }
+}
+
 /** A client that starts and asks workflows. @throws TEMPORAL_UNREACHABLE */
 export async function connectClient(given: Partial<TemporalPlace> = {}): Promise<Client> {
   const { connectionOptions, place } = settingsAt(given)
+  let opened: Connection | null = null
   try {
-    const connection = await Connection.connect({ ...connectionOptions, address: place.address })
-    return new Client({ connection, namespace: place.namespace })
+    opened = await Connection.connect({ ...connectionOptions, address: place.address })
+    await expectNamespace(opened, place)
+    return new Client({ connection: opened, namespace: place.namespace })
   } catch (cause) {
+    await opened?.close()
     throw unreachable(place, cause)
   }
 }
