@@ -45,6 +45,9 @@ async function isStuck(handle: OwnerHandle): Promise<boolean> {
   return (await eventsOf(handle)).some(event => event.workflowTaskFailedEventAttributes?.cause === cause)
 }
 
+/** Workers come and go in turn, each with a start of seconds where the machine is busy. */
+const PATIENCE = { timeout: 300_000 }
+
 describeWithTemporal('an upgrade', command => {
   let server: DevServer
   let client: Client
@@ -71,56 +74,64 @@ describeWithTemporal('an upgrade', command => {
     return { ...there, worker, ask }
   }
 
-  it('goes on with a sync that is under way: what was decided stays, and what is versioned is new from there on', async () => {
-    const [there, next] = [await house(), await installRelease('patched.ts')]
-    const old = [await there.worker('warehouse'), await there.worker('export')]
-    const handle = await there.ask()
-    await until(async () => (await there.bought()).length >= 8)
-    // Answers that come slowly keep it under way for as long as workers are exchanged.
-    const warehouse = await whileSlowed(there.sandbox, async () => {
-      await ended(old[0]!)
+  it(
+    'goes on with a sync that is under way: what was decided stays, and what is versioned is new from there on',
+    PATIENCE,
+    async () => {
+      const [there, next] = [await house(), await installRelease('patched.ts')]
+      const old = [await there.worker('warehouse'), await there.worker('export')]
+      const handle = await there.ask()
+      await until(async () => (await there.bought()).length >= 8)
+      // Answers that come slowly keep it under way for as long as workers are exchanged.
+      const warehouse = await whileSlowed(there.sandbox, async () => {
+        await ended(old[0]!)
+        expect((await handle.describe()).status.name).toBe('RUNNING')
+        return there.worker('warehouse', next.main)
+      })
+      const exporting = await there.worker('export', next.main)
+      await ended(old[1]!)
+      expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+      const builds = await buildsOf(handle)
+      const before = builds.filter(build => build === builds[0]).length
+      expect(new Set(builds).size).toBe(2)
+      expect(before).toBeGreaterThan(0)
+      expect(await patchedAfter(handle, builds[0]!)).toBe(before)
+      // As another restart would find it.
+      await Worker.runReplayHistory(
+        { workflowBundle: next.workflowBundle },
+        await handle.fetchHistory(),
+        handle.workflowId,
+      )
+
+      const later = await there.ask()
+      expect(await reportOf(later)).toMatchObject({ outcome: 'done', sessions: 0 })
+      expect(await patchedAfter(later, builds[0]!)).toBe(0)
+      for (const one of [exporting, warehouse]) await ended(one)
+      await expectTruth(there)
+      expect(await paidTwice(there)).toBe(0)
+    },
+  )
+
+  it(
+    'to a release that changes workflows without versioning harms nothing: they wait until it is taken back',
+    PATIENCE,
+    async () => {
+      const [there, careless] = [await house(), await installRelease('careless.ts')]
+      const [first, exporting] = [await there.worker('warehouse'), await there.worker('export')]
+      const handle = await there.ask()
+      await until(async () => (await there.bought()).length >= 8)
+      const wrong = await whileSlowed(there.sandbox, async () => {
+        await ended(first)
+        return there.worker('warehouse', careless.main)
+      })
+      await until(() => isStuck(handle))
       expect((await handle.describe()).status.name).toBe('RUNNING')
-      return there.worker('warehouse', next.main)
-    })
-    const exporting = await there.worker('export', next.main)
-    await ended(old[1]!)
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
-    const builds = await buildsOf(handle)
-    const before = builds.filter(build => build === builds[0]).length
-    expect(new Set(builds).size).toBe(2)
-    expect(before).toBeGreaterThan(0)
-    expect(await patchedAfter(handle, builds[0]!)).toBe(before)
-    // As another restart would find it.
-    await Worker.runReplayHistory(
-      { workflowBundle: next.workflowBundle },
-      await handle.fetchHistory(),
-      handle.workflowId,
-    )
-
-    const later = await there.ask()
-    expect(await reportOf(later)).toMatchObject({ outcome: 'done', sessions: 0 })
-    expect(await patchedAfter(later, builds[0]!)).toBe(0)
-    for (const one of [exporting, warehouse]) await ended(one)
-    await expectTruth(there)
-    expect(await paidTwice(there)).toBe(0)
-  })
-
-  it('to a release that changes workflows without versioning harms nothing: they wait until it is taken back', async () => {
-    const [there, careless] = [await house(), await installRelease('careless.ts')]
-    const [first, exporting] = [await there.worker('warehouse'), await there.worker('export')]
-    const handle = await there.ask()
-    await until(async () => (await there.bought()).length >= 8)
-    const wrong = await whileSlowed(there.sandbox, async () => {
-      await ended(first)
-      return there.worker('warehouse', careless.main)
-    })
-    await until(() => isStuck(handle))
-    expect((await handle.describe()).status.name).toBe('RUNNING')
-    await ended(wrong)
-    const again = await there.worker('warehouse')
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
-    for (const one of [exporting, again]) await ended(one)
-    await expectTruth(there)
-    expect(await paidTwice(there)).toBe(0)
-  })
+      await ended(wrong)
+      const again = await there.worker('warehouse')
+      expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+      for (const one of [exporting, again]) await ended(one)
+      await expectTruth(there)
+      expect(await paidTwice(there)).toBe(0)
+    },
+  )
 })
