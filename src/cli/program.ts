@@ -15,6 +15,7 @@ import { scheduleCommand } from './commands/schedule.ts'
 import { statusCommand } from './commands/status.ts'
 import { cancelCommand, pauseCommand, resumeCommand } from './commands/steer.ts'
 import { syncCommand } from './commands/sync.ts'
+import { upCommand } from './commands/up.ts'
 import { workerCommand } from './commands/worker.ts'
 import { packageFacts } from './package-facts.ts'
 
@@ -22,6 +23,7 @@ const COMMANDS = [
   initCommand,
   planCommand,
   syncCommand,
+  upCommand,
   workerCommand,
   scheduleCommand,
   pauseCommand,

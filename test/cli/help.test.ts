@@ -21,6 +21,7 @@ describe('the command', () => {
       'init',
       'plan',
       'sync',
+      'up',
       'worker',
       'schedule',
       'pause',

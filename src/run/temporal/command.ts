@@ -53,6 +53,9 @@ async function intoCache(places: ToolPlaces, make: (folder: string) => Promise<v
   }
 }
 
+/** @throws where there is none, before anybody is told to wait */
+const expectGo = (): Promise<unknown> => run('go', ['version'])
+
 async function build(folder: string): Promise<void> {
   await run('go', ['install', MODULE], { env: environmentWith({ GOBIN: folder }), timeout: BUILD_MS })
 }
@@ -78,8 +81,9 @@ export async function provideTemporal(
   ]
   const refused: string[] = []
   for (const [doing, make] of ways) {
-    tell(`${doing} the Temporal CLI ${TEMPORAL_VERSION} …`)
     try {
+      if (make === build) await expectGo()
+      tell(`${doing} the Temporal CLI ${TEMPORAL_VERSION} …`)
       return await intoCache(places, make)
     } catch (error) {
       refused.push(reasonOf(error))

@@ -21,6 +21,9 @@ export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: T
   return { ...settings, place: { address, namespace } }
 }
 
+/** True where Temporal's own variables or profile files say where a server is. */
+export const isTemporalConfigured = (): boolean => loadClientConnectConfig().connectionOptions.address !== undefined
+
 export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
     what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${(cause as Error).message.replace(/\.$/, '')}.`,

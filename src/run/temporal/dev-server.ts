@@ -1,10 +1,10 @@
 // Temporal's dev server, as a process that ends with ours, however ours ends. (The SDK's own start gives up after five seconds.)
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
+import { freePort, usualPort } from './ports.ts'
 
 export interface DevServerOptions {
   /** The Temporal CLI. */
@@ -15,6 +15,8 @@ export interface DevServerOptions {
   port?: number
   /** Serves the web UI, at that port, or at a free one for 0. */
   uiPort?: number
+  /** Instead of any free ports Temporal's own (7233, and 8233 for the UI), where they are free: clients look there first. */
+  usual?: boolean
   /** Keeps everything in this file; without it, all is gone with the process. */
   file?: string
   /** The server's own settings. */
@@ -52,17 +54,20 @@ const TRY_EVERY_MS = 100
 const STARTS = 3
 const TAIL_CHARS = 2_000
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
-
 interface Ports {
   port: number
   uiPort: number | null
+}
+
+/** Temporal's own. */
+const USUAL = { port: 7233, uiPort: 8233 }
+
+async function portsFor({ port, uiPort, usual = false }: DevServerOptions): Promise<Ports> {
+  const free = (own: number) => (usual ? usualPort(own) : freePort())
+  return {
+    port: port ?? (await free(USUAL.port)),
+    uiPort: uiPort === undefined ? null : uiPort || (await free(USUAL.uiPort)),
+  }
 }
 
 const argumentsOf = (
@@ -152,6 +157,8 @@ async function startAt(options: DevServerOptions, ports: Ports): Promise<DevServ
   const kept = keep(options.command, argumentsOf(options, ports))
   const address = `127.0.0.1:${ports.port}`
   const stop = async () => {
+    // Whoever waits for its end may have nothing else to do.
+    kept.child.ref()
     if (kept.child.connected) kept.child.disconnect()
     await kept.ended
   }
@@ -170,12 +177,8 @@ async function startAt(options: DevServerOptions, ports: Ports): Promise<DevServ
 /** Starts the dev server, and resolves when it can be used. @throws TEMPORAL_UNREACHABLE, with what it said */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   for (let start = 1; ; start++) {
-    const ports: Ports = {
-      port: options.port ?? (await freePort()),
-      uiPort: options.uiPort === undefined ? null : options.uiPort || (await freePort()),
-    }
     try {
-      return await startAt(options, ports)
+      return await startAt(options, await portsFor(options))
     } catch (error) {
       if (start === STARTS || options.port !== undefined) throw error
     }

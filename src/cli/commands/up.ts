@@ -1,0 +1,45 @@
+import { Command } from 'commander'
+import { MINUTE, SECOND } from '../../core/time.ts'
+import { addConfigFlag } from '../flags/sync-flags.ts'
+import { duration, whole } from '../flags/values.ts'
+import type { UpFlags } from '../up/up-flags.ts'
+import { bindAddress } from '../worker/worker-flags.ts'
+
+export const upCommand = (): Command =>
+  addConfigFlag(
+    new Command('up').description('everything in one: a Temporal server, a worker and the schedules, until Ctrl-C'),
+  )
+    .option(
+      '--every <duration>',
+      'how often a workspace is synced whose configuration names no schedule (default: 15m)',
+      duration('--every', { min: 10 * SECOND }),
+      15 * MINUTE,
+    )
+    .option(
+      '--port <n>',
+      'where its own Temporal server listens (default: 7233, or a free one)',
+      whole('--port', 1, 65_535),
+    )
+    .option('--ui-port <n>', "where that server's UI is (default: 8233, or a free one)", whole('--ui-port', 1, 65_535))
+    .option(
+      '--metrics <host:port>',
+      'where Prometheus finds metrics (default: 127.0.0.1:9464, or a free port)',
+      bindAddress,
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse up                            every workspace, as its schedule says, else every 15 minutes
+  $ convohouse up --every 1h
+  $ TEMPORAL_ADDRESS=temporal:7233 convohouse up      a worker and the schedules, for a server that is there
+
+Without TEMPORAL_ADDRESS (or a profile file of Temporal's that names one) it starts a server of its own, which keeps everything in
+temporal.db in the data folder. Its CLI is looked for on the PATH, else downloaded, or built where Go is there. Where no Temporal can be
+had, it syncs without one, as \`convohouse sync --watch\` does. It asks nobody before a first backfill; look at \`convohouse plan\` first.
+Ctrl-C lets what is under way land and ends all that it started; the next \`convohouse up\` goes on there.`,
+    )
+    .action(async (flags: UpFlags) => {
+      const { runUp } = await import('../up/run-up.ts')
+      process.exitCode = await runUp(flags)
+    })

@@ -1,0 +1,51 @@
+// `convohouse up`: on a Temporal server that is configured, else on one of our own; where none can be had, without one.
+import { type Config, readConfig, type Schedule, type WorkspaceConfig } from '../../config.ts'
+import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
+import { formatDuration, SECOND } from '../../core/time.ts'
+import { provideTemporal } from '../../run/temporal/command.ts'
+import { isTemporalConfigured } from '../../run/temporal/connection.ts'
+import { runSync } from '../sync/run-sync.ts'
+import { remark } from '../terminal/say.ts'
+import type { UpFlags } from './up-flags.ts'
+
+/** The configuration's own default. */
+const JITTER_MS = 30 * SECOND
+
+const scheduleOr = ({ schedule }: WorkspaceConfig, everyMs: number): Schedule =>
+  schedule ?? { everyMs, jitterMs: Math.min(JITTER_MS, everyMs / 10) }
+
+/** The configuration, with a schedule for every workspace. */
+const scheduled = (config: Config, everyMs: number): Config => ({
+  ...config,
+  workspaces: config.workspaces.map(workspace => ({ ...workspace, schedule: scheduleOr(workspace, everyMs) })),
+})
+
+/** As often as the most frequent of the schedules; of those by cron as often as the flag says. */
+const shortest = ({ workspaces }: Config, everyMs: number): number =>
+  Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
+
+async function withoutTemporal(flags: UpFlags, config: Config, why: ConvohouseError): Promise<number> {
+  const watch = shortest(config, flags.every)
+  remark(`Syncing every ${formatDuration(watch)} without Temporal. ${why.message}`)
+  const path = flags.config === undefined ? {} : { config: flags.config }
+  const code = await runSync({ ...path, watch, wait: true, yes: true })
+  return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code
+}
+
+/** The Temporal CLI; null where a server is configured. @throws TEMPORAL_MISSING */
+const commandForServer = async (): Promise<string | null> =>
+  isTemporalConfigured() ? null : provideTemporal({ tell: remark })
+
+/** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
+export async function runUp(flags: UpFlags): Promise<number> {
+  const config = scheduled(readConfig(flags.config === undefined ? {} : { path: flags.config }), flags.every)
+  let command: string | null
+  try {
+    command = await commandForServer()
+  } catch (error) {
+    if (!isCode(error, 'TEMPORAL_MISSING')) throw error
+    return withoutTemporal(flags, config, error)
+  }
+  const { upOnTemporal } = await import('./on-temporal.ts')
+  return upOnTemporal({ config, flags, command })
+}

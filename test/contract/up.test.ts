@@ -1,0 +1,174 @@
+// `up`, as its users run it: with a server of its own, with one that is there, and where none can be had.
+import { execFile } from 'node:child_process'
+import { chmod, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { cli, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { type Scene, scene, TOKEN } from './scene.ts'
+import { writeConfig } from './worker-process.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+/** Servers that keep that file, by their process ids. */
+async function serversOf(file: string): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,args='])
+  const lines = stdout.split('\n').filter(line => line.includes(file) && line.includes('start-dev'))
+  return lines.map(line => Number.parseInt(line, 10))
+}
+
+async function house(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}) {
+  const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
+  const path = await writeConfig(there.config, '3s')
+  const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
+  const file = join(there.config.home, 'temporal.db')
+  return {
+    ...there,
+    begin: (...flags: string[]) => start(['up', '--every', '1h', '--config', path, ...flags], options),
+    run: (args: string[], more: Record<string, string> = {}) =>
+      cli([...args, '--config', path], { env: { ...options.env, ...more } }),
+    servers: () => serversOf(file),
+  }
+}
+
+type House = Awaited<ReturnType<typeof house>>
+
+const conversations = async ({ run }: House): Promise<number> => {
+  const { code, stdout } = await run(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'])
+  return code === 0 ? Number(JSON.parse(stdout)[0].n) : 0
+}
+
+const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.clock.now() })
+
+async function until(true_: () => Promise<boolean>): Promise<void> {
+  while (!(await true_())) await sleep(50)
+}
+
+async function ended(running: Running): Promise<string> {
+  running.process.kill('SIGINT')
+  const { code, stdout, stderr } = await running.ended
+  expect(code, stderr).toBe(0)
+  return stdout
+}
+
+/** The tables, when nobody holds them any more; and nothing was paid for twice. */
+async function expectWhole(there: House): Promise<void> {
+  const { home, memoryLimit, threads } = there.config
+  const warehouse = await openWarehouse({ home, memoryLimit, threads })
+  try {
+    expect(asLines(await warehouseTables(warehouse.writer.rows))).toEqual(asLines(expectedTables(truth(there))))
+  } finally {
+    await warehouse.close()
+  }
+  const asked = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+  expect(new Set(asked).size).toBe(asked.length)
+}
+
+const addressIn = (stdout: string, name: string): string =>
+  new RegExp(`^${name} +(\\S+?),?(\\s|$)`, 'm').exec(stdout)![1]!
+
+describeWithTemporal('up', command => {
+  const findable = { PATH: [dirname(command), process.env.PATH].join(delimiter) }
+
+  it('runs server, worker and schedule, ends all of them at Ctrl-C, and goes on from the same file', async () => {
+    const there = await house(findable, { conversations: 600, latencyMs: 200 })
+    const first = there.begin()
+    let stdout = ''
+    first.process.stdout!.on('data', text => {
+      stdout += text
+    })
+    await first.said('Up.')
+    const [ui, metrics] = [addressIn(stdout, 'UI'), addressIn(stdout, 'metrics')]
+    expect((await fetch(ui)).status).toBe(200)
+    expect(await (await fetch(metrics)).text()).toContain('temporal_')
+    const at = { TEMPORAL_ADDRESS: addressIn(stdout, 'Temporal') }
+    expect((await there.run(['schedule', 'list'], at)).stdout).toContain('next 2')
+    await until(async () => (await there.bought()).length >= 8)
+    expect(await ended(first)).toContain('every 1 h, and now (schedule created)')
+    expect(await there.servers()).toEqual([])
+    await expect(fetch(ui)).rejects.toThrow()
+    await expect(fetch(metrics)).rejects.toThrow()
+    expect((await there.bought()).length).toBeLessThan(truth(there).length / 10)
+
+    const again = there.begin()
+    await until(async () => (await conversations(there)) === truth(there).length)
+    expect(await ended(again)).toContain('(schedule unchanged)')
+    expect(await there.servers()).toEqual([])
+    await expectWhole(there)
+  })
+
+  it('says so where its server is gone, ends, and goes on when it is begun again', async () => {
+    const there = await house(findable, { latencyMs: 60 })
+    const first = there.begin()
+    await until(async () => (await there.bought()).length >= 4)
+    for (const pid of await there.servers()) process.kill(pid, 'SIGKILL')
+    const { code, stderr } = await first.ended
+    expect([code, stderr]).toEqual([5, expect.stringContaining('has ended')])
+    const again = there.begin()
+    await until(async () => (await conversations(there)) === truth(there).length)
+    await ended(again)
+    expect(await there.servers()).toEqual([])
+  })
+
+  it('takes the server that is configured, and leaves it running', async () => {
+    const server = await startDevServer({ command })
+    try {
+      const there = await house({ TEMPORAL_ADDRESS: server.address })
+      const running = there.begin()
+      await until(async () => (await conversations(there)) === truth(there).length)
+      expect(addressIn(await ended(running), 'Temporal')).toBe(server.address)
+      expect((await there.run(['schedule', 'list'])).stdout).toContain('1 ticks')
+      await expectWhole(there)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {
+    const server = await startDevServer({ command })
+    try {
+      const there = await house({ TEMPORAL_ADDRESS: server.address })
+      const first = there.begin()
+      await first.said('Up.')
+      const beside = await there.run(['up'])
+      expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
+      expect((await there.run(['schedule', 'pause'])).code).toBe(0)
+      await ended(first)
+      const second = there.begin()
+      await second.said('Up.')
+      expect(await ended(second)).toContain('paused: `convohouse schedule resume`')
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('up where no Temporal can be had', () => {
+  it('says so in one line, and syncs again and again without it', async () => {
+    const bin = await temporaryFolder()
+    await symlink(process.execPath, join(bin, 'node'))
+    // Nothing can be put into a cache that is a file.
+    const cache = join(bin, 'cache')
+    await writeFile(cache, '')
+    await chmod(cache, 0o400)
+    const there = await house({ PATH: bin, XDG_CACHE_HOME: cache })
+    const running = there.begin('--every', '10s')
+    await running.said('next round at')
+    const rounds = (await there.served()).length
+    await until(async () => (await there.served()).length > rounds)
+    running.process.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    expect(code, stderr).toBe(0)
+    expect(stderr.match(/^.*without Temporal.*$/gm)).toHaveLength(1)
+    expect(stderr).not.toContain('Building')
+    await expectWhole(there)
+  })
+})
