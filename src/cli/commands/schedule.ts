@@ -1,6 +1,8 @@
 import { Command } from 'commander'
 import { CHANGES, type Change } from '../../run/temporal/schedule-change.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import { moment, whole } from '../flags/values.ts'
+import type { BackfillFlags } from '../schedule/run-backfill.ts'
 import type { ScheduleFlags } from '../schedule/run-schedule.ts'
 
 const addFlags = (command: Command): Command =>
@@ -35,21 +37,36 @@ const changeCommand = (change: Change): Command =>
     await runChange(change, flags)
   })
 
+const backfillCommand = (): Command =>
+  addFlags(
+    new Command('backfill').description('read what is missing of a stretch of time; Ctrl-C only stops looking on'),
+  )
+    .option('--since <moment>', 'from when on: a date, a time, or an age such as 90d', moment('--since'))
+    .option('--until <moment>', 'until when (default: now)', moment('--until'))
+    .option('--max-sessions <n>', 'buy at most so many sessions', whole('--max-sessions', 1))
+    .option('-y, --yes', 'though it may take most of a period')
+    .action(async (flags: BackfillFlags) => {
+      const { runBackfill } = await import('../schedule/run-backfill.ts')
+      process.exitCode = await runBackfill(flags)
+    })
+
 export function scheduleCommand(): Command {
   const command = new Command('schedule')
-    .description('recurring syncs by Temporal: ensure, list, pause, resume, trigger, delete')
+    .description('recurring syncs by Temporal: ensure, list, pause, resume, trigger, backfill, delete')
     .addCommand(ensureCommand())
     .addCommand(listCommand(), { isDefault: true })
   for (const change of CHANGES) command.addCommand(changeCommand(change))
-  return command.addHelpText(
+  return command.addCommand(backfillCommand()).addHelpText(
     'after',
     `
 Examples:
   $ convohouse schedule ensure               as often as it is run: the same schedules
   $ convohouse schedule list
   $ convohouse schedule pause --workspace ws_1
+  $ convohouse schedule backfill --since 2026-01-01 --until 2026-04-01
 
 A workspace's \`schedule: { every: 15m }\` in convohouse.yaml says when. A tick asks for what \`convohouse sync\` asks for; where
-that is being done already, it is not done twice.`,
+that is being done already, it is not done twice. No tick that was missed needs a backfill: the next one reads all that is new. A backfill
+reads what is missing of a stretch of time, such as history before the configured \`since\`; what is held is not bought again.`,
   )
 }

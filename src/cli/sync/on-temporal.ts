@@ -19,6 +19,8 @@ export interface OnTemporal {
   config: Config
   workspaces: readonly WorkspaceConfig[]
   named: readonly NamedConversation[] | null
+  /** Waits for the next period where this one is spent, as ticks of a schedule do. */
+  patient?: boolean
 }
 
 /** The warehouse is a worker's: ids have to come with their agents. */
@@ -56,11 +58,12 @@ async function syncOne(
   workspace: WorkspaceConfig,
   signal: AbortSignal,
 ): Promise<number> {
-  const { flags, config, named } = on
+  const { flags, config, named, patient = false } = on
   const nowMs = systemClock.now()
   const asked = await syncRequest({ flags, workspace, named, lookUp: nobodyKnows, nowMs })
   const consented = flags.yes === true || flags.maxSessions !== undefined
-  const request = { ...asked, workspaceId: workspace.id, consented }
+  const waiting = patient && { onPeriodSpent: 'sleep' as const }
+  const request = { ...asked, ...waiting, workspaceId: workspace.id, consented }
   const display = chooseDisplay(workspace.id, flags.json === true)
   try {
     const owner = await askForSync(client, { queues: config.temporal.queues, request })

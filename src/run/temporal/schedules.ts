@@ -113,10 +113,18 @@ export async function changeSchedule(client: Client, workspaceId: string, change
     await work[change]()
   } catch (error) {
     if (!isMissing(error)) throw error
-    throw new ConvohouseError('SCHEDULE_MISSING', {
-      what: `Workspace ${workspaceId} has no schedule.`,
-      mend: 'Give it one in the configuration (schedule: { every: 15m }), then run `convohouse schedule ensure`.',
-      cause: error,
-    })
+    throw missing(workspaceId, error)
   }
+}
+
+const missing = (workspaceId: string, cause?: unknown): ConvohouseError =>
+  new ConvohouseError('SCHEDULE_MISSING', {
+    what: `Workspace ${workspaceId} has no schedule.`,
+    mend: 'Give it one in the configuration (schedule: { every: 15m }), then run `convohouse schedule ensure`.',
+    cause,
+  })
+
+/** @throws SCHEDULE_MISSING */
+export async function expectSchedule(client: Client, workspaceId: string): Promise<void> {
+  if ((await described(client.schedule.getHandle(idOf(workspaceId)))) === null) throw missing(workspaceId)
 }

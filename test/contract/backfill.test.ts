@@ -1,0 +1,93 @@
+// `schedule backfill`: what is missing of a stretch of time, once; and what becomes of a backfill of Temporal's own.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '@temporalio/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkRange } from '../../src/cli/schedule/run-backfill.ts'
+import { DAY } from '../../src/core/time.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { ownerId } from '../../src/run/temporal/owner.ts'
+import { cli } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { timeMs } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { scene, TOKEN, WORKSPACE } from './scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+const NOW_MS = Date.UTC(2026, 5, 1)
+
+describe('the range of a backfill', () => {
+  it.each([
+    [{}, 'A backfill needs --since.'],
+    [{ since: NOW_MS + DAY }, '--since lies in the future.'],
+    [{ since: NOW_MS - DAY, until: NOW_MS - 2 * DAY }, '--since is not before --until.'],
+    [{ since: NOW_MS - DAY, until: NOW_MS + DAY }, '--until lies in the future.'],
+  ])('%j is refused', (flags, what) => expect(() => checkRange(flags, NOW_MS)).toThrow(what))
+
+  it('may end now, or before', () => {
+    checkRange({ since: NOW_MS - DAY }, NOW_MS)
+    checkRange({ since: NOW_MS - 2 * DAY, until: NOW_MS - DAY }, NOW_MS)
+  })
+})
+
+describeWithTemporal('a backfill', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  async function house() {
+    const there = await scene(elsewhere, { settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, '3s', { since: '30d', schedule: { every: '1h' } })
+    await workerProcess({ address: server.address, path, role: 'all' })
+    const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address }
+    const run = (...args: string[]) => cli([...args, '--config', path], { env })
+    const done = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(...args)
+      expect(code, stderr).toBe(0)
+      return stdout
+    }
+    const report = async (...args: string[]) => JSON.parse((await done(...args, '--json')).trim().split('\n').at(-1)!)
+    const held = async () =>
+      Number(JSON.parse(await done('query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'))[0].n)
+    const told = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const truth = (sinceMs: number) => told.filter(({ record }) => (timeMs(record.ts) ?? 0) >= sinceMs).length
+    return { ...there, run, done, report, held, truth }
+  }
+
+  it('reads what is missing of its range, and nothing twice', { timeout: 120_000 }, async () => {
+    const there = await house()
+    const missing = await there.run('schedule', 'backfill', '--since', '60d')
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])
+    await there.done('schedule', 'ensure')
+    await there.done('sync', '--on', 'temporal')
+    const recent = await there.held()
+    expect(recent).toBeLessThan(there.truth(0))
+    const sinceMs = Math.floor((Date.now() - 60 * DAY) / 1_000) * 1_000
+    const range = ['--since', new Date(sinceMs).toISOString()]
+    const first = await there.report('schedule', 'backfill', ...range)
+    expect(first).toMatchObject({ kind: 'report', outcome: 'done', conversations: there.truth(sinceMs) - recent })
+    expect(await there.held()).toBe(there.truth(sinceMs))
+    const again = await there.report('schedule', 'backfill', ...range, '--until', '40d')
+    expect(again).toMatchObject({ outcome: 'done', conversations: 0, sessions: 0 })
+
+    // Temporal's own: a tick for each hour of two days, all at once.
+    const handle = client.schedule.getHandle(ownerId(WORKSPACE))
+    const end = new Date(Date.now() - DAY)
+    await handle.backfill({ start: new Date(end.getTime() - 2 * DAY), end, overlap: 'ALLOW_ALL' })
+    const ticks = async () =>
+      (await client.workflow.count("WorkflowType = 'tick' AND ExecutionStatus = 'Completed'")).count
+    while ((await ticks()) < 48) await sleep(100)
+    await client.workflow.getHandle(ownerId(WORKSPACE)).result()
+    expect(await there.held()).toBe(there.truth(sinceMs))
+    const asked = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(new Set(asked).size).toBe(asked.length)
+  })
+})
