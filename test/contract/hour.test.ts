@@ -1,0 +1,96 @@
+// Several workers and one hour: the owner alone says who may ask, so that together they never ask too often.
+import type { Client } from '@temporalio/client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync } from '../../src/run/temporal/owner.ts'
+import type { ServedRequest } from '../../src/sandbox/request-log.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { reportOf } from './hosts.ts'
+import { type Scene, scene, WORKSPACE } from './scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+
+/** A tenth of the vendor's 1,500, in an hour of ten seconds: three workers at work come to more than that. */
+const HOUR = { requests: 150, ms: 10_000 }
+
+/** The most requests that came within any hour. */
+function mostWithinAnHour(served: readonly ServedRequest[]): number {
+  const times = served.map(({ at }) => at).sort((a, b) => a - b)
+  return Math.max(...times.map(from => times.filter(at => at >= from && at < from + HOUR.ms).length))
+}
+
+async function expectTruth({ sandbox, config }: Scene): Promise<void> {
+  const { home, memoryLimit, threads } = config
+  const warehouse = await openWarehouse({ home, memoryLimit, threads })
+  try {
+    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+    expect(asLines(await warehouseTables(warehouse.writer.rows))).toEqual(asLines(expectedTables(truth)))
+  } finally {
+    await warehouse.close()
+  }
+}
+
+describeWithTemporal('three workers', command => {
+  let server: DevServer
+  let client: Client
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
+  })
+
+  /** Syncs with three export workers and one of the warehouse; what was served, when all have ended. */
+  async function synced(faults: object): Promise<{ there: Scene; served: ServedRequest[] }> {
+    const there = await scene(elsewhere, {
+      sandbox: { conversations: 330, agents: 5, hourlyRequests: HOUR.requests, hourMs: HOUR.ms },
+      settings: { maxPage: 1 },
+    })
+    const hour = { hour: `${HOUR.ms / 1_000}s`, requestsPerHour: HOUR.requests }
+    const path = await writeConfig(there.config, '10s', hour)
+    const roles = ['warehouse', 'export', 'export', 'export'] as const
+    const workers = await Promise.all(roles.map(role => workerProcess({ address: server.address, path, role })))
+    const set = await fetch(`${there.sandbox.url}/_sandbox/faults`, { method: 'POST', body: JSON.stringify(faults) })
+    expect(set.status, await set.text()).toBe(200)
+    const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
+    const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+    for (const { process } of workers) process.kill('SIGTERM')
+    for (const { ended } of workers) expect((await ended).code).toBe(0)
+    return { there, served: await there.served() }
+  }
+
+  it('together never ask more often than an hour allows, and use it up', { timeout: 150_000 }, async () => {
+    const { there, served } = await synced({})
+    expect(served.length).toBeGreaterThan(1.5 * HOUR.requests)
+    expect(served.filter(({ status }) => status === 429)).toEqual([])
+    expect(mostWithinAnHour(served)).toBeLessThanOrEqual(HOUR.requests)
+    expect(mostWithinAnHour(served)).toBeGreaterThan(0.9 * HOUR.requests)
+    await expectTruth(there)
+  })
+
+  it('absorb what others take of the hour, and a refusal that nobody foresaw', { timeout: 150_000 }, async () => {
+    const script = [
+      { fault: 'others-requests', param: 60, at: 40 },
+      { fault: '429', at: 80 },
+    ]
+    const { there, served } = await synced({ script })
+    const paid = served
+      .filter(({ status }) => status === 200)
+      .map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(new Set(paid).size).toBe(paid.length)
+    expect(served.flatMap(({ faults }) => faults)).toEqual(expect.arrayContaining(['others-requests', '429']))
+    // Each lane may have had one request under way when the first was refused.
+    expect(served.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(4)
+    await expectTruth(there)
+  })
+})
