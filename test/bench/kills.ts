@@ -1,9 +1,31 @@
-// `kill -9` of `convohouse sync` at random points: what is lost, doubled, or paid for twice. The tables are compared with
+// `kill -9` of `convohouse sync`, or with `--on temporal` of any worker and of the server, at random points: what is lost, doubled, or paid for twice. The tables are compared with
 // what the sandbox's generator says, after every twenty kills and a last sync to its end.
+import { provideTemporal } from '../../src/run/temporal/command.ts'
 import { killSyncs } from '../faults/kills.ts'
+import { killOnTemporal } from '../faults/temporal-kills.ts'
 import { type BenchOptions, rounded, seconds } from './measure.ts'
 
-export async function killsBench({ kills, seed }: BenchOptions): Promise<Record<string, number>> {
+export const killsBench = (options: BenchOptions): Promise<Record<string, number>> =>
+  options.on === 'temporal' ? killsOnTemporal(options) : killsOfSync(options)
+
+async function killsOnTemporal({ kills, seed }: BenchOptions): Promise<Record<string, number>> {
+  const result: Record<string, number> = {}
+  const took = await seconds(async () => {
+    const { killed, ...report } = await killOnTemporal({
+      command: await provideTemporal(),
+      kills,
+      seed,
+      tell: ({ kills, killed, syncs, repaid }) => {
+        const whom = Object.entries(killed).map(([victim, count]) => `${victim} ${count}`)
+        console.log(`${kills} kills (${whom.join(', ')}), ${syncs} syncs, ${repaid} requests repaid`)
+      },
+    })
+    Object.assign(result, report)
+  })
+  return { ...result, seconds: rounded(took, 0) }
+}
+
+async function killsOfSync({ kills, seed }: BenchOptions): Promise<Record<string, number>> {
   const result: Record<string, number> = {}
   const took = await seconds(async () => {
     const { phases, ...report } = await killSyncs({

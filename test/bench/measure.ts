@@ -7,6 +7,8 @@ export interface BenchOptions {
   kills: number
   seed: number
   rows: number
+  /** Who runs the syncs. */
+  on: 'embedded' | 'temporal'
 }
 
 export async function seconds(work: () => Promise<unknown> | unknown): Promise<number> {

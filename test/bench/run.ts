@@ -7,6 +7,7 @@ import { ledgerBench } from './ledger.ts'
 import { memoryBench } from './memory.ts'
 import { peersBench } from './peers.ts'
 import { replayBench } from './replay.ts'
+import { temporalBench } from './temporal.ts'
 import { upsertBench } from './upsert.ts'
 
 const BENCHES = {
@@ -18,6 +19,7 @@ const BENCHES = {
   peers: peersBench,
   upsert: upsertBench,
   memory: memoryBench,
+  temporal: temporalBench,
 }
 
 const { values, positionals } = parseArgs({
@@ -29,6 +31,7 @@ const { values, positionals } = parseArgs({
     kills: { type: 'string' },
     seed: { type: 'string' },
     rows: { type: 'string' },
+    on: { type: 'string' },
   },
 })
 
@@ -42,7 +45,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--on temporal]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -51,7 +54,8 @@ const result = await bench({
   records: positive('records', values.records, 20_000),
   rounds: positive('rounds', values.rounds, 3),
   agents: positive('agents', values.agents, 3),
-  kills: positive('kills', values.kills, 500),
+  kills: positive('kills', values.kills, values.on === 'temporal' ? 30 : 500),
+  on: values.on === 'temporal' ? 'temporal' : 'embedded',
   seed: positive('seed', values.seed, 1),
   rows: positive('rows', values.rows, 1_000_000),
 })

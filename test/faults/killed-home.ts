@@ -86,7 +86,11 @@ function isQuiet({ world, clock }: Sandbox): boolean {
   return world.agentIds().every(agentId => [...world.walk(agentId, walk, nowMs)].length === 0)
 }
 
-export async function openKilledHome(seed: number): Promise<KilledHome> {
+/** `more`: further lines of the configuration, and of its workspace; and how long the vendor takes to answer. */
+export async function openKilledHome(
+  seed: number,
+  more: { top?: readonly string[]; settings?: readonly string[]; latencyMs?: number } = {},
+): Promise<KilledHome> {
   const sandbox = await startSandbox({
     port: 0,
     token: TOKEN,
@@ -100,7 +104,7 @@ export async function openKilledHome(seed: number): Promise<KilledHome> {
     // Its conversations come back, so that rows are replaced too.
     ts: 'activity',
     limits: false,
-    latencyMs: LATENCY_MS,
+    latencyMs: more.latencyMs ?? LATENCY_MS,
   })
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-kill-'))
   const home = join(folder, 'data')
@@ -125,7 +129,8 @@ export async function openKilledHome(seed: number): Promise<KilledHome> {
       url: sandbox.url,
       home,
       pageSize: PAGE_SIZE,
-      settings: SETTINGS,
+      top: more.top ?? [],
+      settings: [...SETTINGS, ...(more.settings ?? [])],
     }),
     nextDay() {
       sandbox.clock.advance(DAY)

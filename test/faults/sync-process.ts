@@ -17,16 +17,17 @@ export interface Ended {
   stderr: string
 }
 
-/** Writes a configuration for one workspace, with further `settings` as lines of YAML; returns its path. */
+/** Writes a configuration for one workspace, with further `settings` of it, and lines above all (`top`), as YAML; returns its path. */
 export async function writeConfig(
   folder: string,
-  options: { url: string; home: string; pageSize: number; settings?: readonly string[] },
+  options: { url: string; home: string; pageSize: number; settings?: readonly string[]; top?: readonly string[] },
 ): Promise<string> {
   const path = join(folder, 'convohouse.yaml')
   await writeFile(
     path,
     [
       `home: ${JSON.stringify(options.home)}`,
+      ...(options.top ?? []),
       'workspaces:',
       '  - id: ws_demo',
       `    apiUrl: ${options.url}`,

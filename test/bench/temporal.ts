@@ -1,0 +1,100 @@
+// What Temporal costs a sync: the same 2,000 pages by `sync --on temporal`, with a worker and a dev server that are there, ÷ by `sync`, where
+// the vendor answers at once and where it takes 100 ms. Each sync is a process of its own, into an empty data folder; the two hosts take turns.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { provideTemporal } from '../../src/run/temporal/command.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { type Process, startCommand } from '../faults/started-command.ts'
+import { writeConfig } from '../faults/sync-process.ts'
+import { type BenchOptions, median, rounded } from './measure.ts'
+
+const PAGES = 2_000
+/** Twice as many as are read at the same time, so that no lane is idle before the end. */
+const AGENTS = 8
+const TOKEN = 'bench-token'
+const SETTINGS = ['requestsPerHour: 1000000', 'rereadShare: 0', 'sampleShare: 0']
+
+type Host = 'embedded' | 'temporal'
+const HOSTS: readonly Host[] = ['embedded', 'temporal']
+
+interface Scene {
+  sandbox: Sandbox
+  server: DevServer
+  pageSize: number
+}
+
+interface Report {
+  kind: string
+  outcome: string
+  pages: number
+}
+
+/** Seconds that one sync takes, from the start of its process to its end. */
+async function secondsOf(host: Host, { sandbox, server, pageSize }: Scene): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
+  const config = await writeConfig(folder, {
+    url: sandbox.url,
+    home: join(folder, 'data'),
+    pageSize,
+    settings: SETTINGS,
+  })
+  const env = { SYNC_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address }
+  const begin = (...args: string[]): Process => startCommand([...args, '--config', config], env)
+  const worker = host === 'temporal' ? begin('worker') : null
+  try {
+    await worker?.said('worker (all) for ')
+    const begun = performance.now()
+    const on = host === 'temporal' ? ['--on', 'temporal'] : []
+    const { code, stdout, stderr } = await begin('sync', '--yes', '--json', ...on).ended
+    const taken = (performance.now() - begun) / 1_000
+    const report = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Report
+    if (code !== 0 || report.outcome !== 'done' || report.pages < PAGES)
+      throw new Error(`the sync (${host}) ended with ${code}: ${JSON.stringify(report)} ${stderr}`)
+    return taken
+  } finally {
+    worker?.kill('SIGTERM')
+    await worker?.ended
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Temporal ÷ embedded, by medians. */
+async function ratioAt(latencyMs: number, options: BenchOptions, server: DevServer): Promise<number> {
+  const pageSize = Math.min(100, Math.max(1, Math.round(options.records / PAGES)))
+  const sandbox = await startSandbox({
+    port: 0,
+    token: TOKEN,
+    conversations: Math.round(PAGES * pageSize * 1.1),
+    arrivalsPerDay: 0,
+    agents: AGENTS,
+    limits: false,
+    latencyMs,
+  })
+  const taken: Record<Host, number[]> = { embedded: [], temporal: [] }
+  try {
+    for (let round = 0; round < options.rounds; round++) {
+      // Who goes first finds the sandbox cold.
+      const order = round % 2 === 0 ? HOSTS : [...HOSTS].reverse()
+      for (const host of order) taken[host].push(await secondsOf(host, { sandbox, server, pageSize }))
+      const last = HOSTS.map(host => `${host} ${rounded(taken[host].at(-1)!, 1)} s`)
+      console.log(`${latencyMs} ms, pages of ${pageSize}, round ${round + 1}: ${last.join(', ')}`)
+    }
+    return median(taken.temporal) / median(taken.embedded)
+  } finally {
+    await sandbox.close()
+  }
+}
+
+export async function temporalBench(options: BenchOptions): Promise<Record<string, number>> {
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
+  const server = await startDevServer({ command: await provideTemporal(), file: join(folder, 'temporal.db') })
+  try {
+    const ratioAt0ms = rounded(await ratioAt(0, options, server))
+    return { ratioAt0ms, ratioAt100ms: rounded(await ratioAt(100, options, server)) }
+  } finally {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,42 @@
+// The built command in a process of its own, that runs until it is ended or killed.
+import { spawn } from 'node:child_process'
+import { CLI, type Ended } from './sync-process.ts'
+
+export interface Process {
+  ended: Promise<Ended>
+  /** Resolves when standard error has said it; rejects where it ends without. */
+  said(text: string): Promise<void>
+  kill(signal: NodeJS.Signals): void
+}
+
+export function startCommand(args: readonly string[], env: Record<string, string>): Process {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const told = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', text => {
+      told[stream] += text
+    })
+  }
+  // Whoever started it may be ended in the middle, by a timeout for one.
+  const orphan = () => void child.kill('SIGKILL')
+  process.once('exit', orphan)
+  const ended = new Promise<Ended>(resolve =>
+    child.once('close', code => {
+      process.off('exit', orphan)
+      resolve({ code, ...told })
+    }),
+  )
+  const said = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (told.stderr.includes(text)) resolve()
+      }
+      child.stderr.on('data', look)
+      ended.then(() => reject(new Error(`ended without saying ${text}: ${told.stderr}`)))
+      look()
+    })
+  return { ended, said, kill: signal => void child.kill(signal) }
+}

@@ -1,0 +1,145 @@
+// Kills workers and server of a sync that Temporal runs, at random points, again and again, and accounts for it as for killed syncs: what
+// was lost, what was doubled, what was paid for twice. The bench and a test share it.
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Draw } from '../../src/sandbox/random.ts'
+import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
+import { type Purchases, watchPurchases } from './purchases.ts'
+import { startTeam, type Team, VICTIMS, type Victim } from './temporal-team.ts'
+
+export interface TemporalKillsOptions {
+  /** The Temporal CLI. */
+  command: string
+  kills: number
+  seed: number
+  /** Told after each sync. */
+  tell?: (report: TemporalKillsReport) => void
+}
+
+export interface TemporalKillsReport {
+  kills: number
+  /** Of whom. */
+  killed: Record<Victim, number>
+  /** Syncs that came to their end, all of them undisturbed in what they brought. */
+  syncs: number
+  lost: number
+  doubled: number
+  /** Requests that were made twice though no worker was killed that could have had them under way, or for what had landed. */
+  boughtTwice: number
+  /** Requests that were made twice because a worker was killed while they were under way. */
+  repaid: number
+  /** Most of them by one sync, for each worker that was killed in it. */
+  maxRepaidPerKill: number
+}
+
+interface Run {
+  report: TemporalKillsReport
+  draw: Draw
+  team: Team
+  killed: KilledHome
+  purchases: Purchases
+}
+
+/** Then the sync is let to its end: whoever is killed again and again brings nothing. */
+const KILLS_A_SYNC = 4
+/** From a sync's start, or from a kill that is mended, to the next kill. A sync that nobody disturbs takes some three seconds. */
+const NEXT_KILL_MS = 3_500
+/** Syncs after which the tables are compared. */
+const COMPARED_EVERY = 3
+const QUEUES = 'killed'
+/** A lease of a killed worker is granted again when its deadline and a request's time have passed; answers take so long that some is under way at most kills. */
+const SHORT = {
+  latencyMs: 300,
+  top: [`temporal: { queues: ${QUEUES}, lease: 3s }`],
+  settings: ['timeout: 2s'],
+}
+
+const isExport = (victim: Victim): boolean => victim.startsWith('export')
+
+/** The sync's kills, as they come; ends when it has ended, or has been killed often enough. */
+async function killWhileItRuns({ report, draw, team }: Run, most: number): Promise<Victim[]> {
+  const victims: Victim[] = []
+  while (victims.length < most) {
+    await sleep(draw.unit() * NEXT_KILL_MS)
+    if (!(await team.isGoingOn())) return victims
+    const victim = VICTIMS[Math.floor(draw.unit() * VICTIMS.length)]!
+    await team.kill(victim)
+    victims.push(victim)
+    report.kills += 1
+    report.killed[victim] += 1
+  }
+  return victims
+}
+
+/** Requests that were made twice, by whose fault. */
+async function account({ report, purchases }: Run, victims: readonly Victim[]): Promise<void> {
+  const { repeated, unlanded } = await purchases.next()
+  const exports = victims.filter(isExport).length
+  report.boughtTwice += repeated + (exports === 0 ? unlanded : 0)
+  if (exports === 0) return
+  report.repaid += unlanded
+  report.maxRepaidPerKill = Math.max(report.maxRepaidPerKill, unlanded / exports)
+}
+
+async function compare({ report, team, killed, purchases }: Run): Promise<void> {
+  const { lost, doubled } = await team.withoutWarehouse(() => killed.compare())
+  report.lost += lost
+  report.doubled += doubled
+  report.boughtTwice += Math.abs(purchases.conversations() - killed.mustHaveBought())
+}
+
+/** @throws where a sync does not end well */
+async function syncOnce(run: Run, most: number): Promise<void> {
+  const { report, team } = run
+  await team.ask()
+  const victims = await killWhileItRuns(run, Math.min(KILLS_A_SYNC, most))
+  while (await team.isGoingOn()) await sleep(200)
+  const ended = await team.report()
+  if (ended?.outcome !== 'done') throw new Error(`a sync ended so: ${JSON.stringify(ended)}`)
+  report.syncs += 1
+  await account(run, victims)
+}
+
+async function killUntil(run: Run, { kills, tell }: TemporalKillsOptions): Promise<void> {
+  const { report, killed } = run
+  while (report.kills < kills) {
+    await syncOnce(run, kills - report.kills)
+    if (report.syncs % COMPARED_EVERY === 0 || report.kills >= kills) await compare(run)
+    tell?.(report)
+    killed.nextDay()
+  }
+}
+
+export async function killOnTemporal(options: TemporalKillsOptions): Promise<TemporalKillsReport> {
+  const { command, seed } = options
+  const none = Object.fromEntries(VICTIMS.map(victim => [victim, 0])) as Record<Victim, number>
+  const nothing = { kills: 0, syncs: 0, lost: 0, doubled: 0, boughtTwice: 0, repaid: 0, maxRepaidPerKill: 0 }
+  const killed = await openKilledHome(seed, SHORT)
+  const { config } = killed
+  try {
+    const env = { SYNC_TOKEN: TOKEN }
+    const team = await startTeam({
+      command,
+      config,
+      queues: QUEUES,
+      workspaceId: 'ws_demo',
+      env,
+      folder: dirname(config),
+    })
+    try {
+      const run = {
+        report: { ...nothing, killed: none },
+        draw: new Draw(seed, 0, 0),
+        team,
+        killed,
+        purchases: watchPurchases(killed),
+      }
+      await killUntil(run, options)
+      return run.report
+    } finally {
+      await team.close()
+    }
+  } finally {
+    await killed.close()
+  }
+}

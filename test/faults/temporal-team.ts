@@ -1,0 +1,119 @@
+// Those who sync by Temporal, each in a process of its own: server, two export workers, one warehouse worker. Whoever is killed is begun again.
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '@temporalio/client'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/connection.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+import { type Process, startCommand } from './started-command.ts'
+
+export const VICTIMS = ['export 1', 'export 2', 'warehouse', 'server'] as const
+export type Victim = (typeof VICTIMS)[number]
+type WorkerName = Exclude<Victim, 'server'>
+
+export interface Team {
+  /** Asks for a sync; resolves when it is taken on, whatever is begun again meanwhile. */
+  ask(): Promise<void>
+  isGoingOn(): Promise<boolean>
+  /** Of the last sync, which has ended. */
+  report(): Promise<SyncReport | null>
+  /** Kills one, and begins it again; resolves when it works. */
+  kill(victim: Victim): Promise<void>
+  /** Does that while nobody holds the warehouse. */
+  withoutWarehouse<T>(work: () => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface TeamOptions {
+  /** The Temporal CLI. */
+  command: string
+  config: string
+  queues: string
+  workspaceId: string
+  env: Record<string, string>
+  /** For the server's file. */
+  folder: string
+}
+
+/** A killed server is back within seconds; nobody waits longer for it. */
+const PATIENCE_MS = 60_000
+
+/** Tries again where the server was killed meanwhile. */
+async function eventually<T>(work: () => Promise<T>): Promise<T> {
+  const untilMs = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (performance.now() > untilMs) throw error
+      await sleep(200)
+    }
+  }
+}
+
+const roleOf = (name: WorkerName): string => (name === 'warehouse' ? 'warehouse' : 'export')
+
+async function startWorker(name: WorkerName, { config, env }: TeamOptions, address: string): Promise<Process> {
+  const args = ['worker', '--role', roleOf(name), '--config', config]
+  const worker = startCommand(args, { ...env, TEMPORAL_ADDRESS: address })
+  await worker.said(`worker (${roleOf(name)}) for `)
+  return worker
+}
+
+function asking(client: Client, { queues, workspaceId }: TeamOptions): Pick<Team, 'ask' | 'isGoingOn' | 'report'> {
+  const handle = client.workflow.getHandle<() => Promise<SyncReport | null>>(ownerId(workspaceId))
+  return {
+    ask: () =>
+      eventually(async () => void (await askForSync(client, { queues, request: { ...PLAIN_SYNC, workspaceId } }))),
+    isGoingOn: () => eventually(async () => (await handle.describe()).status.name === 'RUNNING'),
+    report: () => handle.result(),
+  }
+}
+
+export async function startTeam(options: TeamOptions): Promise<Team> {
+  const { command, folder } = options
+  const file = join(folder, 'temporal.db')
+  let server: DevServer = await startDevServer({ command, file })
+  const { address } = server
+  const port = Number(address.split(':')[1])
+  const workers = new Map<WorkerName, Process>()
+  const begin = async (name: WorkerName) => void workers.set(name, await startWorker(name, options, address))
+  for (const name of VICTIMS) if (name !== 'server') await begin(name)
+  const client = await connectClient({ address })
+
+  async function end(name: WorkerName, signal: NodeJS.Signals): Promise<void> {
+    workers.get(name)?.kill(signal)
+    await workers.get(name)?.ended
+    workers.delete(name)
+  }
+  async function killServer(): Promise<void> {
+    process.kill(server.pid, 'SIGKILL')
+    await server.ended
+    server = await startDevServer({ command, file, port })
+  }
+  return {
+    ...asking(client, options),
+    async kill(victim) {
+      if (victim === 'server') return killServer()
+      await end(victim, 'SIGKILL')
+      await begin(victim)
+    },
+    async withoutWarehouse(work) {
+      await end('warehouse', 'SIGTERM')
+      try {
+        return await work()
+      } finally {
+        await begin('warehouse')
+      }
+    },
+    async close() {
+      await client.connection.close()
+      for (const name of [...workers.keys()]) await end(name, 'SIGKILL')
+      await server.stop()
+      await rm(file, { force: true })
+    },
+  }
+}
