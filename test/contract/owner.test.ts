@@ -63,7 +63,7 @@ describeWithTemporal('the owner of a workspace', command => {
   }
 
   it('carries quota and windows over when it continues as new', async () => {
-    const there = await owned({ conversations: 600 }, { maxPage: 2 })
+    const there = await owned({ conversations: 1_200 }, { maxPage: 2 })
     const { handle, run } = await there.ask()
     const report = await reportOf(handle)
     expect(report).toMatchObject({ run, outcome: 'done', windowsLeft: 0, failures: [] })

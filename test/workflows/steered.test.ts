@@ -33,7 +33,7 @@ describe('a sync that is handed over again and again', () => {
     const { sandbox } = simulated
     const nowMs = sandbox.clock.now()
     let turns = 0
-    const { begin, goOn, close } = await steered(simulated, {}, { handsOver: () => ++turns % 7 === 0 })
+    const { begin, goOn, close } = await steered(simulated, {}, { handsOver: () => ++turns % 5 === 0 })
     let handovers = 0
     let carried = await begin()
     for (;;) {
