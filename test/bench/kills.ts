@@ -15,9 +15,11 @@ async function killsOnTemporal({ kills, seed }: BenchOptions): Promise<Record<st
       command: await provideTemporal(),
       kills,
       seed,
-      tell: ({ kills, killed, syncs, repaid }) => {
+      tell: ({ kills, killed, syncs, repaid, lost, doubled, boughtTwice }) => {
         const whom = Object.entries(killed).map(([victim, count]) => `${victim} ${count}`)
-        console.log(`${kills} kills (${whom.join(', ')}), ${syncs} syncs, ${repaid} requests repaid`)
+        console.log(
+          `${kills} kills (${whom.join(', ')}), ${syncs} syncs, ${repaid} requests repaid, ${boughtTwice} bought twice, ${lost} rows lost, ${doubled} doubled`,
+        )
       },
     })
     Object.assign(result, report)

@@ -42,31 +42,50 @@ interface Run {
 
 /** Then the sync is let to its end: whoever is killed again and again brings nothing. */
 const KILLS_A_SYNC = 4
-/** From a sync's start, or from a kill that is mended, to the next kill. A sync that nobody disturbs takes some three seconds. */
-const NEXT_KILL_MS = 3_500
+/** From a sync's start to its first kill: it may be planning yet. A sync that nobody disturbs takes some six seconds. */
+const FIRST_KILL_MS = 6_000
+/** From the first request after a kill to the next kill. */
+const NEXT_KILL_MS = 1_500
+/** A lost lease is missed and granted again within some twenty seconds. */
+const MENDED_MS = 25_000
 /** Syncs after which the tables are compared. */
 const COMPARED_EVERY = 3
 const QUEUES = 'killed'
 /** A lease of a killed worker is granted again when its deadline and a request's time have passed; answers take so long that some is under way at most kills. */
 const SHORT = {
-  latencyMs: 300,
+  latencyMs: 800,
   top: [`temporal: { queues: ${QUEUES}, lease: 3s }`],
-  settings: ['timeout: 2s'],
+  settings: ['timeout: 4s'],
 }
 
 const isExport = (victim: Victim): boolean => victim.startsWith('export')
 
+/** Requests of the API that were begun so far. */
+async function asked({ killed }: Run): Promise<number> {
+  const answer = await fetch(`${killed.sandbox.url}/_sandbox/requests?since=${Number.MAX_SAFE_INTEGER}`)
+  return ((await answer.json()) as { total: number }).total
+}
+
+/** Resolves when fetching goes on after a kill; at the latest when the sync has ended, or nothing is left to fetch. */
+async function mended(run: Run): Promise<void> {
+  const before = await asked(run)
+  const untilMs = performance.now() + MENDED_MS
+  while (performance.now() < untilMs && (await asked(run)) === before && (await run.team.isGoingOn())) await sleep(100)
+}
+
 /** The sync's kills, as they come; ends when it has ended, or has been killed often enough. */
-async function killWhileItRuns({ report, draw, team }: Run, most: number): Promise<Victim[]> {
+async function killWhileItRuns(run: Run, most: number): Promise<Victim[]> {
+  const { report, draw, team } = run
   const victims: Victim[] = []
   while (victims.length < most) {
-    await sleep(draw.unit() * NEXT_KILL_MS)
+    await sleep(draw.unit() * (victims.length === 0 ? FIRST_KILL_MS : NEXT_KILL_MS))
     if (!(await team.isGoingOn())) return victims
     const victim = VICTIMS[Math.floor(draw.unit() * VICTIMS.length)]!
     await team.kill(victim)
     victims.push(victim)
     report.kills += 1
     report.killed[victim] += 1
+    await mended(run)
   }
   return victims
 }
