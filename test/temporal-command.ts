@@ -1,24 +1,60 @@
-// Before the tests: the Temporal CLI, where it is at hand. Without it the tests that need it are skipped, which is said in one line;
-// it is not built here, since that takes a third of the time of all tests.
+// Before the tests: the Temporal CLI. Where it is not at hand it is downloaded or built while the other tests run, and the files that
+// need it, which are begun last, wait for the verdict. Where it cannot be had they are skipped, and in CI they fail.
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { findTemporal } from '../src/run/temporal/command.ts'
+import { readToolPlaces } from '../src/config.ts'
+import { findTemporal, provideTemporal } from '../src/run/temporal/command.ts'
+
+/** The Temporal CLI, or why it could not be had. */
+export type TemporalVerdict = { command: string } | { command: null; reason: string }
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The Temporal CLI; null where it could not be had. */
-    temporalCommand: string | null
+    /** The Temporal CLI, or the file that will tell as a `TemporalVerdict`; null where nothing was asked for that needs it. */
+    temporal: { command: string } | { verdict: string } | null
   }
 }
 
-const NEEDS_IT = /\/test\/(run\/temporal|contract|deploy)\//
+/** Where Go's own installer puts it, and shells that are not login shells do not look. */
+const GO_HOME = '/usr/local/go/bin'
 
-export default async function setup(project: TestProject): Promise<void> {
+/** Files of tests with Temporal import what begins one. */
+export const needsTemporal = (file: string): boolean => readFileSync(file, 'utf8').includes('/with-temporal.ts')
+
+async function obtain(signal: AbortSignal): Promise<TemporalVerdict> {
+  const tell = (line: string) => console.warn(line)
+  try {
+    const places = readToolPlaces()
+    const searchPath = [...places.searchPath, GO_HOME]
+    return { command: await provideTemporal({ places: { ...places, searchPath }, tell, signal, background: true }) }
+  } catch (error) {
+    const reason = (error as Error).message
+    if (!signal.aborted) console.warn(`Tests with Temporal ${process.env.CI ? 'fail' : 'are skipped'}: ${reason}`)
+    return { command: null, reason }
+  }
+}
+
+export default async function setup(project: TestProject): Promise<undefined | (() => Promise<void>)> {
   // What was asked for on the command line; vitest has it, and does not say so in its types.
   const { filenamePattern } = project.vitest as unknown as { filenamePattern?: string[] }
   const { testFiles } = await project.globTestFiles(filenamePattern)
-  const needed = testFiles.some(file => NEEDS_IT.test(file))
-  const command = needed ? await findTemporal() : null
-  if (needed && command === null)
-    console.warn('Tests with Temporal are skipped: run `npm run temporal-cli` once to have its CLI.')
-  project.provide('temporalCommand', command)
+  if (!testFiles.some(needsTemporal)) return void project.provide('temporal', null)
+  const command = await findTemporal()
+  if (command !== null) return void project.provide('temporal', { command })
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
+  const verdict = join(folder, 'verdict.json')
+  const ending = new AbortController()
+  const told = obtain(ending.signal).then(async found => {
+    await writeFile(`${verdict}.new`, JSON.stringify(found))
+    await rename(`${verdict}.new`, verdict)
+  })
+  project.provide('temporal', { verdict })
+  return async () => {
+    ending.abort(new Error('the tests are over'))
+    await told
+    await rm(folder, { recursive: true, force: true })
+  }
 }

@@ -23,12 +23,14 @@ export function archiveName(version: string, platform = process.platform, arch: 
   return `temporal_cli_${version}_${system}_${machine}.${platform === 'win32' ? 'zip' : 'tar.gz'}`
 }
 
-async function get(url: string): Promise<Buffer> {
+async function get(url: string, signal: AbortSignal | undefined): Promise<Buffer> {
   const controller = new AbortController()
   const answers = setTimeout(() => controller.abort(new Error(`${new URL(url).host} does not answer`)), ANSWER_MS)
   const whole = setTimeout(() => controller.abort(new Error('the download takes too long')), WHOLE_MS)
   try {
-    const answer = await fetch(url, { signal: controller.signal })
+    const answer = await fetch(url, {
+      signal: signal ? AbortSignal.any([signal, controller.signal]) : controller.signal,
+    })
     clearTimeout(answers)
     if (!answer.ok) throw new Error(`${new URL(url).host} answers ${answer.status}`)
     return Buffer.from(await answer.arrayBuffer())
@@ -46,12 +48,17 @@ function digestIn(checksums: string, name: string): string {
 }
 
 /** Puts the executable into `folder`. @throws where it cannot be had, or is not what was released */
-export async function downloadTemporal(options: { folder: string; releases: string; version: string }): Promise<void> {
-  const { folder, releases, version } = options
+export async function downloadTemporal(options: {
+  folder: string
+  releases: string
+  version: string
+  signal?: AbortSignal | undefined
+}): Promise<void> {
+  const { folder, releases, version, signal } = options
   const name = archiveName(version)
   const base = `${releases}/v${version}`
-  const expected = digestIn((await get(`${base}/checksums.txt`)).toString('utf8'), name)
-  const archive = await get(`${base}/${name}`)
+  const expected = digestIn((await get(`${base}/checksums.txt`, signal)).toString('utf8'), name)
+  const archive = await get(`${base}/${name}`, signal)
   if (createHash('sha256').update(archive).digest('hex') !== expected)
     throw new Error(`${name} is not what was released: its checksum differs`)
   const path = join(folder, name)

@@ -1,10 +1,11 @@
-// What provides the Temporal CLI, but for the build itself, which the tests' global set-up does for real where it has to.
-import { execFile } from 'node:child_process'
+// What provides the Temporal CLI. A real build, which takes minutes, is left to the tests' global set-up; here a script is Go.
+import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findTemporal, provideTemporal, TEMPORAL_VERSION } from '../../../src/run/temporal/command.ts'
@@ -21,6 +22,25 @@ const SCRIPT = '#!/bin/sh\necho the CLI\n'
 async function executable(path: string, text = SCRIPT): Promise<void> {
   await writeFile(path, text)
   await chmod(path, 0o755)
+}
+
+/** Nobody serves releases there. */
+const NO_RELEASES = 'http://127.0.0.1:9'
+
+const PLACE = `temporal-cli-${TEMPORAL_VERSION}`
+
+/** Places where Go is what the script says, with the folder of the executable as `$GOBIN`. */
+async function withGo(script: string): Promise<{ searchPath: string[]; cache: string }> {
+  const searchPath = [await folder()]
+  await executable(join(searchPath[0]!, 'go'), `#!/bin/sh\n${script}\n`)
+  return { searchPath, cache: await folder() }
+}
+
+const BUILDS = `printf '%s' '${SCRIPT}' > "$GOBIN/temporal" && chmod +x "$GOBIN/temporal"`
+
+/** Waits until the cache holds just so many entries. */
+async function holds(cache: string, count: number): Promise<void> {
+  while ((await readdir(cache)).length !== count) await sleep(10)
 }
 
 /** A house of releases that serves one archive, with a checksum. */
@@ -67,6 +87,58 @@ describe('the Temporal CLI', () => {
     const refused = downloadTemporal({ folder: into, releases: from, version: TEMPORAL_VERSION })
     await expect(refused).rejects.toThrow(/its checksum differs/)
     expect(await readdir(into)).toEqual([])
+  })
+
+  it('is built where it cannot be downloaded and Go is there', async () => {
+    const places = await withGo(BUILDS)
+    for (const background of [true, false]) {
+      const path = await provideTemporal({ places, releases: NO_RELEASES, background })
+      expect((await promisify(execFile)(path)).stdout).toBe('the CLI\n')
+      expect(await readdir(places.cache)).toEqual([PLACE])
+      await rm(path)
+    }
+  })
+
+  it('leaves nothing where its build fails or is given up, and tells why it is missing', async () => {
+    const failing = await withGo('echo half > "$GOBIN/temporal"; echo no room >&2; exit 1')
+    await expect(provideTemporal({ places: failing, releases: NO_RELEASES })).rejects.toMatchObject({
+      code: 'TEMPORAL_MISSING',
+      message: expect.stringMatching(/could not be downloaded \(.+\), nor built \(Command failed: .+\)/),
+    })
+    expect(await readdir(failing.cache)).toEqual([])
+
+    const endless = await withGo('echo half > "$GOBIN/temporal"; exec sleep 60')
+    const ending = new AbortController()
+    const given = provideTemporal({ places: endless, releases: NO_RELEASES, signal: ending.signal })
+    given.catch(() => {})
+    await holds(endless.cache, 1)
+    ending.abort()
+    await expect(given).rejects.toMatchObject({ code: 'TEMPORAL_MISSING' })
+    expect(await readdir(endless.cache)).toEqual([])
+  })
+
+  it('is waited for where another process makes it, unless that is gone', async () => {
+    const places = await withGo(BUILDS)
+    const other = spawn('sleep', ['60'])
+    const ended = new Promise(resolve => other.once('close', resolve))
+    onTestFinished(() => void other.kill())
+    await mkdir(join(places.cache, `${PLACE}.${other.pid}-0000`))
+    const left = join(places.cache, `${PLACE}.1-0000`)
+    await mkdir(left)
+    await utimes(left, 0, 0)
+    let there = false
+    const provided = provideTemporal({ places, releases: NO_RELEASES }).then(path => {
+      there = true
+      return path
+    })
+    // What was left behind is removed at once.
+    await holds(places.cache, 1)
+    await sleep(300)
+    expect(there).toBe(false)
+    other.kill()
+    await ended
+    const path = await provided
+    expect(await findTemporal(places)).toBe(path)
   })
 
   it('has no release for a machine that Temporal does not build for', () => {
