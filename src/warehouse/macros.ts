@@ -1,10 +1,9 @@
-// SQL macros of the writing connection; the catalog's expressions call them.
+// SQL macros of the writing connection; the catalog's expressions call them. A macro is written out at each call, with its argument
+// wherever it uses it: the fewer uses, the less there is to plan.
 
 /** Numeric time by magnitude, as `core/time.ts` reads it: seconds, ms or µs; 0 and nonsense are NULL. */
-const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE
-  WHEN x > 0 AND x < 1e11 THEN make_timestamp((x * 1e6)::BIGINT)
-  WHEN x >= 1e11 AND x < 1e14 THEN make_timestamp((x * 1e3)::BIGINT)
-  WHEN x >= 1e14 AND x < 1e17 THEN make_timestamp(x::BIGINT) END`
+const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE WHEN x > 0 AND x < 1e17
+  THEN make_timestamp((x * CASE WHEN x < 1e11 THEN 1e6 WHEN x < 1e14 THEN 1e3 ELSE 1 END)::BIGINT) END`
 
 /**
  * Text that tells a time: an epoch, or ISO-8601. By way of TIMESTAMPTZ, because a plain TIMESTAMP drops the offset;
