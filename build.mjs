@@ -1,21 +1,62 @@
 // Compiles src/, workflows/ and the benches into dist/, and puts the SQL files beside them,
 // so that `../../sql` means the same from a source file and from a compiled one. The workflows are bundled besides, so
-// that a Temporal worker need not do it at each start.
+// that a Temporal worker need not do it at each start; and the command with what it imports, since most of the time of
+// `convohouse status` went into finding and reading three hundred small files.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { rolldown } from 'rolldown'
 
 const root = import.meta.dirname
-const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
+const dist = join(root, 'dist')
 
-rmSync(join(root, 'dist'), { recursive: true, force: true })
-execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' })
-if (existsSync(join(root, 'sql'))) cpSync(join(root, 'sql'), join(root, 'dist', 'sql'), { recursive: true })
-const cli = join(root, 'dist', 'src', 'cli', 'main.js')
-if (existsSync(cli)) chmodSync(cli, 0o755)
+/** What is native, or found by its place, or needed by few commands, and large. */
+const NOT_BUNDLED = [/^@duckdb\/node-bindings/, /^@temporalio\//, /^apache-arrow/]
 
-const workflowsPath = join(root, 'dist', 'workflows', 'index.js')
-const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })
-writeFileSync(join(root, 'dist', 'workflows', 'bundle.cjs'), code)
+function compile() {
+  const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
+  execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' })
+}
+
+/** The packages that modules are of, as folders. */
+const packagesOf = modules =>
+  new Set(modules.flatMap(id => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(id)?.[0] ?? []))
+
+/** Those that are bundled want their licences to go with them. */
+function licencesOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const file = readdirSync(folder).find(entry => /^licen[cs]e/i.test(entry))
+  return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8').trim() : ''}\n`
+}
+
+/** In place of the compiled command, at the same depth: what it imports lies in dist/src/bundle. */
+async function bundleCommand() {
+  const bundle = await rolldown({
+    input: { main: join(root, 'src', 'cli', 'main.ts') },
+    platform: 'node',
+    external: NOT_BUNDLED,
+  })
+  const { output } = await bundle.write({
+    dir: join(dist, 'src'),
+    format: 'esm',
+    entryFileNames: 'cli/[name].js',
+    chunkFileNames: 'bundle/[name]-[hash].js',
+  })
+  const packages = packagesOf(output.flatMap(chunk => chunk.moduleIds ?? []))
+  writeFileSync(join(dist, 'src', 'bundle', 'LICENCES'), [...packages].sort().map(licencesOf).join('\n---\n\n'))
+  chmodSync(join(dist, 'src', 'cli', 'main.js'), 0o755)
+}
+
+async function bundleWorkflows() {
+  const workflowsPath = join(dist, 'workflows', 'index.js')
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })
+  writeFileSync(join(dist, 'workflows', 'bundle.cjs'), code)
+}
+
+rmSync(dist, { recursive: true, force: true })
+compile()
+if (existsSync(join(root, 'sql'))) cpSync(join(root, 'sql'), join(dist, 'sql'), { recursive: true })
+await bundleCommand()
+await bundleWorkflows()

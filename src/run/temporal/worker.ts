@@ -1,14 +1,13 @@
 // A worker of the house: takes leases (`export`), or plans, loads and runs the workflows beside the warehouse (`warehouse`), or both.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { Client } from '@temporalio/client'
-import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
+import { type NativeConnection, Worker } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../workflows/activities.ts'
 import type { Asked } from '../../../workflows/requests.ts'
 import { openStations, type Stations, workspaceOf } from '../../app/stations.ts'
 import type { House } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
+import { workflowCode } from '../workflow-code.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { Ending } from './call.ts'
 import type { TemporalPlace } from './connection.ts'
@@ -23,14 +22,6 @@ const GRACE = '30 seconds'
 const CACHED_WORKFLOWS = 200
 /** Loads take turns at the warehouse's writer; planning several workspaces at once is of use. */
 const WAREHOUSE_TASKS = 8
-
-const WORKFLOWS = join(import.meta.dirname, '..', '..', '..', 'workflows')
-
-/** The bundle that the build has made; where we run from the sources, they are bundled now. */
-export function workflowCode(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  const codePath = join(WORKFLOWS, 'bundle.cjs')
-  return existsSync(codePath) ? { workflowBundle: { codePath } } : { workflowsPath: join(WORKFLOWS, 'index.ts') }
-}
 
 export interface WorkerSettings {
   config: Config
