@@ -2,16 +2,35 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { needsTemporal } from './test/temporal-command.ts'
 
+/**
+ * What measures its process or changes it, and what keeps a native runtime in it: each of these files has a process of its own. The
+ * others take turns in a few, since to load the modules of a file takes half a second.
+ */
+const ALONE = [
+  'test/{contract,faults,histories}/**/*.test.ts',
+  'test/run/temporal/**/*.test.ts',
+  'test/workflows/{bundle,month,soak}.test.ts',
+  'test/warehouse/{memory-limit,socket,spill}.test.ts',
+  'test/sandbox/world.test.ts',
+  'test/own-files.test.ts',
+]
+
 /** The longest files first: begun last, a file of two minutes would run alone at the end. */
 const LONGEST = [
   'workflows/soak',
-  'workflows/month',
   'faults/kill',
-  'workflows/faults',
-  'cli/sync',
+  'contract/workers',
+  'workflows/month',
   'contract/',
+  'faults/',
+  'workflows/again',
+  'workflows/fault',
+  'workflows/vendor-faults',
+  'workflows/odd-times',
+  'cli/sync',
   'workflows/',
   'core/planner',
+  'warehouse/',
   'cli/',
 ]
 
@@ -32,14 +51,17 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 60_000 }
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: 'test/temporal-command.ts',
     // Two cores, and one more: many tests wait for processes and disks.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 180_000,
-    hookTimeout: 60_000,
+    projects: [
+      { test: { name: 'alone', include: ALONE, ...TIMEOUTS } },
+      { test: { name: 'together', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false, ...TIMEOUTS } },
+    ],
   },
 })

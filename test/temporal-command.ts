@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestProject } from 'vitest/node'
+import type { TestProject, Vitest } from 'vitest/node'
 import { readToolPlaces } from '../src/config.ts'
 import { findTemporal, provideTemporal } from '../src/run/temporal/command.ts'
 
@@ -39,9 +39,9 @@ async function obtain(signal: AbortSignal): Promise<TemporalVerdict> {
 
 export default async function setup(project: TestProject): Promise<undefined | (() => Promise<void>)> {
   // What was asked for on the command line; vitest has it, and does not say so in its types.
-  const { filenamePattern } = project.vitest as unknown as { filenamePattern?: string[] }
-  const { testFiles } = await project.globTestFiles(filenamePattern)
-  if (!testFiles.some(needsTemporal)) return void project.provide('temporal', null)
+  const { filenamePattern, projects } = project.vitest as unknown as Vitest & { filenamePattern?: string[] }
+  const found = await Promise.all(projects.map(each => each.globTestFiles(filenamePattern)))
+  if (!found.flatMap(({ testFiles }) => testFiles).some(needsTemporal)) return void project.provide('temporal', null)
   const command = await findTemporal()
   if (command !== null) return void project.provide('temporal', { command })
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
