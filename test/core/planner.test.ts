@@ -243,6 +243,7 @@ describe('plans, carried out again and again', () => {
         let open: WindowProgress[] = []
         let nowMs = NOW
         const read = new Set<number>()
+        const twice: number[] = []
         for (const [index, { stepSec, settleMs, sinceAgoSec, untilAgoSec, finished }] of rounds.entries()) {
           nowMs += stepSec * 1_000 + index
           const plan = planned({
@@ -258,7 +259,7 @@ describe('plans, carried out again and again', () => {
           for (const progress of plan.windows.filter(({ resumes }) => !resumes).map(({ progress }) => progress)) {
             const { fromSec, toSec } = progress.window
             for (let second = fromSec ?? 0; second <= toSec; second++) {
-              expect(read.has(second)).toBe(false)
+              if (read.has(second)) twice.push(second)
               read.add(second)
             }
           }
@@ -266,6 +267,8 @@ describe('plans, carried out again and again', () => {
           for (const { window } of windows.filter(progress => !open.includes(progress)))
             coverage = cover(coverage, { from: window.fromSec ?? 0, to: window.toSec })
         }
+        // One look for all: `expect` for each of some million seconds took sixteen of the processor's.
+        expect(twice).toEqual([])
         for (const { from, to } of coverage) for (const second of [from, to]) expect(read.has(second)).toBe(true)
       }),
       { numRuns: 60 },
