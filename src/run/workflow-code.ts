@@ -2,12 +2,16 @@
 // command does: see build.mjs.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { WorkerOptions } from '@temporalio/worker'
+import { bundleWorkflowCode, Runtime, type WorkflowBundleOption } from '@temporalio/worker'
 
 const WORKFLOWS = join(import.meta.dirname, '..', '..', 'workflows')
 
-/** The bundle that the build has made; where we run from the sources, they are bundled now. */
-export function workflowCode(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+let bundled: Promise<WorkflowBundleOption> | undefined
+
+/** The bundle that the build has made; where we run from the sources, they are bundled, once a process. */
+export async function workflowCode(): Promise<WorkflowBundleOption> {
   const codePath = join(WORKFLOWS, 'bundle.cjs')
-  return existsSync(codePath) ? { workflowBundle: { codePath } } : { workflowsPath: join(WORKFLOWS, 'index.ts') }
+  if (existsSync(codePath)) return { codePath }
+  bundled ??= bundleWorkflowCode({ workflowsPath: join(WORKFLOWS, 'index.ts'), logger: Runtime.instance().logger })
+  return bundled
 }

@@ -64,10 +64,10 @@ function askerOf({ config, connection, at }: Holding) {
   }
 }
 
-const warehouseWorker = (holding: Holding, house: House): Promise<Worker> =>
-  Worker.create({
+async function warehouseWorker(holding: Holding, house: House): Promise<Worker> {
+  return Worker.create({
     ...common(holding),
-    ...workflowCode(),
+    workflowBundle: await workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
     activities: {
       ...warehouseActivities({ ...holding, house, home: holding.config.home, askOwner: askerOf(holding) }),
@@ -75,6 +75,7 @@ const warehouseWorker = (holding: Holding, house: House): Promise<Worker> =>
     maxCachedWorkflows: CACHED_WORKFLOWS,
     maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS,
   })
+}
 
 /** Runs them until they are told to end; where one of them fails, the other ends too. */
 async function runAll(workers: readonly Worker[], { stopping }: Ending): Promise<void> {
