@@ -1,6 +1,7 @@
 // What is made for the cache of tools: in a folder of its own beside its place, and moved there when it is whole. Nobody ever sees
 // half of it. The folder's name tells which process is at it, so that another one waits rather than do the same.
 import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -55,6 +56,9 @@ export async function intoCache(
   await othersEnded(place, signal)
   if (await isExecutable(path)) return path
   const folder = `${place}.${process.pid}-${randomBytes(4).toString('hex')}`
+  // A process that exits in the midst of it waits for nothing.
+  const removeNow = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeNow)
   await mkdir(folder, { recursive: true })
   try {
     await make(folder)
@@ -62,6 +66,7 @@ export async function intoCache(
     await rename(join(folder, name), path)
     return path
   } finally {
+    process.off('exit', removeNow)
     await rm(folder, { recursive: true, force: true })
   }
 }

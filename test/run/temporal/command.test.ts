@@ -117,6 +117,20 @@ describe('the Temporal CLI', () => {
     expect(await readdir(endless.cache)).toEqual([])
   })
 
+  it('leaves nothing where the process exits in the midst of it', async () => {
+    const cache = await folder()
+    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/tool-cache.js')
+    const script = `
+      const { intoCache } = await import(process.argv[1])
+      await intoCache({ place: process.argv[2] + '/tool', name: 'tool' }, async folder => {
+        console.log(folder)
+        process.exit(3)
+      })`
+    const exited = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, module, cache])
+    await expect(exited).rejects.toMatchObject({ code: 3, stdout: expect.stringContaining(join(cache, 'tool.')) })
+    expect(await readdir(cache)).toEqual([])
+  })
+
   it('is waited for where another process makes it, unless that is gone', async () => {
     const places = await withGo(BUILDS)
     const other = spawn('sleep', ['60'])
