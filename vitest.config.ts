@@ -7,7 +7,7 @@ import { needsTemporal } from './test/temporal-command.ts'
  * others take turns in a few, since to load the modules of a file takes half a second.
  */
 const ALONE = [
-  'test/{contract,faults,histories}/**/*.test.ts',
+  'test/{contract,deploy,faults,histories}/**/*.test.ts',
   'test/run/temporal/**/*.test.ts',
   'test/workflows/{bundle,month,soak}.test.ts',
   'test/warehouse/{memory-limit,socket,spill}.test.ts',
@@ -22,6 +22,7 @@ const LONGEST = [
   'contract/workers',
   'workflows/month',
   'contract/',
+  'deploy/',
   'faults/',
   'workflows/again',
   'workflows/fault',
