@@ -42,7 +42,7 @@ async function bundleCommand() {
     dir: join(dist, 'src'),
     format: 'esm',
     entryFileNames: 'cli/[name].js',
-    chunkFileNames: 'bundle/[name]-[hash].js',
+    chunkFileNames: 'bundle/[name].js',
   })
   const packages = packagesOf(output.flatMap(chunk => chunk.moduleIds ?? []))
   writeFileSync(join(dist, 'src', 'bundle', 'LICENCES'), [...packages].sort().map(licencesOf).join('\n---\n\n'))

@@ -3,13 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { needsTemporal } from './test/temporal-command.ts'
 
 /**
- * What measures its process or changes it, and what keeps a native runtime in it: each of these files has a process of its own. The
- * others take turns in a few, since to load the modules of a file takes half a second.
+ * What measures its process or minds it (its umask, which an open house narrows), and what keeps a native runtime in it: each of
+ * these files has a process of its own. The others take turns in a few, since to load the modules of a file takes half a second.
  */
 const ALONE = [
   'test/{contract,deploy,faults,histories}/**/*.test.ts',
   'test/run/temporal/**/*.test.ts',
   'test/workflows/{bundle,month,soak}.test.ts',
+  'test/cli/doctor/doctor.test.ts',
   'test/warehouse/{memory-limit,socket,spill}.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',
@@ -57,8 +58,8 @@ const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 60_000 }
 export default defineConfig({
   test: {
     globalSetup: 'test/temporal-command.ts',
-    // Two cores, and one more: many tests wait for processes and disks.
-    maxWorkers: 3,
+    // Two cores, and two more: many tests wait for processes, disks and servers. With one more, a fifth of both cores was idle.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: 'alone', include: ALONE, ...TIMEOUTS } },

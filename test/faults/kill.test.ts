@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { LANES } from '../../workflows/sync.ts'
 import { killSyncs } from './kills.ts'
 
-/** The bench `kills` makes 500 of them: `SYNC_KILLS=60 npx vitest run test/faults/kill.test.ts`. */
-const KILLS = Number(process.env.SYNC_KILLS ?? 40)
+/** The bench `kills` makes 500 of them: `SYNC_KILLS=500 npx vitest run test/faults/kill.test.ts`. */
+const KILLS = Number(process.env.SYNC_KILLS ?? 60)
 
 it('a sync that is killed at random points loses nothing, doubles nothing, and repeats only what was under way', {
   timeout: 600_000,
