@@ -39,12 +39,16 @@ export function backgroundLoad(
   let stopping = false
   /** What waits is loaded however little it is, until nothing does. */
   let hurry = false
+  /** The first conversations: not the listing of the agents, which lands before them and is loaded by itself. */
+  let first: 'to come' | 'landed' | 'loaded' = 'to come'
 
-  const isDue = (): boolean => waiting > 0 && (hurry || waiting >= ENOUGH_PAGES || now() - loadedAtMs >= SOON_MS)
+  const isDue = (): boolean =>
+    waiting > 0 && (hurry || first === 'landed' || waiting >= ENOUGH_PAGES || now() - loadedAtMs >= SOON_MS)
 
   async function loadAll(): Promise<void> {
     try {
       while (isDue() && !stopping) {
+        if (first === 'landed') first = 'loaded'
         waiting = (await steps.load({ workspaceId })).waiting
         loadedAtMs = now()
         if (waiting === 0) hurry = false
@@ -69,7 +73,9 @@ export function backgroundLoad(
   return {
     landed({ pages, conversations }) {
       waiting += pages
-      if (conversations > 0) begin()
+      if (conversations === 0) return
+      if (first === 'to come') first = 'landed'
+      begin()
     },
     idle: loadNow,
     async drained(atOnce) {

@@ -30,7 +30,13 @@ async function firstRowsOf(child: ChildProcess, home: string, begun: number): Pr
 }
 
 export async function firstRows(options: BenchOptions): Promise<Record<string, number>> {
-  const sandbox = await startSandbox({ port: 0, conversations: options.records, agents: options.agents, latencyMs: 50 })
+  const sandbox = await startSandbox({
+    port: 0,
+    conversations: options.records,
+    agents: options.agents,
+    latencyMs: 50,
+    limits: false,
+  })
   const taken: number[] = []
   try {
     for (let round = 0; round < options.rounds; round++) {

@@ -7,6 +7,14 @@ import { simulatedHost } from './simulated-host.ts'
 import { simulatedHouse } from './simulated-house.ts'
 import { simulatedTime } from './simulated-time.ts'
 
+function gate() {
+  let open = () => {}
+  const opened = new Promise<void>(done => {
+    open = done
+  })
+  return { opened, open: () => open() }
+}
+
 it('the first rows are loaded while the rest is fetched, and the rest in few loads', async () => {
   const simulated = await simulatedHouse({ sandbox: { conversations: 900 }, settings: { maxPage: 5 } })
   const { config, house, sandbox } = simulated
@@ -14,19 +22,29 @@ it('the first rows are loaded while the rest is fetched, and the rest in few loa
   const clock = simulatedTime(sandbox.clock)
   const signal = new AbortController().signal
   const { run, steps, close } = await openRun({ config, workspace: workspace!, house, signal, clock })
-  const told: ('fetched' | 'loaded')[] = []
+  let [leases, loads] = [0, 0]
+  const [listing, firstRows] = [gate(), gate()]
   const counted: Steps = {
     ...steps,
-    fetchPages: input => steps.fetchPages(input).finally(() => told.push('fetched')),
-    load: input => steps.load(input).finally(() => told.push('loaded')),
+    async fetchPages(input) {
+      leases += 1
+      // The listing of the agents is loaded first; whoever then waits for more pages than these leases hold waits for ever.
+      await (leases > 6 ? firstRows : listing).opened
+      return steps.fetchPages(input)
+    },
+    async load(input) {
+      loads += 1
+      const loaded = await steps.load(input)
+      if (loads === 1) listing.open()
+      else firstRows.open()
+      return loaded
+    },
   }
   const host = simulatedHost(clock, { signal, tell: () => {} })
   const report = await syncWorkspace(counted, host, { ...PLAIN_SYNC, run, workspaceId: workspace!.id })
   await close()
   expect(report).toMatchObject({ outcome: 'done', failures: [] })
   expect(report.pages).toBeGreaterThan(150)
-  const loads = told.filter(each => each === 'loaded').length
-  expect(told.indexOf('loaded')).toBeLessThan(told.lastIndexOf('fetched'))
   expect(loads).toBeLessThanOrEqual(Math.ceil(report.pages / 100) + 3)
   const rows = await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations')
   expect(rows[0]!.n).toBe(report.conversations)
