@@ -125,7 +125,7 @@ describeWithTemporal('up', command => {
       const running = there.begin()
       await until(async () => (await conversations(there)) === truth(there).length)
       expect(addressIn(await ended(running), 'Temporal')).toBe(server.address)
-      expect((await there.run(['schedule', 'list'])).stdout).toContain('1 ticks')
+      expect((await there.run(['schedule', 'list'])).stdout).toContain('1 tick')
       await expectWhole(there)
     } finally {
       await server.stop()

@@ -3,7 +3,7 @@ import { newerWarehouse, newestMigration } from '../../warehouse/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import type { Storage } from '../query/storage.ts'
 import { type Rows, readerOf } from '../status/reading.ts'
-import { fileSize } from '../status/sizes.ts'
+import { warehouseSize } from '../status/sizes.ts'
 import { bytes } from '../terminal/words.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { findHolder, type Holding, holderText } from './holder.ts'
@@ -38,7 +38,7 @@ async function migrationFinding(rows: Rows): Promise<Finding> {
 
 async function opened(storage: Storage, holding: Exclude<Holding, { state: 'missing' }>): Promise<WarehouseFound> {
   const rows = readerOf(storage)
-  const file = `${warehouseFile(storage.home)}, ${bytes(await fileSize(warehouseFile(storage.home)))}`
+  const file = `${warehouseFile(storage.home)}, ${bytes(await warehouseSize(warehouseFile(storage.home)))}`
   try {
     await rows('SELECT 1')
   } catch (error) {

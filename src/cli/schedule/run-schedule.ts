@@ -6,6 +6,7 @@ import type { Change } from '../../run/temporal/schedule-change.ts'
 import { changeSchedule, ensureSchedule, type ScheduleState, scheduleState } from '../../run/temporal/schedules.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { say, sayJson } from '../terminal/say.ts'
+import { counted } from '../terminal/words.ts'
 
 export interface ScheduleFlags {
   config?: string
@@ -36,7 +37,7 @@ const timeText = (time: Date | null): string => (time ? time.toISOString() : 'ne
 function stateText({ workspaceId, schedule }: ScheduleState): string {
   if (schedule === null) return `${workspaceId}: no schedule`
   const { paused, next, last, ticks } = schedule
-  return `${workspaceId}: ${paused ? 'paused' : `next ${timeText(next)}`}, last ${timeText(last)}, ${ticks} ticks`
+  return `${workspaceId}: ${paused ? 'paused' : `next ${timeText(next)}`}, last ${timeText(last)}, ${counted(ticks, 'tick')}`
 }
 
 export const runEnsure = (flags: ScheduleFlags): Promise<void> =>

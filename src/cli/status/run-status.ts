@@ -7,7 +7,7 @@ import { say, sayJson } from '../terminal/say.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { bytes } from '../terminal/words.ts'
 import { type Rows, readerOf, workspacesIn } from './reading.ts'
-import { fileSize } from './sizes.ts'
+import { warehouseSize } from './sizes.ts'
 import { workspaceLines } from './status-text.ts'
 import { type WorkspaceStatus, workspaceStatus } from './workspace.ts'
 
@@ -52,7 +52,7 @@ export async function runStatus(flags: StatusFlags): Promise<void> {
     const settings = configured.find(({ id }) => id === workspaceId)
     statuses.push(await workspaceStatus({ home: storage.home, workspaceId, settings, rows, nowMs: Date.now() }))
   }
-  const size = await fileSize(warehouseFile(storage.home))
+  const size = await warehouseSize(warehouseFile(storage.home))
   if (flags.json) sayJson({ home: storage.home, warehouseBytes: size, workspaces: statuses })
   else show(statuses, storage, size)
 }

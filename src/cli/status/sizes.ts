@@ -9,6 +9,10 @@ export const fileSize = (file: string): Promise<number> =>
     () => 0,
   )
 
+/** Bytes of a warehouse: its file, and the log beside it, which may hold all of a first load until the warehouse is closed. */
+export const warehouseSize = async (file: string): Promise<number> =>
+  (await fileSize(file)) + (await fileSize(`${file}.wal`))
+
 /** Bytes of all files below a folder; 0 where it is not there. Files that go meanwhile count as nothing. */
 export async function folderSize(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
