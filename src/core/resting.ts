@@ -17,6 +17,6 @@ export function restMs({ vain = 0 }: Pick<WindowProgress, 'vain'>): number {
 
 /** Until when it rests, ms; null where it does not, or no longer. `lastSentMs` is when its newest page was asked for. */
 export function restsUntil(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
-  const untilMs = lastSentMs + restMs(progress)
-  return restMs(progress) > 0 && untilMs > nowMs ? untilMs : null
+  const rest = restMs(progress)
+  return rest > 0 && lastSentMs + rest > nowMs ? lastSentMs + rest : null
 }

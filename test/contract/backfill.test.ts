@@ -1,20 +1,19 @@
 // `schedule backfill`: what is missing of a stretch of time, once; and what becomes of a backfill of Temporal's own.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { checkRange } from '../../src/cli/schedule/run-backfill.ts'
 import { DAY } from '../../src/core/time.ts'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { ownerId } from '../../src/run/temporal/owner.ts'
 import { cli } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { timeMs } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
-import { scene, TOKEN, WORKSPACE } from './scene.ts'
+import { ownServer } from './own-server.ts'
+import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 const NOW_MS = Date.UTC(2026, 5, 1)
 
 describe('the range of a backfill', () => {
@@ -34,13 +33,8 @@ describe('the range of a backfill', () => {
 describeWithTemporal('a backfill', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
   })
 
   async function house() {

@@ -1,21 +1,16 @@
 // Several workers and one hour: the owner alone says who may ask, so that together they never ask too often.
 import type { Client } from '@temporalio/client'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync } from '../../src/run/temporal/owner.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
-import { truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { expectTruth } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
-import { type Scene, scene, WORKSPACE } from './scene.ts'
+import { ownServer } from './own-server.ts'
+import { elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 /** A tenth of the vendor's 1,500, in an hour of ten seconds: three workers at work come to more than that. */
 const HOUR = { requests: 150, ms: 10_000 }
@@ -26,27 +21,11 @@ function mostWithinAnHour(served: readonly ServedRequest[]): number {
   return Math.max(...times.map(from => times.filter(at => at >= from && at < from + HOUR.ms).length))
 }
 
-async function expectTruth({ sandbox, config }: Scene): Promise<void> {
-  const { home, memoryLimit, threads } = config
-  const warehouse = await openWarehouse({ home, memoryLimit, threads })
-  try {
-    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
-    expect(asLines(await warehouseTables(warehouse.writer.rows))).toEqual(asLines(expectedTables(truth)))
-  } finally {
-    await warehouse.close()
-  }
-}
-
 describeWithTemporal('three workers', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
   })
 
   /** Syncs with three export workers and one of the warehouse; what was served, when all have ended. */

@@ -1,13 +1,12 @@
 // The workflow that owns a workspace's quota: who asks it, what it answers, and how it outlives its own history.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowUpdateFailedError } from '@temporalio/client'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
 import { madeThisHour } from '../../src/core/hour.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync } from '../../src/run/temporal/owner.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Progress } from '../../workflows/progress.ts'
@@ -19,22 +18,16 @@ import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
 import { record } from './history.ts'
 import { reportOf, startWorker } from './hosts.ts'
-import { type Asked as AskedOf, type Scene, scene, WORKSPACE } from './scene.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+import { ownServer } from './own-server.ts'
+import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
 describeWithTemporal('the owner of a workspace', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    // Some thirty leases fill a history that a server would let grow to thousands of events.
-    const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': 100 }
-    server = await startDevServer({ command, dynamicConfig })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  // Some thirty leases fill a history that a server would let grow to thousands of events.
+  const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': 100 }
+  ownServer({ command, dynamicConfig }, (...opened) => {
+    ;[server, client] = opened
   })
 
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {

@@ -4,12 +4,11 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, type OwnerHandle, ownerId } from '../../src/run/temporal/owner.ts'
 import { changeSchedule, ensureSchedule } from '../../src/run/temporal/schedules.ts'
 import { CANARY } from '../../src/sandbox/agents/canary.ts'
@@ -20,9 +19,8 @@ import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { payloadTexts } from './history.ts'
 import { startWorker } from './hosts.ts'
-import { type Scene, scene, TOKEN, WORKSPACE } from './scene.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
+import { ownServer } from './own-server.ts'
+import { elsewhere, type Scene, scene, TOKEN, WORKSPACE } from './scene.ts'
 
 const WRONG_TOKEN = 'canary-wrong-token-0815'
 
@@ -56,13 +54,8 @@ const found = (texts: readonly string[], needles: readonly string[]): string[] =
 describeWithTemporal('what the server is told', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
   })
 
   /** A house whose workspace has an id of its own: the server is shared. */

@@ -26,6 +26,12 @@ export interface HostUnderTest {
 /** Opens a host on that configuration; it is closed when the test is over. */
 export type OpenHost = (config: Config) => Promise<HostUnderTest>
 
+/** Nobody in this process runs the sync. */
+export const elsewhere: OpenHost = async () => ({
+  sync: () => Promise.reject(new Error()),
+  rows: () => Promise.reject(new Error()),
+})
+
 export interface Scene {
   sandbox: Sandbox
   config: Config

@@ -1,30 +1,23 @@
 // Recurring syncs, as the command makes them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
 import { changeSchedule, ensureSchedule, scheduledSync } from '../../src/run/temporal/schedules.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { cli } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { reportOf, startWorker } from './hosts.ts'
-import { scene, TOKEN, WORKSPACE } from './scene.ts'
+import { ownServer } from './own-server.ts'
+import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { writeConfig } from './worker-process.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 describeWithTemporal('a schedule', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
   })
 
   it('is what the configuration says, however often it is ensured, and stays paused where it was', async () => {

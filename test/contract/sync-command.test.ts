@@ -4,10 +4,8 @@ import { type DevServer, startDevServer } from '../../src/run/temporal/dev-serve
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, start } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { scene, TOKEN } from './scene.ts'
+import { elsewhere, scene, TOKEN } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 interface Line {
   kind: string

@@ -13,10 +13,8 @@ import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
-import { type Scene, scene, TOKEN } from './scene.ts'
+import { elsewhere, type Scene, scene, TOKEN } from './scene.ts'
 import { writeConfig } from './worker-process.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 /** Servers that keep that file, by their process ids. */
 async function serversOf(file: string): Promise<number[]> {

@@ -2,21 +2,19 @@
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { Worker } from '@temporalio/worker'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
 import type { Role } from '../../src/run/temporal/role.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
+import { ownServer } from './own-server.ts'
 import { installRelease } from './releases/install.ts'
-import { scene, WORKSPACE } from './scene.ts'
+import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 const { EventType, WorkflowTaskFailedCause } = temporal.api.enums.v1
 
@@ -51,13 +49,8 @@ const PATIENCE = { timeout: 300_000 }
 describeWithTemporal('an upgrade', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
   })
 
   async function house() {

@@ -1,21 +1,18 @@
 // Workers in processes of their own: what each of them is for, and what a sync comes to when they are ended or killed.
 import { createServer } from 'node:net'
 import type { Client } from '@temporalio/client'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
-import { scene, TOKEN } from './scene.ts'
+import { ownServer } from './own-server.ts'
+import { elsewhere, scene, TOKEN } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
-
-/** Nobody in this process runs the sync. */
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 async function freePort(): Promise<number> {
   const server = createServer()
@@ -31,13 +28,8 @@ const PATIENCE = { timeout: 150_000 }
 describeWithTemporal('workers', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
   })
 
   async function house(sandbox: Partial<SandboxOptions> = {}, lease = '2m') {

@@ -1,22 +1,20 @@
 // Workers that are only thought dead: frozen in the middle of their leases, given up by the server, and then awake again.
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { SECOND } from '../../src/core/time.ts'
 import { openLedger } from '../../src/landing/ledger.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { connectClient } from '../../src/run/temporal/connection.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
 import type { Role } from '../../src/run/temporal/role.ts'
 import type { Running } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
-import { type Scene, scene, WORKSPACE } from './scene.ts'
+import { ownServer } from './own-server.ts'
+import { elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 /** A worker that was lost is missed after ten seconds, and so is each task that goes to one of its open polls; then leases have to end. */
 const PATIENCE = { timeout: 300_000 }
@@ -42,13 +40,8 @@ async function givenUp(handle: OwnerHandle): Promise<number> {
 describeWithTemporal('a worker that is only thought dead', command => {
   let server: DevServer
   let client: Client
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-    client = await connectClient({ address: server.address })
-  })
-  afterAll(async () => {
-    await client.connection.close()
-    await server.stop()
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
   })
 
   async function house(lease: string, timeout: string) {

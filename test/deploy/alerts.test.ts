@@ -12,12 +12,10 @@ import { startDevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync } from '../../src/run/temporal/owner.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { installRelease } from '../contract/releases/install.ts'
-import { scene, WORKSPACE } from '../contract/scene.ts'
+import { elsewhere, scene, WORKSPACE } from '../contract/scene.ts'
 import { workerProcess, writeConfig } from '../contract/worker-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ROOT } from './dockerfile.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 interface Rules {
   groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[]

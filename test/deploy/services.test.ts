@@ -9,13 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import { type Running, start } from '../cli/cli-process.ts'
-import { scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
+import { elsewhere, scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ownServices, readCompose, type Service } from './compose-file.ts'
 import { healthCheckOf, ROOT, readStages, wordsOf } from './dockerfile.ts'
 import { IMAGE_ENV, lastStage } from './image.ts'
-
-const elsewhere = async () => ({ sync: () => Promise.reject(new Error()), rows: () => Promise.reject(new Error()) })
 
 const image = readStages().at(-1)!
 const services = new Map(ownServices(readCompose()))
