@@ -9,6 +9,7 @@ import { createProgram } from './program.ts'
 import { remark } from './terminal/say.ts'
 import { endOnSignals } from './terminal/signals.ts'
 import { styleOf } from './terminal/style.ts'
+import { keepYoungSpaceSmall } from './young-space.ts'
 
 /** Whoever reads our output is gone: the next command of a pipe, or a terminal that was closed. */
 const isClosedPipe = (error: unknown): boolean =>
@@ -34,6 +35,7 @@ const notWritten = (cause: Error): ConvohouseError =>
   })
 
 async function main(args: readonly string[]): Promise<void> {
+  keepYoungSpaceSmall()
   endOnSignals()
   // Whoever reads our output may have seen enough (`| head`): no error. Nor is it one that nobody reads how it goes.
   process.stderr.on('error', () => {})
