@@ -24,6 +24,7 @@ import { ConvohouseError } from '../src/core/errors.ts'
 import type { GovernorState, Grant } from '../src/core/governor.ts'
 import { takesMostOfPeriod } from '../src/core/planner.ts'
 import { type ExportActivities, exportQueueBeside, HEARTBEAT_MS, type WarehouseActivities } from './activities.ts'
+import type { Host } from './host.ts'
 import { fetchOutliving, type Outliving, probeOutliving } from './lost-lease.ts'
 import { begun, brought, details, ended, heard, newProgress, type Progress } from './progress.ts'
 import {
@@ -35,8 +36,9 @@ import {
   refreshOf,
   requestProblem,
 } from './requests.ts'
+import type { Carried } from './run.ts'
 import type { Failure, Prepared, RunOf, Steps, SyncReport, SyncRequest, Told } from './steps.ts'
-import { beginSync, type Carried, goOn, type Host } from './sync.ts'
+import { beginSync, goOn } from './sync.ts'
 
 export const askUpdate = defineUpdate<Asked, [Omit<SyncRequest, 'run'>]>('ask')
 export const askSignal = defineSignal<[Omit<SyncRequest, 'run'>]>('ask')

@@ -1,7 +1,8 @@
 // A lease whose holder was lost is not granted again before its deadline, and a request's own time, have passed: until then
 // a holder that is only thought dead may still ask. Then stock is taken of what it brought.
+
+import type { Host } from './host.ts'
 import type { FetchInput, LeaseOutcome, Told } from './steps.ts'
-import type { Host } from './sync.ts'
 
 export interface Outliving {
   host: Pick<Host, 'now' | 'sleepUntil'>

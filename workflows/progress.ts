@@ -1,6 +1,7 @@
 // What is told of a workspace's syncs to whoever looks on: a fold over the news.
+
+import type { News } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
-import type { News } from './sync.ts'
 
 export interface Progress {
   /** Of the sync that goes on; null: none does. */

@@ -1,7 +1,8 @@
 // The embedded engine: runs the orchestration in this process. It needs no server.
 import { randomUUID } from 'node:crypto'
+import type { Host, News } from '../../workflows/host.ts'
 import type { Prepared, SyncReport, SyncRequest } from '../../workflows/steps.ts'
-import { type Host, type News, syncWorkspace } from '../../workflows/sync.ts'
+import { syncWorkspace } from '../../workflows/sync.ts'
 import { type House, openRun } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'

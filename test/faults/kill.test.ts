@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LANES } from '../../workflows/sync.ts'
+import { LANES } from '../../workflows/lanes.ts'
 import { killSyncs } from './kills.ts'
 
 /** The bench `kills` makes 500 of them: `SYNC_KILLS=500 npx vitest run test/faults/kill.test.ts`. */

@@ -1,6 +1,7 @@
 // A host of the orchestration on simulated time.
+
+import type { Host, News } from '../../workflows/host.ts'
 import type { Steps } from '../../workflows/steps.ts'
-import type { Host, News } from '../../workflows/sync.ts'
 import type { SimulatedTime } from './simulated-time.ts'
 
 export function simulatedHost(time: SimulatedTime, options: { signal: AbortSignal; tell(news: News): void }): Host {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
-import { LANES } from '../../workflows/sync.ts'
+import { LANES } from '../../workflows/lanes.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
 import { meddlingProxy } from './meddling-proxy.ts'

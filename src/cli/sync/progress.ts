@@ -1,6 +1,7 @@
 // How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
+
+import type { News } from '../../../workflows/host.ts'
 import type { Prepared, SyncReport } from '../../../workflows/steps.ts'
-import type { News } from '../../../workflows/sync.ts'
 import type { Range } from '../../core/estimate.ts'
 import { SECOND } from '../../core/time.ts'
 import { type Budget, budgetOf } from '../plan/budget.ts'

@@ -1,0 +1,27 @@
+// Whoever hosts the orchestration, as it sees its host: time, ids, wishes, and an ear for news.
+import type { Allowance } from '../src/core/allowance.ts'
+import type { GovernorState } from '../src/core/governor.ts'
+import type { Failure } from './steps.ts'
+
+/** Time and ids of whoever hosts the orchestration. */
+export interface Host {
+  now(): number
+  /** Resolves at that time, or when `wake` does. Rejects where the run is cancelled. */
+  sleepUntil(untilMs: number, wake: Promise<void>): Promise<void>
+  newId(): string
+  cancelled(): boolean
+  /** What a person looking on should know now. */
+  tell(news: News): void
+  /** Resolves when nobody has asked for a pause; also where the run is cancelled. */
+  resumed?(): Promise<void>
+  /** What has been allowed since it was last asked. */
+  raised?(): Allowance[]
+  /** True where the host cannot go on for long: what is under way is ended, and the rest handed over. */
+  handsOver?(): boolean
+}
+
+export type News =
+  | { kind: 'planned'; windows: number; agents: number }
+  | { kind: 'governor'; governor: GovernorState; windowsLeft: number }
+  | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour' | 'period' }
+  | { kind: 'failure'; failure: Failure; agentId: string | null }

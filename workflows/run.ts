@@ -1,0 +1,134 @@
+// A sync that goes on: what its lanes share, what it hands over, and what it comes to.
+import type { GovernorState } from '../src/core/governor.ts'
+import type { WindowProgress } from '../src/core/windows.ts'
+import type { Host } from './host.ts'
+import { backgroundLoad, type Loader } from './load.ts'
+import type { Restart, Restarts } from './restarts.ts'
+import type { Failure, Steps, SyncReport, SyncRequest } from './steps.ts'
+import { type Turns, turnsOf } from './turns.ts'
+
+/** What a host hands to the next, so that neither quota nor windows begin anew. Plain JSON. */
+export interface Carried {
+  governor: GovernorState
+  waiting: WindowProgress[]
+  pagesWaiting: number
+  report: SyncReport
+  failing: number
+  restarts: [window: string, restart: Restart][]
+}
+
+export interface Run {
+  steps: Steps
+  host: Host
+  request: SyncRequest
+  governor: GovernorState
+  turns: Turns
+  loader: Loader
+  report: SyncReport
+  /** Failures in a row without an answer between them. */
+  failing: number
+  stopped: boolean
+  handsOver: boolean
+  /** How far each window was when it was last begun anew. */
+  restarts: Restarts
+  /** Resolves when a lease ends: what others wait for may be there. */
+  changed: { promise: Promise<void>; resolve: () => void }
+}
+
+function nextChange(): Run['changed'] {
+  let resolve = () => {}
+  const promise = new Promise<void>(done => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+/** Wakes the lanes that wait for one. */
+export function noteChange(run: Run): void {
+  run.changed.resolve()
+  run.changed = nextChange()
+}
+
+export const emptyReport = (run: string): SyncReport => ({
+  run,
+  outcome: 'done',
+  requests: 0,
+  sessions: 0,
+  pages: 0,
+  conversations: 0,
+  windowsDone: 0,
+  windowsLeft: 0,
+  breaches: 0,
+  lostAnswers: 0,
+  lostSessions: 0,
+  agentsGone: [],
+  failures: [],
+})
+
+/** Nothing more is asked for; the first reason is the one to tell. */
+export function stop(run: Run, outcome: SyncReport['outcome']): void {
+  if (!run.stopped) run.report.outcome = outcome
+  run.stopped = true
+  noteChange(run)
+}
+
+/** Nothing more is asked for here: another goes on. */
+export function handOver(run: Run): void {
+  run.handsOver = true
+  run.stopped = true
+  noteChange(run)
+}
+
+/** A failure that is reported, and told at once. */
+export function fail(run: Run, failure: Failure, agentId: string | null): void {
+  run.report.failures.push({ ...failure, agentId })
+  run.host.tell({ kind: 'failure', failure, agentId })
+}
+
+/** What the sync came to. */
+export function summary(run: Run): SyncReport {
+  const { report, governor, turns } = run
+  if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
+  return {
+    ...report,
+    requests: governor.spent.requests,
+    sessions: governor.spent.sessions,
+    windowsLeft: report.windowsLeft + turns.waiting.length,
+    breaches: governor.breaches,
+    lostAnswers: governor.lost.answers,
+    lostSessions: governor.lost.sessions,
+  }
+}
+
+/** What the next needs to go on from here. */
+export const carriedBy = ({ governor, turns, report, failing, restarts }: Run): Carried => ({
+  governor,
+  waiting: turns.waiting,
+  pagesWaiting: 0,
+  report,
+  failing,
+  restarts: [...restarts],
+})
+
+/** Begins where another left off. */
+export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: Carried): Run {
+  const { governor, waiting, pagesWaiting, report, failing, restarts } = carried
+  return {
+    steps,
+    host,
+    request,
+    governor,
+    turns: turnsOf(waiting),
+    loader: backgroundLoad(steps, {
+      workspaceId: request.workspaceId,
+      waitingAtStart: pagesWaiting,
+      now: host.now,
+    }),
+    report: { ...report, agentsGone: [...report.agentsGone], failures: [...report.failures] },
+    failing,
+    stopped: false,
+    handsOver: false,
+    restarts: new Map(restarts),
+    changed: nextChange(),
+  }
+}
