@@ -6,6 +6,7 @@ import { backgroundLoad, type Loader } from './load.ts'
 import type { Restart, Restarts } from './restarts.ts'
 import type { Failure, Steps, SyncReport, SyncRequest } from './steps.ts'
 import { type Turns, turnsOf } from './turns.ts'
+import { newWake, type Wake } from './wake.ts'
 
 /** What a host hands to the next, so that neither quota nor windows begin anew. Plain JSON. */
 export interface Carried {
@@ -32,21 +33,13 @@ export interface Run {
   /** How far each window was when it was last begun anew. */
   restarts: Restarts
   /** Resolves when a lease ends: what others wait for may be there. */
-  changed: { promise: Promise<void>; resolve: () => void }
-}
-
-function nextChange(): Run['changed'] {
-  let resolve = () => {}
-  const promise = new Promise<void>(done => {
-    resolve = done
-  })
-  return { promise, resolve }
+  changed: Wake
 }
 
 /** Wakes the lanes that wait for one. */
 export function noteChange(run: Run): void {
   run.changed.resolve()
-  run.changed = nextChange()
+  run.changed = newWake()
 }
 
 export const emptyReport = (run: string): SyncReport => ({
@@ -129,6 +122,6 @@ export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: C
     stopped: false,
     handsOver: false,
     restarts: new Map(restarts),
-    changed: nextChange(),
+    changed: newWake(),
   }
 }

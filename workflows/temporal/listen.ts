@@ -1,0 +1,79 @@
+// The owner listens: to who asks for a sync, who steers it, and who looks on.
+import { ApplicationFailure, setHandler, uuid4 } from '@temporalio/workflow'
+import type { Allowance } from '../../src/core/allowance.ts'
+import type { GovernorState } from '../../src/core/governor.ts'
+import type { Progress } from '../progress.ts'
+import {
+  type Asked,
+  allowanceProblem,
+  idsProblem,
+  isSame,
+  QUEUE_LENGTH,
+  refreshOf,
+  requestProblem,
+} from '../requests.ts'
+import type { SyncRequest } from '../steps.ts'
+import { newWake } from '../wake.ts'
+import {
+  askSignal,
+  askUpdate,
+  budgetQuery,
+  pauseSignal,
+  pauseUpdate,
+  planQuery,
+  progressQuery,
+  raiseBudgetUpdate,
+  refreshUpdate,
+  resumeSignal,
+  resumeUpdate,
+} from './messages.ts'
+import { type Owner, show } from './owner.ts'
+
+function ask(owner: Owner, asked: Omit<SyncRequest, 'run'>): Asked {
+  const going = owner.queue.find(request => isSame(request, asked))
+  if (going) return { run: going.run, joined: true }
+  const request = { ...asked, run: uuid4().slice(0, 8) }
+  owner.queue.push(request)
+  show(owner, owner.progress)
+  return { run: request.run, joined: false }
+}
+
+function refuse(problem: string | null): void {
+  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'FLAG_INVALID')
+}
+
+function pause(owner: Owner, paused: boolean): Progress {
+  show(owner, { ...owner.progress, paused })
+  return owner.progress
+}
+
+function allow(owner: Owner, allowance: Allowance): GovernorState['options'] | null {
+  owner.allowed.push(allowance)
+  owner.nudged.resolve()
+  owner.nudged = newWake()
+  return owner.governor?.options ?? null
+}
+
+/** From now on, to the end of the workflow. */
+export function listen(owner: Owner): void {
+  const { workspaceId } = owner.input
+  const isFull = () => (owner.queue.length >= QUEUE_LENGTH ? `${QUEUE_LENGTH} syncs wait already` : null)
+  const mayAsk = (asked: Omit<SyncRequest, 'run'>) => refuse(requestProblem(asked, workspaceId) ?? isFull())
+  setHandler(askUpdate, asked => ask(owner, asked), { validator: mayAsk })
+  setHandler(askSignal, asked => {
+    if (requestProblem(asked, workspaceId) === null && isFull() === null) ask(owner, asked)
+  })
+  setHandler(pauseUpdate, () => pause(owner, true))
+  setHandler(pauseSignal, () => void pause(owner, true))
+  setHandler(resumeUpdate, () => pause(owner, false))
+  setHandler(resumeSignal, () => void pause(owner, false))
+  setHandler(raiseBudgetUpdate, allowance => allow(owner, allowance), {
+    validator: allowance => refuse(allowanceProblem(allowance)),
+  })
+  setHandler(refreshUpdate, ids => ask(owner, refreshOf(workspaceId, ids)), {
+    validator: ids => refuse(idsProblem(ids) ?? isFull()),
+  })
+  setHandler(progressQuery, () => owner.progress)
+  setHandler(planQuery, () => owner.plan)
+  setHandler(budgetQuery, () => owner.governor)
+}

@@ -1,0 +1,83 @@
+// The steps as the owner takes them: activities, of which it outlives those that are lost.
+import { CancellationScope } from '@temporalio/workflow'
+import { ConvohouseError } from '../../src/core/errors.ts'
+import { takesMostOfPeriod } from '../../src/core/planner.ts'
+import type { Host } from '../host.ts'
+import { fetchOutliving, type Outliving, probeOutliving } from '../lost-lease.ts'
+import { brought } from '../progress.ts'
+import type { Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
+import { atEase, isLost, leased, told, warehouse } from './calls.ts'
+import { cancelled, type Owner, show } from './owner.ts'
+
+const SECOND = 1_000
+
+function outliving(owner: Owner, host: Host): Outliving {
+  const { timeoutMs } = owner
+  const isLostAlone = (error: unknown) => isLost(error) && !cancelled(owner)
+  return { host, timeoutMs, isLost: isLostAlone, takeStock: input => atEase().takeStock(input) }
+}
+
+/** Waits for holders of leases that a workflow before this one granted: they end soon, or are over at their deadline. */
+async function freeOfHolders(workspaceId: string, host: Host): Promise<void> {
+  for (let lookMs = SECOND; ; lookMs *= 2) {
+    const untilMs = await warehouse.heldUntil({ workspaceId })
+    if (untilMs === null) return
+    await host.sleepUntil(Math.min(untilMs, host.now() + lookMs), new Promise(() => {}))
+  }
+}
+
+/** A worker that ends gives up what is under way; that ends its lease, and no sync. */
+const unlessGivenUp = <T extends Told>(owner: Owner, outcome: T): T =>
+  outcome.failure?.code === 'INTERRUPTED' && !cancelled(owner) ? { ...outcome, failure: null } : outcome
+
+/** @throws CONFIRMATION_NEEDED */
+function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor }: Prepared): void {
+  if (consented !== false || !takesMostOfPeriod(plan, governor.period.includedSessions)) return
+  throw new ConvohouseError('CONFIRMATION_NEEDED', {
+    what: `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was bought.`,
+    mend: 'Say --yes, or limit it with --max-sessions or --since.',
+  })
+}
+
+/** For the sync at the head of its queue. */
+export function stepsOf(owner: Owner, host: Host): Steps {
+  let landed = 0
+  const of = ({ workspaceId, run }: RunOf): RunOf => ({ workspaceId, run })
+  return {
+    async prepare(request) {
+      await freeOfHolders(request.workspaceId, host)
+      const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(told)
+      owner.timeoutMs = timeoutMs
+      owner.aheadMs = prepared.aheadMs
+      owner.plan = prepared.plan
+      expectConsent(request, prepared)
+      return prepared
+    },
+    async fetchPages({ request, progress, grant }) {
+      const { agentId, name } = progress.window
+      const input = { request: of(request), progress, grant, aheadMs: owner.aheadMs }
+      const fetching = leased(owner.timeoutMs, grant, `${agentId} ${name}`)
+      const outcome = await fetchOutliving(outliving(owner, host), input, given => fetching.fetchPages(given)).catch(
+        told,
+      )
+      landed += outcome.pages
+      show(owner, brought(owner.progress, outcome))
+      return unlessGivenUp(owner, outcome)
+    },
+    async probe({ request, agentId, grant }) {
+      const input = { request: of(request), agentId, grant, aheadMs: owner.aheadMs }
+      const probing = leased(owner.timeoutMs, grant, `${agentId} probe`)
+      const outcome = probeOutliving(outliving(owner, host), grant.deadlineMs, () => probing.probe(input)).catch(told)
+      return unlessGivenUp(owner, await outcome)
+    },
+    load: ({ workspaceId }) =>
+      CancellationScope.nonCancellable(async () => {
+        const before = landed
+        const outcome = await warehouse.load({ workspaceId, run: owner.queue[0]!.run }).catch(told)
+        // What landed while it worked it may not have seen.
+        return { ...outcome, waiting: outcome.waiting + landed - before }
+      }),
+    finish: ({ request, report }) =>
+      CancellationScope.nonCancellable(() => warehouse.finish({ request: of(request), report }).catch(told)),
+  }
+}

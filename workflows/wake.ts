@@ -1,0 +1,13 @@
+// A promise that is resolved from outside: whoever waits for something to happen waits for it.
+export interface Wake {
+  promise: Promise<void>
+  resolve: () => void
+}
+
+export function newWake(): Wake {
+  let resolve = () => {}
+  const promise = new Promise<void>(done => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
