@@ -65,7 +65,7 @@ export function makeSteps(dependencies: StepsDependencies & { home: string; run:
     const pages = pending.next(A_LOAD)
     const loaded = await telling(() => loadPages(context, pages))
     pending.taken(pages)
-    return { pages: loaded.files, conversations: loaded.records, waiting: pending.all().length }
+    return { pages: loaded.files, records: loaded.records, waiting: pending.all().length }
   }
 
   return {

@@ -24,9 +24,9 @@ import { newWake } from './wake.ts'
 /** Hands over to the next run of this workflow: its history begins anew. */
 async function carryOn(owner: Owner, sync: Carried): Promise<never> {
   await condition(allHandlersFinished)
-  const { queue, progress, allowed, timeoutMs, aheadMs, input } = owner
+  const { queue, progress, plan, allowed, timeoutMs, aheadMs, input } = owner
   const carried = { sync, allowed, timeoutMs, aheadMs }
-  return continueAsNew<typeof syncWorkspace>({ workspaceId: input.workspaceId, queue, progress, carried })
+  return continueAsNew<typeof syncWorkspace>({ workspaceId: input.workspaceId, queue, progress, plan, carried })
 }
 
 async function syncNext(owner: Owner, carried: Carried | null): Promise<SyncReport> {
@@ -61,12 +61,12 @@ export async function tick({ workspaceId }: { workspaceId: string }): Promise<As
 
 /** Syncs one workspace, for as long as somebody asks for it; the last sync's report. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {
-  const { carried = null, queue = [], progress = newProgress() } = input
+  const { carried = null, queue = [], progress = newProgress(), plan = null } = input
   const owner: Owner = {
     input,
     queue: [...queue],
     progress,
-    plan: null,
+    plan,
     governor: carried?.sync.governor ?? null,
     allowed: carried?.allowed ?? [],
     nudged: newWake(),

@@ -87,7 +87,8 @@ export interface LeaseOutcome extends Told {
 
 export interface LoadOutcome {
   pages: number
-  conversations: number
+  /** Conversations, and what else lands: the listing of the agents. */
+  records: number
   /** Landed pages still to be loaded. */
   waiting: number
 }

@@ -1,6 +1,6 @@
 // The workflow that owns a workspace's quota: who asks it, what it answers, and how it outlives its own history.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, WorkflowUpdateFailedError } from '@temporalio/client'
+import { type Client, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
@@ -9,6 +9,7 @@ import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync } from '../../src/run/temporal/owner.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { PlanTold } from '../../workflows/plan-told.ts'
 import type { Progress } from '../../workflows/progress.ts'
 import type { Asked } from '../../workflows/requests.ts'
 import { whileSlowed } from '../cli/slowed.ts'
@@ -21,11 +22,16 @@ import { reportOf, startWorker } from './hosts.ts'
 import { ownServer } from './own-server.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
+/** Pages of the sync that outgrows its histories: 5,000 by `HISTORY_PAGES=5000 npx vitest run test/contract/owner.test.ts -t 'carries'`. */
+const PAGES = Number(process.env.HISTORY_PAGES ?? 600)
+const PAGE = 2
+/** Some fifteen leases; a server would let a history grow to thousands of events. */
+const SUGGESTED_EVENTS = 100
+
 describeWithTemporal('the owner of a workspace', command => {
   let server: DevServer
   let client: Client
-  // Some thirty leases fill a history that a server would let grow to thousands of events.
-  const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': 100 }
+  const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': SUGGESTED_EVENTS }
   ownServer({ command, dynamicConfig }, (...opened) => {
     ;[server, client] = opened
   })
@@ -48,6 +54,14 @@ describeWithTemporal('the owner of a workspace', command => {
     return { ...there, rows, ask }
   }
 
+  /** The runs of a workflow that has continued as new. */
+  async function chain(workflowId: string): Promise<WorkflowHandle[]> {
+    const runs: WorkflowHandle[] = []
+    for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+      runs.push(client.workflow.getHandle(workflowId, runId))
+    return runs
+  }
+
   async function expectTruth({ sandbox, bought, rows }: Pick<Scene, 'sandbox' | 'bought' | 'rows'>): Promise<void> {
     const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
     expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
@@ -55,19 +69,21 @@ describeWithTemporal('the owner of a workspace', command => {
     expect(new Set(asked).size).toBe(asked.length)
   }
 
-  it('carries quota and windows over when it continues as new', async () => {
-    const there = await owned({ conversations: 1_200 }, { maxPage: 2 })
+  it('carries quota, windows and plan over when it continues as new', { timeout: 180_000 + 250 * PAGES }, async () => {
+    const there = await owned({ conversations: PAGE * PAGES }, { maxPage: PAGE })
     const { handle, run } = await there.ask()
     const report = await reportOf(handle)
     expect(report).toMatchObject({ run, outcome: 'done', windowsLeft: 0, failures: [] })
     expect(report.requests).toBe((await there.served()).length)
     await expectTruth(there)
-    const first = (await client.workflow.getHandle(handle.workflowId).describe()).runId
-    const runs: string[] = []
-    for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${handle.workflowId}'` }))
-      runs.push(runId)
-    expect(runs).toContain(first)
+    const runs = await chain(handle.workflowId)
     expect(runs.length).toBeGreaterThan(2)
+    const lengths = (await Promise.all(runs.map(each => each.describe()))).map(({ historyLength }) => historyLength)
+    // What is under way when it is suggested still ends.
+    expect(Math.max(...lengths)).toBeLessThan(2 * SUGGESTED_EVENTS)
+    const plans = await Promise.all(runs.map(each => each.query<PlanTold | null>('plan')))
+    expect(plans[0]!.windows.length).toBeGreaterThan(0)
+    for (const plan of plans) expect(plan).toEqual(plans[0])
     await record(client.workflow.getHandle(handle.workflowId), 'carried-over')
   })
 

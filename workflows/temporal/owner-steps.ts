@@ -4,6 +4,7 @@ import { ConvohouseError } from '../../src/core/errors.ts'
 import { takesMostOfPeriod } from '../../src/core/planner.ts'
 import type { Host } from '../host.ts'
 import { fetchOutliving, type Outliving, probeOutliving } from '../lost-lease.ts'
+import { toldOf } from '../plan-told.ts'
 import { brought } from '../progress.ts'
 import type { Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
 import { atEase, isLost, leased, told, warehouse } from './calls.ts'
@@ -49,7 +50,7 @@ export function stepsOf(owner: Owner, host: Host): Steps {
       const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(told)
       owner.timeoutMs = timeoutMs
       owner.aheadMs = prepared.aheadMs
-      owner.plan = prepared.plan
+      owner.plan = toldOf(prepared.plan)
       expectConsent(request, prepared)
       return prepared
     },

@@ -2,9 +2,10 @@
 import { type CancellationScope, setCurrentDetails } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
+import type { PlanTold } from '../plan-told.ts'
 import { details, type Progress } from '../progress.ts'
 import type { Carried } from '../run.ts'
-import type { Prepared, SyncRequest } from '../steps.ts'
+import type { SyncRequest } from '../steps.ts'
 import type { Wake } from '../wake.ts'
 
 /** What a run of the workflow begins with; what it carries over to the next is the same. */
@@ -13,13 +14,15 @@ export interface SyncInput {
   queue?: SyncRequest[]
   carried?: { sync: Carried; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
   progress?: Progress
+  /** Of the sync that goes on. */
+  plan?: PlanTold | null
 }
 
 export interface Owner {
   input: SyncInput
   queue: SyncRequest[]
   progress: Progress
-  plan: Prepared['plan'] | null
+  plan: PlanTold | null
   governor: GovernorState | null
   allowed: Allowance[]
   /** Wakes those who sleep until there is room. */

@@ -16,6 +16,7 @@ import { writeResult } from '../output/write.ts'
 import { planLines } from '../plan/plan-text.ts'
 import { askWarehouse } from '../query/asker.ts'
 import { chooseDisplay } from '../sync/choose-display.ts'
+import { plannedBy } from '../sync/progress.ts'
 import { say } from '../terminal/say.ts'
 import { type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
@@ -84,7 +85,7 @@ async function sync(options: EmbeddedOptions): Promise<SyncReport> {
   const display = chooseDisplay(options.workspace.id, false)
   try {
     const confirm: EmbeddedOptions['confirm'] = async prepared => {
-      display.planned(prepared)
+      display.planned(plannedBy(prepared))
       return true
     }
     const report = await syncOnce({ ...options, tell: display.news, onPage: display.page, confirm })

@@ -5,7 +5,7 @@ import { systemClock } from '../../clock.ts'
 import { SECOND } from '../../core/time.ts'
 import { sayJson } from '../terminal/say.ts'
 import { exitCodeOfReport } from './outcome.ts'
-import { type Display, type Progress, startProgress, withNews, withPage, withPlan } from './progress.ts'
+import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
 
 const LINE_EVERY_MS = SECOND
 
@@ -22,9 +22,9 @@ export function jsonDisplay(workspaceId: string): Display {
   let toldWaiting = ''
   const tell = (kind: string, facts: object) => sayJson({ kind, workspaceId, ...facts })
   return {
-    planned(prepared) {
-      progress = withPlan(startProgress(systemClock.now()), prepared, systemClock.now())
-      const { windows, unknown, total } = prepared.plan
+    planned(planned) {
+      progress = plannedProgress(planned, systemClock.now())
+      const { windows, unknown, total } = planned.plan
       tell('planned', { windows: windows.length, unknown, total, budget: progress.budget })
     },
     page(page) {

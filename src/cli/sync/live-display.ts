@@ -5,7 +5,7 @@ import { createLogUpdate } from 'log-update'
 import { systemClock } from '../../clock.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { styleOf } from '../terminal/style.ts'
-import { type Display, type Progress, startProgress, withNews, withPage, withPlan } from './progress.ts'
+import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
 import { liveLines } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
@@ -29,8 +29,8 @@ export function liveDisplay(name: string, to: WriteStream): Display {
     draw.clear()
   }
   return {
-    planned(prepared) {
-      progress = withPlan(startProgress(systemClock.now()), prepared, systemClock.now())
+    planned(planned) {
+      progress = plannedProgress(planned, systemClock.now())
       timer ??= setInterval(redraw, REDRAW_EVERY_MS).unref()
       redraw()
     },

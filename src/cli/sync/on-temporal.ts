@@ -33,7 +33,7 @@ function shownOn(display: Display): (seen: Seen) => void {
   const failures = new Set<string>()
   return ({ progress, plan, budget }) => {
     if (plan === null || budget === null) return
-    if (!planned) display.planned({ plan, governor: budget, agents: [], pagesWaiting: 0, aheadMs: 0 })
+    if (!planned) display.planned({ plan, governor: budget })
     planned = true
     const { pages, conversations, sessions, windowsLeft, waiting } = progress
     for (let page = before.pages; page < pages; page++) {

@@ -1,11 +1,12 @@
 // The display where nobody looks on live: plain lines, few of them.
 
 import type { Writable } from 'node:stream'
+import { agentsOf } from '../../../workflows/plan-told.ts'
 import { systemClock } from '../../clock.ts'
 import { SECOND } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { counted, range } from '../terminal/words.ts'
-import { type Display, type Progress, startProgress, withNews, withPage, withPlan } from './progress.ts'
+import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
 import { doneText, leftText, waitingText } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
@@ -22,15 +23,14 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
     toldWaiting = text
   }
   return {
-    planned(prepared) {
-      progress = withPlan(startProgress(systemClock.now()), prepared, systemClock.now())
-      const { plan } = prepared
-      const agents = new Set(plan.windows.map(window => window.progress.window.agentId)).size
+    planned(planned) {
+      const { plan } = planned
+      progress = plannedProgress(planned, systemClock.now())
       const size = progress.expected ? `${range(progress.expected)} conversations` : 'of unknown size'
       line(
         plan.windows.length === 0
           ? 'nothing to read, everything up to now is there'
-          : `reading ${counted(plan.windows.length, 'window')} of ${counted(agents, 'agent')}, ${size}`,
+          : `reading ${counted(plan.windows.length, 'window')} of ${counted(agentsOf(plan), 'agent')}, ${size}`,
       )
     },
     page(page) {

@@ -1,8 +1,10 @@
 // How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
 
 import type { News } from '../../../workflows/host.ts'
+import { type PlanTold, toldOf } from '../../../workflows/plan-told.ts'
 import type { Prepared, SyncReport } from '../../../workflows/steps.ts'
 import type { Range } from '../../core/estimate.ts'
+import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
 import { type Budget, budgetOf } from '../plan/budget.ts'
 
@@ -40,9 +42,18 @@ export const startProgress = (nowMs: number): Progress => ({
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
 
-export function withPlan(progress: Progress, { plan, governor }: Prepared, nowMs: number): Progress {
+/** What a sync begins with. */
+export interface Planned {
+  plan: PlanTold
+  governor: GovernorState
+}
+
+/** As a run that has planned for itself tells it. */
+export const plannedBy = ({ plan, governor }: Prepared): Planned => ({ plan: toldOf(plan), governor })
+
+export function plannedProgress({ plan, governor }: Planned, nowMs: number): Progress {
   return {
-    ...progress,
+    ...startProgress(nowMs),
     windowsLeft: plan.windows.length,
     expected: plan.windows.length > 0 && plan.unknown === 0 ? plan.total.conversations : null,
     budget: budgetOf(governor, nowMs),
@@ -93,7 +104,7 @@ export function timeToGo(progress: Progress, nowMs: number): number | null {
 
 /** What a sync shows while it runs, in one of three ways. */
 export interface Display {
-  planned(prepared: Prepared): void
+  planned(planned: Planned): void
   page(page: PageLanded): void
   news(news: News): void
   /** A word beside: stopping, the next round. */

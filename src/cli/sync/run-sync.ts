@@ -20,7 +20,7 @@ import { mayBegin } from './consent.ts'
 import { lookUpIn } from './look-up.ts'
 import { openHouseSoon } from './open-house.ts'
 import { exitCodeOfReport } from './outcome.ts'
-import type { Display } from './progress.ts'
+import { type Display, plannedBy } from './progress.ts'
 import { watchInTurn } from './rounds.ts'
 
 interface Syncing {
@@ -53,7 +53,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
     const begins = await mayBegin({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping })
     if (!begins && flags.watch !== undefined) throw declined()
     given = begins && flags.watch !== undefined
-    if (begins) display.planned(prepared)
+    if (begins) display.planned(plannedBy(prepared))
     shown.now = display
     return begins
   }

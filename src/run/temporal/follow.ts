@@ -2,15 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common'
+import type { PlanTold } from '../../../workflows/plan-told.ts'
 import type { Progress } from '../../../workflows/progress.ts'
-import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
+import type { Failure, SyncReport } from '../../../workflows/steps.ts'
 import { ConvohouseError, ERRORS } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface Seen {
   progress: Progress
-  plan: Prepared['plan'] | null
+  plan: PlanTold | null
   budget: GovernorState | null
 }
 
@@ -42,7 +43,7 @@ async function look(client: Client, workspaceId: string): Promise<Seen> {
   // Without a run's id: where the workflow continued as new, it is the one that goes on.
   const handle = client.workflow.getHandle(ownerId(workspaceId))
   const progress = await handle.query<Progress>('progress')
-  const plan = await handle.query<Prepared['plan'] | null>('plan')
+  const plan = await handle.query<PlanTold | null>('plan')
   return { progress, plan, budget: await handle.query<GovernorState | null>('budget') }
 }
 
