@@ -121,7 +121,7 @@ describeWithTemporal('what the server is told', command => {
     await again.executeUpdate('refresh', { args: [{ [some!.agentId]: [id] }] })
     await ended(again)
     const workspace = { ...there.config.workspaces[0]!, schedule: { everyMs: 3_600_000, jitterMs: 0 } }
-    await ensureSchedule(client, { ...there.config, workspaces: [workspace] }, workspace)
+    await ensureSchedule(client, { config: there.config, workspace })
     onTestFinished(() => changeSchedule(client, WORKSPACE, 'delete'))
     await changeSchedule(client, WORKSPACE, 'trigger')
     const ticked = `WorkflowType = 'tick' AND ExecutionStatus = 'Completed'`

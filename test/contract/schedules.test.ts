@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
+import { HOUR } from '../../src/core/time.ts'
 import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
 import { changeSchedule, ensureSchedule, scheduledSync } from '../../src/run/temporal/schedules.ts'
@@ -51,15 +52,31 @@ describeWithTemporal('a schedule', command => {
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])
   })
 
+  it('that was made for want of another is kept where the configuration names none, until it is deleted', async () => {
+    const { config } = await scene(elsewhere, { settings: { schedule: null } })
+    const [workspace] = config.workspaces
+    const ensure = (more: object = {}) => ensureSchedule(client, { config, workspace: workspace!, ...more })
+    const otherwise = { everyMs: HOUR, jitterMs: 0 }
+    const named = { ...workspace!, schedule: otherwise }
+    expect(await ensure({ otherwise })).toBe('created')
+    expect([await ensure(), await ensure({ otherwise })]).toEqual(['kept', 'unchanged'])
+    // From here on somebody wants it, and then nobody does.
+    expect(await ensure({ workspace: named })).toBe('updated')
+    expect([await ensure(), await ensure()]).toEqual(['deleted', 'none'])
+    expect(await ensure({ otherwise })).toBe('created')
+    await changeSchedule(client, WORKSPACE, 'delete')
+    expect(await ensure()).toBe('none')
+  })
+
   it('syncs, and meets whoever asks by hand in the one owner', async () => {
     const there = await scene(elsewhere, {
       sandbox: { latencyMs: 40 },
-      settings: { maxPage: 10, since: '80d', schedule: { everyMs: 3_600_000, jitterMs: 0 } },
+      settings: { maxPage: 10, since: '80d', schedule: { everyMs: HOUR, jitterMs: 0 } },
     })
     const { config } = there
     const { house } = await startWorker(config, { address: server.address })
     const [workspace] = config.workspaces
-    expect(await ensureSchedule(client, config, workspace!)).toBe('created')
+    expect(await ensureSchedule(client, { config, workspace: workspace! })).toBe('created')
     onTestFinished(() => client.schedule.getHandle(ownerId(WORKSPACE)).delete())
 
     const request = scheduledSync(workspace!, Date.now())

@@ -89,6 +89,7 @@ describeWithTemporal('up', command => {
     expect(await (await fetch(metrics)).text()).toContain('temporal_')
     const at = { TEMPORAL_ADDRESS: addressIn(stdout, 'Temporal') }
     expect((await there.run(['schedule', 'list'], at)).stdout).toContain('next 2')
+    expect((await there.run(['schedule', 'ensure'], at)).stdout).toContain('kept as `convohouse up` made it')
     await until(async () => (await there.bought()).length >= 8)
     expect(await ended(first)).toContain('every 1 h, and now (schedule created)')
     expect(await there.servers()).toEqual([])

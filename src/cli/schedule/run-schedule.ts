@@ -3,7 +3,13 @@ import type { Client } from '@temporalio/client'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
 import type { Change } from '../../run/temporal/schedule-change.ts'
-import { changeSchedule, ensureSchedule, type ScheduleState, scheduleState } from '../../run/temporal/schedules.ts'
+import {
+  changeSchedule,
+  type Ensured,
+  ensureSchedule,
+  type ScheduleState,
+  scheduleState,
+} from '../../run/temporal/schedules.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { counted } from '../terminal/words.ts'
@@ -40,11 +46,20 @@ function stateText({ workspaceId, schedule }: ScheduleState): string {
   return `${workspaceId}: ${paused ? 'paused' : `next ${timeText(next)}`}, last ${timeText(last)}, ${counted(ticks, 'tick')}`
 }
 
+const ENSURED: Record<Ensured, string> = {
+  created: 'created',
+  updated: 'updated',
+  unchanged: 'unchanged',
+  kept: 'kept as `convohouse up` made it (the configuration names none; `convohouse schedule delete` ends it)',
+  deleted: 'deleted (the configuration names none any more)',
+  none: 'none (the configuration names none)',
+}
+
 export const runEnsure = (flags: ScheduleFlags): Promise<void> =>
   eachChosen(flags, async ({ client, config, workspace }) => {
-    const ensured = await ensureSchedule(client, config, workspace)
+    const ensured = await ensureSchedule(client, { config, workspace })
     if (flags.json) sayJson({ workspaceId: workspace.id, ensured })
-    else say(`${workspace.id}: ${ensured}`)
+    else say(`${workspace.id}: ${ENSURED[ensured]}`)
   })
 
 export const runList = (flags: ScheduleFlags): Promise<void> =>

@@ -78,7 +78,7 @@ export async function upOnTemporal(up: Up): Promise<number> {
   try {
     const { house, server } = opened
     // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
-    const lines = await ensureSchedules(config, server.place)
+    const lines = await ensureSchedules(config, server.place, flags.every)
     say(...addressLines(server, metrics), ...lines)
     installRuntime({ log: remark, metrics })
     await work({ ...up, server, house: Promise.resolve(house), stop })

@@ -1,26 +1,14 @@
 // `convohouse up`: on a Temporal server that is configured, else on one of our own; where none can be had, without one.
-import { type Config, readConfig, type Schedule, type WorkspaceConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
-import { formatDuration, SECOND } from '../../core/time.ts'
+import { formatDuration } from '../../core/time.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
 import { runSync } from '../sync/run-sync.ts'
 import { remark } from '../terminal/say.ts'
 import type { UpFlags } from './up-flags.ts'
 
-/** The configuration's own default. */
-const JITTER_MS = 30 * SECOND
-
-const scheduleOr = ({ schedule }: WorkspaceConfig, everyMs: number): Schedule =>
-  schedule ?? { everyMs, jitterMs: Math.min(JITTER_MS, everyMs / 10) }
-
-/** The configuration, with a schedule for every workspace. */
-const scheduled = (config: Config, everyMs: number): Config => ({
-  ...config,
-  workspaces: config.workspaces.map(workspace => ({ ...workspace, schedule: scheduleOr(workspace, everyMs) })),
-})
-
-/** As often as the most frequent of the schedules; of those by cron as often as the flag says. */
+/** As often as the most frequent of the schedules; of those by cron, and where there is none, as often as the flag says. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 
@@ -38,7 +26,7 @@ const commandForServer = async (): Promise<string | null> =>
 
 /** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
-  const config = scheduled(readConfig(flags.config === undefined ? {} : { path: flags.config }), flags.every)
+  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   let command: string | null
   try {
     command = await commandForServer()

@@ -1,26 +1,28 @@
 // What `up` does to the schedules: each is made what the configuration says, and has a tick now, unless somebody has paused it.
-import type { Config, WorkspaceConfig } from '../../config.ts'
-import { formatDuration } from '../../core/time.ts'
+import type { Config, Schedule } from '../../config.ts'
+import { formatDuration, SECOND } from '../../core/time.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/connection.ts'
 import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/schedules.ts'
 
-const whenText = ({ schedule }: WorkspaceConfig): string => {
-  if (schedule === null) return 'never'
-  return 'cron' in schedule ? schedule.cron : `every ${formatDuration(schedule.everyMs)}`
-}
+/** The configuration's own default. */
+const JITTER_MS = 30 * SECOND
 
-/** A line a workspace, of what its schedule is now. @throws TEMPORAL_UNREACHABLE */
-export async function ensureSchedules(config: Config, place: TemporalPlace): Promise<string[]> {
+const whenText = (schedule: Schedule): string =>
+  'cron' in schedule ? schedule.cron : `every ${formatDuration(schedule.everyMs)}`
+
+/** A line a workspace, of what its schedule is now: `everyMs` where the configuration names none. @throws TEMPORAL_UNREACHABLE */
+export async function ensureSchedules(config: Config, place: TemporalPlace, everyMs: number): Promise<string[]> {
+  const otherwise = { everyMs, jitterMs: Math.min(JITTER_MS, everyMs / 10) }
   const client = await connectClient(place)
   try {
     const lines: string[] = []
     for (const workspace of config.workspaces) {
-      const ensured = await ensureSchedule(client, config, workspace)
+      const ensured = await ensureSchedule(client, { config, workspace, otherwise })
       const { schedule } = await scheduleState(client, workspace.id)
       const paused = schedule?.paused === true
       if (!paused) await changeSchedule(client, workspace.id, 'trigger')
       const now = paused ? 'paused: `convohouse schedule resume`' : 'and now'
-      lines.push(`${workspace.id}  ${whenText(workspace)}, ${now} (schedule ${ensured})`)
+      lines.push(`${workspace.id}  ${whenText(workspace.schedule ?? otherwise)}, ${now} (schedule ${ensured})`)
     }
     return lines
   } finally {

@@ -28,7 +28,8 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
 /** The owner's: the two are seen side by side. */
 const idOf = (workspaceId: string): string => ownerId(workspaceId)
 
-export type Ensured = 'created' | 'updated' | 'unchanged' | 'deleted' | 'none'
+/** `kept`: the configuration names none, and the one that is there was made by `up`, without being told to. */
+export type Ensured = 'created' | 'updated' | 'unchanged' | 'kept' | 'deleted' | 'none'
 
 const CATCH_UP = '1 hour'
 
@@ -37,19 +38,29 @@ const specOf = (schedule: Schedule): ScheduleOptions['spec'] => ({
   jitter: schedule.jitterMs,
 })
 
-/** What the configuration says of it; kept beside the tick's argument, so that it can be seen what a schedule was made from. */
-const madeFrom = ({ temporal }: Config, schedule: Schedule): string =>
-  JSON.stringify({ ...schedule, queues: temporal.queues })
+/** A schedule, and whether somebody wanted it or it is there for want of another. */
+interface Chosen {
+  schedule: Schedule
+  byDefault: boolean
+}
 
-function wanted(config: Config, { id }: WorkspaceConfig, schedule: Schedule) {
+/** What the configuration says of it; kept beside the tick's argument, so that it can be seen what a schedule was made from. */
+interface MadeFrom {
+  queues: string
+  byDefault?: true
+}
+
+function wanted(config: Config, { id }: WorkspaceConfig, { schedule, byDefault }: Chosen) {
+  const { queues } = config.temporal
+  const madeFrom = { ...schedule, queues, ...(byDefault && { byDefault }) } satisfies MadeFrom
   return {
     spec: specOf(schedule),
     action: {
       type: 'startWorkflow' as const,
       workflowType: 'tick',
       workflowId: `tick/${id}`,
-      taskQueue: warehouseQueue(config.temporal.queues),
-      args: [{ workspaceId: id, madeFrom: madeFrom(config, schedule) }],
+      taskQueue: warehouseQueue(queues),
+      args: [{ workspaceId: id, madeFrom: JSON.stringify(madeFrom) }],
     },
     policies: { overlap: 'SKIP' as const, catchupWindow: CATCH_UP },
   }
@@ -66,16 +77,36 @@ async function described(handle: ScheduleHandle): Promise<ScheduleDescription | 
   }
 }
 
-/** Makes a workspace's schedule what the configuration says, paused where it was; where it names none, there is none. */
-export async function ensureSchedule(client: Client, config: Config, workspace: WorkspaceConfig): Promise<Ensured> {
+function chosen({ schedule }: WorkspaceConfig, otherwise: Schedule | null): Chosen | null {
+  if (schedule !== null) return { schedule, byDefault: false }
+  return otherwise && { schedule: otherwise, byDefault: true }
+}
+
+function isByDefault({ action }: ScheduleDescription): boolean {
+  const [tick] = (action.args ?? []) as { madeFrom?: string }[]
+  return (JSON.parse(tick?.madeFrom ?? '{}') as Partial<MadeFrom>).byDefault === true
+}
+
+/**
+ * Makes a workspace's schedule what the configuration says, paused where it was. Where that names none, it is `otherwise`; without
+ * that, one that was made so before is kept, since somebody relies on it, and any other is deleted.
+ */
+export async function ensureSchedule(
+  client: Client,
+  ensuring: { config: Config; workspace: WorkspaceConfig; otherwise?: Schedule },
+): Promise<Ensured> {
+  const { config, workspace, otherwise = null } = ensuring
   const scheduleId = idOf(workspace.id)
   const handle = client.schedule.getHandle(scheduleId)
   const there = await described(handle)
-  if (workspace.schedule === null) {
-    if (there) await handle.delete()
-    return there ? 'deleted' : 'none'
+  const wants = chosen(workspace, otherwise)
+  if (wants === null) {
+    if (there === null) return 'none'
+    if (isByDefault(there)) return 'kept'
+    await handle.delete()
+    return 'deleted'
   }
-  const options = wanted(config, workspace, workspace.schedule)
+  const options = wanted(config, workspace, wants)
   if (there === null) {
     await client.schedule.create({ scheduleId, ...options })
     return 'created'
