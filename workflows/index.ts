@@ -33,7 +33,10 @@ async function syncNext(owner: Owner, carried: Carried | null): Promise<SyncRepo
   const request = owner.queue[0]!
   const host = hostOf(owner)
   const steps = stepsOf(owner, host)
-  if (carried === null) show(owner, begun(owner.progress, request.run))
+  if (carried === null) {
+    owner.plan = null
+    show(owner, begun(owner.progress, request.run))
+  }
   const from = carried ?? (await beginSync(steps, host, request))
   owner.governor = from.governor
   const result = await goOn(steps, host, request, from)

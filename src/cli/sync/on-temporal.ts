@@ -4,7 +4,7 @@ import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
-import { follow, type Seen } from '../../run/temporal/follow.ts'
+import { follow } from '../../run/temporal/follow.ts'
 import { askForSync } from '../../run/temporal/owner.ts'
 import type { LookUp, NamedConversation } from '../flags/ids-file.ts'
 import type { SyncFlags } from '../flags/sync-flags.ts'
@@ -12,7 +12,7 @@ import { syncRequest } from '../flags/sync-request.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { chooseDisplay } from './choose-display.ts'
 import { exitCodeOfReport } from './outcome.ts'
-import type { Display } from './progress.ts'
+import { shownOn } from './shown-on.ts'
 
 export interface OnTemporal {
   flags: SyncFlags
@@ -25,32 +25,6 @@ export interface OnTemporal {
 
 /** The warehouse is a worker's: ids have to come with their agents. */
 const nobodyKnows: LookUp = async () => []
-
-/** Tells a display what was seen: as though it had been told all along. */
-function shownOn(display: Display): (seen: Seen) => void {
-  let planned = false
-  let before = { pages: 0, conversations: 0, sessions: 0 }
-  const failures = new Set<string>()
-  return ({ progress, plan, budget }) => {
-    if (plan === null || budget === null) return
-    if (!planned) display.planned({ plan, governor: budget })
-    planned = true
-    const { pages, conversations, sessions, windowsLeft, waiting } = progress
-    for (let page = before.pages; page < pages; page++) {
-      const first = page === before.pages
-      const records = first ? conversations - before.conversations : 0
-      display.page({ agentId: '', records, billed: first ? sessions - before.sessions : 0 })
-    }
-    before = { pages, conversations, sessions }
-    display.news({ kind: 'governor', governor: budget, windowsLeft })
-    if (waiting) display.news({ kind: 'waiting', ...waiting })
-    for (const failure of progress.failures) {
-      const key = JSON.stringify(failure)
-      if (!failures.has(key)) display.news({ kind: 'failure', failure, agentId: null })
-      failures.add(key)
-    }
-  }
-}
 
 async function syncOne(
   client: Client,

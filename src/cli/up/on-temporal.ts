@@ -2,12 +2,13 @@
 import { withReleasers } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
-import { usualPort } from '../../run/temporal/ports.ts'
-import { installRuntime } from '../../run/temporal/runtime.ts'
+import { installRuntime, installRuntimeAnywhere } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { openHouseSoon } from '../sync/open-house.ts'
+import { boardOnTerminal } from '../terminal/board.ts'
 import { remark, say } from '../terminal/say.ts'
 import { type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { type LookOn, lookOn } from './look-on.ts'
 import { type ServerOfUp, serverOfUp } from './own-server.ts'
 import { ensureSchedules } from './schedules-of-up.ts'
 import type { UpFlags } from './up-flags.ts'
@@ -20,8 +21,6 @@ export interface Up {
 }
 
 const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
-/** Where those look first who collect metrics of Temporal's SDK. */
-const METRICS_PORT = 9464
 /** Where a client looks that was told of no address. */
 const FOUND_BY_ITSELF = /^(localhost|127\.0\.0\.1):7233$/
 
@@ -42,32 +41,62 @@ const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
     mend: 'Run `convohouse up` again: it goes on where it was.',
   })
 
+type Screen = Pick<LookOn, 'board' | 'remark'>
+
+/** Where the syncs are shown, and lines of other things beside them. */
+function screenOfUp(): Screen {
+  const board = boardOnTerminal()
+  return { board, remark: board ? (...lines) => board.stay(lines) : remark }
+}
+
 /** Works until it is told to end, or the server has ended. */
 async function work(
-  options: Up & { server: ServerOfUp; house: ReturnType<typeof openHouseSoon>; stop: Stop },
+  options: Up & { server: ServerOfUp; house: ReturnType<typeof openHouseSoon>; stop: Stop; screen: Screen },
 ): Promise<void> {
-  const { config, server, house, stop } = options
+  const { config, server, house, stop, screen } = options
+  const { place } = server
   const lost = new AbortController()
   server.own?.ended.then(() => lost.abort(serverEnded(server)))
-  await runWorker({
-    config,
-    role: 'all',
-    place: server.place,
-    ending: {
-      stopping: AbortSignal.any([stop.stopping, lost.signal]),
-      aborted: AbortSignal.any([stop.aborted, lost.signal]),
-    },
-    openHouse: () => house,
-    ready: () => remark('Up. Ctrl-C ends it.'),
-  })
+  const stopping = AbortSignal.any([stop.stopping, lost.signal])
+  const ended = new AbortController()
+  let looking = Promise.resolve()
+  try {
+    await runWorker({
+      config,
+      role: 'all',
+      place,
+      ending: { stopping, aborted: AbortSignal.any([stop.aborted, lost.signal]) },
+      openHouse: () => house,
+      ready() {
+        screen.remark('Up. Ctrl-C ends it.')
+        looking = lookOn({
+          workspaces: config.workspaces,
+          place,
+          signal: AbortSignal.any([stopping, ended.signal]),
+          ...screen,
+        })
+      },
+    })
+  } finally {
+    ended.abort()
+    await looking
+  }
   if (lost.signal.aborted && !stop.stopping.aborted) throw lost.signal.reason
+}
+
+/** Where metrics are. */
+async function installWithMetrics(settings: { log: Screen['remark']; metrics: string | undefined }): Promise<string> {
+  const { log, metrics } = settings
+  if (metrics === undefined) return installRuntimeAnywhere({ log })
+  installRuntime({ log, metrics })
+  return metrics
 }
 
 /** The process's exit code. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
 export async function upOnTemporal(up: Up): Promise<number> {
   const { config, flags } = up
-  const metrics = flags.metrics ?? `127.0.0.1:${await usualPort(METRICS_PORT)}`
-  const stop = stopOnSignals(() => remark(STOPPING))
+  const screen = screenOfUp()
+  const stop = stopOnSignals(() => screen.remark(STOPPING))
   const opened = await withReleasers(async acquire => {
     acquire(stop, ({ release }) => release())
     // First of all: who holds the warehouse is alone at the server's file, too.
@@ -77,11 +106,11 @@ export async function upOnTemporal(up: Up): Promise<number> {
   })
   try {
     const { house, server } = opened
-    // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
     const lines = await ensureSchedules(config, server.place, flags.every)
+    // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
+    const metrics = await installWithMetrics({ log: screen.remark, metrics: flags.metrics })
     say(...addressLines(server, metrics), ...lines)
-    installRuntime({ log: remark, metrics })
-    await work({ ...up, server, house: Promise.resolve(house), stop })
+    await work({ ...up, server, house: Promise.resolve(house), stop, screen })
     return EXIT_CODES.ok
   } finally {
     await opened.close()

@@ -7,6 +7,7 @@ import type { Progress } from '../../../workflows/progress.ts'
 import type { Failure, SyncReport } from '../../../workflows/steps.ts'
 import { ConvohouseError, ERRORS } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor.ts'
+import { abortable } from './abortable.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface Seen {
@@ -39,12 +40,20 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> 
   }
 }
 
-async function look(client: Client, workspaceId: string): Promise<Seen> {
-  // Without a run's id: where the workflow continued as new, it is the one that goes on.
-  const handle = client.workflow.getHandle(ownerId(workspaceId))
-  const progress = await handle.query<Progress>('progress')
-  const plan = await handle.query<PlanTold | null>('plan')
-  return { progress, plan, budget: await handle.query<GovernorState | null>('budget') }
+/** Asks a workspace's owner; without a run's id, it is the one that goes on where the workflow has continued as new. */
+const asked = <T>(client: Client, workspaceId: string, query: 'progress' | 'plan' | 'budget'): Promise<T> =>
+  client.workflow.getHandle(ownerId(workspaceId)).query<T>(query)
+
+export const progressOf = (client: Client, workspaceId: string): Promise<Progress> =>
+  asked<Progress>(client, workspaceId, 'progress')
+
+/** The plan is asked for once: it does not change, and may be long. */
+async function look(client: Client, workspaceId: string, plan: PlanTold | null): Promise<Seen> {
+  return {
+    progress: await progressOf(client, workspaceId),
+    plan: plan ?? (await asked<PlanTold | null>(client, workspaceId, 'plan')),
+    budget: await asked<GovernorState | null>(client, workspaceId, 'budget'),
+  }
 }
 
 /**
@@ -58,17 +67,25 @@ export async function follow(options: {
   signal: AbortSignal
   tell(seen: Seen): void
 }): Promise<SyncReport | null> {
-  const { client, workspaceId, asked, signal, tell } = options
-  const { run, handle } = asked
+  const { client, workspaceId, signal, tell } = options
+  const { run, handle } = options.asked
+  let plan: PlanTold | null = null
   let over = false
-  const result = reportOf(handle).finally(() => {
+  const result = abortable(client, signal, () => reportOf(handle)).finally(() => {
     over = true
   })
   result.catch(() => {})
   while (!signal.aborted) {
     const last = over
-    const seen = await look(client, workspaceId)
-    if (seen.progress.run === run) tell(seen)
+    const seen = await abortable(client, signal, () => look(client, workspaceId, plan)).catch(error => {
+      if (signal.aborted) return null
+      throw error
+    })
+    if (seen === null) break
+    if (seen.progress.run === run) {
+      plan = seen.plan
+      tell(seen)
+    }
     const report = seen.progress.reports.find(ended => ended.run === run)
     if (report) return report
     if (last) return result

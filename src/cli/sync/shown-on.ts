@@ -1,0 +1,29 @@
+// A sync that Temporal runs, on a display of those that run here.
+import type { Seen } from '../../run/temporal/follow.ts'
+import type { Display } from './progress.ts'
+
+/** Tells a display what was seen: as though it had been told all along. */
+export function shownOn(display: Display): (seen: Seen) => void {
+  let planned = false
+  let before = { pages: 0, conversations: 0, sessions: 0 }
+  const failures = new Set<string>()
+  return ({ progress, plan, budget }) => {
+    if (plan === null || budget === null) return
+    if (!planned) display.planned({ plan, governor: budget })
+    planned = true
+    const { pages, conversations, sessions, windowsLeft, waiting } = progress
+    for (let page = before.pages; page < pages; page++) {
+      const first = page === before.pages
+      const records = first ? conversations - before.conversations : 0
+      display.page({ agentId: '', records, billed: first ? sessions - before.sessions : 0 })
+    }
+    before = { pages, conversations, sessions }
+    display.news({ kind: 'governor', governor: budget, windowsLeft })
+    if (waiting) display.news({ kind: 'waiting', ...waiting })
+    for (const failure of progress.failures) {
+      const key = JSON.stringify(failure)
+      if (!failures.has(key)) display.news({ kind: 'failure', failure, agentId: null })
+      failures.add(key)
+    }
+  }
+}

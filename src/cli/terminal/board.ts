@@ -1,0 +1,64 @@
+// A part of a terminal that is redrawn in place, in sections by name, one below the other; what has to stay scrolls away above it.
+import type { Writable } from 'node:stream'
+import type { WriteStream } from 'node:tty'
+import { createLogUpdate } from 'log-update'
+import { isTerminal } from './style.ts'
+
+const REDRAW_EVERY_MS = 200
+
+/** A stream with the size of the terminal behind it. */
+type Screen = Writable & Pick<WriteStream, 'columns' | 'rows'>
+
+export interface Board {
+  /** Shows what `lines` gives now, and again and again, under that name. */
+  show(name: string, lines: () => string[]): void
+  /** Takes it away; without anything to show, the terminal is let go. */
+  hide(name: string): void
+  /** Writes lines that stay. */
+  stay(lines: readonly string[]): void
+}
+
+/** What there is room for: all lines, else the first of each section, else those of the first few. */
+export function fitting(sections: readonly (readonly string[])[], rows: number): string[] {
+  const all = sections.flat()
+  if (all.length < rows) return all
+  const heads = sections.flatMap(([head]) => head ?? [])
+  if (heads.length < rows) return heads
+  const shown = Math.max(1, rows - 2)
+  return [...heads.slice(0, shown), `… and ${heads.length - shown} more`]
+}
+
+/** A board on that screen. */
+export function boardOn(to: Screen): Board {
+  const draw = createLogUpdate(to)
+  const sections = new Map<string, () => string[]>()
+  let timer: NodeJS.Timeout | undefined
+  const redraw = () => {
+    const lines = [...sections.values()].map(give => give())
+    draw(fitting(lines, to.rows).join('\n'))
+  }
+  return {
+    show(name, lines) {
+      sections.set(name, lines)
+      timer ??= setInterval(redraw, REDRAW_EVERY_MS).unref()
+      redraw()
+    },
+    hide(name) {
+      sections.delete(name)
+      draw.clear()
+      if (sections.size > 0) return redraw()
+      clearInterval(timer)
+      timer = undefined
+      // Shows the cursor again.
+      draw.done()
+    },
+    stay(lines) {
+      draw.clear()
+      to.write(`${lines.join('\n')}\n`)
+      if (sections.size > 0) redraw()
+    },
+  }
+}
+
+/** A board on standard error; null where that is no terminal. */
+export const boardOnTerminal = (): Board | null => (isTerminal(process.stderr) ? boardOn(process.stderr) : null)

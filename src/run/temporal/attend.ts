@@ -1,0 +1,108 @@
+// Looking on at whatever a workspace's owner does, sync after sync, for as long as anybody wants to. Nothing of it depends on anybody
+// looking, and what goes wrong with the looking is tried again.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, WorkflowNotFoundError } from '@temporalio/client'
+import type { SyncReport } from '../../../workflows/steps.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { SECOND } from '../../core/time.ts'
+import { abortable } from './abortable.ts'
+import { follow, progressOf, reportOf, type Seen } from './follow.ts'
+import { type OwnerHandle, ownerId } from './owner.ts'
+
+export interface Audience {
+  /** A sync goes on: what is seen of it is told to what this returns. */
+  begun(run: string): (seen: Seen) => void
+  reported(report: SyncReport): void
+  /** What ended a sync before it had a report. */
+  failed(error: ConvohouseError): void
+}
+
+/** One is there only while somebody has asked for a sync: most of the time none is. */
+const LOOK_EVERY_MS = 2 * SECOND
+
+interface Attending {
+  client: Client
+  workspaceId: string
+  audience: Audience
+  signal: AbortSignal
+  /** The execution that has ended and has been told to its end. */
+  over: string | null
+  /** Runs whose reports were told. */
+  told: Set<string>
+  /** Who is told of the sync that goes on: the same, however often the looking fails in between. */
+  listener: { run: string; tell: (seen: Seen) => void } | null
+}
+
+interface Execution {
+  /** The same behind a continue-as-new. */
+  id: string
+  running: boolean
+}
+
+/** The owner that is there, or was there last. */
+async function executionOf({ client, workspaceId, signal }: Attending): Promise<Execution | null> {
+  const handle = client.workflow.getHandle(ownerId(workspaceId))
+  try {
+    const { runId, status, raw } = await abortable(client, signal, () => handle.describe())
+    return { id: raw.workflowExecutionInfo?.firstRunId || runId, running: status.name === 'RUNNING' }
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null
+    throw error
+  }
+}
+
+function report(attending: Attending, ended: SyncReport | null): void {
+  if (ended === null || attending.told.has(ended.run)) return
+  attending.told.add(ended.run)
+  attending.audience.reported(ended)
+}
+
+function listenerOf(attending: Attending, run: string): (seen: Seen) => void {
+  const { listener, audience } = attending
+  if (listener?.run === run) return listener.tell
+  const tell = audience.begun(run)
+  attending.listener = { run, tell }
+  return tell
+}
+
+/** @throws what ended the sync, and what keeps us from looking */
+async function attendTo(attending: Attending, { running }: Execution): Promise<void> {
+  const { client, workspaceId, signal } = attending
+  const handle: OwnerHandle = client.workflow.getHandle(ownerId(workspaceId))
+  if (!running) return report(attending, await abortable(client, signal, () => reportOf(handle)))
+  const { run } = await abortable(client, signal, () => progressOf(client, workspaceId))
+  if (run === null || attending.told.has(run)) return
+  const tell = listenerOf(attending, run)
+  report(attending, await follow({ client, workspaceId, asked: { run, handle }, signal, tell }))
+}
+
+async function lookOnce(attending: Attending): Promise<void> {
+  const execution = await executionOf(attending)
+  if (execution === null || execution.id === attending.over) return
+  try {
+    await attendTo(attending, execution)
+    if (!execution.running) attending.over = execution.id
+  } catch (error) {
+    if (!(error instanceof ConvohouseError)) throw error
+    attending.over = execution.id
+    attending.audience.failed(error)
+  }
+}
+
+/** Tells of each sync of a workspace that goes on or begins, until the signal; not of those that had ended before. */
+export async function attend(options: {
+  client: Client
+  workspaceId: string
+  audience: Audience
+  signal: AbortSignal
+}): Promise<void> {
+  const { signal } = options
+  const attending: Attending = { ...options, over: null, told: new Set(), listener: null }
+  const before = await executionOf(attending).catch(() => null)
+  if (before && !before.running) attending.over = before.id
+  while (!signal.aborted) {
+    // A server that is away, a worker that has no time to answer: the next look may see more.
+    await lookOnce(attending).catch(() => {})
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
+  }
+}

@@ -1,0 +1,60 @@
+// What `up` shows of the syncs that its schedules run.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { cli, start } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from './afterwards.ts'
+import { elsewhere, scene, TOKEN } from './scene.ts'
+
+describeWithTemporal('what up shows', command => {
+  let server: DevServer
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+  })
+  afterAll(() => server.stop())
+
+  /** A house of two workspaces: of the second one, the vendor gives nothing. */
+  async function house() {
+    const paying = await scene(elsewhere, { sandbox: { latencyMs: 100 } })
+    const unpaid = await scene(elsewhere, { sandbox: { workspaceId: 'ws_unpaid', paid: false } })
+    const workspaces = [paying, unpaid].map(({ sandbox }, at) => ({
+      id: ['ws_demo', 'ws_unpaid'][at],
+      apiUrl: sandbox.url,
+      token: { env: 'WORKER_TOKEN' },
+      pageSize: 10,
+    }))
+    const { home, temporal } = paying.config
+    const path = join(home, 'convohouse.yaml')
+    await writeFile(path, JSON.stringify({ home, threads: 2, temporal: { queues: temporal.queues }, workspaces }))
+    const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
+    const running = start(['up', '--every', '1h', '--config', path], options)
+    let shown = ''
+    for (const stream of [running.process.stdout!, running.process.stderr!])
+      stream.on('data', text => {
+        shown += text
+      })
+    const says = (text: RegExp) => until(async () => text.test(shown))
+    const run = (...args: string[]) => cli([...args, '--config', path, '--workspace', 'ws_demo'], options)
+    return { running, says, run }
+  }
+
+  it('is how the syncs of all its workspaces go, how they end, and when the next one comes', async () => {
+    const { running, says, run } = await house()
+    await says(/^ws_demo: reading \d+ windows? of/m)
+    await says(/^ws_demo: up to date, after/m)
+    await says(/^ws_unpaid: failed, after/m)
+    await says(/^error API_FORBIDDEN/m)
+    for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^${workspace}: next sync at `, 'm'))
+    expect((await run('schedule', 'trigger')).code).toBe(0)
+    await says(/^ws_demo: up to date.*^ws_demo: up to date/ms)
+    running.process.kill('SIGINT')
+    const { code, stdout, stderr } = await running.ended
+    expect(code, stderr).toBe(0)
+    // Each is told once.
+    expect(stdout.match(/^ws_demo: up to date/gm)).toHaveLength(2)
+    expect(stdout.match(/^ws_unpaid: failed/gm)).toHaveLength(1)
+    expect(stderr).not.toContain('Warning')
+  })
+})
