@@ -63,14 +63,17 @@ describeWithTemporal('the owner of a workspace', command => {
   }
 
   async function expectTruth({ sandbox, bought, rows }: Pick<Scene, 'sandbox' | 'bought' | 'rows'>): Promise<void> {
-    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
-    expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
     const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(new Set(asked).size).toBe(asked.length)
+    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+    expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
   }
 
   it('carries quota, windows and plan over when it continues as new', { timeout: 180_000 + 250 * PAGES }, async () => {
-    const there = await owned({ conversations: PAGE * PAGES }, { maxPage: PAGE })
+    const there = await owned(
+      { conversations: PAGE * PAGES, hourlyRequests: 2 * PAGES },
+      { maxPage: PAGE, requestsPerHour: 2 * PAGES },
+    )
     const { handle, run } = await there.ask()
     const report = await reportOf(handle)
     expect(report).toMatchObject({ run, outcome: 'done', windowsLeft: 0, failures: [] })
