@@ -11,7 +11,7 @@ import {
 import { ConvohouseError } from '../src/core/errors.ts'
 import { begun, ended, newProgress } from './progress.ts'
 import type { Asked } from './requests.ts'
-import type { Carried } from './run.ts'
+import { type Carried, emptyReport } from './run.ts'
 import type { SyncReport } from './steps.ts'
 import { beginSync, goOn } from './sync.ts'
 import { warehouse } from './temporal/calls.ts'
@@ -44,6 +44,23 @@ async function syncNext(owner: Owner, carried: Carried | null): Promise<SyncRepo
   owner.queue.shift()
   show(owner, ended(owner.progress, result.report))
   return result.report
+}
+
+/**
+ * What ends a sync before it has a report (nobody has consented, a folder cannot be used) ends the workflow; where others wait
+ * behind it, they get their turn, and it has a report that says so.
+ */
+function giveWay(owner: Owner, error: unknown): SyncReport {
+  if (!(error instanceof ConvohouseError) || owner.queue.length < 2) throw error
+  const { run } = owner.queue.shift()!
+  const { code, kind, message: what, mend = null } = error
+  const report: SyncReport = {
+    ...emptyReport(run),
+    outcome: 'failed',
+    failures: [{ code, kind, what, mend, agentId: null }],
+  }
+  show(owner, ended(owner.progress, report))
+  return report
 }
 
 /** A sync that failed ends the workflow as failed, with its report: whoever watches the server sees it. */
@@ -81,7 +98,8 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
   let last: SyncReport | null = null
   try {
     await condition(() => owner.queue.length > 0, '1 minute')
-    for (let from = carried?.sync ?? null; owner.queue.length > 0; from = null) last = await syncNext(owner, from)
+    for (let from = carried?.sync ?? null; owner.queue.length > 0; from = null)
+      last = await syncNext(owner, from).catch(error => giveWay(owner, error))
     await condition(allHandlersFinished)
   } catch (error) {
     if (!(error instanceof ConvohouseError)) throw error

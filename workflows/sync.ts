@@ -32,7 +32,9 @@ export async function goOn(steps: Steps, host: Host, request: SyncRequest, carri
   )
   const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
   if (loadFailure) fail(run, loadFailure, null)
-  if (run.handsOver && !loadFailure && lanes.every(ended => ended.status === 'fulfilled'))
+  // Nobody goes on with what was cancelled meanwhile.
+  if (run.handsOver && host.cancelled()) run.report.outcome = 'interrupted'
+  else if (run.handsOver && !loadFailure && lanes.every(ended => ended.status === 'fulfilled'))
     return { report: null, carried: carriedBy(run) }
   const report = summary(run)
   await steps.finish({ request, report }).catch(error => {

@@ -7,6 +7,7 @@ import type { GovernorState } from '../../src/core/governor.ts'
 import { madeThisHour } from '../../src/core/hour.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { DevServer } from '../../src/run/temporal/dev-server.ts'
+import { follow } from '../../src/run/temporal/follow.ts'
 import { askForSync } from '../../src/run/temporal/owner.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { PlanTold } from '../../workflows/plan-told.ts'
@@ -103,6 +104,22 @@ describeWithTemporal('the owner of a workspace', command => {
     expect(await there.rows('SELECT run FROM _runs ORDER BY started_at')).toEqual([
       { run: all[0]!.run },
       { run: other.run },
+    ])
+  })
+
+  it('gives those who wait behind a sync that cannot begin their turn', async () => {
+    const there = await owned({ conversations: 60, latencyMs: 20 })
+    const first = await there.ask()
+    const wrong = await there.ask({ agents: ['nobody'] })
+    const last = await there.ask({ mode: 'full' })
+    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
+    await expect(follow({ ...looking, asked: wrong })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
+    expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
+    const { reports } = await last.handle.query<Progress>('progress')
+    expect(reports.map(({ run, outcome }) => [run, outcome])).toEqual([
+      [first.run, 'done'],
+      [wrong.run, 'failed'],
+      [last.run, 'done'],
     ])
   })
 

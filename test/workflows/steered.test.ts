@@ -58,6 +58,22 @@ describe('a sync that is handed over again and again', () => {
   })
 })
 
+describe('a sync that is cancelled while it hands over', () => {
+  it('is told as interrupted, by nobody else', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 }, settings: { maxPage: 10 } })
+    let cancelled = false
+    const handsOver = () => {
+      cancelled = true
+      return true
+    }
+    const { begin, goOn, close } = await steered(simulated, {}, { handsOver, cancelled: () => cancelled })
+    const { report, carried } = await goOn(await begin())
+    expect([report?.outcome, carried]).toEqual(['interrupted', null])
+    expect(await simulated.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
+    await close()
+  })
+})
+
 describe('a sync that is paused', () => {
   it('asks for nothing until it is resumed', async () => {
     const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })

@@ -21,6 +21,9 @@ const LOOK_EVERY_MS = 500
 const isOurs = (details: unknown): details is Failure =>
   typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
 
+const errorOf = ({ code, what, mend }: Failure): ConvohouseError =>
+  new ConvohouseError(code, { what, ...(mend && { mend }) })
+
 const stopped = (how: string): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} at Temporal; what landed is kept.` })
 
@@ -36,7 +39,7 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> 
     const [failure, report] = cause.details ?? []
     if (report) return report as SyncReport
     if (!isOurs(failure)) throw error
-    throw new ConvohouseError(failure.code, { what: failure.what, ...(failure.mend && { mend: failure.mend }) })
+    throw errorOf(failure)
   }
 }
 
@@ -54,6 +57,13 @@ async function look(client: Client, workspaceId: string, plan: PlanTold | null):
     plan: plan ?? (await asked<PlanTold | null>(client, workspaceId, 'plan')),
     budget: await asked<GovernorState | null>(client, workspaceId, 'budget'),
   }
+}
+
+/** @throws what ended a sync before it had begun, while others waited behind it */
+function expectBegun(report: SyncReport): SyncReport {
+  const [failure] = report.failures
+  if (report.outcome !== 'failed' || report.requests > 0 || failure === undefined) return report
+  throw errorOf(failure)
 }
 
 /**
@@ -87,7 +97,7 @@ export async function follow(options: {
       tell(seen)
     }
     const report = seen.progress.reports.find(ended => ended.run === run)
-    if (report) return report
+    if (report) return expectBegun(report)
     if (last) return result
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
   }
