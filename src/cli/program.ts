@@ -13,7 +13,7 @@ import { replayCommand } from './commands/replay.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
 import { scheduleCommand } from './commands/schedule.ts'
 import { statusCommand } from './commands/status.ts'
-import { cancelCommand, pauseCommand, resumeCommand } from './commands/steer.ts'
+import { allowCommand, cancelCommand, pauseCommand, resumeCommand } from './commands/steer.ts'
 import { syncCommand } from './commands/sync.ts'
 import { upCommand } from './commands/up.ts'
 import { workerCommand } from './commands/worker.ts'
@@ -28,6 +28,7 @@ const COMMANDS = [
   scheduleCommand,
   pauseCommand,
   resumeCommand,
+  allowCommand,
   cancelCommand,
   statusCommand,
   ledgerCommand,

@@ -26,6 +26,7 @@ describe('the command', () => {
       'schedule',
       'pause',
       'resume',
+      'allow',
       'cancel',
       'status',
       'ledger',

@@ -62,8 +62,12 @@ describeWithTemporal('sync --on temporal', command => {
     first.process.kill('SIGINT')
     const { code, stderr } = await first.ended
     expect([code, stderr]).toEqual([0, expect.stringContaining('goes on at Temporal')])
+    expect((await there.run('allow', '--overage-packs', '3')).stdout).toContain('allowed')
+    const nothing = await there.run('allow')
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('Nothing is allowed')])
     const second = there.begin('sync', '--on', 'temporal')
     await second.said('looking on')
+    await second.said('paused: it asks for nothing')
     expect((await there.run('resume')).stdout).toContain('resumed')
     expect((await there.run('cancel')).stdout).toContain('asked to end')
     const ended = await second.ended

@@ -1,6 +1,7 @@
-// `pause`, `resume`, `cancel`: what may be said to a sync that Temporal runs.
+// `pause`, `resume`, `allow`, `cancel`: what may be said to a sync that Temporal runs.
 import { Command } from 'commander'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import { whole } from '../flags/values.ts'
 import type { SteerFlags, Steering } from '../steer/run-steer.ts'
 
 const ABOUT: Record<Steering, { description: string; example: string }> = {
@@ -9,6 +10,10 @@ const ABOUT: Record<Steering, { description: string; example: string }> = {
     example: 'what is under way still lands',
   },
   resume: { description: 'let a paused sync go on', example: 'where it was' },
+  allow: {
+    description: 'let the sync that Temporal runs buy more than it might',
+    example: '--overage-packs 2   beyond the period, two packs in all',
+  },
   cancel: {
     description: 'end the sync that Temporal runs',
     example: 'what is under way still lands; the next goes on',
@@ -27,4 +32,12 @@ const steerCommand = (steering: Steering): Command => {
 
 export const pauseCommand = (): Command => steerCommand('pause')
 export const resumeCommand = (): Command => steerCommand('resume')
+export const allowCommand = (): Command =>
+  steerCommand('allow')
+    .option(
+      '--overage-packs <n>',
+      'packs of overage that it may buy, in all; one that sleeps since the period is spent goes on',
+      whole('--overage-packs', 1),
+    )
+    .option('--max-sessions <n>', 'a higher limit than the one that it was given', whole('--max-sessions', 1))
 export const cancelCommand = (): Command => steerCommand('cancel')

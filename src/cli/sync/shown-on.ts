@@ -2,12 +2,17 @@
 import type { Seen } from '../../run/temporal/follow.ts'
 import type { Display } from './progress.ts'
 
+const PAUSED = 'paused: it asks for nothing until `convohouse resume`'
+
 /** Tells a display what was seen: as though it had been told all along. */
 export function shownOn(display: Display): (seen: Seen) => void {
   let planned = false
+  let paused = false
   let before = { pages: 0, conversations: 0, sessions: 0 }
   const failures = new Set<string>()
   return ({ progress, plan, budget }) => {
+    if (progress.paused !== paused) display.note(progress.paused ? PAUSED : 'resumed')
+    paused = progress.paused
     if (plan === null || budget === null) return
     if (!planned) display.planned({ plan, governor: budget })
     planned = true
