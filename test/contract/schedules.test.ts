@@ -5,10 +5,17 @@ import { expect, it, onTestFinished } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
-import { changeSchedule, ensureSchedule, scheduledSync } from '../../src/run/temporal/schedules.ts'
+import {
+  changeSchedule,
+  deleteUnconfigured,
+  ensureSchedule,
+  scheduledSync,
+  scheduleState,
+} from '../../src/run/temporal/schedules.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { cli } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from './afterwards.ts'
 import { reportOf, startWorker } from './hosts.ts'
 import { ownServer } from './own-server.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
@@ -66,6 +73,26 @@ describeWithTemporal('a schedule', command => {
     expect(await ensure({ otherwise })).toBe('created')
     await changeSchedule(client, WORKSPACE, 'delete')
     expect(await ensure()).toBe('none')
+  })
+
+  it('of a workspace that is not configured any more is deleted, and none of another house', async () => {
+    const { config } = await scene(elsewhere)
+    const [workspace] = config.workspaces
+    const schedule = { everyMs: HOUR, jitterMs: 0 }
+    const made = (id: string, queues: string) =>
+      ensureSchedule(client, {
+        config: { ...config, temporal: { ...config.temporal, queues } },
+        workspace: { ...workspace!, id, schedule },
+      })
+    await made('ws_gone', config.temporal.queues)
+    await made('ws_elsewhere', 'another-house')
+    await made(WORKSPACE, config.temporal.queues)
+    // The list of all schedules comes a little later than they.
+    await until(async () => (await deleteUnconfigured(client, config)).includes('ws_gone'))
+    expect(await deleteUnconfigured(client, config)).toEqual([])
+    const left = ['ws_gone', 'ws_elsewhere', WORKSPACE].map(id => scheduleState(client, id))
+    expect((await Promise.all(left)).map(({ schedule }) => schedule !== null)).toEqual([false, true, true])
+    for (const id of ['ws_elsewhere', WORKSPACE]) await changeSchedule(client, id, 'delete')
   })
 
   it('syncs, and meets whoever asks by hand in the one owner', async () => {

@@ -5,6 +5,7 @@ import { connectClient } from '../../run/temporal/connection.ts'
 import type { Change } from '../../run/temporal/schedule-change.ts'
 import {
   changeSchedule,
+  deleteUnconfigured,
   type Ensured,
   ensureSchedule,
   type ScheduleState,
@@ -27,12 +28,17 @@ interface Chosen {
 }
 
 /** @throws TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN, and what `work` throws */
-async function eachChosen(flags: ScheduleFlags, work: (chosen: Chosen) => Promise<void>): Promise<void> {
+async function eachChosen(
+  flags: ScheduleFlags,
+  work: (chosen: Chosen) => Promise<void>,
+  behind: (house: Omit<Chosen, 'workspace'>) => Promise<void> = async () => {},
+): Promise<void> {
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = chooseWorkspaces(config, flags.workspace)
   const client = await connectClient()
   try {
     for (const workspace of workspaces) await work({ client, config, workspace })
+    await behind({ client, config })
   } finally {
     await client.connection.close()
   }
@@ -55,12 +61,24 @@ const ENSURED: Record<Ensured, string> = {
   none: 'none (the configuration names none)',
 }
 
+function tellEnsured(flags: ScheduleFlags, workspaceId: string, { ensured, text }: { ensured: Ensured; text: string }) {
+  if (flags.json) sayJson({ workspaceId, ensured })
+  else say(`${workspaceId}: ${text}`)
+}
+
 export const runEnsure = (flags: ScheduleFlags): Promise<void> =>
-  eachChosen(flags, async ({ client, config, workspace }) => {
-    const ensured = await ensureSchedule(client, { config, workspace })
-    if (flags.json) sayJson({ workspaceId: workspace.id, ensured })
-    else say(`${workspace.id}: ${ENSURED[ensured]}`)
-  })
+  eachChosen(
+    flags,
+    async ({ client, config, workspace }) => {
+      const ensured = await ensureSchedule(client, { config, workspace })
+      tellEnsured(flags, workspace.id, { ensured, text: ENSURED[ensured] })
+    },
+    async ({ client, config }) => {
+      if (flags.workspace !== undefined) return
+      const text = 'deleted (no such workspace is configured any more)'
+      for (const id of await deleteUnconfigured(client, config)) tellEnsured(flags, id, { ensured: 'deleted', text })
+    },
+  )
 
 export const runList = (flags: ScheduleFlags): Promise<void> =>
   eachChosen(flags, async ({ client, workspace }) => {

@@ -82,9 +82,9 @@ function chosen({ schedule }: WorkspaceConfig, otherwise: Schedule | null): Chos
   return otherwise && { schedule: otherwise, byDefault: true }
 }
 
-function isByDefault({ action }: ScheduleDescription): boolean {
+function madeFromOf({ action }: ScheduleDescription): Partial<MadeFrom> {
   const [tick] = (action.args ?? []) as { madeFrom?: string }[]
-  return (JSON.parse(tick?.madeFrom ?? '{}') as Partial<MadeFrom>).byDefault === true
+  return JSON.parse(tick?.madeFrom ?? '{}') as Partial<MadeFrom>
 }
 
 /**
@@ -102,7 +102,7 @@ export async function ensureSchedule(
   const wants = chosen(workspace, otherwise)
   if (wants === null) {
     if (there === null) return 'none'
-    if (isByDefault(there)) return 'kept'
+    if (madeFromOf(there).byDefault) return 'kept'
     await handle.delete()
     return 'deleted'
   }
@@ -114,6 +114,24 @@ export async function ensureSchedule(
   if (JSON.stringify(there.action.args) === JSON.stringify(options.action.args)) return 'unchanged'
   await handle.update(({ state }) => ({ ...options, state }))
   return 'updated'
+}
+
+/**
+ * Deletes the schedules of this house's workspaces that are not configured any more: their ticks would ask workers that know no
+ * such workspace. Which they were.
+ */
+export async function deleteUnconfigured(client: Client, { temporal, workspaces }: Config): Promise<string[]> {
+  const configured = new Set(workspaces.map(({ id }) => idOf(id)))
+  const deleted: string[] = []
+  for await (const { scheduleId } of client.schedule.list()) {
+    if (!scheduleId.startsWith(idOf('')) || configured.has(scheduleId)) continue
+    const handle = client.schedule.getHandle(scheduleId)
+    const there = await described(handle)
+    if (there === null || madeFromOf(there).queues !== temporal.queues) continue
+    await handle.delete()
+    deleted.push(scheduleId.slice(idOf('').length))
+  }
+  return deleted
 }
 
 export interface ScheduleState {
