@@ -9,6 +9,7 @@ import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { follow } from '../../src/run/temporal/follow.ts'
 import { askForSync } from '../../src/run/temporal/owner.ts'
+import { dataConverter } from '../../src/run/temporal/packing.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { PlanTold } from '../../workflows/plan-told.ts'
 import type { Progress } from '../../workflows/progress.ts'
@@ -28,6 +29,9 @@ const PAGES = Number(process.env.HISTORY_PAGES ?? 600)
 const PAGE = 2
 /** Some fifteen leases; a server would let a history grow to thousands of events. */
 const SUGGESTED_EVENTS = 100
+const AGENTS = 5_600
+/** Of one payload, by a server as it comes. */
+const REFUSED_BYTES = 2 * 1024 * 1024
 
 describeWithTemporal('the owner of a workspace', command => {
   let server: DevServer
@@ -89,6 +93,20 @@ describeWithTemporal('the owner of a workspace', command => {
     expect(plans[0]!.windows.length).toBeGreaterThan(0)
     for (const plan of plans) expect(plan).toEqual(plans[0])
     await record(client.workflow.getHandle(handle.workflowId), 'carried-over')
+  })
+
+  it('plans for more agents than a payload could hold', async () => {
+    const there = await owned({ agents: AGENTS, conversations: 100 })
+    const { handle } = await there.ask({ maxRequests: 2 })
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'limit-reached', requests: 2, failures: [] })
+    const plan = await handle.query<PlanTold | null>('plan')
+    expect(plan!.windows.length).toBeGreaterThanOrEqual(AGENTS)
+    const { events } = await handle.fetchHistory()
+    const told = events!.flatMap(event => event.activityTaskCompletedEventAttributes?.result?.payloads ?? [])
+    const unpacked = await dataConverter.payloadCodecs[0]!.decode(told)
+    const largest = (payloads: typeof told) => Math.max(...payloads.map(({ data }) => data?.length ?? 0))
+    expect(largest(unpacked)).toBeGreaterThan(REFUSED_BYTES)
+    expect(largest(told)).toBeLessThan(REFUSED_BYTES / 4)
   })
 
   it('is one, however many ask at once, and does what is asked once', async () => {

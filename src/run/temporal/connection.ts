@@ -3,6 +3,7 @@
 import { Client, Connection } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { ConvohouseError } from '../../core/errors.ts'
+import { dataConverter } from './packing.ts'
 
 export interface TemporalPlace {
   address: string
@@ -53,7 +54,7 @@ export async function connectClient(given: Partial<TemporalPlace> = {}): Promise
   try {
     opened = await Connection.connect({ ...connectionOptions, address: place.address })
     await expectNamespace(opened, place)
-    return new Client({ connection: opened, namespace: place.namespace })
+    return new Client({ connection: opened, namespace: place.namespace, dataConverter })
   } catch (cause) {
     await opened?.close()
     throw unreachable(place, cause)

@@ -12,6 +12,7 @@ import { exportActivities, warehouseActivities } from './activities.ts'
 import type { Ending } from './call.ts'
 import type { TemporalPlace } from './connection.ts'
 import { askForSync } from './owner.ts'
+import { dataConverter } from './packing.ts'
 import type { Role } from './role.ts'
 import { scheduledSync } from './schedules.ts'
 import { connectWorker } from './worker-connection.ts'
@@ -41,7 +42,12 @@ interface Holding extends WorkerSettings {
   stations: Stations
 }
 
-const common = ({ connection, at }: Holding) => ({ connection, namespace: at.namespace, shutdownGraceTime: GRACE })
+const common = ({ connection, at }: Holding) => ({
+  connection,
+  namespace: at.namespace,
+  shutdownGraceTime: GRACE,
+  dataConverter,
+})
 
 const exportWorker = (holding: Holding): Promise<Worker> =>
   Worker.create({
@@ -56,7 +62,7 @@ const exportWorker = (holding: Holding): Promise<Worker> =>
 
 /** Asks a workspace's owner for what the configuration says, over the worker's own connection. */
 function askerOf({ config, connection, at }: Holding) {
-  const client = new Client({ connection, namespace: at.namespace })
+  const client = new Client({ connection, namespace: at.namespace, dataConverter })
   return async (workspaceId: string): Promise<Asked> => {
     const request = scheduledSync(workspaceOf(config, workspaceId), systemClock.now())
     const { run, joined } = await askForSync(client, { queues: config.temporal.queues, request })

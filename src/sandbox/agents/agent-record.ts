@@ -20,6 +20,8 @@ const TITLES = [
 ] as const
 
 /** What the sandbox itself reads of an agent; the rest is for the client. */
+const STARRED_BELOW = 30
+
 export interface AgentRecord {
   ID: string
   title: string
@@ -59,7 +61,8 @@ export function createAgentRecord(
     disabled: agent > 0 && draw.chance(0.1),
     isDeployed: true,
     deployed: true,
-    starred: agent % 3 === 0,
+    // A few, however many there are: all of them come with every page of a search.
+    starred: agent % 3 === 0 && agent < STARRED_BELOW,
     voiceConfig: voiceConfig(draw, agent),
     ...widget(draw),
     ...conversationModel(draw),

@@ -1,0 +1,32 @@
+import { defaultPayloadConverter } from '@temporalio/common'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { dataConverter } from '../../../src/run/temporal/packing.ts'
+
+const [packing] = dataConverter.payloadCodecs
+const sizes = fc.integer({ min: 0, max: 400_000 })
+
+describe('payloads', () => {
+  it('come out as they went in, whatever their size', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(sizes, { maxLength: 3 }), fc.string(), async (lengths, filling) => {
+        const values = lengths.map(length => ({ filling, at: 'x'.repeat(length) }))
+        const payloads = values.map(value => defaultPayloadConverter.toPayload(value)!)
+        const crossing = await packing!.encode(payloads)
+        const arrived = await packing!.decode(crossing)
+        expect(arrived.map(payload => defaultPayloadConverter.fromPayload(payload))).toEqual(values)
+        expect(arrived.map(({ metadata }) => Object.keys(metadata!))).toEqual(payloads.map(() => ['encoding']))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('are packed where they are large, and can be read where they are not', async () => {
+    const small = defaultPayloadConverter.toPayload({ report: 'done' })!
+    const large = defaultPayloadConverter.toPayload(Array.from({ length: 20_000 }, (_, at) => `agent ${at}`))!
+    const [asSmall, asLarge] = await packing!.encode([small, large])
+    expect(asSmall).toBe(small)
+    expect(asLarge!.data!.length).toBeLessThan(large.data!.length / 4)
+    expect(Buffer.from(asLarge!.metadata!.encoding!).toString()).toBe('binary/gzip')
+  })
+})
