@@ -22,7 +22,11 @@ export interface StageSource {
 /** DuckDB's default for one JSON value. Its buffers grow with it, so it is raised only for a batch that needs it. */
 const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
 
-const literal = (value: string | null): string => (value === null ? 'NULL' : quoteText(value))
+const text = (value: string | null): string => `${value === null ? 'NULL' : quoteText(value)}::VARCHAR`
+
+/** What is known of a source beside its records, as SQL. */
+const factsOf = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
+  `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMP '${iso(asOfMs)}', fetched_at: TIMESTAMP '${iso(fetchedMs)}', kind: ${text(kind)}}`
 
 /** The staged records. */
 export const STAGE = 'stage'
@@ -33,21 +37,17 @@ export async function fillStage(
   options: { record: RecordType; sources: readonly StageSource[]; unknown: UnknownTree },
 ): Promise<void> {
   const { record, sources, unknown } = options
-  const files = sources.map(
-    (source, index) =>
-      `(${index}, ${quoteText(source.file)}, ${literal(source.agentId)}, TIMESTAMP '${iso(source.asOfMs)}', TIMESTAMP '${iso(source.fetchedMs)}', ${literal(source.kind)})`,
-  )
+  const facts = sources.map((source, id) => `${quoteText(source.file)}: ${factsOf(source, id)}`)
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
   const columns = `{data: ${quoteText(`${recordStruct(record.fields, unknown)}[]`)}}`
   const paths = sources.map(source => quoteText(source.file)).join(', ')
-  // The join is on the file, before records are unnested: fifty rows, not five thousand.
+  // Looked up once a file, before its records are unnested. A join did the same, and a third of a small batch's time went
+  // into making room for rows so wide once more.
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
-    WITH files(id, path, agent_id, as_of, fetched_at, kind) AS (VALUES ${files.join(', ')})
-    SELECT id AS "__file", agent_id AS "__agent", as_of AS "__as_of", fetched_at AS "__fetched", kind AS "__kind", "__element", d.* FROM (
-      SELECT f.*, generate_subscripts(page.data, 1) AS "__element", unnest(page.data) AS d
-      FROM read_json([${paths}], format = 'unstructured', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns}) AS page
-      JOIN files f ON f.path = page.filename
-      WHERE page.data IS NOT NULL)`)
+    SELECT f.id AS "__file", f.agent_id AS "__agent", f.as_of AS "__as_of", f.fetched_at AS "__fetched", f.kind AS "__kind", "__element", d.* FROM (
+      SELECT (MAP {${facts.join(', ')}})[filename] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d
+      FROM read_json([${paths}], format = 'unstructured', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns})
+      WHERE data IS NOT NULL)`)
 }
 
 /** The narrow side of the stage: keys and versions, one row for each staged record. */

@@ -35,9 +35,10 @@ export function mergeOptions(context: LoadContext, batch: Batch): MergeOptions {
 export async function stageRecords(writer: Writer, batch: Batch, options: MergeOptions): Promise<Settled | null> {
   if (batch.sources.length === 0) return null
   await fillStage(writer, { record: batch.record, sources: batch.sources, unknown: options.unknown })
-  await expectStaged(writer, recordsOf(batch))
+  const staged = recordsOf(batch)
+  await expectStaged(writer, staged)
   await fillIncoming(writer, batch.record)
-  return settleVersions(writer, options)
+  return settleVersions(writer, options, staged)
 }
 
 /** Writes what was staged, inside the caller's transaction. */
