@@ -1,5 +1,6 @@
 // The one connection that writes. All writing in the process goes through it, one piece of work at a time.
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { quoteText } from '../catalog/layout.ts'
 import { warehouseFault } from './fault.ts'
 import { wellFormedJson } from './well-formed.ts'
 
@@ -53,14 +54,12 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
     async append(table, columns, rows) {
       if (rows.length === 0) return
       const names = Object.keys(columns).map(name => `"${name}"`)
-      const shape = JSON.stringify([columns]).replaceAll("'", "''")
-      await connection
-        .run(
-          `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.map(name => `r.${name}`).join(', ')}
-           FROM (SELECT unnest(from_json($1::JSON, '${shape}')) AS r)`,
-          [wellFormedJson(rows)],
-        )
-        .catch(told)
+      const shape = quoteText(JSON.stringify([columns]))
+      // Written out: with a parameter, whose type is not known before it is bound, the statement would be planned twice.
+      const json = quoteText(wellFormedJson(rows))
+      await run(
+        `INSERT INTO ${table} (${names.join(', ')}) SELECT unnest(from_json(${json}, ${shape}), max_depth := 2)`,
+      )
     },
     alone,
     transaction: (work, before) =>
