@@ -214,8 +214,18 @@ function childrenOf(fields: Fields, place: Place, parentPosition: Column | null)
   return [...textsChildren(fields, place, parentPosition), ...others]
 }
 
-/** Compiles a record type. `timeZone` is an IANA name, for derived days; it does not change the table's shape. */
+const compiled = new WeakMap<RecordType, Map<string, Layout>>()
+
+/** Compiles a record type, once. `timeZone` is an IANA name, for derived days; it does not change the table's shape. */
 export function layoutOf(record: RecordType, timeZone = 'UTC'): Layout {
+  const byZone = compiled.get(record) ?? new Map<string, Layout>()
+  compiled.set(record, byZone)
+  const layout = byZone.get(timeZone) ?? compileLayout(record, timeZone)
+  byZone.set(timeZone, layout)
+  return layout
+}
+
+function compileLayout(record: RecordType, timeZone: string): Layout {
   const root: Place = { sql: 's', path: '', prefix: '', from: null }
   const derived = record.derived.map(
     (column): Column => ({
