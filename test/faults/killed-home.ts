@@ -20,9 +20,9 @@ const START_MS = Date.UTC(2026, 5, 1, 12)
 const SETTLE_MS = 2 * MINUTE
 /** By so much may a sync take the server's clock, which tells whole seconds, for another time. */
 const CLOCK_MS = 5 * SECOND
-/** A first sync reads some twenty pages, and a day's fifteen, in five windows: enough to be killed in several times. */
-const CONVERSATIONS = 200
-const ARRIVALS_A_DAY = 60
+/** A first sync reads some fifteen pages, and a day's ten, in five windows: enough to be killed in several times. */
+const CONVERSATIONS = 120
+const ARRIVALS_A_DAY = 40
 const AGENTS = 5
 const PAGE_SIZE = 10
 /** Rows are compared as they were when they were first read: nothing is read again on purpose. */

@@ -26,7 +26,7 @@ function exportable(simulated: SimulatedHouse, atMs = simulated.sandbox.clock.no
 }
 
 describe('a conversation in which a person writes only later', () => {
-  const sandbox = { agents: 2, conversations: 900, historyDays: 6 }
+  const sandbox = { agents: 2, conversations: 500, historyDays: 6 }
 
   it('is found by reading its stretch again, within the horizon', async () => {
     const simulated = await simulatedHouse({ sandbox, settings: { maxPage: 5, rereadShare: 0.2 } })

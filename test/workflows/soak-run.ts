@@ -77,7 +77,7 @@ async function rounds(soak: Soak): Promise<void> {
   const { clock } = simulated.sandbox
   const due = weatherOf(seed, days)
   let refreshedMs = START_MS
-  for (let atMs = START_MS; atMs < START_MS + days * DAY; atMs += draw.int(10, 360) * MINUTE) {
+  for (let atMs = START_MS; atMs < START_MS + days * DAY; atMs += draw.int(10, 540) * MINUTE) {
     if (clock.now() < atMs) clock.set(atMs)
     happen(soak, due)
     if (draw.chance(RESTART_SHARE)) await simulated.restart()
