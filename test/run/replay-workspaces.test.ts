@@ -1,7 +1,6 @@
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -9,13 +8,14 @@ import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { replaceableTables } from '../../src/warehouse/replace-tables.ts'
 import { simulatedHouse, WORKSPACE } from '../workflows/simulated-house.ts'
+import { madeOnce, rowsOfTables } from './synced-home.ts'
 
 const OTHER = 'ws_other'
 /** In the warehouse, and not configured. */
 const FORMER = 'ws_former'
 
 /** Three workspaces in one warehouse; the configuration is of two of them. */
-async function twoAndAFormerOne(): Promise<Config> {
+const twoAndAFormerOne = madeOnce(async () => {
   const options = {
     sandbox: { conversations: 60, agents: 2, hostile: { 'wrong-types': 0.2, 'unknown-fields': 0.1, 'no-id': 0.05 } },
     settings: { maxPage: 10 },
@@ -33,26 +33,14 @@ async function twoAndAFormerOne(): Promise<Config> {
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
   await first.close()
   return { ...config, workspaces: [...config.workspaces, ...other.config.workspaces] }
-}
+})
 
 /** Every row of what a replay may touch, but for when it was loaded and for its number. */
-async function snapshot(config: Config): Promise<Record<string, Row[]>> {
-  const house = await openHouse({ config })
-  try {
-    const { writer } = house.warehouse
-    const found: Record<string, Row[]> = {}
-    for (const table of [...replaceableTables(), '_loads', '_runs', '_covered', '_workspaces']) {
-      const stamps = await writer.rows<{ name: string }>(
-        `SELECT DISTINCT column_name AS name FROM duckdb_columns() WHERE table_name = '${table}' AND column_name IN ('_loaded_at', 'loaded_at', '_record')`,
-      )
-      const without = stamps.length > 0 ? `EXCLUDE (${stamps.map(({ name }) => name).join(', ')})` : ''
-      found[table] = await writer.rows(`SELECT * ${without} FROM ${table} ORDER BY ALL`)
-    }
-    return found
-  } finally {
-    await house.close()
-  }
-}
+const snapshot = (config: Config): Promise<Record<string, Row[]>> =>
+  rowsOfTables(config, {
+    tables: [...replaceableTables(), '_loads', '_runs', '_covered', '_workspaces'],
+    without: ['_loaded_at', 'loaded_at', '_record'],
+  })
 
 /** Takes pages of conversations out of the landing: the second of one agent's, and all of another's. */
 async function takeAway({ home }: Config, workspaceId: string): Promise<string[]> {

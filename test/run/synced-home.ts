@@ -1,0 +1,53 @@
+// A synced data folder that is made once a test file and copied for each test to spoil, and what is in its tables.
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, onTestFinished } from 'vitest'
+import { openHouse } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+import type { Row } from '../../src/warehouse/connection.ts'
+
+async function copied(config: Config): Promise<Config> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  await cp(config.home, home, { recursive: true })
+  return { ...config, home }
+}
+
+const removed = ({ home }: Config): Promise<void> => rm(home, { recursive: true })
+
+/** `make` syncs a house of its own and closes it; what is returned gives each test a copy of that one's data folder. */
+export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
+  let original: Promise<Config> | undefined
+  afterAll(async () => {
+    if (original) await removed(await original)
+  })
+  return async () => {
+    original ??= make().then(copied)
+    const copy = await copied(await original)
+    onTestFinished(() => removed(copy))
+    return copy
+  }
+}
+
+/** Every row of these tables, without the columns named in `without`. */
+export async function rowsOfTables(
+  config: Config,
+  { tables, without }: { tables: readonly string[]; without: readonly string[] },
+): Promise<Record<string, Row[]>> {
+  const house = await openHouse({ config })
+  try {
+    const { writer } = house.warehouse
+    // All at once: to list the columns takes longer than to read a table.
+    const columns = await writer.rows<{ name: string; kept: string[] }>(
+      `SELECT table_name AS name, list(column_name ORDER BY column_index) AS kept FROM duckdb_columns()
+       WHERE database_name = current_database() AND column_name NOT IN (${without.map(name => `'${name}'`).join(', ')}) GROUP BY ALL`,
+    )
+    const kept = new Map(columns.map(column => [column.name, column.kept.map(name => `"${name}"`).join(', ')]))
+    const found: Record<string, Row[]> = {}
+    for (const table of tables)
+      found[table] = await writer.rows(`SELECT ${kept.get(table)!} FROM ${table} ORDER BY ALL`)
+    return found
+  } finally {
+    await house.close()
+  }
+}
