@@ -1,6 +1,6 @@
-// Loading beside fetching: fetching never waits for it. The first rows are loaded as soon as they have landed; after that a load
-// waits until there is enough for it, or until it has not loaded for a while: a load of ten pages costs four times as much CPU
-// a page as one of a hundred.
+// Loading beside fetching: fetching never waits for it. The first rows of a workspace are loaded as soon as they have landed; all
+// others wait until there is enough for a load, or until it has not loaded for a while: a load of ten pages costs four times
+// as much CPU a page as one of a hundred, and most polls bring no more than one small load is made of.
 import type { Failure, Steps } from './steps.ts'
 
 export interface Loader {
@@ -29,18 +29,19 @@ const failureOf = (error: unknown): Failure => {
 
 export function backgroundLoad(
   steps: Steps,
-  options: { workspaceId: string; waitingAtStart: number; now(): number },
+  options: { workspaceId: string; waitingAtStart: number; hasRows: boolean; now(): number },
 ): Loader {
-  const { workspaceId, waitingAtStart, now } = options
+  const { workspaceId, waitingAtStart, hasRows, now } = options
   let waiting = waitingAtStart
   let running: Promise<void> | null = null
-  let loadedAtMs = Number.NEGATIVE_INFINITY
+  // What an earlier run left is loaded at once.
+  let loadedAtMs = hasRows && waitingAtStart === 0 ? now() : Number.NEGATIVE_INFINITY
   let failure: Failure | null = null
   let stopping = false
   /** What waits is loaded however little it is, until nothing does. */
   let hurry = false
   /** The first conversations: not the listing of the agents, which lands before them and is loaded by itself. */
-  let first: 'to come' | 'landed' | 'loaded' = 'to come'
+  let first: 'to come' | 'landed' | 'loaded' = hasRows ? 'loaded' : 'to come'
 
   const isDue = (): boolean =>
     waiting > 0 && (hurry || first === 'landed' || waiting >= ENOUGH_PAGES || now() - loadedAtMs >= SOON_MS)

@@ -13,6 +13,7 @@ export interface Carried {
   governor: GovernorState
   waiting: WindowProgress[]
   pagesWaiting: number
+  hasRows?: boolean
   report: SyncReport
   failing: number
   restarts: [window: string, restart: Restart][]
@@ -105,7 +106,7 @@ export const carriedBy = ({ governor, turns, report, failing, restarts }: Run): 
 
 /** Begins where another left off. */
 export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: Carried): Run {
-  const { governor, waiting, pagesWaiting, report, failing, restarts } = carried
+  const { governor, waiting, pagesWaiting, hasRows = false, report, failing, restarts } = carried
   return {
     steps,
     host,
@@ -115,6 +116,7 @@ export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: C
     loader: backgroundLoad(steps, {
       workspaceId: request.workspaceId,
       waitingAtStart: pagesWaiting,
+      hasRows,
       now: host.now,
     }),
     report: { ...report, agentsGone: [...report.agentsGone], failures: [...report.failures] },

@@ -42,6 +42,8 @@ export interface Prepared {
   governor: GovernorState
   /** Landed pages that no load has taken yet. */
   pagesWaiting: number
+  /** The workspace has rows already: nobody waits for the first. Older workers do not tell, nor do their histories. */
+  hasRows?: boolean
   /** How far the vendor's clock is ahead of ours, as far as its answers told, ms. */
   aheadMs: number
 }

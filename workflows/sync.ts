@@ -9,14 +9,14 @@ export type Ended = { report: SyncReport; carried: null } | { report: null; carr
 
 /** Plans a sync: where it begins. */
 export async function beginSync(steps: Steps, host: Host, request: SyncRequest): Promise<Carried> {
-  const { plan, governor, pagesWaiting } = await steps.prepare(request)
+  const { plan, governor, pagesWaiting, hasRows = false } = await steps.prepare(request)
   host.tell({
     kind: 'planned',
     windows: plan.windows.length,
     agents: new Set(plan.windows.map(w => w.progress.window.agentId)).size,
   })
   const waiting = plan.windows.map(window => window.progress)
-  return { governor, waiting, pagesWaiting, report: emptyReport(request.run), failing: 0, restarts: [] }
+  return { governor, waiting, pagesWaiting, hasRows, report: emptyReport(request.run), failing: 0, restarts: [] }
 }
 
 /** Goes on from there, to the end of the sync or until the host hands over. */

@@ -137,10 +137,11 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     nowMs,
     waiting: fetching.pending.all().length,
   })
+  const windows = await knownWindows(fetching)
   const plan = planWindows({
     agents: factsOf({
       agents,
-      windows: await knownWindows(fetching),
+      windows,
       densities: await densityByAgent(warehouse.writer, workspaceId, nowMs),
       resting: request.unattended ? await restingWindows(warehouse.writer, workspaceId, nowMs) : [],
       selected: request.mode === 'selected',
@@ -165,6 +166,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     agents,
     governor: { ...governor, options: { ...governor.options, projectedSessions: plan.projectedSessions } },
     pagesWaiting: fetching.pending.all().length,
+    hasRows: windows.coverage.size > 0 || windows.open.length > 0,
     aheadMs: fetching.clock.aheadMs(),
   }
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { openRun } from '../../src/app.ts'
+import { DAY } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { Steps } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
@@ -48,4 +49,36 @@ it('the first rows are loaded while the rest is fetched, and the rest in few loa
   expect(loads).toBeLessThanOrEqual(Math.ceil(report.pages / 100) + 3)
   const rows = await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations')
   expect(rows[0]!.n).toBe(report.conversations)
+})
+
+it('a poll of a workspace that has rows waits until all has landed, and loads it once', async () => {
+  const simulated = await simulatedHouse({
+    sandbox: { conversations: 40, arrivalsPerDay: 60 },
+    settings: { maxPage: 5 },
+  })
+  await simulated.sync()
+  const { config, house, sandbox } = simulated
+  sandbox.clock.advance(DAY)
+  const clock = simulatedTime(sandbox.clock)
+  const signal = new AbortController().signal
+  const { run, steps, close } = await openRun({ config, workspace: config.workspaces[0]!, house, signal, clock })
+  const done: string[] = []
+  const noted: Steps = {
+    ...steps,
+    async fetchPages(input) {
+      const fetched = await steps.fetchPages(input)
+      done.push('fetched')
+      return fetched
+    },
+    load(input) {
+      done.push('load')
+      return steps.load(input)
+    },
+  }
+  const host = simulatedHost(clock, { signal, tell: () => {} })
+  const report = await syncWorkspace(noted, host, { ...PLAIN_SYNC, run, workspaceId: config.workspaces[0]!.id })
+  await close()
+  expect(report.pages).toBeGreaterThan(3)
+  expect(done.filter(what => what === 'load')).toHaveLength(1)
+  expect(done.at(-1)).toBe('load')
 })
