@@ -9,11 +9,11 @@ import { type MergeOptions, type MergeResult, mergeStage, type Settled, settleVe
 import { observe } from './observations.ts'
 import { refold } from './patches.ts'
 import { LoadFault } from './quarantine-reason.ts'
-import { fillIncoming, fillStage, STAGE } from './stage.ts'
+import { fillIncoming, fillStage } from './stage.ts'
 
 /** A file that was cut off behind its head is a whole gzip file still, and DuckDB reads nothing from it without a word. */
 async function expectStaged(writer: Writer, records: number): Promise<void> {
-  const [row] = await writer.rows<{ n: string }>(`SELECT count(*) AS n FROM ${STAGE}`)
+  const [row] = await writer.rows<{ n: string }>('SELECT count(*) AS n FROM incoming')
   if (Number(row?.n) !== records) throw new LoadFault(`${records} records were expected, and ${row?.n} could be read`)
 }
 
@@ -36,8 +36,8 @@ export async function stageRecords(writer: Writer, batch: Batch, options: MergeO
   if (batch.sources.length === 0) return null
   await fillStage(writer, { record: batch.record, sources: batch.sources, unknown: options.unknown })
   const staged = recordsOf(batch)
-  await expectStaged(writer, staged)
   await fillIncoming(writer, batch.record)
+  await expectStaged(writer, staged)
   return settleVersions(writer, options, staged)
 }
 
