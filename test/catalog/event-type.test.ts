@@ -1,0 +1,48 @@
+// Each type of event is told by its name in any of four fields, and by its own fields where no name is given.
+import { describe, expect, it } from 'vitest'
+import { eventTypeOf } from '../../src/catalog/event-type.ts'
+import { EVENT_TYPES, type Mark, UNKNOWN_EVENT } from '../../src/catalog/events.ts'
+
+/** Section 6.3 of the API's document. */
+const NAMES = `agent_created agent_updated agent_deleted message_received conversation_updated organisation_created
+  organisation_updated organisation_deleted client_created client_updated client_deleted lead_captured form_submitted
+  chat_delegated bug_reported webhook_test`.split(/\s+/)
+
+const filled = (keys: readonly string[]) => Object.fromEntries(keys.map(key => [key, 'x']))
+const showing = ({ has = [], operation }: Mark) => ({ ...filled(has), ...(operation && { operation }) })
+
+/** An event as section 6.3 has it, every field filled. */
+const whole = (name: string) => {
+  const type = EVENT_TYPES.find(one => one.name === name)!
+  const operation = type.marks.flatMap(mark => mark.operation ?? []).at(0) ?? 'updated'
+  return { createdAt: 1, ...filled(Object.keys(type.fields)), ...(type.fields.operation && { operation }) }
+}
+
+describe('the type of an event', () => {
+  it('is one of section 6.3', () => expect(EVENT_TYPES.map(({ name }) => name)).toEqual(NAMES))
+
+  it.each(['event', 'eventType', 'type', 'name'])('is read from `%s`', field => {
+    for (const name of NAMES) expect(eventTypeOf({ createdAt: 1, [field]: name })).toBe(name)
+  })
+
+  it('is read from the first of them that holds a known one', () => {
+    expect(eventTypeOf({ event: 'toString', eventType: 7, type: 'client_created', name: 'webhook_test' })).toBe(
+      'client_created',
+    )
+    expect(eventTypeOf({ event: 'bug_reported', turns: [] })).toBe('bug_reported')
+  })
+
+  it.each(NAMES)('is told by the fields of %s alone', name => {
+    expect(eventTypeOf(whole(name))).toBe(name)
+    for (const mark of EVENT_TYPES.find(one => one.name === name)!.marks)
+      expect([mark, eventTypeOf(showing(mark))]).toEqual([mark, name])
+  })
+
+  it.each([
+    ['nothing', {}],
+    ['fields of two types', { turns: [], bugDescription: 'x' }],
+    ['a name that nobody knows', { event: 'agent_sneezed', agentId: 'a' }],
+    ['fields that are empty', { turns: null, leadName: undefined }],
+    ['what it inherits', Object.create({ event: 'webhook_test' }) as Record<string, unknown>],
+  ])('is unknown by %s', (_what, payload) => expect(eventTypeOf(payload)).toBe(UNKNOWN_EVENT))
+})
