@@ -11,7 +11,7 @@ import { findCycle, root, type SourceFile, sourceFile, sourcesBelow, withoutComm
  */
 const TIERS = [
   ['core'],
-  ['catalog'],
+  ['catalog', 'files'],
   ['vendor', 'landing', 'spool', 'warehouse', 'sandbox', 'config', 'clock'],
   ['receiver', 'publish'],
   ['steps'],

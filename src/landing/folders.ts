@@ -3,8 +3,9 @@
 import { stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { unusable } from '../core/disk.ts'
-import { entriesIn } from './durable.ts'
-import { STREAMS, segment } from './names.ts'
+import { entriesIn } from '../files/durable.ts'
+import { segment } from '../files/segment.ts'
+import { STREAMS } from './names.ts'
 
 export interface LandedFolder {
   /** Below the landing's root. */

@@ -7,8 +7,8 @@ import { unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { type LedgerEntry, momentOf, type RequestMade } from '../core/ledger-entries.ts'
 import { compactTimestamp, HOUR, MINUTE } from '../core/time.ts'
-import { makeFolder, namesIn } from './durable.ts'
-import { segment } from './names.ts'
+import { makeFolder, namesIn } from '../files/durable.ts'
+import { segment } from '../files/segment.ts'
 import { withRoom } from './room.ts'
 
 export interface Ledger {

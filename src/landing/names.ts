@@ -4,8 +4,8 @@
 //   <workspace>/agents/2026-11/20261120T204946123Z-all.g01.p000001.json.gz
 //
 // The month is the one in which the window was opened, so that a folder holds at most a month of an agent's pages.
-import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
+import { segment } from '../files/segment.ts'
 
 export const STREAMS = ['conversations', 'agents'] as const
 export type Stream = (typeof STREAMS)[number]
@@ -18,26 +18,6 @@ export interface PagePlace {
   window: string
   generation: number
   sequence: number
-}
-
-const MAX_NAME = 120
-
-/** An id as one path segment: reversible for ordinary ids, cut and hashed where it would be too long for a file name. */
-export function segment(id: string): string {
-  const safe = encodeURIComponent(id.toWellFormed())
-    .replace(/[*'()!~]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
-    .replace(/^\.+/, dots => '%2E'.repeat(dots.length))
-  if (safe !== '' && safe.length <= MAX_NAME) return safe
-  return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
-}
-
-/** The id that `segment` made this of; null where it was cut and hashed. */
-export function idOfSegment(name: string): string | null {
-  try {
-    return name.includes('~') ? null : decodeURIComponent(name)
-  } catch {
-    return null
-  }
 }
 
 /** Folder of a stream's (and agent's) pages, below the landing's root. */

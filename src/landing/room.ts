@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { refusalOf, unusable } from '../core/disk.ts'
-import { makeFolder } from './durable.ts'
+import { makeFolder } from '../files/durable.ts'
 
 /** For the four requests that are under way at once, of a compressed page each: 200 KB is a common one of 100 records. */
 const ROOM_BYTES = 4 * 1024 * 1024

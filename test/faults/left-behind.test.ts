@@ -3,7 +3,7 @@ import { readdir, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { isTemporary } from '../../src/landing/durable.ts'
+import { isTemporary } from '../../src/files/durable.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
@@ -74,7 +74,7 @@ it('half a page that a kill leaves behind is removed by a later sync, and none t
     `const { writeOnce } = await import(process.argv[1])
     const part = Buffer.alloc(16)
     await writeOnce(process.argv[2], Array.from({ length: 5_000_000 }, () => part))`,
-    join(BUILT, 'landing', 'durable.js'),
+    join(BUILT, 'files', 'durable.js'),
     join(folder, 'never-whole'),
   )
   await until(async () => (await left()).length > 0)

@@ -2,7 +2,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, readConfig } from '../../config.ts'
-import { idOfSegment, streamFolder } from '../../landing/names.ts'
+import { idOfSegment } from '../../files/segment.ts'
+import { streamFolder } from '../../landing/names.ts'
 import type { IdKind } from './model.ts'
 
 /** What a flag has been given on the line so far: `--config x`, `--config=x` or `-c x`. */

@@ -4,7 +4,7 @@ import { rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { unusable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { writeOnce } from '../../landing/durable.ts'
+import { writeOnce } from '../../files/durable.ts'
 import { examine, type Finding, ok, warn } from './finding.ts'
 
 const SUBJECT = { check: 'data folder' }

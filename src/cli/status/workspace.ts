@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { quoteText } from '../../catalog/layout.ts'
 import type { WorkspaceConfig } from '../../config.ts'
-import { segment } from '../../landing/names.ts'
+import { segment } from '../../files/segment.ts'
 import { openLanding } from '../../landing/store.ts'
 import { restingWindows } from '../../warehouse/known.ts'
 import { type AgentStatus, agentStatus } from './agents.ts'

@@ -1,0 +1,22 @@
+// Ids as names of files and folders.
+import { createHash } from 'node:crypto'
+
+const MAX_NAME = 120
+
+/** An id as one path segment: reversible for ordinary ids, cut and hashed where it would be too long for a file name. */
+export function segment(id: string): string {
+  const safe = encodeURIComponent(id.toWellFormed())
+    .replace(/[*'()!~]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/^\.+/, dots => '%2E'.repeat(dots.length))
+  if (safe !== '' && safe.length <= MAX_NAME) return safe
+  return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
+}
+
+/** The id that `segment` made this of; null where it was cut and hashed. */
+export function idOfSegment(name: string): string | null {
+  try {
+    return name.includes('~') ? null : decodeURIComponent(name)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,48 @@
+import { posix } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { idOfSegment, segment } from '../../src/files/segment.ts'
+import { oddIds } from './odd-ids.ts'
+
+describe('an id as a folder', () => {
+  it('is never shared by two ids', () => {
+    fc.assert(
+      fc.property(oddIds, oddIds, (a, b) => {
+        fc.pre(a !== b)
+        expect(segment(a)).not.toBe(segment(b))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('is one segment of a path, that never leads out of its parent', () => {
+    fc.assert(
+      fc.property(oddIds, id => {
+        expect(segment(id)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
+        expect(posix.dirname(posix.join('/root', segment(id)))).toBe('/root')
+        // The longest name that common file systems take.
+        expect(segment(id).length).toBeLessThanOrEqual(255)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('can be read back, where it is of an ordinary length', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }), id => {
+        fc.pre(encodeURIComponent(id).length <= 100)
+        expect(idOfSegment(segment(id))).toBe(id)
+      }),
+    )
+  })
+
+  it('is the id itself, where that is plain', () => {
+    expect(segment('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')).toBe('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')
+  })
+
+  it('takes a lone surrogate', () => expect(segment('a\ud800')).toBe(segment('a\ufffd')))
+
+  it('tells two long ids apart that begin alike', () => {
+    expect(segment(`${'x'.repeat(300)}1`)).not.toBe(segment(`${'x'.repeat(300)}2`))
+  })
+})
