@@ -11,7 +11,8 @@ import { HOUR } from '../core/time.ts'
 /** True for what `writeOnce` is still writing, or what a kill left half written. */
 export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
 
-async function syncFolder(folder: string): Promise<void> {
+/** Makes the names in a folder durable. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
     await handle.sync()

@@ -1,0 +1,42 @@
+// JSON of which two texts of the same value are the same text: keys sorted, no white space, every character whole.
+
+type JsonObject = Record<string, unknown>
+
+/**
+ * A copy whose keys stand in order; what `leaf` says of an object that is to be taken as it is, is. Copying and one call of
+ * JSON.stringify take two thirds of the time of joining the text here.
+ */
+function sorted(value: unknown, isLeaf?: (value: object) => boolean): unknown {
+  if (typeof value !== 'object' || value === null || isLeaf?.(value)) return value
+  if (Array.isArray(value)) {
+    const copy = new Array<unknown>(value.length)
+    for (let index = 0; index < value.length; index++) copy[index] = sorted(value[index], isLeaf)
+    return copy
+  }
+  const copy: JsonObject = {}
+  for (const key of Object.keys(value).sort()) {
+    const inner = sorted((value as JsonObject)[key], isLeaf)
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: inner, enumerable: true })
+    else copy[key] = inner
+  }
+  return copy
+}
+
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(wellFormed)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]))
+}
+
+/** Half of a surrogate pair is written as an escape, and nothing else whole is, that begins like this. */
+const HALF_A_PAIR = '\\ud'
+
+/** The canonical text of plain JSON. Half of a surrogate pair becomes U+FFFD: nothing that reads JSON has to take it. */
+export function canonicalJson(value: unknown): string {
+  const text = JSON.stringify(sorted(value))
+  return text.includes(HALF_A_PAIR) ? JSON.stringify(sorted(wellFormed(value))) : text
+}
+
+/** The copy with sorted keys, of values that hold objects which are no JSON. */
+export const withSortedKeys = (value: unknown, isLeaf: (value: object) => boolean): unknown => sorted(value, isLeaf)

@@ -1,0 +1,28 @@
+// Where segments are. The stage of a segment is its folder; its name is its own in all of them.
+//
+//   spool/<workspace>/open/20261121T204946123Z-1f0c9a2e-000001.ndjson    its receiver writes it
+//   spool/<workspace>/abandoned/…                                        its receiver is gone: what was acknowledged is taken out
+//   spool/<workspace>/sealed/…                                           whole, and never changed again: to be loaded
+import { join } from 'node:path'
+import { segment } from '../files/segment.ts'
+
+export interface SpoolFolders {
+  open: string
+  abandoned: string
+  sealed: string
+}
+
+export const spoolRoot = (home: string): string => join(home, 'spool')
+
+export function spoolFolders(home: string, workspaceId: string): SpoolFolders {
+  const folder = join(spoolRoot(home), segment(workspaceId))
+  return { open: join(folder, 'open'), abandoned: join(folder, 'abandoned'), sealed: join(folder, 'sealed') }
+}
+
+const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/
+
+export const isSegment = (name: string): boolean => SEGMENT.test(name)
+
+/** A name that no other has: of this writer, and of its own counting. */
+export const segmentName = (parts: { opened: string; writer: string; number: number }): string =>
+  `${parts.opened}-${parts.writer}-${String(parts.number).padStart(6, '0')}.ndjson`

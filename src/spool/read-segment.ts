@@ -1,0 +1,48 @@
+// What is in a segment, and what of it cannot be read.
+import { readFile } from 'node:fs/promises'
+import { unusable } from '../core/disk.ts'
+import { type ReadLine, readLine } from './event-line.ts'
+
+/** Bytes that are no line as it was written. */
+export interface Stretch {
+  at: number
+  bytes: number
+}
+
+export interface SegmentReading {
+  events: ReadLine[]
+  /** Behind the begin of the last sync: a kill or a full disk cut it off, and it was never acknowledged. */
+  torn: Stretch[]
+  /** Before it: acknowledged, and damaged since. */
+  damaged: Stretch[]
+}
+
+const NEW_LINE = 0x0a
+
+/** The lines of a segment, told apart. */
+export function readLines(bytes: Buffer): SegmentReading {
+  const events: ReadLine[] = []
+  const unreadable: Stretch[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const found = bytes.indexOf(NEW_LINE, at)
+    const end = found < 0 ? bytes.length : found
+    const event = found < 0 ? null : readLine(bytes.subarray(at, end))
+    if (event) events.push(event)
+    else unreadable.push({ at, bytes: end + 1 - at - (found < 0 ? 1 : 0) })
+    at = end + 1
+  }
+  const lastSync = events.at(-1)?.batch ?? 0
+  return {
+    events,
+    torn: unreadable.filter(({ at }) => at >= lastSync),
+    damaged: unreadable.filter(({ at }) => at < lastSync),
+  }
+}
+
+/** @throws HOME_UNUSABLE where the file cannot be read at all */
+export async function readSegment(file: string): Promise<SegmentReading> {
+  const bytes = await readFile(file).catch(cause => {
+    throw unusable(file, cause)
+  })
+  return readLines(bytes)
+}

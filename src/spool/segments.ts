@@ -1,0 +1,97 @@
+// The segments of a workspace, for whoever drains them: the sealed ones, and the open ones whose writers are gone.
+import { rename, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { unusable } from '../core/disk.ts'
+import { isCode } from '../core/errors.ts'
+import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
+import { linePieces } from './event-line.ts'
+import { isSegment, type SpoolFolders, spoolFolders } from './folders.ts'
+import { readSegment, type Stretch } from './read-segment.ts'
+
+export interface OpenSegment {
+  name: string
+  bytes: number
+  /** Its writer has said so in the last seconds. */
+  writerLives: boolean
+}
+
+export interface SealedAbandoned {
+  name: string
+  events: number
+  torn: Stretch[]
+  damaged: Stretch[]
+}
+
+/** A writer touches its open segments every five seconds. */
+const SILENT_MS = 20_000
+
+const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+
+const segmentsIn = async (folder: string): Promise<string[]> => (await namesIn(folder)).filter(isSegment).sort()
+
+/** Files of the sealed segments, oldest first: whole, and never changed again. DuckDB reads them as NDJSON. @throws HOME_UNUSABLE */
+export async function sealedSegments(home: string, workspaceId: string): Promise<string[]> {
+  const { sealed } = spoolFolders(home, workspaceId)
+  return (await segmentsIn(sealed)).map(name => join(sealed, name))
+}
+
+/** The segments that somebody writes, or has left open. `nowMs` is the machine's time, as the times of files are. @throws HOME_UNUSABLE */
+export async function openSegments(home: string, workspaceId: string, nowMs: number): Promise<OpenSegment[]> {
+  const { open } = spoolFolders(home, workspaceId)
+  const found = await Promise.all(
+    (await segmentsIn(open)).map(async name => {
+      const about = await stat(join(open, name)).catch(() => null)
+      return about && { name, bytes: about.size, writerLives: about.mtimeMs > nowMs - SILENT_MS }
+    }),
+  )
+  return found.filter(segment => segment !== null)
+}
+
+/** Moves it away under its writer, who then acknowledges nothing of it any more. */
+async function abandon(folders: SpoolFolders, name: string): Promise<void> {
+  await rename(join(folders.open, name), join(folders.abandoned, name)).catch(error => {
+    // Sealed by its writer after all, or moved by another.
+    if (!isGone(error)) throw unusable(join(folders.open, name), error)
+  })
+}
+
+/**
+ * Takes the whole lines over into a sealed segment. The file itself is removed, unless some of it has been damaged: then it
+ * stays in `abandoned`, renamed, for whoever wants to look into it.
+ */
+async function takeOver(folders: SpoolFolders, name: string): Promise<SealedAbandoned[]> {
+  const file = join(folders.abandoned, name)
+  const reading = await readSegment(file).catch(error => {
+    if (isGone(error.cause)) return null
+    throw error
+  })
+  // By another who does the same.
+  if (reading === null) return []
+  const { events, torn, damaged } = reading
+  const lines = Buffer.concat(events.flatMap(event => linePieces(event, 0)))
+  if (events.length > 0)
+    await writeOnce(join(folders.sealed, name), [lines]).catch(error => {
+      // Sealed by its writer before it was moved, or by another.
+      if (!isCode(error, 'LANDING_TAKEN')) throw error
+    })
+  await (damaged.length > 0 ? rename(file, `${file}.damaged`) : unlink(file)).catch(error => {
+    if (!isGone(error)) throw unusable(file, error)
+  })
+  return [{ name, events: events.length, torn, damaged }]
+}
+
+/** Seals what writers that are gone have left open. Safe beside a writer that lives after all, and beside others who do the same. @throws HOME_UNUSABLE */
+export async function sealAbandoned(home: string, workspaceId: string, nowMs: number): Promise<SealedAbandoned[]> {
+  const folders = spoolFolders(home, workspaceId)
+  const left = (await openSegments(home, workspaceId, nowMs)).filter(({ writerLives }) => !writerLives)
+  if (left.length > 0) {
+    await makeFolder(folders.abandoned)
+    await makeFolder(folders.sealed)
+    for (const { name } of left) await abandon(folders, name)
+    await syncFolder(folders.open)
+  }
+  const sealed: SealedAbandoned[] = []
+  // With those that a kill left here.
+  for (const name of await segmentsIn(folders.abandoned)) sealed.push(...(await takeOver(folders, name)))
+  return sealed
+}

@@ -1,0 +1,48 @@
+// The spool of a data folder: raw webhook events on their way to the warehouse, each on the disk before it is acknowledged.
+// Several processes may share it: each writes segments of its own.
+import type { SpoolEvent } from './event-line.ts'
+import { spoolFolders } from './folders.ts'
+import { type Commit, SpoolWriter } from './writer.ts'
+
+export interface Spool {
+  /** Resolves when the event is on the disk. @throws HOME_UNUSABLE */
+  append(event: SpoolEvent): Promise<void>
+  /** Segments that are open. */
+  open(): number
+  /** Lets what is under way become durable, and seals every segment. */
+  close(): Promise<void>
+}
+
+export interface SpoolOptions {
+  home: string
+  now: () => number
+  sealAfterMs?: number
+  sealAfterBytes?: number
+  onCommit?: (commit: Commit) => void
+}
+
+/** An event is to be seen in SQL within five seconds: a sealed segment is what is loaded. */
+const SEAL_AFTER_MS = 1_000
+const SEAL_AFTER_BYTES = 32 * 1024 * 1024
+
+export function openSpool(options: SpoolOptions): Spool {
+  const { home, now, sealAfterMs = SEAL_AFTER_MS, sealAfterBytes = SEAL_AFTER_BYTES, onCommit } = options
+  const writers = new Map<string, SpoolWriter>()
+
+  function writerOf(workspaceId: string): SpoolWriter {
+    const known = writers.get(workspaceId)
+    if (known) return known
+    const folders = spoolFolders(home, workspaceId)
+    const writer = new SpoolWriter({ folders, now, sealAfterMs, sealAfterBytes, ...(onCommit && { onCommit }) })
+    writers.set(workspaceId, writer)
+    return writer
+  }
+
+  return {
+    append: event => writerOf(event.workspaceId).append(event),
+    open: () => [...writers.values()].reduce((sum, writer) => sum + writer.open, 0),
+    close: async () => {
+      await Promise.all([...writers.values()].map(writer => writer.close()))
+    },
+  }
+}

@@ -1,0 +1,114 @@
+// Lines of a segment: what was written is read back, and what a kill cut off is told from what was damaged.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { canonicalJson } from '../../src/core/canonical.ts'
+import { eventId, linePieces, readLine, type SpoolEvent } from '../../src/spool/event-line.ts'
+import { readLines } from '../../src/spool/read-segment.ts'
+import { payloads, spoolEvent, spoolEvents } from './arbitrary-events.ts'
+
+const lineOf = (event: SpoolEvent, batch: number): Buffer => Buffer.concat(linePieces(event, batch))
+
+/** A segment as it is after these syncs, and where each of its lines begins. */
+function segmentOf(batches: readonly (readonly SpoolEvent[])[]): { bytes: Buffer; begins: number[]; lastSync: number } {
+  const lines: Buffer[] = []
+  const begins: number[] = []
+  let length = 0
+  let lastSync = 0
+  for (const batch of batches) {
+    lastSync = length
+    for (const event of batch) {
+      const line = lineOf(event, lastSync)
+      begins.push(length)
+      lines.push(line)
+      length += line.length
+    }
+  }
+  return { bytes: Buffer.concat(lines), begins, lastSync }
+}
+
+const batches = fc.array(fc.array(spoolEvents, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 4 })
+
+const idOf = (payload: Record<string, unknown>) =>
+  eventId({ type: 'lead_captured', createdAt: payload.createdAt, payload: Buffer.from(canonicalJson(payload)) })
+
+describe('a line', () => {
+  it('is one line of JSON, and reads as what was written', () => {
+    fc.assert(
+      fc.property(spoolEvents, fc.nat(), (event, batch) => {
+        const line = lineOf(event, batch)
+        expect(line.indexOf('\n')).toBe(line.length - 1)
+        const read = readLine(line.subarray(0, -1))!
+        expect({ ...read, payload: Buffer.from(read.payload) }).toEqual({ ...event, batch })
+        expect(JSON.parse(line.toString()).payload).toEqual(JSON.parse(Buffer.from(event.payload).toString()))
+      }),
+    )
+  })
+
+  it('is none where a single bit of it is another one', () => {
+    const line = lineOf(spoolEvent({ createdAt: 1, text: 'ä"}\\' }), 7).subarray(0, -1)
+    for (let bit = 0; bit < line.length * 8; bit++) {
+      const changed = Buffer.from(line)
+      changed[bit >> 3]! ^= 1 << (bit & 7)
+      expect([bit, readLine(changed)]).toEqual([bit, null])
+    }
+  })
+})
+
+describe('an id', () => {
+  it('does not depend on the order of keys', () => {
+    fc.assert(
+      fc.property(payloads, payload => {
+        expect(idOf(Object.fromEntries(Object.entries(payload).reverse()))).toBe(idOf(payload))
+      }),
+    )
+  })
+
+  it('is another one for another type, time or payload', () => {
+    const payload = Buffer.from('{"a":1}')
+    const told = [
+      { type: 'a', createdAt: 1, payload },
+      { type: 'b', createdAt: 1, payload },
+      { type: 'a', createdAt: 2, payload },
+      { type: 'a', createdAt: '1', payload },
+      { type: 'a', createdAt: undefined, payload },
+      { type: 'a', createdAt: 1, payload: Buffer.from('{"a":2}') },
+    ]
+    expect(new Set(told.map(eventId)).size).toBe(told.length)
+  })
+})
+
+describe('a segment', () => {
+  it('that was cut off anywhere has every whole line, and tells the rest as torn', () => {
+    fc.assert(
+      fc.property(batches, fc.double({ min: 0, max: 1, noNaN: true }), (given, share) => {
+        const { bytes, begins } = segmentOf(given)
+        const length = Math.floor(bytes.length * share)
+        const { events, torn, damaged } = readLines(bytes.subarray(0, length))
+        const whole = [...begins.slice(1), bytes.length].filter(end => end <= length).length
+        expect([events.length, damaged]).toEqual([whole, []])
+        const begun = begins[whole] ?? bytes.length
+        expect(torn).toEqual(begun < length ? [{ at: begun, bytes: length - begun }] : [])
+      }),
+    )
+  })
+
+  it('tells a line that was damaged before the last sync from one that was never acknowledged', () => {
+    fc.assert(
+      fc.property(batches, fc.nat(), (given, choice) => {
+        const { bytes, begins, lastSync } = segmentOf(given)
+        const index = choice % begins.length
+        const at = begins[index]!
+        bytes[at + 20]! ^= 1
+        const { events, torn, damaged } = readLines(bytes)
+        expect(events.length).toBe(begins.length - 1)
+        const isAloneInLast = at === lastSync && given.at(-1)!.length === 1
+        if (at < lastSync && !isAloneInLast) expect([damaged.map(stretch => stretch.at), torn]).toEqual([[at], []])
+        else expect([damaged, torn.map(stretch => stretch.at)]).toEqual([[], [at]])
+      }),
+    )
+  })
+
+  it('of zeros, as a lost power may leave one, has nothing', () => {
+    expect(readLines(Buffer.alloc(100))).toEqual({ events: [], torn: [{ at: 0, bytes: 100 }], damaged: [] })
+  })
+})
