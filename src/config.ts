@@ -7,6 +7,15 @@ import { availableParallelism, homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
+import {
+  secretsInEnvironment,
+  secretsReader,
+  type WebhookSettings,
+  webhookConfig,
+  webhookSecrets,
+  webhookSettings,
+} from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
 import { parseDuration, parseMoment } from './core/time.ts'
 
@@ -54,10 +63,6 @@ const apiUrl = z.string().refine(text => {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
 }, 'must be an http(s) address such as https://api.example.com, without a user or password')
 
-const token = z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })], {
-  error: 'must be `{ env: NAME }` or `{ file: PATH }`: where the token is, not the token itself',
-})
-
 const schedule = z
   .strictObject({
     every: duration.optional(),
@@ -73,7 +78,8 @@ const schedule = z
 const workspace = z.strictObject({
   id: z.string().min(1),
   apiUrl,
-  token,
+  token: secretPlace('token'),
+  webhooks: webhookSecrets.optional(),
   since: moment.optional(),
   schedule: schedule.optional(),
   settle: duration.prefault('2m'),
@@ -107,21 +113,21 @@ const file = z.strictObject({
   replayMemoryLimit: size.optional(),
   threads: z.int().min(1).max(256).optional(),
   temporal: temporal.prefault({}),
+  webhooks: webhookSettings.prefault({}),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
 /** Every so many ms, or by a cron expression; each time by up to `jitterMs` later. */
 export type Schedule = ({ everyMs: number } | { cron: string }) & { jitterMs: number }
 
-/** Where a token is kept: a variable, or a file (absolute). */
-export type TokenPlace = { env: string } | { file: string }
-
 export interface WorkspaceConfig {
   id: string
   apiUrl: string
-  tokenKept: TokenPlace
+  tokenKept: SecretPlace
   /** Reads the token where it is kept. @throws TOKEN_MISSING */
   readToken: () => string
+  /** Reads the secrets of its webhooks where they are kept; null where none are configured. @throws SECRET_MISSING */
+  readWebhookSecrets: (() => string[]) | null
   since: string | null
   /** When Temporal syncs it by itself; null: never. */
   schedule: Schedule | null
@@ -149,56 +155,20 @@ export interface Config {
   threads: number
   /** The prefix of the task queues of this house, and how long a lease on them may be used. */
   temporal: { queues: string; leaseMs: number }
+  webhooks: WebhookSettings
   workspaces: WorkspaceConfig[]
   /** Where it came from, for people. */
   source: string
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-const tokenPlace = (where: TokenPlace, folder: string): TokenPlace =>
-  'env' in where ? where : { file: resolve(folder, where.file) }
-
-function tokenReader(where: TokenPlace, env: Environment): () => string {
-  const missing = (what: string, mend: string) => new ConvohouseError('TOKEN_MISSING', { what, mend })
-  if ('env' in where) {
-    return () => {
-      const value = env[where.env]?.trim()
-      if (!value)
-        throw missing(
-          `The variable ${where.env}, which holds the API token, is not set.`,
-          `Set it: export ${where.env}=…`,
-        )
-      return value
-    }
-  }
-  const path = where.file
-  return () => {
-    let value = ''
-    try {
-      value = readFileSync(path, 'utf8').trim()
-    } catch {
-      throw missing(
-        `The file ${path}, which holds the API token, cannot be read.`,
-        'Create it with the token as its only line, and mode 0600.',
-      )
-    }
-    if (value === '')
-      throw missing(
-        `The file ${path}, which holds the API token, is empty.`,
-        'Put the token into it, as its only line.',
-      )
-    return value
-  }
-}
-
 function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
-  const tokenKept = tokenPlace(given.token, folder)
+  const tokenKept = absolutePlace(given.token, folder)
   return {
     id: given.id,
     apiUrl: given.apiUrl,
     tokenKept,
-    readToken: tokenReader(tokenKept, env),
+    readToken: secretReader(tokenKept, env, { what: 'API token', code: 'TOKEN_MISSING' }),
+    readWebhookSecrets: secretsReader(given.webhooks, folder, env),
     since: given.since ?? null,
     schedule: given.schedule ? scheduleConfig(given.schedule) : null,
     settleMs: given.settle,
@@ -289,6 +259,7 @@ function fromFile(path: string, env: Environment): Config {
     ...memoryLimits(parsed.data),
     threads: parsed.data.threads ?? availableParallelism(),
     temporal: temporalConfig(parsed.data.temporal),
+    webhooks: webhookConfig(parsed.data.webhooks),
     workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
     source: path,
   }
@@ -299,7 +270,7 @@ const ENV_NAMES = { apiUrl: 'CONVOHOUSE_API_URL', token: 'CONVOHOUSE_API_TOKEN',
 const TOKEN_FILE = `${ENV_NAMES.token}_FILE`
 
 /** @throws CONFIG_INVALID where both say where the token is: one of them is forgotten */
-function tokenInEnvironment(env: Environment): TokenPlace {
+function tokenInEnvironment(env: Environment): SecretPlace {
   const path = env[TOKEN_FILE]?.trim()
   if (!path) return { env: ENV_NAMES.token }
   if (!env[ENV_NAMES.token]?.trim()) return { file: path }
@@ -324,6 +295,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     id: env[ENV_NAMES.id]?.trim(),
     apiUrl: env[ENV_NAMES.apiUrl]?.trim(),
     token,
+    webhooks: secretsInEnvironment(env),
   })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -335,6 +307,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     ...DEFAULT_MEMORY_LIMITS,
     threads: availableParallelism(),
     temporal: temporalConfig(temporal.parse({})),
+    webhooks: webhookConfig(webhookSettings.parse({})),
     workspaces: [workspaceConfig(parsed.data, cwd, env)],
     source: 'the environment',
   }

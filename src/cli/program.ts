@@ -9,6 +9,7 @@ import { ledgerCommand } from './commands/ledger.ts'
 import { planCommand } from './commands/plan.ts'
 import { quarantineCommand } from './commands/quarantine.ts'
 import { queryCommand } from './commands/query.ts'
+import { receiveCommand } from './commands/receive.ts'
 import { replayCommand } from './commands/replay.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
 import { scheduleCommand } from './commands/schedule.ts'
@@ -25,6 +26,7 @@ const COMMANDS = [
   syncCommand,
   upCommand,
   workerCommand,
+  receiveCommand,
   scheduleCommand,
   pauseCommand,
   resumeCommand,

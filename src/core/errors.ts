@@ -43,6 +43,8 @@ export const ERRORS = {
   CONFIG_EXISTS: define('input', 'There is a configuration already, and it is not overwritten'),
   NODE_TOO_OLD: define('input', 'This Node is older than convohouse needs'),
   TOKEN_MISSING: define('input', 'The variable or file that holds the API token is absent or empty'),
+  SECRET_MISSING: define('input', 'The variable or file that holds a webhook secret is absent or empty'),
+  WEBHOOKS_UNCONFIGURED: define('input', 'No workspace has a webhook secret'),
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
   CONFIRMATION_NEEDED: define('input', 'The sync would take most of a period, and nobody has said yes'),
   WORKSPACE_UNKNOWN: define('input', 'No workspace of that id is configured'),

@@ -3,7 +3,7 @@
 // A secret is found by the name it stands under, or by what stands beside it: a variable of the environment, a tool field or
 // header named after a secret, an audit entry about one.
 
-import { MAX_DEPTH } from '../catalog/exact-json.ts'
+import { ExactNumber, MAX_DEPTH } from '../catalog/exact-json.ts'
 import { isSecret, isSecretName, isVoicePlatform, isVoicePlatformSecret } from './secret-names.ts'
 
 type JsonObject = Record<string, unknown>
@@ -42,7 +42,7 @@ function writtenForms(secret: string): string[] {
 
 /** What is nested deeper than anything that is read reads as null: a secret could hide in it, and it has no end in sight. */
 function redact(value: unknown, place: Place, dropped: string[]): unknown {
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
   const depth = place.depth + 1
   if (depth > MAX_DEPTH) {
     dropped.push(place.path)

@@ -23,6 +23,7 @@ describe('the command', () => {
       'sync',
       'up',
       'worker',
+      'receive',
       'schedule',
       'pause',
       'resume',

@@ -47,7 +47,8 @@ describe('init', () => {
         return {
           ...rest,
           workspaces: workspaces.map(
-            ({ readToken: _read, since: _since, schedule: _schedule, ...settings }) => settings,
+            ({ readToken: _read, readWebhookSecrets: _secrets, since: _since, schedule: _schedule, ...settings }) =>
+              settings,
           ),
         }
       }),
@@ -63,6 +64,7 @@ describe('init', () => {
       'replayMemoryLimit',
       'temporal',
       'threads',
+      'webhooks',
       'workspaces',
     ])
     expect(Object.keys(document.workspaces[0]).sort()).toEqual([
@@ -84,6 +86,7 @@ describe('init', () => {
       'timeZone',
       'timeout',
       'token',
+      'webhooks',
     ])
   })
 })

@@ -1,9 +1,10 @@
 // A workspace's token: whether it is there, and whether others can read it. It is never shown, not even in part.
 import { stat } from 'node:fs/promises'
-import type { TokenPlace, WorkspaceConfig } from '../../config.ts'
+import type { SecretPlace } from '../../config/kept-secret.ts'
+import type { WorkspaceConfig } from '../../config.ts'
 import { examine, type Finding, ok, warn } from './finding.ts'
 
-const placeText = (kept: TokenPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
+const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
 
 /** True where the file's owner is not the only one who can read it; Windows has no such mode. */
 const isOpen = async (file: string): Promise<boolean> =>

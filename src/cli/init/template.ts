@@ -21,6 +21,9 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. Settings that beg
 # from where it ended. Where Temporal is, its own variables say (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
 # temporal: { queues: convohouse, lease: 2m }
 
+# Where the receiver of webhooks listens, the largest body that it takes, and from how many connections at once.
+# webhooks: { host: 127.0.0.1, port: 8787, maxBody: 8MB, maxConnections: 1000 }
+
 workspaces:
   # One entry for each workspace. Its id is part of every key in the warehouse.
   - id: my-workspace
@@ -31,6 +34,9 @@ workspaces:
     # Where the token is kept; never the token itself. A variable, or a file (mode 0600) with the token as its only line:
     #   token: { file: ./my-workspace.token }
     token: { env: CONVOHOUSE_API_TOKEN }
+
+    # The secret that the vendor puts into the workspace's webhooks, kept like the token. While it is exchanged there may be two.
+    # webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }
 
     # How far back to read: a date, or an age such as 90d. Without it everything there is.
     # since: 90d

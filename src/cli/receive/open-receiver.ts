@@ -1,0 +1,35 @@
+// The receiver of a configuration: its intake in threads, and what it waits for, in words.
+import type { Config } from '../../config.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { Metrics } from '../../receiver/metrics.ts'
+import { type Receiver, startReceiver } from '../../receiver/server.ts'
+import { threadedIntake } from '../../receiver/threaded-intake.ts'
+import { readSecrets } from '../../receiver/workspace-secrets.ts'
+import { counted } from '../terminal/words.ts'
+
+/** True where a workspace has a webhook secret. */
+export const hasWebhooks = ({ workspaces }: Config): boolean =>
+  workspaces.some(({ readWebhookSecrets }) => readWebhookSecrets !== null)
+
+export interface OpenedReceiver extends Receiver {
+  /** By workspace, of how many secrets. */
+  waitsFor: { id: string; secrets: number }[]
+}
+
+/** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, CONFIG_INVALID */
+export async function openReceiver(config: Config): Promise<OpenedReceiver> {
+  if (!hasWebhooks(config))
+    throw new ConvohouseError('WEBHOOKS_UNCONFIGURED', {
+      what: `${config.source} names no webhook secret of any workspace.`,
+      mend: 'Set CONVOHOUSE_WEBHOOK_SECRET, or give a workspace `webhooks: { secrets: [{ env: NAME }] }`.',
+    })
+  const workspaces = readSecrets(config)
+  const metrics = new Metrics()
+  const intake = threadedIntake({ home: config.home, workspaces, onCommit: commit => metrics.commit(commit) })
+  const receiver = await startReceiver({ ...config.webhooks, intake, metrics })
+  return { ...receiver, waitsFor: workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })) }
+}
+
+/** `ws_demo (2 secrets)`. */
+export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
+  waitsFor.map(({ id, secrets }) => (secrets === 1 ? id : `${id} (${counted(secrets, 'secret')})`)).join(', ')

@@ -1,0 +1,54 @@
+// Secrets are never in the configuration: it says where each is kept, and they are read from there when they are needed.
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { ConvohouseError, type ErrorCode } from '../core/errors.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where a secret is kept: a variable, or a file. */
+export type SecretPlace = { env: string } | { file: string }
+
+export const secretPlace = (what: string) =>
+  z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })], {
+    error: `must be \`{ env: NAME }\` or \`{ file: PATH }\`: where the ${what} is, not the ${what} itself`,
+  })
+
+/** A relative path counts from the folder of the file that names it. */
+export const absolutePlace = (where: SecretPlace, folder: string): SecretPlace =>
+  'env' in where ? where : { file: resolve(folder, where.file) }
+
+export interface KeptSecret {
+  /** As people call it: `API token`. */
+  what: string
+  code: Extract<ErrorCode, 'TOKEN_MISSING' | 'SECRET_MISSING'>
+}
+
+/** Reads a secret where it is kept. The reader throws `code`, saying where it looked. */
+export function secretReader(where: SecretPlace, env: Environment, { what, code }: KeptSecret): () => string {
+  const missing = (told: string, mend: string) => new ConvohouseError(code, { what: told, mend })
+  const inVariable = (name: string) => {
+    const value = env[name]?.trim()
+    if (value) return value
+    throw missing(`The variable ${name}, which holds the ${what}, is not set.`, `Set it: export ${name}=…`)
+  }
+  const inFile = (path: string) => {
+    const value = textOf(path)
+    if (value) return value
+    if (value === undefined)
+      throw missing(
+        `The file ${path}, which holds the ${what}, cannot be read.`,
+        `Create it with the ${what} as its only line, and mode 0600.`,
+      )
+    throw missing(`The file ${path}, which holds the ${what}, is empty.`, `Put the ${what} into it, as its only line.`)
+  }
+  return () => ('env' in where ? inVariable(where.env) : inFile(where.file))
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,72 @@
+// Settings of the receiver of webhooks, and where each workspace's secrets are kept.
+import { z } from 'zod'
+import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './kept-secret.ts'
+
+const UNITS = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30 } as const
+
+/** `8MB` in bytes; undefined where it is no size. */
+function bytesOf(text: string): number | undefined {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*([KMG]i?B|B)$/i.exec(text) ?? []
+  return number ? Math.floor(Number(number) * UNITS[unit!.toUpperCase() as keyof typeof UNITS]) : undefined
+}
+
+/** DuckDB reads lines of up to 16 MB, and a body may grow as it is written anew. */
+const BODY_BYTES = { min: 1_024, max: 12_000_000 }
+
+const bodySize = z
+  .string()
+  .refine(text => {
+    const bytes = bytesOf(text) ?? 0
+    return bytes >= BODY_BYTES.min && bytes <= BODY_BYTES.max
+  }, 'must be a size from 1KiB to 12MB')
+  .transform(text => bytesOf(text)!)
+
+export const webhookSettings = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(8_787),
+  maxBody: bodySize.prefault('8MB'),
+  maxConnections: z.int().min(1).max(65_535).default(1_000),
+})
+
+export const webhookSecrets = z.strictObject({
+  secrets: z
+    .array(secretPlace('secret'))
+    .min(1, 'must name at least one secret')
+    .max(4, 'must name at most four secrets'),
+})
+
+export interface WebhookSettings {
+  host: string
+  port: number
+  maxBodyBytes: number
+  maxConnections: number
+}
+
+export function webhookConfig({ maxBody, ...given }: z.infer<typeof webhookSettings>): WebhookSettings {
+  return { ...given, maxBodyBytes: maxBody }
+}
+
+/** Reads the secrets of a workspace where they are kept; null where it has none. */
+export function secretsReader(
+  given: z.infer<typeof webhookSecrets> | undefined,
+  folder: string,
+  env: Environment,
+): (() => string[]) | null {
+  if (!given) return null
+  const kept = { what: 'webhook secret', code: 'SECRET_MISSING' } as const
+  const readers = given.secrets.map(place => secretReader(absolutePlace(place, folder), env, kept))
+  return () => readers.map(read => read())
+}
+
+/** The variables that name the secret of a workspace without a file: now, and while it is exchanged the next one. */
+const SECRET_NAMES = ['CONVOHOUSE_WEBHOOK_SECRET', 'CONVOHOUSE_WEBHOOK_SECRET_NEXT'] as const
+
+/** Each as itself or as a file (`…_FILE`). */
+export function secretsInEnvironment(env: Environment): { secrets: SecretPlace[] } | undefined {
+  const secrets = SECRET_NAMES.flatMap((name): SecretPlace[] => {
+    const file = env[`${name}_FILE`]?.trim()
+    if (file) return [{ file }]
+    return env[name]?.trim() ? [{ env: name }] : []
+  })
+  return secrets.length > 0 ? { secrets } : undefined
+}

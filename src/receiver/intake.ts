@@ -1,0 +1,49 @@
+// Takes bodies in: each is judged, and what is an event is on the disk before it is said to be kept.
+import { ConvohouseError } from '../core/errors.ts'
+import { openSpool } from '../spool/spool.ts'
+import type { Commit } from '../spool/writer.ts'
+import { makeDoor, type WorkspaceSecrets } from './door.ts'
+import { judge } from './judge.ts'
+import type { Verdict } from './refusals.ts'
+
+export interface Intake {
+  /** A body in pieces. `addressed`: the workspace in the address, if any. */
+  take(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
+  /** Segments that are open. */
+  openSegments(): number
+  /** Ends when all that was taken is durable and sealed. */
+  close(): Promise<void>
+}
+
+export interface IntakeOptions {
+  /** The data folder. */
+  home: string
+  workspaces: readonly WorkspaceSecrets[]
+  onCommit?: (commit: Commit) => void
+}
+
+const whole = (pieces: readonly Uint8Array[]): Buffer => {
+  const [only] = pieces
+  return only && pieces.length === 1 ? Buffer.from(only.buffer, only.byteOffset, only.length) : Buffer.concat(pieces)
+}
+
+export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intake {
+  const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
+  const door = makeDoor(workspaces)
+  return {
+    async take(body, addressed) {
+      const receivedAtMs = Date.now()
+      const judged = judge(whole(body), addressed, door)
+      if ('refused' in judged) return judged.refused
+      try {
+        await spool.append({ ...judged.event, receivedAtMs })
+        return 'kept'
+      } catch (error) {
+        if (error instanceof ConvohouseError) return 'disk-refuses'
+        throw error
+      }
+    },
+    openSegments: () => spool.open(),
+    close: () => spool.close(),
+  }
+}

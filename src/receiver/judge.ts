@@ -1,0 +1,76 @@
+// What a body is: an event of a workspace, to be kept without its secrets, or nothing that is taken. Pure, and all that is
+// done with an event before it is appended.
+import { isAscii } from 'node:buffer'
+import { eventTypeOf } from '../catalog/event-type.ts'
+import { EVENT_SECRET } from '../catalog/events.ts'
+import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../catalog/exact-json.ts'
+import { canonicalJson, withSortedKeys } from '../core/canonical.ts'
+import { eventId, type SpoolEvent } from '../spool/event-line.ts'
+import { redactSecrets, redactText } from '../vendor/redaction.ts'
+import type { Door } from './door.ts'
+import { type Look, lookOver } from './look-over.ts'
+import { isNestedDeeper } from './nesting.ts'
+import type { Refusal } from './refusals.ts'
+
+export type Judged = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }
+
+type Payload = Record<string, unknown>
+
+/** Smaller bodies are parsed before it is looked how deep they are: they have no room for more than the parser can take. */
+const LOOKED_INTO_BYTES = 64 * 1024
+
+/** Bytes that are no UTF-8 become U+FFFD: what else the event says is not lost with them. */
+const textOf = (body: Buffer): string => body.toString(isAscii(body) ? 'latin1' : 'utf8')
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isExact = (value: object): boolean => value instanceof ExactNumber
+
+/** The value with every text of it, and every key, without the secrets. */
+function blanked(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return redactText(value, secrets)
+  if (typeof value !== 'object' || value === null || isExact(value)) return value
+  if (Array.isArray(value)) return value.map(element => blanked(element, secrets))
+  const entries = Object.entries(value).map(([key, inner]) => [redactText(key, secrets), blanked(inner, secrets)])
+  return Object.fromEntries(entries)
+}
+
+const canonical = (payload: unknown, inexact: boolean): string =>
+  inexact ? writeExactly(withSortedKeys(payload, isExact)) : canonicalJson(payload)
+
+/** The payload's text without a secret in it, wherever the sender has put it. */
+function canonicalText(payload: Payload, { mayHoldSecret, inexact }: Look, secrets: readonly string[]): string {
+  const kept = mayHoldSecret ? redactSecrets(payload).value : payload
+  const text = canonical(kept, inexact)
+  const holds = secrets.some(secret => redactText(text, [secret]) !== text)
+  return holds ? canonical(blanked(kept, secrets), inexact) : text
+}
+
+/** `addressed`: the workspace in the address, if any. */
+export function judge(body: Buffer, addressed: string | null, door: Door): Judged {
+  if (body.length > LOOKED_INTO_BYTES && isNestedDeeper(body, MAX_DEPTH)) return { refused: 'too-deep' }
+  const text = textOf(body)
+  const value = parse(text)
+  if (value === undefined) return { refused: 'not-json' }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const given = isObject && Object.hasOwn(value, EVENT_SECRET) ? (value as Payload)[EVENT_SECRET] : undefined
+  const workspace = door(given, addressed)
+  if (workspace === null) return { refused: 'wrong-secret' }
+  const look = lookOver(withoutSecret(value as Payload))
+  if (look.tooDeep) return { refused: 'too-deep' }
+  const payload = withoutSecret((look.inexact ? readExactly(text).value : value) as Payload)
+  const bytes = Buffer.from(canonicalText(payload, look, workspace.secrets))
+  const type = eventTypeOf(payload)
+  const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
+  return { event: { id, workspaceId: workspace.id, type, payload: bytes } }
+}
+
+function withoutSecret({ [EVENT_SECRET]: _, ...payload }: Payload): Payload {
+  return payload
+}

@@ -1,0 +1,73 @@
+// One quick walk over a payload: whether it has to be gone through slowly, which hardly any has. Most names come again and
+// again, so what a name says is kept: the patterns of secrets, tried on each name each time, would take longer than the parser.
+import { MAX_DEPTH } from '../catalog/exact-json.ts'
+import { isSecret, isSecretName, isVoicePlatform } from '../vendor/secret-names.ts'
+
+export interface Look {
+  /** Nested deeper than anything that is read. */
+  tooDeep: boolean
+  /** A number that a double does not hold. */
+  inexact: boolean
+  /** A name, or what stands beside it, may be of a secret. */
+  mayHoldSecret: boolean
+}
+
+type Suspicion = 'none' | 'by value' | 'always'
+
+/** Names are the sender's: beyond so many, none is kept. */
+const MOST_NAMES = 4_096
+const LONGEST_NAME = 64
+
+const suspicions = new Map<string, Suspicion>()
+
+function findSuspicion(name: string): Suspicion {
+  if (name === 'isEnv' || isVoicePlatform(name)) return 'always'
+  return isSecretName(name) || /tokens$/i.test(name) ? 'by value' : 'none'
+}
+
+function suspicionOf(name: string): Suspicion {
+  const known = suspicions.get(name)
+  if (known !== undefined) return known
+  const found = findSuspicion(name)
+  if (suspicions.size < MOST_NAMES && name.length <= LONGEST_NAME) suspicions.set(name, found)
+  return found
+}
+
+const has = (object: object, ...keys: string[]): boolean => keys.some(key => key in object)
+
+/** `{ key: "Authorization", value: … }`, or an entry of an audit log: what is a secret there, redaction finds out. */
+function besideSecret(object: Readonly<Record<string, unknown>>): boolean {
+  if (has(object, 'value', 'defaultValue'))
+    return [object.key, object.name].some(own => typeof own === 'string' && findSuspicion(own) !== 'none')
+  return typeof object.field === 'string' && has(object, 'oldValue', 'newValue')
+}
+
+function walk(value: unknown, look: Look, levels: number): void {
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value) && (!Number.isFinite(value) || Number.isInteger(value))) look.inexact = true
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (levels === 0) {
+    look.tooDeep = true
+    return
+  }
+  if (Array.isArray(value)) {
+    for (const element of value) if (typeof element !== 'string') walk(element, look, levels - 1)
+    return
+  }
+  const object = value as Record<string, unknown>
+  for (const key in object) {
+    const inner = object[key]
+    const suspicion = suspicionOf(key)
+    if (suspicion !== 'none' && (suspicion === 'always' || isSecret(key, inner))) look.mayHoldSecret = true
+    if (typeof inner !== 'string') walk(inner, look, levels - 1)
+  }
+  if (besideSecret(object)) look.mayHoldSecret = true
+}
+
+export function lookOver(payload: object): Look {
+  const look: Look = { tooDeep: false, inexact: false, mayHoldSecret: false }
+  walk(payload, look, MAX_DEPTH)
+  return look
+}

@@ -1,0 +1,29 @@
+// The secrets of all workspaces that have some, read where the configuration says.
+import type { Config } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import type { WorkspaceSecrets } from './door.ts'
+
+/** A shorter one could be guessed, and might stand in an event by chance. */
+const SHORTEST = 8
+
+/** @throws SECRET_MISSING; CONFIG_INVALID where one is too short, or two workspaces have the same */
+export function readSecrets({ workspaces, source }: Config): WorkspaceSecrets[] {
+  const read = workspaces.flatMap(({ id, readWebhookSecrets }) =>
+    readWebhookSecrets ? [{ id, secrets: [...new Set(readWebhookSecrets())] }] : [],
+  )
+  const all = read.flatMap(({ secrets }) => secrets)
+  const invalid = (what: string, mend: string) =>
+    new ConvohouseError('CONFIG_INVALID', { what: `${source}: ${what}`, mend })
+  const short = read.find(({ secrets }) => secrets.some(secret => secret.length < SHORTEST))
+  if (short)
+    throw invalid(
+      `a webhook secret of workspace ${JSON.stringify(short.id)} has fewer than ${SHORTEST} characters.`,
+      'Have the vendor make a new one.',
+    )
+  if (new Set(all).size < all.length)
+    throw invalid(
+      'two workspaces have the same webhook secret: nobody could tell whose an event is.',
+      'Give each workspace its own.',
+    )
+  return read
+}

@@ -1,0 +1,84 @@
+// Settings of webhooks, and their secrets: where they are kept, never they themselves.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { readSecrets } from '../../src/receiver/workspace-secrets.ts'
+
+const ENV = { CONVOHOUSE_API_URL: 'https://a.example', CONVOHOUSE_API_TOKEN: 't', CONVOHOUSE_WORKSPACE: 'ws' }
+
+async function fromFile(config: object, env: Record<string, string> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-config-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'kept.txt'), 'secret-in-a-file\n')
+  await writeFile(join(folder, 'convohouse.yaml'), JSON.stringify(config))
+  return readConfig({ path: join(folder, 'convohouse.yaml'), env })
+}
+
+const workspace = (id: string, ...secrets: object[]) => ({
+  id,
+  apiUrl: 'https://a.example',
+  token: { env: 'T' },
+  ...(secrets.length > 0 && { webhooks: { secrets } }),
+})
+
+describe('the settings of webhooks', () => {
+  it('have defaults', () => {
+    expect(readConfig({ env: ENV }).webhooks).toEqual({
+      host: '127.0.0.1',
+      port: 8_787,
+      maxBodyBytes: 8_000_000,
+      maxConnections: 1_000,
+    })
+  })
+
+  it('are read from the file', async () => {
+    const { webhooks } = await fromFile({ webhooks: { port: 0, maxBody: '2.5MiB' }, workspaces: [workspace('a')] })
+    expect(webhooks).toMatchObject({ port: 0, maxBodyBytes: 2_621_440 })
+  })
+
+  it.each(['1GB', '12.1MB', '1000B', '8', 'much'])('take no body of %s', async maxBody => {
+    await expect(fromFile({ webhooks: { maxBody }, workspaces: [workspace('a')] })).rejects.toThrow(
+      /webhooks.maxBody .*must be a size from 1KiB to 12MB/,
+    )
+  })
+})
+
+describe('webhook secrets', () => {
+  it('are read from variables and files when they are needed, those of each workspace', async () => {
+    const config = await fromFile(
+      {
+        workspaces: [workspace('a', { env: 'A' }, { file: 'kept.txt' }), workspace('b'), workspace('c', { env: 'C' })],
+      },
+      { A: 'secret-of-a', C: 'secret-of-c' },
+    )
+    expect(readSecrets(config)).toEqual([
+      { id: 'a', secrets: ['secret-of-a', 'secret-in-a-file'] },
+      { id: 'c', secrets: ['secret-of-c'] },
+    ])
+  })
+
+  it('of one workspace need no file: the present one and the next', () => {
+    const named = { CONVOHOUSE_WEBHOOK_SECRET: 'present-one', CONVOHOUSE_WEBHOOK_SECRET_NEXT: 'the-next-one' }
+    expect(readSecrets(readConfig({ env: { ...ENV, ...named } }))).toEqual([
+      { id: 'ws', secrets: ['present-one', 'the-next-one'] },
+    ])
+    const file = readConfig({ env: { ...ENV, CONVOHOUSE_WEBHOOK_SECRET_FILE: '/no-such-file' } })
+    expect(() => readSecrets(file)).toThrow(/\/no-such-file, which holds the webhook secret, cannot be read/)
+    expect(readConfig({ env: ENV }).workspaces[0]!.readWebhookSecrets).toBeNull()
+  })
+
+  it.each([
+    ['is not there', { env: 'GONE' }, 'SECRET_MISSING', /GONE, which holds the webhook secret, is not set/],
+    ['could be guessed', { env: 'SHORT' }, 'CONFIG_INVALID', /"a" has fewer than 8 characters/],
+    ['is that of another workspace', { env: 'B' }, 'CONFIG_INVALID', /two workspaces have the same/],
+  ])('that %s is told, and not shown', async (_what, place, code, told) => {
+    const config = await fromFile(
+      { workspaces: [workspace('a', place), workspace('b', { env: 'B' })] },
+      { B: 'secret-canary', SHORT: 'canary' },
+    )
+    expect(() => readSecrets(config)).toThrow(expect.objectContaining({ code, message: expect.stringMatching(told) }))
+    expect(() => readSecrets(config)).not.toThrow(/canary/)
+  })
+})

@@ -1,0 +1,85 @@
+// A receiver on a real port and disk, and those who call it.
+import { connect, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { type Intake, openIntake } from '../../src/receiver/intake.ts'
+import { Metrics } from '../../src/receiver/metrics.ts'
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/receiver/server.ts'
+import { readSegment } from '../../src/spool/read-segment.ts'
+import { sealedSegments } from '../../src/spool/segments.ts'
+import { temporaryHome } from '../landing/temporary-home.ts'
+
+export const SECRET = 'whsec-canary-5512'
+export const WORKSPACE = 'ws_demo'
+
+export interface Called {
+  home: string
+  receiver: Receiver
+  intake: Intake
+  post(body: string | object, path?: string): Promise<Response>
+  metric(name: string): Promise<number>
+  /** Closes it; the payloads that are in sealed segments then. */
+  sealed(): Promise<Record<string, unknown>[]>
+}
+
+export async function called(options: Partial<ReceiverOptions> = {}): Promise<Called> {
+  const home = await temporaryHome()
+  const metrics = new Metrics()
+  const workspaces = [{ id: WORKSPACE, secrets: [SECRET] }]
+  const intake = openIntake({ home, workspaces, onCommit: commit => metrics.commit(commit) })
+  const given = { host: '127.0.0.1', port: 0, maxBodyBytes: 100_000, maxConnections: 50, intake, metrics }
+  const receiver = await startReceiver({ ...given, ...options })
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= receiver.close()
+    return closing
+  }
+  onTestFinished(async () => {
+    receiver.abort()
+    await close()
+  })
+  return {
+    home,
+    receiver,
+    intake,
+    post: (body, path = '/webhooks') =>
+      fetch(receiver.url + path, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify({ workspaceSecret: SECRET, ...body }),
+      }),
+    metric: async name => {
+      const text = await (await fetch(`${receiver.url}/metrics`)).text()
+      return Number(
+        text
+          .split('\n')
+          .find(line => line.startsWith(`${name} `))
+          ?.split(' ')
+          .at(-1),
+      )
+    },
+    async sealed() {
+      await close()
+      const read = await Promise.all((await sealedSegments(home, WORKSPACE)).map(readSegment))
+      return read.flatMap(({ events }) => events.map(({ payload }) => JSON.parse(Buffer.from(payload).toString())))
+    },
+  }
+}
+
+/** A connection of its own, on which bytes are sent as they are; what came back until it was closed. */
+export function dial({ port }: Receiver): { socket: Socket; answer: Promise<string>; closed: Promise<void> } {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.setEncoding('utf8').on('error', () => {})
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+  onTestFinished(() => void socket.destroy())
+  const answer = new Promise<string>(resolve => {
+    socket.on('data', piece => {
+      text += piece
+      if (text.includes('\r\n\r\n')) resolve(text)
+    })
+    closed.then(() => resolve(text))
+  })
+  return { socket, answer, closed }
+}
+
+export const headOf = (length: number | string, more = ''): string =>
+  `POST /webhooks HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n${more}\r\n`

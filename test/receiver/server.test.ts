@@ -1,0 +1,160 @@
+// The receiver over HTTP: what it answers, what it keeps, and how it bears those who mean it harm.
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { called, dial, headOf, SECRET, WORKSPACE } from './calls.ts'
+
+const test = (message: string) => ({ event: 'webhook_test', createdAt: 1, message })
+
+describe('an event', () => {
+  it('is answered with 200 and nothing, and is in the spool', async () => {
+    const { post, sealed, metric } = await called()
+    const answers = [await post(test('a')), await post(test('b'), `/webhooks/${WORKSPACE}`)]
+    expect(await Promise.all(answers.map(async answer => [answer.status, await answer.text()]))).toEqual([
+      [200, ''],
+      [200, ''],
+    ])
+    expect(await metric('convohouse_webhooks_acked_total')).toBe(2)
+    expect(await metric('convohouse_webhooks_ack_seconds_count')).toBe(2)
+    expect(await metric('convohouse_spool_bytes_total')).toBeGreaterThan(100)
+    expect(await sealed()).toEqual([test('a'), test('b')])
+  })
+
+  it('may come in pieces, and after its sender has asked whether it may', async () => {
+    const { receiver, sealed } = await called()
+    const body = JSON.stringify({ ...test('ä'), workspaceSecret: SECRET })
+    const { socket, answer } = dial(receiver)
+    socket.write(headOf(Buffer.byteLength(body), 'Expect: 100-continue\r\n'))
+    expect(await answer).toContain('100 Continue')
+    for (const byte of Buffer.from(body)) socket.write(Buffer.from([byte]))
+    const chunked = await fetch(`${receiver.url}/webhooks`, {
+      method: 'POST',
+      body: new Blob([body]).stream(),
+      duplex: 'half',
+    } as RequestInit)
+    expect(chunked.status).toBe(200)
+    expect(await sealed()).toEqual([test('ä'), test('ä')])
+  })
+})
+
+describe('a request', () => {
+  it.each([
+    ['a wrong secret', '{"workspaceSecret":"x"}', '/webhooks', 401],
+    ['another workspace', { event: 'webhook_test' }, '/webhooks/elsewhere', 401],
+    ['no JSON', 'hello', '/webhooks', 400],
+    ['no end of nesting', '['.repeat(90_000), '/webhooks', 400],
+    ['nothing', '', '/webhooks', 400],
+    ['too much', 'x'.repeat(100_001), '/webhooks', 413],
+    ['another address', {}, '/elsewhere', 404],
+    ['an address that is none', {}, '/webhooks/%E0%A4%A', 404],
+  ])('with %s is refused', async (_what, body, path, status) => {
+    const { post, sealed } = await called()
+    const answer = await post(body, path)
+    expect([answer.status, await answer.text()]).toEqual([status, ''])
+    expect((await post(test('after'))).status).toBe(200)
+    expect(await sealed()).toEqual([test('after')])
+  })
+
+  it('by another method is told which', async () => {
+    const { receiver, metric } = await called()
+    const answer = await fetch(`${receiver.url}/webhooks`)
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+    expect((await fetch(`${receiver.url}/health`, { method: 'POST' })).status).toBe(405)
+    expect(await metric('convohouse_webhooks_refused_total{reason="wrong-method"}')).toBe(2)
+  })
+
+  it('that is too large by its own head is refused before it is read', async () => {
+    const { receiver } = await called()
+    const { socket, answer, closed } = dial(receiver)
+    socket.write(headOf(100_000_000))
+    expect(await answer).toMatch(/^HTTP\/1.1 413 (.|\r\n)*Connection: close/)
+    await closed
+  })
+
+  it('that does not end, of 100 MB, is refused while it is read', async () => {
+    const { receiver, post } = await called()
+    const { socket, answer, closed } = dial(receiver)
+    socket.write('POST /webhooks HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    const piece = Buffer.from(`100000\r\n${' '.repeat(2 ** 20)}\r\n`)
+    let sent = 0
+    const send = () => {
+      while (sent < 100 && !socket.destroyed && socket.write(piece)) sent += 1
+    }
+    socket.on('drain', send)
+    send()
+    expect(await answer).toMatch(/^HTTP\/1.1 413/)
+    expect((await post(test('meanwhile'))).status).toBe(200)
+    await closed
+  })
+
+  it.each([
+    ['head', 'POST /webhooks HTTP/1.1\r\nHost: x\r\n'],
+    ['body', `${headOf(10)}{`],
+  ])('whose %s does not come is ended with 408', async (_what, text) => {
+    const { receiver, metric } = await called({ headMs: 100, requestMs: 300 })
+    const { socket, answer } = dial(receiver)
+    socket.write(text)
+    expect(await answer).toMatch(/^HTTP\/1.1 408/)
+    expect(await metric('convohouse_webhooks_acked_total')).toBe(0)
+  })
+
+  it('of a sender who hangs up is forgotten', async () => {
+    const { receiver, post, sealed } = await called()
+    const { socket, closed } = dial(receiver)
+    socket.write(`${headOf(1_000)}{"x"`)
+    await post(test('a'))
+    socket.destroy()
+    await closed
+    expect(await sealed()).toEqual([test('a')])
+  })
+
+  it('with a head without end is refused', async () => {
+    const { receiver } = await called()
+    const { socket, answer } = dial(receiver)
+    socket.write(`GET /health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+    expect(await answer).toMatch(/^HTTP\/1.1 431/)
+  })
+})
+
+describe('connections', () => {
+  it('beyond the limit are not taken', async () => {
+    const { receiver } = await called({ maxConnections: 3 })
+    const dialled = [1, 2, 3, 4].map(() => dial(receiver))
+    for (const { socket } of dialled) socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+    const answers = await Promise.all(dialled.map(({ answer }) => answer))
+    expect(answers.filter(text => text.startsWith('HTTP/1.1 200'))).toHaveLength(3)
+  })
+})
+
+describe('a disk that refuses', () => {
+  it('is 503, until it takes again', async () => {
+    const { home, receiver, post, sealed } = await called()
+    await mkdir(home, { recursive: true })
+    // A file where the folder belongs.
+    await writeFile(join(home, 'spool'), '')
+    const refused = await post(test('a'))
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect((await fetch(`${receiver.url}/ready`)).status).toBe(503)
+    expect((await fetch(`${receiver.url}/health`)).status).toBe(200)
+    await rm(join(home, 'spool'))
+    expect((await post(test('b'))).status).toBe(200)
+    expect((await fetch(`${receiver.url}/ready`)).status).toBe(200)
+    expect(await sealed()).toEqual([test('b')])
+  })
+})
+
+describe('the end', () => {
+  it('lets what is under way be answered, and takes nothing more', async () => {
+    const { receiver, sealed } = await called()
+    const body = JSON.stringify({ ...test('late'), workspaceSecret: SECRET })
+    const { socket, answer, closed } = dial(receiver)
+    socket.write(headOf(body.length) + body.slice(0, 5))
+    await fetch(`${receiver.url}/health`)
+    const closing = sealed()
+    await expect(fetch(`${receiver.url}/health`)).rejects.toThrow()
+    socket.write(body.slice(5))
+    expect(await answer).toMatch(/^HTTP\/1.1 200/)
+    await closed
+    expect(await closing).toEqual([test('late')])
+  })
+})
