@@ -3,6 +3,11 @@
 // a sync takes 70 to 150 MB less, and no more of the processor. V8 reads the factor whenever the space is to grow.
 import { setFlagsFromString } from 'node:v8'
 
+/** For a command that is busy with much that lives briefly: V8's own factor, from now on. */
+export function letYoungSpaceGrow(): void {
+  setFlagsFromString('--semi-space-growth-factor=2')
+}
+
 /** From now on, in this process. What it has grown to by then stays. */
 export function keepYoungSpaceSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

@@ -4,33 +4,36 @@ import { type IntakeOptions, openIntake } from './intake.ts'
 import type { FromLane, ToLane } from './lane-messages.ts'
 
 const port = parentPort!
-let verdicts: FromLane['verdicts'] = []
+let kept: number[] = []
+let refused: FromLane['refused'] = []
 let commits: FromLane['commits'] = []
 let isTelling = false
 
 function tell(more: { isClosed?: true } = {}): void {
   isTelling = false
-  const message: FromLane = { verdicts, commits, openSegments: intake.openSegments(), ...more }
-  verdicts = []
+  const message = { kept: Float64Array.from(kept), refused, commits, openSegments: intake.openSegments(), ...more }
+  kept = []
+  refused = []
   commits = []
-  port.postMessage(message)
+  port.postMessage(message satisfies FromLane)
 }
 
 const intake = openIntake({ ...(workerData as IntakeOptions), onCommit: commit => commits.push(commit) })
 
 async function take(number: number, body: Uint8Array, addressed: string | null): Promise<void> {
   const verdict = await intake.take([body], addressed)
-  verdicts.push([number, verdict])
+  if (verdict === 'kept') kept.push(number)
+  else refused.push([number, verdict])
   if (!isTelling) setImmediate(tell)
   isTelling = true
 }
 
-port.on('message', async ({ bytes, bodies, close }: ToLane) => {
+port.on('message', async ({ first, bytes, lengths, addressed, close }: ToLane) => {
   let at = 0
-  for (const { number, length, addressed } of bodies) {
-    take(number, bytes.subarray(at, at + length), addressed)
+  lengths.forEach((length, index) => {
+    take(first + index, bytes.subarray(at, at + length), addressed?.[index] ?? null)
     at += length
-  }
+  })
   if (!close) return
   await intake.close()
   tell({ isClosed: true })

@@ -1,6 +1,7 @@
 // What a body is: an event of a workspace, to be kept without its secrets, or nothing that is taken. Pure, and all that is
 // done with an event before it is appended.
 import { isAscii } from 'node:buffer'
+import { canonicalText } from '../catalog/canonical-text.ts'
 import { eventTypeOf } from '../catalog/event-type.ts'
 import { EVENT_SECRET } from '../catalog/events.ts'
 import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../catalog/exact-json.ts'
@@ -44,10 +45,14 @@ function blanked(value: unknown, secrets: readonly string[]): unknown {
 const canonical = (payload: unknown, inexact: boolean): string =>
   inexact ? writeExactly(withSortedKeys(payload, isExact)) : canonicalJson(payload)
 
-/** The payload's text without a secret in it, wherever the sender has put it. */
-function canonicalText(payload: Payload, { mayHoldSecret, inexact }: Look, secrets: readonly string[]): string {
+/** The payload's text without a secret in it, wherever the sender has put it; `sent` is what it was read from. */
+function keptText(
+  payload: Payload,
+  { look, sent, secrets }: { look: Look; sent: string; secrets: readonly string[] },
+): string {
+  const { mayHoldSecret, inexact } = look
   const kept = mayHoldSecret ? redactSecrets(payload).value : payload
-  const text = canonical(kept, inexact)
+  const text = mayHoldSecret || inexact ? canonical(kept, inexact) : canonicalText(payload, sent)
   const holds = secrets.some(secret => redactText(text, [secret]) !== text)
   return holds ? canonical(blanked(kept, secrets), inexact) : text
 }
@@ -65,7 +70,7 @@ export function judge(body: Buffer, addressed: string | null, door: Door): Judge
   const look = lookOver(withoutSecret(value as Payload))
   if (look.tooDeep) return { refused: 'too-deep' }
   const payload = withoutSecret((look.inexact ? readExactly(text).value : value) as Payload)
-  const bytes = Buffer.from(canonicalText(payload, look, workspace.secrets))
+  const bytes = Buffer.from(keptText(payload, { look, sent: text, secrets: workspace.secrets }))
   const type = eventTypeOf(payload)
   const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
   return { event: { id, workspaceId: workspace.id, type, payload: bytes } }

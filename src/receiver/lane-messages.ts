@@ -1,16 +1,23 @@
-// What the thread that reads requests and those that take bodies in tell each other.
+// What the thread that reads requests and those that take bodies in tell each other. Numbers go over as arrays of numbers:
+// an object for each event took longer to hand over than its verdict to find.
 import type { Commit } from '../spool/writer.ts'
-import type { Verdict } from './refusals.ts'
+import type { Refusal } from './refusals.ts'
 
 export interface ToLane {
-  /** All bodies, one behind the other: to hand over one buffer costs as much as to copy a small one. */
+  /** Number of the first body; the others count on from there. */
+  first: number
+  /** All bodies, one behind the other. */
   bytes: Uint8Array<ArrayBuffer>
-  bodies: { number: number; length: number; addressed: string | null }[]
+  lengths: Uint32Array
+  /** The workspaces in their addresses; null where none of them has one. */
+  addressed: (string | null)[] | null
   close?: true
 }
 
 export interface FromLane {
-  verdicts: [number: number, verdict: Verdict][]
+  /** Their numbers count on for as long as the receiver runs. */
+  kept: Float64Array
+  refused: [number: number, refusal: Refusal][]
   commits: Commit[]
   openSegments: number
   isClosed?: true

@@ -8,11 +8,17 @@ import type { Verdict } from './refusals.ts'
 /** Compiled, it lies at the same place seen from its neighbour and from the bundle of the command. */
 const WORKER = new URL('../receiver/intake-worker.js', import.meta.url)
 const LARGE_BYTES = 256 * 1024
+/** Of small bodies; one judges some eight thousand a second. */
+const SMALL_LANES = 2
+const TOGETHER = 32
+const TOGETHER_MS = 1
 /** Hostile bodies may need much memory; then the lane ends, and begins anew. */
-const LIMITS = { maxOldGenerationSizeMb: 512 }
+const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
 
 interface Lane {
   take(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
+  /** Bodies that are not answered, in steps of many: those of one turn of the event loop stay together. */
+  load(): number
   open(): number
   close(): Promise<void>
 }
@@ -34,13 +40,16 @@ function startLane({ onCommit, ...options }: IntakeOptions): Lane {
   let closed: (() => void) | undefined
   let worker: Worker | undefined
 
-  function hear({ verdicts, commits, openSegments, isClosed }: FromLane): void {
+  function answer(number: number, verdict: Verdict): void {
+    asked.get(number)?.(verdict)
+    asked.delete(number)
+  }
+
+  function hear({ kept, refused, commits, openSegments, isClosed }: FromLane): void {
     open = openSegments
     for (const commit of commits) onCommit?.(commit)
-    for (const [number, verdict] of verdicts) {
-      asked.get(number)?.(verdict)
-      asked.delete(number)
-    }
+    for (const number of kept) answer(number, 'kept')
+    for (const [number, refusal] of refused) answer(number, refusal)
     if (isClosed) closed?.()
   }
 
@@ -62,29 +71,40 @@ function startLane({ onCommit, ...options }: IntakeOptions): Lane {
     return fresh
   }
 
+  function post(message: Omit<ToLane, 'first'>): void {
+    worker ??= started()
+    worker.postMessage({ first: count, ...message } satisfies ToLane, [message.bytes.buffer])
+  }
+
   function send(): void {
     const bodies = waiting
     waiting = []
-    worker ??= started()
-    const bytes = joined(bodies.flatMap(({ chunks }) => chunks))
-    const heads = bodies.map(({ length, addressed, answer }) => {
-      asked.set(++count, answer)
-      return { number: count, length, addressed }
+    post({
+      bytes: joined(bodies.flatMap(({ chunks }) => chunks)),
+      lengths: Uint32Array.from(bodies, ({ length }) => length),
+      addressed: bodies.some(({ addressed }) => addressed !== null) ? bodies.map(({ addressed }) => addressed) : null,
     })
-    worker.postMessage({ bytes, bodies: heads } satisfies ToLane, [bytes.buffer])
+    for (const { answer } of bodies) asked.set(count++, answer)
+  }
+
+  /** Where much is under way, more is waited for: to hand over a message takes as long as to judge half a body. */
+  function sendSoon(): void {
+    if (asked.size > TOGETHER) setTimeout(send, TOGETHER_MS)
+    else setImmediate(send)
   }
 
   return {
     take: (chunks, addressed) =>
       new Promise(answer => {
-        if (waiting.push({ chunks, length: lengthOf(chunks), addressed, answer }) === 1) setImmediate(send)
+        if (waiting.push({ chunks, length: lengthOf(chunks), addressed, answer }) === 1) sendSoon()
       }),
+    load: () => Math.floor((asked.size + waiting.length) / TOGETHER),
     open: () => open,
     close: () =>
       new Promise(resolve => {
         closed = resolve
         if (!worker) return resolve()
-        worker.postMessage({ bytes: new Uint8Array(), bodies: [], close: true } satisfies ToLane)
+        post({ bytes: new Uint8Array(), lengths: new Uint32Array(), addressed: null, close: true })
       }),
   }
 }
@@ -101,12 +121,16 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 }
 
 export function threadedIntake(options: IntakeOptions): Intake {
-  const [small, large] = [startLane(options), startLane(options)]
+  const large = startLane(options)
+  const small = Array.from({ length: SMALL_LANES }, () => startLane(options))
+  const lanes = [large, ...small]
+  // Where little comes, one lane has it all, and its events share their syncs.
+  const idlest = () => small.reduce((best, lane) => (lane.load() < best.load() ? lane : best))
   return {
-    take: (body, addressed) => (lengthOf(body) > LARGE_BYTES ? large : small).take(body, addressed),
-    openSegments: () => small.open() + large.open(),
+    take: (body, addressed) => (lengthOf(body) > LARGE_BYTES ? large : idlest()).take(body, addressed),
+    openSegments: () => lanes.reduce((sum, lane) => sum + lane.open(), 0),
     close: async () => {
-      await Promise.all([small.close(), large.close()])
+      await Promise.all(lanes.map(lane => lane.close()))
     },
   }
 }

@@ -9,6 +9,7 @@ import { peersBench } from './peers.ts'
 import { replayBench } from './replay.ts'
 import { temporalBench } from './temporal.ts'
 import { upsertBench } from './upsert.ts'
+import { webhooksBench } from './webhooks.ts'
 
 const BENCHES = {
   replay: replayBench,
@@ -20,6 +21,7 @@ const BENCHES = {
   upsert: upsertBench,
   memory: memoryBench,
   temporal: temporalBench,
+  webhooks: webhooksBench,
 }
 
 const { values, positionals } = parseArgs({

@@ -2,6 +2,7 @@
 import { readConfig } from '../../config.ts'
 import { remark, say, sayJson } from '../terminal/say.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
+import { letYoungSpaceGrow } from '../young-space.ts'
 import { type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
 
 export interface ReceiveFlags {
@@ -25,6 +26,7 @@ function tell(receiver: OpenedReceiver, json: boolean | undefined): void {
 
 /** @throws what is wrong with configuration, secrets or address */
 export async function runReceive({ config: path, host, port, json }: ReceiveFlags): Promise<void> {
+  letYoungSpaceGrow()
   const config = readConfig(path === undefined ? {} : { path })
   const webhooks = { ...config.webhooks, ...(host !== undefined && { host }), ...(port !== undefined && { port }) }
   const stop = stopOnSignals(() => remark(STOPPING))
