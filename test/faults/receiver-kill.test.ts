@@ -1,0 +1,74 @@
+// kill -9 of the receiver under load, again and again: what it acknowledged is in the spool, and nothing twice.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { Draw } from '../../src/sandbox/random.ts'
+import { MAIN, temporaryFolder } from '../cli/cli-process.ts'
+import { spooled } from './spooled.ts'
+import { makeSender } from './webhook-sender.ts'
+
+/** More of them: `RECEIVER_KILLS=500 npx vitest run test/faults/receiver-kill.test.ts`. */
+const KILLS = Number(process.env.RECEIVER_KILLS ?? 50)
+const SECRET = 'whsec-canary-9c1d'
+/** They share a spool: while one starts, others are at work. */
+const RECEIVERS = 3
+
+interface Started {
+  child: ChildProcess
+  port: number
+}
+
+async function startReceiver(home: string): Promise<Started> {
+  const env = {
+    PATH: process.env.PATH,
+    CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
+    CONVOHOUSE_API_TOKEN: 'none',
+    CONVOHOUSE_WORKSPACE: 'ws',
+    CONVOHOUSE_HOME: home,
+    CONVOHOUSE_WEBHOOK_SECRET: SECRET,
+  }
+  const child = spawn(process.execPath, [MAIN, 'receive', '--port', '0', '--json'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('a receiver ended before it listened')))
+  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
+  return { child, port: (JSON.parse(String(line)) as { port: number }).port }
+}
+
+it('a receiver that is killed under load loses nothing that it acknowledged, and keeps nothing twice', {
+  timeout: 600_000,
+}, async () => {
+  const home = join(await temporaryFolder(), 'data')
+  const sender = makeSender({ secret: SECRET, connections: 6, bytes: 8_000 })
+  const draw = new Draw(7, 0, 0)
+  let left = KILLS
+  let hit = 0
+
+  async function killAgainAndAgain(): Promise<void> {
+    while (left-- > 0) {
+      const { child, port } = await startReceiver(home)
+      const load = sender.run(port)
+      const before = sender.acknowledged.size
+      // From the first event on, over the time of some syncs and of a sealing or two.
+      while (sender.acknowledged.size === before) await new Promise(resolve => setTimeout(resolve, 2))
+      await new Promise(resolve => setTimeout(resolve, draw.unit() ** 3 * 1_300))
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      await load.stop()
+      hit += 1
+    }
+  }
+
+  await Promise.all(Array.from({ length: RECEIVERS }, killAgainAndAgain))
+  const { numbers, ids, abandoned } = await spooled(home, 'ws')
+  const found = new Set(numbers)
+  expect([hit, [...sender.acknowledged].filter(number => !found.has(number))]).toEqual([KILLS, []])
+  // Each was sent once; one that was not acknowledged may be there all the same.
+  expect([numbers.length, new Set(ids).size]).toEqual([found.size, found.size])
+  expect([...found].filter(number => !sender.sent.has(number))).toEqual([])
+  expect(sender.acknowledged.size).toBeGreaterThan(KILLS)
+  expect(abandoned).toBeGreaterThanOrEqual(KILLS)
+})

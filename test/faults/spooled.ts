@@ -1,0 +1,31 @@
+// What is in a spool after faults: every segment is taken over, sealed, and read.
+import { expect } from 'vitest'
+import { readSegment } from '../../src/spool/read-segment.ts'
+import { sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
+
+/** As long after the writers' last word that they are taken for gone. */
+const LATER_MS = 3_600_000
+
+export interface Spooled {
+  /** `createdAt` of each event, in the order of segments. */
+  numbers: number[]
+  ids: string[]
+  /** Segments that were left open. */
+  abandoned: number
+}
+
+/** @throws where anything that was acknowledged has been damaged */
+export async function spooled(home: string, workspaceId: string): Promise<Spooled> {
+  const taken = await sealAbandoned(home, workspaceId, Date.now() + LATER_MS)
+  expect(taken.flatMap(({ damaged }) => damaged)).toEqual([])
+  const readings = await Promise.all((await sealedSegments(home, workspaceId)).map(readSegment))
+  expect(readings.flatMap(({ torn, damaged }) => [...torn, ...damaged])).toEqual([])
+  const events = readings.flatMap(reading => reading.events)
+  return {
+    numbers: events.map(
+      ({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as { createdAt: number }).createdAt,
+    ),
+    ids: events.map(({ id }) => id),
+    abandoned: taken.length,
+  }
+}

@@ -1,0 +1,64 @@
+// A sender of webhooks that keeps count: what it sent, and what was acknowledged.
+import { Agent, request } from 'node:http'
+
+export interface Sender {
+  /** Numbers of events that were sent, and of those that were answered with 200. */
+  sent: Set<number>
+  acknowledged: Set<number>
+  /** Sends events one after the other on several connections, until told to stop; errors are what a kill causes. */
+  run(port: number): { stop(): Promise<void> }
+}
+
+export interface SenderOptions {
+  secret: string
+  connections: number
+  /** Bytes of each event, about. */
+  bytes: number
+}
+
+/** The status of an answer; null where there was none. */
+function post(port: number, body: string, agent: Agent): Promise<number | null> {
+  return new Promise(resolve => {
+    const outgoing = request({ host: '127.0.0.1', port, path: '/webhooks', method: 'POST', agent }, response => {
+      response.resume()
+      response.once('end', () => resolve(response.statusCode ?? null)).once('error', () => resolve(null))
+    })
+    outgoing.once('error', () => resolve(null))
+    outgoing.end(body)
+  })
+}
+
+export function makeSender({ secret, connections, bytes }: SenderOptions): Sender {
+  const sent = new Set<number>()
+  const acknowledged = new Set<number>()
+  const text = 'x'.repeat(bytes)
+
+  async function keepSending(port: number, agent: Agent, isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const number = sent.size
+      sent.add(number)
+      const body = { event: 'message_received', createdAt: number, workspaceSecret: secret, messageContent: text }
+      const status = await post(port, JSON.stringify(body), agent)
+      if (status === 200) acknowledged.add(number)
+      // Nobody listens any more, or the disk is full.
+      else await new Promise(resolve => setTimeout(resolve, 5))
+    }
+  }
+
+  return {
+    sent,
+    acknowledged,
+    run(port) {
+      const agent = new Agent({ keepAlive: true, maxSockets: connections })
+      let isOver = false
+      const senders = Array.from({ length: connections }, () => keepSending(port, agent, () => isOver))
+      return {
+        async stop() {
+          isOver = true
+          agent.destroy()
+          await Promise.all(senders)
+        },
+      }
+    },
+  }
+}
