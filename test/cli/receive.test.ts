@@ -1,8 +1,8 @@
 // `convohouse receive` as its users run it.
-import { readdir, readFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { start, temporaryFolder } from './cli-process.ts'
+import { scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 
 const SECRET = 'whsec-canary-3a77'
 
@@ -58,4 +58,30 @@ it('needs a secret, and an address that is free', async () => {
   const { port } = new URL((await told(first)).url)
   const second = await start(['receive', '--port', port], { env: env(home, secret) }).ended
   expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('EADDRINUSE')])
+})
+
+it('is part of `up` where a workspace has a secret', async () => {
+  const { sandbox } = await scene({ conversations: 20 })
+  const folder = await temporaryFolder()
+  // No Temporal can be had: neither on the path, nor in a cache that is a file.
+  await symlink(process.execPath, join(folder, 'node'))
+  await writeFile(join(folder, 'cache'), '')
+  await chmod(join(folder, 'cache'), 0o400)
+  const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'T' }, webhooks: { secrets: [{ env: 'S' }] } }
+  const config = join(folder, 'convohouse.yaml')
+  await writeFile(config, JSON.stringify({ webhooks: { port: 0 }, workspaces: [workspace] }))
+  const kept = { PATH: folder, XDG_CACHE_HOME: join(folder, 'cache'), T: TOKEN, S: SECRET }
+  const running = start(['up', '--every', '1h', '--config', config], { env: kept })
+  let told = ''
+  running.process.stderr!.on('data', text => {
+    told += text
+  })
+  await running.said('next round at')
+  const [, url] = /Waiting for webhooks of ws_demo at (\S+)\./.exec(told)!
+  const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret: SECRET })
+  expect((await fetch(url!, { method: 'POST', body })).status).toBe(200)
+  running.process.kill('SIGINT')
+  const { code, stderr } = await running.ended
+  expect(code, stderr).toBe(0)
+  expect(await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo', 'sealed'))).toHaveLength(1)
 })

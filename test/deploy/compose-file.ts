@@ -17,6 +17,7 @@ export interface Service {
   ports?: string[]
   depends_on?: Record<string, { condition: string }>
   healthcheck?: { test?: string[]; disable?: boolean }
+  profiles?: string[]
   restart?: string
   stop_grace_period?: string
 }

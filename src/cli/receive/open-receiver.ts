@@ -14,6 +14,8 @@ export const hasWebhooks = ({ workspaces }: Config): boolean =>
 export interface OpenedReceiver extends Receiver {
   /** By workspace, of how many secrets. */
   waitsFor: { id: string; secrets: number }[]
+  /** Closes it; whoever is still sending then is let go. */
+  closeWithin(ms: number): Promise<void>
 }
 
 /** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, CONFIG_INVALID */
@@ -27,7 +29,15 @@ export async function openReceiver(config: Config): Promise<OpenedReceiver> {
   const metrics = new Metrics()
   const intake = threadedIntake({ home: config.home, workspaces, onCommit: commit => metrics.commit(commit) })
   const receiver = await startReceiver({ ...config.webhooks, intake, metrics })
-  return { ...receiver, waitsFor: workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })) }
+  return {
+    ...receiver,
+    waitsFor: workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),
+    async closeWithin(ms) {
+      const timer = setTimeout(receiver.abort, ms)
+      await receiver.close()
+      clearTimeout(timer)
+    },
+  }
 }
 
 /** `ws_demo (2 secrets)`. */

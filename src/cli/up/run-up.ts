@@ -1,12 +1,16 @@
 // `convohouse up`: on a Temporal server that is configured, else on one of our own; where none can be had, without one.
 import { type Config, readConfig } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
-import { formatDuration } from '../../core/time.ts'
+import { formatDuration, SECOND } from '../../core/time.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
+import { hasWebhooks, openReceiver, waitsForText } from '../receive/open-receiver.ts'
 import { runSync } from '../sync/run-sync.ts'
 import { remark } from '../terminal/say.ts'
 import type { UpFlags } from './up-flags.ts'
+
+/** Senders who are at it have so long to end. */
+const CLOSE_MS = 10 * SECOND
 
 /** As often as the most frequent of the schedules; of those by cron, and where there is none, as often as the flag says. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
@@ -27,6 +31,17 @@ const commandForServer = async (): Promise<string | null> =>
 /** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  // Webhooks are taken in first and last: what comes while nobody listens is lost.
+  const receiver = hasWebhooks(config) ? await openReceiver(config) : null
+  if (receiver) remark(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
+  try {
+    return await runSyncs(flags, config)
+  } finally {
+    await receiver?.closeWithin(CLOSE_MS)
+  }
+}
+
+async function runSyncs(flags: UpFlags, config: Config): Promise<number> {
   let command: string | null
   try {
     command = await commandForServer()

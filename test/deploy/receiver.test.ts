@@ -1,0 +1,48 @@
+// The receiver of the compose file, run as it says: its own command, its own health check, and the secret that it mounts.
+import { execFile } from 'node:child_process'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { start, temporaryFolder } from '../cli/cli-process.ts'
+import { readCompose } from './compose-file.ts'
+
+const service = readCompose().services.receiver!
+const SECRET = 'whsec-canary-0d15'
+
+/** Port 8787 of its container is one of this machine's. */
+const placed = (words: readonly string[], port: string): string[] => words.map(word => word.replace(/\b8787\b/, port))
+
+const isHealthy = (port: string): Promise<boolean> =>
+  new Promise(resolve => {
+    const [, command, ...words] = placed(service.healthcheck!.test!, port)
+    expect(command).toBe('node')
+    execFile(process.execPath, words, error => resolve(error === null))
+  })
+
+it('is healthy, takes an event in without a token, and keeps it', async () => {
+  const home = await temporaryFolder()
+  const secret = join(home, service.secrets![0]!)
+  await writeFile(secret, `${SECRET}\n`, { mode: 0o600 })
+  const workspace = { id: 'ws', apiUrl: 'https://api.example.com', token: { file: '/no/token/here' } }
+  const config = { workspaces: [{ ...workspace, webhooks: { secrets: [{ file: secret }] } }] }
+  await writeFile(join(home, 'convohouse.yaml'), JSON.stringify(config))
+  const env = { CONVOHOUSE_CONFIG: join(home, 'convohouse.yaml'), CONVOHOUSE_HOME: join(home, 'data') }
+  const running = start(placed(service.command!, '0'), { env })
+  const told = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
+  const [, port] = /:(\d+)\/webhooks/.exec(told)!
+  while (!(await isHealthy(port!))) await sleep(50)
+  const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, message: 'hello', workspaceSecret: SECRET })
+  expect((await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', body })).status).toBe(200)
+  running.process.kill('SIGTERM')
+  expect(await running.ended).toMatchObject({ code: 0 })
+  expect(await isHealthy(port!)).toBe(false)
+  const sealed = join(home, 'data', 'spool', 'ws', 'sealed')
+  const [name] = await readdir(sealed)
+  expect(await readFile(join(sealed, name!), 'utf8')).toContain('"message":"hello"')
+})
+
+it('is published to this machine alone, and started where webhooks are asked for', () => {
+  expect(service.ports).toEqual(['127.0.0.1:8787:8787'])
+  expect([service.profiles, service.secrets]).toEqual([['webhooks'], ['webhook-secret']])
+})
