@@ -24,6 +24,8 @@ export interface SandboxOptions {
   seed: number
   /** What the record's `ts` tells: the first message, or the last activity (notes on the API, "What is `ts`"). */
   ts: 'created' | 'activity'
+  /** Conversations change in the middle of their sessions and long after them too: handoffs, surveys, notes in the CRM. */
+  traffic: boolean
   /** Unit of the record's `ts`. */
   tsUnit: TsUnit
   /** `hasEverPaid` of the workspace. */
@@ -75,6 +77,7 @@ export const SANDBOX_DEFAULTS: SandboxOptions = {
   arrivalsPerDay: 200,
   seed: 1,
   ts: 'created',
+  traffic: false,
   tsUnit: 'ms',
   paid: true,
   limits: true,

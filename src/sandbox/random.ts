@@ -37,13 +37,23 @@ export const PURPOSE = {
   scene: 18,
   late: 19,
   unit: 20,
+  aftermath: 21,
+  csat: 22,
+  note: 23,
+  fact: 24,
+  form: 25,
+  agentChange: 26,
+  organization: 27,
   session: 100,
   handoff: 200,
+  exchange: 300,
+  transcript: 400,
   // Each fault has a number behind these.
   exportFault: 1_000,
   searchFault: 2_000,
   // And each way of being hostile one behind this.
   hostile: 3_000,
+  eventFault: 4_000,
 } as const
 
 /** A stream of draws; the same three numbers give the same stream. */

@@ -15,6 +15,9 @@ const SESSIONS_CUMULATIVE = [0.78, 0.91, 0.97] as const
 /** The longest that a conversation's last session may begin after its first, with room to spare. */
 export const LONGEST_LIFE_MS = 60 * DAY
 
+/** Nothing happens to a conversation later than that after it began: three pauses, a resolution, and its archiving. */
+export const LONGEST_TALE_MS = 65 * DAY
+
 const NO_HUMAN_SHARE = 0.06
 const NO_TS_SHARE = 0.002
 
@@ -105,8 +108,8 @@ export function versionAt(schedule: Schedule, nowMs: number): number {
   return version
 }
 
-/** Above any version. */
-export const VERSIONS = 3 * MAX_SESSIONS + 2
+/** Above any version, those of a story (`story.ts`) included: four more for each session, and four besides. */
+export const VERSIONS = 7 * MAX_SESSIONS + 6
 
 /** The moments, counted from 0, at which the `ts` of `--ts activity` moves: start and end of each session, in order. */
 export function activityMoment(sessions: readonly Session[], moment: number): number {

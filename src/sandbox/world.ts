@@ -6,6 +6,7 @@
 import type { AgentRecord } from './agents/agent-record.ts'
 import { agentId, createAgentRecord } from './agents/agent-record.ts'
 import { renderDocument } from './document/document.ts'
+import type { Life } from './document/scene.ts'
 import type { Hostility } from './hostile/hostility.ts'
 import { createHostility } from './hostile/hostility.ts'
 import type { ResolvedOptions, SandboxOptions } from './options.ts'
@@ -17,6 +18,7 @@ import type { Roster } from './roster.ts'
 import { createRoster } from './roster.ts'
 import type { Scheduler } from './schedule.ts'
 import { activityMoment, billableSessions, createScheduler, VERSIONS, versionAt } from './schedule.ts'
+import { storyOf, storyVersionAt } from './story.ts'
 
 /** A conversation record of section 2.10, as a client parses it. */
 export type ConversationDocument = Record<string, unknown>
@@ -152,13 +154,19 @@ class GeneratedWorld implements World {
   }
 
   stateKey(index: number, nowMs: number): number {
-    return index * VERSIONS + versionAt(this.schedule(index), nowMs)
+    const { schedule, story } = this.life(index)
+    return index * VERSIONS + versionAt(schedule, nowMs) + (story ? storyVersionAt(story, nowMs) : 0)
   }
 
   render(index: number, nowMs: number): string {
     const { seed, ts, tsUnit } = this.options
     const agentId = this.ids[this.placement.agentOf(index)]!
-    return this.hostility.spoil(index, renderDocument({ seed, ts, tsUnit, agentId }, this.schedule(index), nowMs))
+    return this.hostility.spoil(index, renderDocument({ seed, ts, tsUnit, agentId }, this.life(index), nowMs))
+  }
+
+  private life(index: number): Life {
+    const schedule = this.schedule(index)
+    return { schedule, story: this.options.traffic ? storyOf(this.options.seed, schedule) : undefined }
   }
 
   private truth(index: number, id: string, nowMs: number): TrueConversation {

@@ -32,6 +32,7 @@ export const sandboxCommand = (): Command =>
     )
     .option('--seed <n>', 'another seed, other data (default: 1)', whole('--seed', -(2 ** 31), 2 ** 32 - 1))
     .option('--ts <meaning>', 'what ts tells: created (default) or activity', oneOf('--ts', ['created', 'activity']))
+    .option('--traffic', 'conversations change in the middle of their sessions and for days after them')
     .option('--ts-unit <unit>', 'unit of ts: s, ms (default), us or mixed', oneOf('--ts-unit', TS_UNITS))
     .option(
       '--burst-every <n>',

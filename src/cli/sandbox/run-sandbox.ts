@@ -21,6 +21,7 @@ export interface SandboxFlags {
   arrivalsPerDay?: number
   seed?: number
   ts?: 'created' | 'activity'
+  traffic?: boolean
   tsUnit?: TsUnit
   unpaid?: boolean
   limits: boolean

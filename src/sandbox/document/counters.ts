@@ -1,17 +1,19 @@
 // Section 2.10, "Counters and times".
 import { DAY, MINUTE, SECOND } from '../../core/time.ts'
 import { PURPOSE } from '../random.ts'
+import { delegationOf } from './delegation.ts'
 import type { Scene } from './scene.ts'
 import { drawFor, total } from './scene.ts'
 import { inUnit, unitFor } from './ts-unit.ts'
 
 export function counters(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.counters)
-  const { sessions, createdMs, lastActivityMs, asOfMs, resolvedMs, reopenedMs } = scene
+  const { sessions, createdMs, lastActivityMs, boundaryMs, asOfMs, resolvedMs, reopenedMs } = scene
   const interactions = total(sessions, session => session.userMessages)
   const talkedMs = total(sessions, session => session.lastMs - session.startMs)
-  const stamp = scene.ts === 'created' ? createdMs : lastActivityMs
-  return {
+  const stamp = scene.ts === 'created' ? createdMs : boundaryMs
+  const delegation = delegationOf(scene)
+  const counted = {
     ts: scene.hasTs ? inUnit(stamp, unitFor(scene)) : undefined,
     firstMessageTS: createdMs,
     lastMessageTS: lastActivityMs,
@@ -31,4 +33,5 @@ export function counters(scene: Scene) {
     leadScore: draw.chance(0.6) ? 0 : draw.decimal(0, 100, 1),
     funnelLastEvaluated: draw.some(0.3, Math.min(asOfMs, lastActivityMs + draw.int(0, MINUTE))),
   }
+  return delegation ? { ...counted, delegatedAt: delegation.ms } : counted
 }

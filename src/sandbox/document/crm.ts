@@ -1,7 +1,6 @@
 // Section 2.10, `crmActivities`.
 import { DAY, HOUR } from '../../core/time.ts'
-import type { Draw } from '../random.ts'
-import { PURPOSE } from '../random.ts'
+import { Draw, PURPOSE } from '../random.ts'
 import { dateText, prose, sentence } from './prose.ts'
 import type { Scene } from './scene.ts'
 import { drawFor } from './scene.ts'
@@ -17,7 +16,25 @@ export function crm(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.crm)
   const count = draw.chance(0.55) ? 0 : draw.int(1, 3)
   const activities = Array.from({ length: count }, (_, number) => activity(draw, scene, number))
-  return { crmActivities: draw.some(0.85, activities) }
+  const told = draw.some(0.85, activities)
+  const notes = (scene.story?.noteMs ?? []).filter(ms => ms <= scene.asOfMs)
+  return { crmActivities: notes.length === 0 ? told : [...(told ?? []), followUp(scene, notes)] }
+}
+
+/** What is noted once the conversation is over, days later too. */
+function followUp({ seed, index, locale }: Scene, notes: readonly number[]) {
+  const draw = new Draw(seed, index, PURPOSE.note)
+  return {
+    type: 'Task',
+    id: `act_${index}_follow_up`,
+    title: sentence(draw, locale),
+    date: new Date(notes[0]!).toISOString(),
+    completed: notes.length > 1,
+    notesHistory: notes.map(ms => {
+      const [agentId, agentName] = draw.pick(AUTHORS)
+      return { text: sentence(draw, locale), agentId, agentName, timestamp: new Date(ms).toISOString() }
+    }),
+  }
 }
 
 function activity(draw: Draw, scene: Scene, number: number) {

@@ -1,6 +1,5 @@
 // A conversation record of section 2.10, put together from its parts; nothing of it is stored anywhere.
 import { PURPOSE } from '../random.ts'
-import type { Schedule } from '../schedule.ts'
 import { assignment } from './assignment.ts'
 import { contact } from './contact.ts'
 import { counters } from './counters.ts'
@@ -10,7 +9,7 @@ import { findings } from './funnel.ts'
 import { handling } from './handling.ts'
 import { integration } from './integration.ts'
 import { sentence } from './prose.ts'
-import type { Scene, Setting } from './scene.ts'
+import type { Life, Scene, Setting } from './scene.ts'
 import { createScene, drawFor } from './scene.ts'
 import { tokens } from './tokens.ts'
 
@@ -32,8 +31,8 @@ const PARTS: readonly ((scene: Scene) => object)[] = [
  * The record of a conversation as it stood at `nowMs`, as JSON text; the conversation must have begun by then.
  * Fields that the record lacks are not in the text.
  */
-export function renderDocument(setting: Setting, schedule: Schedule, nowMs: number): string {
-  const scene = createScene(setting, schedule, nowMs)
+export function renderDocument(setting: Setting, life: Life, nowMs: number): string {
+  const scene = createScene(setting, life, nowMs)
   let fields = ''
   for (const part of PARTS) {
     const text = JSON.stringify(part(scene))

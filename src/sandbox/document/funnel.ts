@@ -2,6 +2,7 @@
 import { MINUTE } from '../../core/time.ts'
 import type { Draw } from '../random.ts'
 import { PURPOSE } from '../random.ts'
+import { formAnswers } from './form.ts'
 import { sentence } from './prose.ts'
 import type { Scene, SeenSession } from './scene.ts'
 import { drawFor } from './scene.ts'
@@ -12,7 +13,10 @@ export function findings(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.funnel)
   const inFunnel = draw.chance(0.35)
   return {
-    capturedVariables: draw.made(0.8, () => capturedVariables(draw, scene)),
+    capturedVariables: withForm(
+      scene,
+      draw.made(0.8, () => capturedVariables(draw, scene)),
+    ),
     campaignCalls: draw.some(0.5, draw.chance(0.7) ? [] : [campaignCall(draw, scene)]),
     sessions: scene.sessions.map(session => sessionElement(session, scene)),
     metrics: draw.some(0.85, draw.several(metrics(draw, scene), 5)),
@@ -26,6 +30,11 @@ export function findings(scene: Scene) {
       ? { budget: draw.int(1, 500) * 100, timeline: 'Q3', decisionMaker: draw.chance(0.5) }
       : {},
   }
+}
+
+function withForm(scene: Scene, captured: object | null | undefined) {
+  const answers = formAnswers(scene)
+  return answers === undefined ? captured : { ...captured, ...answers }
 }
 
 function capturedVariables(draw: Draw, { firstName, locale }: Scene) {

@@ -1,6 +1,8 @@
 // Section 2.10, "State and handling".
 import { MINUTE } from '../../core/time.ts'
 import { PURPOSE } from '../random.ts'
+import type { Story } from '../story.ts'
+import { delegationOf, handoffState } from './delegation.ts'
 import { prose, sentence } from './prose.ts'
 import type { Scene } from './scene.ts'
 import { drawFor } from './scene.ts'
@@ -24,7 +26,7 @@ export function handling(scene: Scene) {
   const resolvedByEmail = draw.some(0.8, 'agent.smith@example.com')
   const lastResolvedAssigneeId = draw.some(0.5, resolver)
   const endReason = draw.some(0.5, draw.pick(END_REASONS))
-  return {
+  const handled = {
     state: draw.some(0.9, ended ? endedState : openState),
     isTyping: draw.some(0.5, false),
     isBlocked: draw.some(0.6, draw.chance(0.02)),
@@ -52,5 +54,22 @@ export function handling(scene: Scene) {
     humanLastRepliedAt: draw.some(0.2, lastActivityMs),
     pendingAiReplyAt: draw.some(0.08, asOfMs),
     hotLabel: draw.made(0.5, () => draw.pick(['hot', 'warm', 'cold'])),
+  }
+  return scene.story ? { ...handled, ...developed(scene, scene.story) } : handled
+}
+
+/** What of it the story settles; the rest is as it was drawn. */
+function developed(scene: Scene, { leadMs }: Story) {
+  const ended = scene.sessions.at(-1)!.endMs !== undefined
+  const delegation = delegationOf(scene)
+  return {
+    ...(!ended && { state: handoffState(scene) ?? 'ai-chatting' }),
+    ...(leadMs !== undefined && { funnelNotificationSent: leadMs <= scene.asOfMs }),
+    ...(delegation && {
+      delegatedBy: delegation.by[0],
+      chatAssignedTo: delegation.to[0],
+      chatAssignedToIds: [delegation.to[0]],
+      humanClaimedAt: delegation.ms,
+    }),
   }
 }

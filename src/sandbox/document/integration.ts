@@ -2,6 +2,7 @@
 import { SECOND } from '../../core/time.ts'
 import type { Draw } from '../random.ts'
 import { PURPOSE } from '../random.ts'
+import type { Story } from '../story.ts'
 import { sentence } from './prose.ts'
 import type { Scene } from './scene.ts'
 import { drawFor, total } from './scene.ts'
@@ -11,16 +12,22 @@ const NODES = ['greeting', 'qualification', 'booking', 'fallback', 'node_7f3a'] 
 export function integration(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.integration)
   const isCall = scene.channel === 'voice' || scene.channel === 'telephony'
-  return {
+  const integrated = {
     externalSession: draw.made(0.2, () => externalSession(draw, scene)),
     ext: isCall ? call(draw, scene) : undefined,
     nodesInfo: draw.made(0.8, () => ({ currentNode: draw.pick(NODES) })),
     voice: isCall ? voice(draw, scene) : undefined,
     detailedCost: draw.made(0.8, () => detailedCost(draw, scene)),
-    csat: draw.made(0.3, () => csat(draw, scene)),
+    csat: draw.made(0.3, () => csat(draw, scene, scene.lastActivityMs)),
     crmAlerts: draw.made(0.5, () => crmAlerts(draw)),
     inboundEngagementState: draw.made(0.35, () => engagement(draw, scene)),
   }
+  return scene.story ? { ...integrated, csat: rating(scene, scene.story) } : integrated
+}
+
+/** Where there is a story, the contact answers a survey when it is told to, and not with the first message. */
+function rating(scene: Scene, { csatMs }: Story) {
+  return csatMs !== undefined && csatMs <= scene.asOfMs ? csat(drawFor(scene, PURPOSE.csat), scene, csatMs) : undefined
 }
 
 function externalSession(draw: Draw, { lastActivityMs }: Scene) {
@@ -69,13 +76,13 @@ function detailedCost(draw: Draw, { sessions, channel }: Scene) {
   }
 }
 
-function csat(draw: Draw, { lastActivityMs, channel, locale }: Scene) {
+function csat(draw: Draw, { channel, locale }: Scene, submittedAt: number) {
   return {
     satisfaction10: draw.decimal(0, 10, 1),
     ease10: draw.made(0.9, () => draw.decimal(0, 10, 2)),
     comment: draw.made(0.5, () => sentence(draw, locale)),
     channel,
-    submittedAt: lastActivityMs,
+    submittedAt,
     surveyVersion: draw.pick([1, 2]),
   }
 }

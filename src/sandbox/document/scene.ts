@@ -1,7 +1,10 @@
 // A conversation as it stood at a moment: what all sections of its record agree on.
+import { drawExchanges } from '../exchanges.ts'
 import { conversationId } from '../identity.ts'
 import { Draw, PURPOSE } from '../random.ts'
 import type { Schedule, Session } from '../schedule.ts'
+import type { Story } from '../story.ts'
+import { storyMoments } from '../story.ts'
 import type { Locale } from './locales.ts'
 import { ENGLISH, OTHER_LOCALES } from './locales.ts'
 import { prose } from './prose.ts'
@@ -9,8 +12,17 @@ import type { TsUnit } from './ts-unit.ts'
 
 export type Channel = 'web-chat' | 'whatsapp' | 'instagram' | 'voice' | 'telephony'
 
+/** All that will ever happen to a conversation. */
+export interface Life {
+  schedule: Schedule
+  /** Absent where conversations change by their sessions alone. */
+  story: Story | undefined
+}
+
 export interface SeenSession {
   id: string
+  /** As it was settled, whether or not all of it has happened. */
+  span: Session
   startMs: number
   /** Last message so far. */
   lastMs: number
@@ -41,13 +53,17 @@ export interface Scene {
   /** Those that have begun; never empty. */
   sessions: SeenSession[]
   createdMs: number
+  /** Last message. */
   lastActivityMs: number
+  /** Start or end of a session, whichever came last. */
+  boundaryMs: number
   /** Last event: nothing in the record is later. */
   asOfMs: number
   /** Undefined where the conversation is not resolved as it stands. */
   resolvedMs: number | undefined
   reopenedMs: number | undefined
   archivedMs: number | undefined
+  story: Story | undefined
 }
 
 export interface Setting {
@@ -75,18 +91,24 @@ const MODELS = [
   ['gemini-2.5-flash', 0.3, 2.5],
 ] as const
 
-export function createScene(setting: Setting, schedule: Schedule, nowMs: number): Scene {
+export function createScene(setting: Setting, { schedule, story }: Life, nowMs: number): Scene {
   const { seed } = setting
   const { index } = schedule
   const draw = new Draw(seed, index, PURPOSE.scene)
   const locale = draw.chance(0.5) ? ENGLISH : draw.pick(OTHER_LOCALES)
   const begun = schedule.sessions.filter(session => session.startMs <= nowMs)
   const sessions = begun.map((session, number) =>
-    seeSession(new Draw(seed, index, PURPOSE.session + number), session, locale, nowMs),
+    seeSession(new Draw(seed, index, PURPOSE.session + number), session, {
+      locale,
+      nowMs,
+      midway: story === undefined ? undefined : midwayOf(story, number, nowMs),
+    }),
   )
   const archivedMs = past(schedule.archivedMs, nowMs)
   const resolvedMs = past(begun.at(-1)?.resolvedMs, nowMs)
-  const lastActivityMs = sessions.at(-1)!.lastMs
+  const last = sessions.at(-1)!
+  const lastActivityMs = last.lastMs
+  const told = story === undefined ? [] : storyMoments(story).filter(ms => ms <= nowMs)
   return {
     ...setting,
     index,
@@ -99,10 +121,12 @@ export function createScene(setting: Setting, schedule: Schedule, nowMs: number)
     sessions,
     createdMs: sessions[0]!.startMs,
     lastActivityMs,
-    asOfMs: archivedMs ?? resolvedMs ?? lastActivityMs,
+    boundaryMs: last.endMs ?? last.startMs,
+    asOfMs: Math.max(archivedMs ?? resolvedMs ?? lastActivityMs, ...told),
     resolvedMs,
     reopenedMs: reopened(begun),
     archivedMs,
+    story,
   }
 }
 
@@ -124,18 +148,37 @@ function reopened(begun: readonly Session[]): number | undefined {
   return begun[place]?.startMs
 }
 
-function seeSession(draw: Draw, session: Session, locale: Locale, nowMs: number): SeenSession {
+/** The last time that a session was persisted while it went on: exchanges so far, and when the last was answered. */
+interface Midway {
+  exchanges: number
+  ms: number
+}
+
+function midwayOf({ courses }: Story, number: number, nowMs: number): Midway | undefined {
+  const { exchanges, persisted } = courses[number]!
+  const count = persisted.findLast(one => exchanges[one - 1]!.answeredMs <= nowMs)
+  return count === undefined ? undefined : { exchanges: count, ms: exchanges[count - 1]!.answeredMs }
+}
+
+interface Look {
+  locale: Locale
+  nowMs: number
+  midway: Midway | undefined
+}
+
+function seeSession(draw: Draw, session: Session, { locale, nowMs, midway }: Look): SeenSession {
   const ended = session.endMs <= nowMs
   const [modelId, usdIn, usdOut] = draw.pick(MODELS)
-  const exchanges = draw.logarithmic(2, 30)
-  const userMessages = session.human ? (ended ? exchanges : 1) : 0
+  const exchanges = drawExchanges(draw)
+  const userMessages = session.human ? (ended ? exchanges : (midway?.exchanges ?? 1)) : 0
   const messages = session.human ? 2 * userMessages + 1 : 1
   const inputTokens = messages * draw.int(600, 2_400)
   const outputTokens = messages * draw.int(20, 180)
   return {
     id: `s_${draw.hex(16)}`,
+    span: session,
     startMs: session.startMs,
-    lastMs: ended ? session.endMs : session.startMs,
+    lastMs: ended ? session.endMs : (midway?.ms ?? session.startMs),
     endMs: ended ? session.endMs : undefined,
     human: session.human,
     messages,
