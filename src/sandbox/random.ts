@@ -48,6 +48,8 @@ export const PURPOSE = {
   handoff: 200,
   exchange: 300,
   transcript: 400,
+  // Each type of event has a number behind this.
+  event: 500,
   // Each fault has a number behind these.
   exportFault: 1_000,
   searchFault: 2_000,

@@ -80,9 +80,11 @@ function refuse({ options }: ControlService, request: SandboxRequest, kind: Matc
   return fault(405, 'Only GET is served here', { headers: { Allow: 'GET' } })
 }
 
-function searched({ world, options, conditions }: ControlService, params: URLSearchParams, plan: FaultPlan): Answer {
+function searched(service: ControlService, params: URLSearchParams, plan: FaultPlan): Answer {
+  const { world, options, conditions, clock } = service
   const refused = plan.take('front') ?? plan.take('refusal')
-  return refused ? refusedBy(refused) : answerSearch({ world, workspaceId: options.workspaceId, conditions }, params)
+  if (refused) return refusedBy(refused)
+  return answerSearch({ world, workspaceId: options.workspaceId, conditions, nowMs: clock.now() }, params)
 }
 
 function matchPath(path: string): Matched {

@@ -26,10 +26,12 @@ interface Searched {
   world: World
   workspaceId: string
   conditions: Conditions
+  /** Agents are told as they are now: no mirror is between. */
+  nowMs: number
 }
 
 /** Pages are counted from 1. `starredAgents` holds all that match, on every page. */
-export function answerSearch({ world, workspaceId, conditions }: Searched, params: URLSearchParams): Answer {
+export function answerSearch({ world, workspaceId, conditions, nowMs }: Searched, params: URLSearchParams): Answer {
   const asked = params.get('workspaceId')
   if (asked !== null && asked !== workspaceId) return fault(403, 'The token belongs to another workspace')
   const page = readCount(params, 'page', 1, MAX_PAGE)
@@ -38,7 +40,7 @@ export function answerSearch({ world, workspaceId, conditions }: Searched, param
   if (page === undefined || limit === undefined || order === undefined) {
     return fault(400, 'Invalid query', { issues: issuesOf({ page, limit, order }) })
   }
-  const found = matching(world, params.get('search') ?? '')
+  const found = matching({ world, nowMs }, params.get('search') ?? '')
     .filter(agent => !conditions.isGone(agent.ID))
     .sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
   const starredAgents = found.filter(agent => agent.starred)
@@ -54,9 +56,9 @@ export function answerSearch({ world, workspaceId, conditions }: Searched, param
   })
 }
 
-function matching(world: World, search: string): AgentRecord[] {
+function matching({ world, nowMs }: Pick<Searched, 'world' | 'nowMs'>, search: string): AgentRecord[] {
   const needle = search.toLowerCase()
-  const agents = world.agentIds().map(id => world.agent(id)!)
+  const agents = world.agentIds().map(id => world.agent(id, nowMs)!)
   return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
 }
 

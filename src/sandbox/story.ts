@@ -3,7 +3,7 @@
 import { DAY, HOUR, MINUTE } from '../core/time.ts'
 import type { Exchange } from './exchanges.ts'
 import { exchangeCount, exchangesOf } from './exchanges.ts'
-import type { Handoff } from './handoff.ts'
+import type { Handoff, SessionKey } from './handoff.ts'
 import { handoffOf } from './handoff.ts'
 import { Draw, PURPOSE } from './random.ts'
 import type { Schedule, Session } from './schedule.ts'
@@ -42,7 +42,7 @@ export interface Story extends Aftermath {
 }
 
 /** The exchanges of a session, which are there with and without traffic. */
-export function courseOfSession(seed: number, index: number, session: number, span: Session): Exchange[] {
+export function sessionExchanges({ seed, index, session }: SessionKey, span: Session): Exchange[] {
   if (!span.human) return []
   return exchangesOf(new Draw(seed, index, PURPOSE.exchange + session), exchangeCount(seed, index, session), span)
 }
@@ -62,7 +62,7 @@ export function aftermathOf(seed: number, { index, sessions }: Schedule): Afterm
 
 export function storyOf(seed: number, schedule: Schedule): Story {
   const { index, sessions } = schedule
-  const courses = sessions.map((session, number) => courseOf(seed, index, number, session))
+  const courses = sessions.map((session, number) => courseOf({ seed, index, session: number }, session))
   const draw = new Draw(seed, index, PURPOSE.fact)
   const persisted = persistedMs(courses[0]!)
   const { human, endMs } = sessions[0]!
@@ -92,13 +92,9 @@ export function storyMoments({ courses, csatMs, noteMs }: Story): number[] {
 export const storyVersionAt = (story: Story, nowMs: number): number =>
   storyMoments(story).filter(ms => ms <= nowMs).length
 
-function courseOf(seed: number, index: number, number: number, session: Session): Course {
-  const exchanges = courseOfSession(seed, index, number, session)
-  return {
-    exchanges,
-    persisted: middles(exchanges.length),
-    handoff: handoffOf({ seed, index, session: number }, session),
-  }
+function courseOf(key: SessionKey, session: Session): Course {
+  const exchanges = sessionExchanges(key, session)
+  return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
 }
 
 /** Twice at most, a third and two thirds on: the vendor does not write with each message. */

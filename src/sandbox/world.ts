@@ -3,12 +3,13 @@
 // A world holds no document. It knows where each conversation stands in the order of its agent (`roster.ts`), and
 // makes a document when one is asked for. All methods take the time of the export's data; the mirror's lag is the
 // caller's to subtract.
+import { AgentList } from './agents/agent-list.ts'
 import type { AgentRecord } from './agents/agent-record.ts'
-import { agentId, createAgentRecord } from './agents/agent-record.ts'
-import { renderDocument } from './document/document.ts'
-import type { Life } from './document/scene.ts'
+import { createTraffic } from './events/create-traffic.ts'
+import type { Traffic, WorldEvent } from './events/traffic.ts'
 import type { Hostility } from './hostile/hostility.ts'
 import { createHostility } from './hostile/hostility.ts'
+import { Lives } from './lives.ts'
 import type { ResolvedOptions, SandboxOptions } from './options.ts'
 import { MAX_CONVERSATIONS, resolveOptions } from './options.ts'
 import type { Place, Standing, Walk } from './order.ts'
@@ -18,7 +19,7 @@ import type { Roster } from './roster.ts'
 import { createRoster } from './roster.ts'
 import type { Scheduler } from './schedule.ts'
 import { activityMoment, billableSessions, createScheduler, VERSIONS, versionAt } from './schedule.ts'
-import { storyOf, storyVersionAt } from './story.ts'
+import { storyVersionAt } from './story.ts'
 
 /** A conversation record of section 2.10, as a client parses it. */
 export type ConversationDocument = Record<string, unknown>
@@ -46,8 +47,10 @@ export interface Tally {
 
 export interface World {
   agentIds(): string[]
-  /** The record of section 2.12; undefined for an agent that is not of this workspace. */
-  agent(agentId: string): AgentRecord | undefined
+  /** The record of section 2.12, as it stood then (at the start); undefined for an agent that is not of this workspace. */
+  agent(agentId: string, nowMs?: number): AgentRecord | undefined
+  /** What the vendor tells of by webhooks, created after the one time and up to the other, in order. */
+  events(afterMs: number, untilMs: number): Generator<WorldEvent>
   /** Every conversation that the mirror has by then, in the order in which they began; the nameless are none. */
   conversations(agentId: string, nowMs: number): Generator<TrueConversation>
   /** Conversations that the mirror has by then, with or without a person's message. O(log n). */
@@ -81,9 +84,9 @@ class GeneratedWorld implements World {
   private readonly schedule: Scheduler
   private readonly roster: Roster
   private readonly hostility: Hostility
-  private readonly ids: string[]
-  private readonly numbers: Map<string, number>
-  private readonly agents = new Map<string, AgentRecord>()
+  private readonly agents: AgentList
+  private readonly lives: Lives
+  private readonly traffic: Traffic
 
   constructor(options: ResolvedOptions) {
     this.options = options
@@ -91,8 +94,11 @@ class GeneratedWorld implements World {
     this.schedule = createScheduler(options, this.placement)
     this.roster = createRoster(options, this.placement, this.schedule)
     this.hostility = createHostility(options)
-    this.ids = Array.from({ length: options.agents }, (_, agent) => agentId(options.seed, agent))
-    this.numbers = new Map(this.ids.map((id, agent) => [id, agent]))
+    this.agents = new AgentList(options)
+    this.lives = new Lives(options, this.schedule, index => this.agents.ids[this.placement.agentOf(index)]!)
+    const { placement, lives, hostility, agents } = this
+    const render = (index: number, nowMs: number) => this.render(index, nowMs)
+    this.traffic = createTraffic({ options, placement, lives, hostility, agents, render })
   }
 
   get lastMs(): number {
@@ -100,15 +106,15 @@ class GeneratedWorld implements World {
   }
 
   agentIds(): string[] {
-    return [...this.ids]
+    return [...this.agents.ids]
   }
 
-  agent(id: string): AgentRecord | undefined {
-    const agent = this.numbers.get(id)
-    if (agent === undefined) return undefined
-    const record = this.agents.get(id) ?? createAgentRecord(this.options, agent)
-    this.agents.set(id, record)
-    return record
+  agent(id: string, nowMs = this.options.startMs): AgentRecord | undefined {
+    return this.agents.at(id, nowMs)
+  }
+
+  events(afterMs: number, untilMs: number): Generator<WorldEvent> {
+    return this.traffic.between(afterMs, untilMs)
   }
 
   *conversations(id: string, nowMs: number): Generator<TrueConversation> {
@@ -119,7 +125,7 @@ class GeneratedWorld implements World {
   }
 
   count(id: string, nowMs: number): number {
-    const agent = this.numbers.get(id)
+    const agent = this.agents.numberOf(id)
     return agent === undefined ? 0 : this.roster.countShown(agent, nowMs)
   }
 
@@ -135,7 +141,7 @@ class GeneratedWorld implements World {
   }
 
   *walk(id: string, walk: Walk, nowMs: number): Generator<Place> {
-    const agent = this.numbers.get(id)
+    const agent = this.agents.numberOf(id)
     if (agent === undefined) return
     // Nothing stands later than now, and the order holds what is yet to come: not one of it need be looked at.
     const toMs = Math.min(walk.toMs, nowMs)
@@ -145,7 +151,7 @@ class GeneratedWorld implements World {
   find(id: string, conversation: string, nowMs: number): number | undefined {
     const index = this.hostility.indexOf(conversation)
     if (index === undefined || !this.exists(index)) return undefined
-    if (this.placement.agentOf(index) !== this.numbers.get(id)) return undefined
+    if (this.placement.agentOf(index) !== this.agents.numberOf(id)) return undefined
     return this.placement.shownMs(index) <= nowMs ? index : undefined
   }
 
@@ -154,19 +160,12 @@ class GeneratedWorld implements World {
   }
 
   stateKey(index: number, nowMs: number): number {
-    const { schedule, story } = this.life(index)
+    const { schedule, story } = this.lives.life(index)
     return index * VERSIONS + versionAt(schedule, nowMs) + (story ? storyVersionAt(story, nowMs) : 0)
   }
 
   render(index: number, nowMs: number): string {
-    const { seed, ts, tsUnit } = this.options
-    const agentId = this.ids[this.placement.agentOf(index)]!
-    return this.hostility.spoil(index, renderDocument({ seed, ts, tsUnit, agentId }, this.life(index), nowMs))
-  }
-
-  private life(index: number): Life {
-    const schedule = this.schedule(index)
-    return { schedule, story: this.options.traffic ? storyOf(this.options.seed, schedule) : undefined }
+    return this.hostility.spoil(index, this.lives.render(index, nowMs))
   }
 
   private truth(index: number, id: string, nowMs: number): TrueConversation {
@@ -182,7 +181,7 @@ class GeneratedWorld implements World {
   }
 
   private shown(id: string, nowMs: number): Iterable<number> {
-    const agent = this.numbers.get(id)
+    const agent = this.agents.numberOf(id)
     return agent === undefined ? [] : this.roster.shown(agent, nowMs)
   }
 

@@ -91,15 +91,28 @@ const MODELS = [
   ['gemini-2.5-flash', 0.3, 2.5],
 ] as const
 
+/** Who the contact is, and how they came: settled before anything happens. */
+function drawCast(seed: number, index: number): Pick<Scene, 'locale' | 'channel' | 'firstName' | 'lastName'> {
+  const draw = new Draw(seed, index, PURPOSE.scene)
+  const locale = draw.chance(0.5) ? ENGLISH : draw.pick(OTHER_LOCALES)
+  return {
+    locale,
+    channel: draw.pick(CHANNELS),
+    firstName: draw.pick(locale.firstNames),
+    lastName: draw.pick(locale.lastNames),
+  }
+}
+
+export const channelOf = (seed: number, index: number): Channel => drawCast(seed, index).channel
+
 export function createScene(setting: Setting, { schedule, story }: Life, nowMs: number): Scene {
   const { seed } = setting
   const { index } = schedule
-  const draw = new Draw(seed, index, PURPOSE.scene)
-  const locale = draw.chance(0.5) ? ENGLISH : draw.pick(OTHER_LOCALES)
+  const cast = drawCast(seed, index)
   const begun = schedule.sessions.filter(session => session.startMs <= nowMs)
   const sessions = begun.map((session, number) =>
     seeSession(new Draw(seed, index, PURPOSE.session + number), session, {
-      locale,
+      locale: cast.locale,
       nowMs,
       midway: story === undefined ? undefined : midwayOf(story, number, nowMs),
     }),
@@ -114,10 +127,7 @@ export function createScene(setting: Setting, { schedule, story }: Life, nowMs: 
     index,
     id: conversationId(seed, index),
     hasTs: schedule.hasTs,
-    channel: draw.pick(CHANNELS),
-    locale,
-    firstName: draw.pick(locale.firstNames),
-    lastName: draw.pick(locale.lastNames),
+    ...cast,
     sessions,
     createdMs: sessions[0]!.startMs,
     lastActivityMs,

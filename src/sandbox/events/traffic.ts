@@ -1,0 +1,134 @@
+// All that the vendor has to tell of a stretch of time, in order: made hour by hour from what the world will tell anyway when it
+// is asked. Nothing is kept but the last hours.
+import { HOUR } from '../../core/time.ts'
+import type { Channel, Life, Scene } from '../document/scene.ts'
+import type { Exchange } from '../exchanges.ts'
+import type { Agenda } from './agenda.ts'
+import type { Payload } from './conversation-payloads.ts'
+import { conversationPayload } from './conversation-payloads.ts'
+import type { EventName } from './event-types.ts'
+import { isSentBy } from './event-types.ts'
+import type { Happening } from './happenings.ts'
+import { happeningsOf } from './happenings.ts'
+import type { WorkspaceEvent } from './workspace-events.ts'
+
+export interface WorldEvent {
+  type: EventName
+  /** `createdAt` of the event, ms. */
+  createdMs: number
+  agentId: string | undefined
+  convoId: string | undefined
+  /** All that is sent but the secret; made whenever it is read. */
+  readonly payload: Payload
+}
+
+/** What the traffic is made of: conversations by their index. */
+export interface Storied {
+  agenda: Agenda
+  /** Undefined for one without an `ID`, of which nothing can be told. */
+  convoId(index: number): string | undefined
+  agentId(index: number): string
+  agent(agentId: string, nowMs: number): { title: string; region?: unknown; agentPlatform?: unknown }
+  life(index: number): Life
+  channel(index: number): Channel
+  exchanges(life: Life): Exchange[][]
+  scene(index: number, nowMs: number): Scene
+  /** The record as it is exported. */
+  record(index: number, nowMs: number): Record<string, unknown>
+  /** In no order. */
+  workspaceEvents(afterMs: number, untilMs: number): WorkspaceEvent[]
+}
+
+/** Hours that are kept once they are made. */
+const KEPT_HOURS = 3
+
+export class Traffic {
+  private readonly of: Storied
+  private readonly hours = new Map<number, WorldEvent[]>()
+
+  constructor(of: Storied) {
+    this.of = of
+  }
+
+  /** Events created after the one time, up to the other; in order of their creation. */
+  *between(afterMs: number, untilMs: number): Generator<WorldEvent> {
+    for (let hour = Math.floor(afterMs / HOUR); hour * HOUR <= untilMs; hour++) {
+      for (const event of this.inHour(hour)) {
+        if (event.createdMs > untilMs) return
+        if (event.createdMs > afterMs) yield event
+      }
+    }
+  }
+
+  private inHour(hour: number): WorldEvent[] {
+    const kept = this.hours.get(hour)
+    if (kept !== undefined) return kept
+    const made = this.make(hour)
+    this.hours.set(hour, made)
+    if (this.hours.size > KEPT_HOURS) this.hours.delete(this.hours.keys().next().value!)
+    return made
+  }
+
+  private make(hour: number): WorldEvent[] {
+    const fromMs = hour * HOUR
+    const untilMs = fromMs + HOUR - 1
+    const indices = this.of.agenda.inHour(hour).toSorted((a, b) => a - b)
+    const conversations = indices.flatMap(index => this.told(index, fromMs, untilMs))
+    const workspace = this.of.workspaceEvents(fromMs - 1, untilMs).map(workspaceEvent)
+    // The sort is stable: what happens to a conversation in one millisecond keeps its order.
+    return [...conversations, ...workspace].sort((a, b) => a.createdMs - b.createdMs)
+  }
+
+  private told(index: number, fromMs: number, untilMs: number): WorldEvent[] {
+    const convoId = this.of.convoId(index)
+    if (convoId === undefined) return []
+    const life = this.of.life(index)
+    const exchanges = this.of.exchanges(life)
+    const agentId = this.of.agentId(index)
+    const { agentPlatform } = this.of.agent(agentId, fromMs)
+    return happeningsOf({ life, channel: this.of.channel(index), exchanges })
+      .filter(({ type, ms }) => ms >= fromMs && ms <= untilMs && isSentBy(agentPlatform, type))
+      .map(happening => this.event({ happening, index, convoId, agentId }))
+  }
+
+  private event({ happening, ...conversation }: Told): WorldEvent {
+    const { type, ms } = happening
+    const make = () => ({ event: type, createdAt: ms, ...this.payload({ happening, ...conversation }) })
+    const { agentId, convoId } = conversation
+    return {
+      type,
+      createdMs: ms,
+      agentId,
+      convoId,
+      get payload() {
+        return make()
+      },
+    }
+  }
+
+  private payload({ happening, index, convoId, agentId }: Told): Payload {
+    const { ms } = happening
+    const { title, region } = this.of.agent(agentId, ms)
+    const exchanges = this.of.exchanges(this.of.life(index))
+    const scene = this.of.scene(index, ms)
+    const record = () => this.of.record(index, ms)
+    return conversationPayload({ happening, scene, convoId, agentId, agentName: title, region, record, exchanges })
+  }
+}
+
+interface Told {
+  happening: Happening
+  index: number
+  convoId: string
+  agentId: string
+}
+
+export function workspaceEvent({ type, ms, agentId, payload }: WorkspaceEvent): WorldEvent {
+  return {
+    type,
+    createdMs: ms,
+    agentId,
+    convoId: undefined,
+    payload: { event: type, createdAt: ms, ...payload },
+  }
+}

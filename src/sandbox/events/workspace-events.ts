@@ -1,0 +1,48 @@
+// Events of the workspace's own resources: agents, organizations and clients that come, change and go.
+import type { AgentHistory } from '../agents/agent-history.ts'
+import type { AgentRecord } from '../agents/agent-record.ts'
+import type { Change, OrganizationChange } from '../organizations.ts'
+import { organizationChanges, organizationName } from '../organizations.ts'
+import type { Payload } from './conversation-payloads.ts'
+import type { EventName } from './event-types.ts'
+
+export interface WorkspaceEvent {
+  type: EventName
+  ms: number
+  agentId: string | undefined
+  payload: Payload
+}
+
+export interface Resources {
+  seed: number
+  agentIds: readonly string[]
+  /** The agent as it stood. */
+  agent(agentId: string, nowMs: number): AgentRecord
+  history: AgentHistory
+}
+
+/** What the workspace's resources have to tell in a stretch of time, in no order. */
+export function workspaceEvents(resources: Resources, afterMs: number, untilMs: number): WorkspaceEvent[] {
+  const { seed, agentIds, history } = resources
+  const ofAgents = agentIds.flatMap((agentId, agent) =>
+    history.changesBetween(agent, afterMs, untilMs).map(ms => agentEvent(resources.agent(agentId, ms), 'updated', ms)),
+  )
+  return [...ofAgents, ...organizationChanges(seed, afterMs, untilMs).map(organizationEvent)]
+}
+
+/** `record`: the agent as it stands, or stood last. */
+export function agentEvent(record: AgentRecord, change: Change, ms: number): WorkspaceEvent {
+  const { ID: agentId, title: agentName, agentPlatform } = record
+  const payload = { agentId, agentName, agentPlatform, operation: change }
+  return { type: `agent_${change}`, ms, agentId, payload }
+}
+
+function organizationEvent({ ms, change, organization, client }: OrganizationChange): WorkspaceEvent {
+  const payload: Payload = {
+    organisationId: organization.id,
+    organisationName: organizationName(organization, ms),
+    ...(client && { clientId: client.id, clientName: client.name, clientEmail: client.email }),
+    operation: change,
+  }
+  return { type: client ? `client_${change}` : `organisation_${change}`, ms, agentId: undefined, payload }
+}

@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { LIGHT_FIELDS } from '../../../src/sandbox/events/light-fields.ts'
+import type { Turn } from '../../../src/sandbox/events/transcript.ts'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
+import type { World } from '../../../src/sandbox/world.ts'
+import { createWorld } from '../../../src/sandbox/world.ts'
+import { DAY, START_MS } from '../caller.ts'
+
+type Told = Record<string, unknown>
+
+interface Update extends Told {
+  createdAt: number
+  agentId: string
+  convoId: string
+  sessionId?: string
+  lightConvoData: Told
+  turns: Turn[]
+}
+
+const options: Partial<SandboxOptions> = {
+  startMs: START_MS,
+  conversations: 200,
+  historyDays: 8,
+  arrivalsPerDay: 15,
+  agents: 2,
+  traffic: true,
+}
+
+function recordAt(world: World, { agentId, convoId }: Pick<Update, 'agentId' | 'convoId'>, nowMs: number): Told {
+  return JSON.parse(world.render(world.find(agentId, convoId, nowMs)!, nowMs)) as Told
+}
+
+const light = (record: Told): Told => Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
+
+const payloadsOf = (world: World, type: string, afterMs: number, untilMs: number) =>
+  [...world.events(afterMs, untilMs)].filter(event => event.type === type).map(({ payload }) => payload)
+
+const asSent = (value: unknown): Told => JSON.parse(JSON.stringify(value)) as Told
+
+const updatesOf = (world: World, afterMs: number, untilMs: number) =>
+  payloadsOf(world, 'conversation_updated', afterMs, untilMs) as Update[]
+
+const world = createWorld({ ...options, seed: 11 })
+const untilMs = START_MS + 5 * DAY
+const updates = updatesOf(world, START_MS, untilMs)
+
+describe('an event of a conversation', () => {
+  it('carries a part of the record as it is exported at that time, whose lastModified is that time', () => {
+    expect(updates.length).toBeGreaterThan(300)
+    for (const update of updates) {
+      const record = recordAt(world, update, update.createdAt)
+      expect(update.lightConvoData).toEqual(light(record))
+      expect(record.lastModified).toBe(update.createdAt)
+    }
+  })
+
+  it('has the transcript that the record counts, in order, each turn in its session', () => {
+    for (const { lightConvoData, turns, sessionId, createdAt } of updates) {
+      expect(turns).toHaveLength(Number(lightConvoData.messagesNum))
+      const times = turns.map(({ timestamp }) => timestamp)
+      expect(times).toEqual(times.toSorted((a, b) => a - b))
+      expect(times.at(-1)).toBeLessThanOrEqual(createdAt)
+      expect(new Set(turns.map(turn => turn.sessionId)).size).toBe(lightConvoData.sessionsNum)
+      if (sessionId !== undefined) expect(turns.at(-1)!.sessionId).toBe(sessionId)
+      const users = turns.filter(({ role }) => role === 'user').length
+      expect(lightConvoData.interactionsNum ?? users).toBe(users)
+      const last = turns.filter(turn => turn.sessionId === turns.at(-1)!.sessionId)
+      // Where no person has written, the record counts the end of the session as its last message.
+      if (last.length > 1) expect(times.at(-1)).toBe(lightConvoData.lastMessageTS)
+    }
+    expect(new Set(updates.flatMap(({ turns }) => turns.map(({ role }) => role)))).toEqual(
+      new Set(['assistant', 'user', 'human_agent']),
+    )
+  })
+
+  it('tells each message that came in, as the next transcript has it', () => {
+    const messages = payloadsOf(world, 'message_received', START_MS, untilMs - DAY) as (Update & {
+      messageContent: string
+    })[]
+    expect(messages.length).toBeGreaterThan(200)
+    for (const { convoId, createdAt, messageContent } of messages) {
+      // It stands in a transcript once the conversation has been persisted.
+      const turns = updates.filter(update => update.convoId === convoId).flatMap(update => update.turns)
+      const said = turns.filter(({ role, timestamp }) => role === 'user' && timestamp === createdAt)
+      expect(new Set(said.map(({ text }) => text))).toEqual(new Set([messageContent]))
+    }
+  })
+
+  it('of an assignment names who is in the record from then on', () => {
+    const delegated = payloadsOf(world, 'chat_delegated', START_MS, untilMs) as Update[]
+    expect(delegated.length).toBeGreaterThan(5)
+    for (const event of delegated) {
+      expect(recordAt(world, event, event.createdAt)).toMatchObject({
+        chatAssignedTo: event.assignedToUserId,
+        delegatedBy: event.delegatedByUserId,
+        delegatedAt: event.createdAt,
+      })
+    }
+  })
+
+  it('of a form tells what the record captures from then on', () => {
+    const forms = payloadsOf(world, 'form_submitted', START_MS - 8 * DAY, untilMs) as Update[]
+    expect(forms.length).toBeGreaterThan(3)
+    for (const event of forms) {
+      expect(recordAt(world, event, event.createdAt).capturedVariables).toMatchObject(asSent(event.formData))
+    }
+  })
+})
+
+describe('an agent', () => {
+  it('is listed under the name that its event told, and changed then', () => {
+    const changed = payloadsOf(world, 'agent_updated', START_MS - 20 * DAY, untilMs) as Update[]
+    expect(changed.length).toBeGreaterThan(3)
+    for (const { agentId, agentName, createdAt } of changed) {
+      expect(world.agent(agentId, createdAt)).toMatchObject({ title: agentName, lastModified: createdAt })
+      expect(world.agent(agentId, createdAt - 1)!.title).not.toBe(agentName)
+    }
+  })
+})
+
+describe('an export, and the events after it', () => {
+  it.each(['created', 'activity'] as const)('come to what a later export tells, ts %s', ts => {
+    const moment = fc.integer({ min: 0, max: 6 * DAY })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e6 }), moment, moment, (seed, one, other) => {
+        const some = createWorld({ ...options, seed, ts, conversations: 60 })
+        const [fromMs, toMs] = [START_MS + Math.min(one, other), START_MS + Math.max(one, other)]
+        const held = new Map<string, Told>()
+        const all = (nowMs: number) => some.agentIds().flatMap(id => [...some.conversations(id, nowMs)])
+        for (const { id, document } of all(fromMs)) held.set(id, document)
+        const touched = new Set<string>()
+        for (const { convoId, lightConvoData } of updatesOf(some, fromMs, toMs)) {
+          held.set(convoId, { ...held.get(convoId), ...lightConvoData })
+          touched.add(convoId)
+        }
+        for (const { id, document } of all(toMs)) {
+          expect(light(held.get(id)!), id).toEqual(light(document))
+          // Nothing changes without an event, in the fields that events do not carry either.
+          if (!touched.has(id)) expect(held.get(id)).toEqual(document)
+        }
+      }),
+      { numRuns: 6 },
+    )
+  })
+})
