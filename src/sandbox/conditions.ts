@@ -21,6 +21,8 @@ interface Affected {
   clock: SandboxClock
   hour: RollingHour
   quota: Quota
+  /** Called when an agent is gone, or there again. */
+  onAgent(change: 'created' | 'deleted', agentId: string): void
 }
 
 export class Conditions {
@@ -82,7 +84,7 @@ export class Conditions {
     if (given.mirrorLagMs !== undefined) this.setLag(given.mirrorLagMs)
     this.hasPaid = given.paid ?? this.hasPaid
     this.offsetMs = given.clockOffsetMs ?? this.offsetMs
-    if (given.gone) this.away = new Set(given.gone.map(agent => this.agentOf(agent)!))
+    if (given.gone) this.remove(new Set(given.gone.map(agent => this.agentOf(agent)!)))
   }
 
   private happen({ turnPeriod, forgetHour, othersRequests }: ConditionSettings): void {
@@ -91,6 +93,14 @@ export class Conditions {
     if (turnPeriod) quota.turn(nowMs)
     if (forgetHour) hour.restart()
     if (othersRequests) hour.take(othersRequests, nowMs)
+  }
+
+  private remove(away: ReadonlySet<string>): void {
+    const { onAgent } = this.affected
+    const before = this.away
+    this.away = away
+    for (const agentId of away) if (!before.has(agentId)) onAgent('deleted', agentId)
+    for (const agentId of before) if (!away.has(agentId)) onAgent('created', agentId)
   }
 
   private setLag(lagMs: number): void {

@@ -9,6 +9,9 @@
 //   POST /_sandbox/faults {seed?, rates?, script?, search?} sets them anew; {} turns them off
 //   GET  /_sandbox/conditions                               paid, mirror lag, clock offset, agents that are gone
 //   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes those that are given (`condition-settings.ts`)
+//   GET  /_sandbox/webhooks                                 where events go, and how many came to what
+//   POST /_sandbox/webhooks {url?, types?, faults?, …}      changes those that are given (`webhook-settings.ts`)
+//   GET  /_sandbox/events?since=N&type=T&convoId=C&outcome=O  events emitted, in order, and what became of each
 //   POST /_sandbox/reset-requests                           forgets the requests served; hour and usage stay
 import { z } from 'zod'
 import type { Answer } from './answer.ts'
@@ -18,9 +21,12 @@ import type { ExportService } from './export-endpoint.ts'
 import type { FaultSettings } from './faults/fault-settings.ts'
 import type { RequestLog } from './request-log.ts'
 import { issueTexts } from './setting-issues.ts'
+import type { WebhookSettings } from './webhooks/webhook-settings.ts'
+import type { Webhooks } from './webhooks/webhooks.ts'
 
 export interface ControlService extends ExportService {
   log: RequestLog
+  webhooks: Webhooks
 }
 
 export interface ControlRequest {
@@ -40,6 +46,8 @@ const DOORS: Record<string, Record<string, Door>> = {
   clock: { POST: setClock },
   faults: { GET: tellFaults, POST: setFaults },
   conditions: { GET: tellConditions, POST: setConditions },
+  webhooks: { GET: tellWebhooks, POST: setWebhooks },
+  events: { GET: tellEvents },
   'reset-requests': { POST: resetRequests },
 }
 
@@ -65,7 +73,7 @@ function tellRequests({ log }: ControlService, { params }: ControlRequest): Answ
 function tellState(service: ControlService): Answer {
   const { options, clock, hour, quota, log } = service
   const nowMs = clock.now()
-  const { token: _, ...shown } = options
+  const { token: _, webhooks: __, ...shown } = options
   return jsonAnswer({
     clock: clockState(service),
     hour: { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs), hourMs: options.hourMs },
@@ -100,6 +108,27 @@ function tellConditions({ conditions }: ControlService): Answer {
 
 function setConditions({ conditions }: ControlService, { body }: ControlRequest): Answer {
   return set<ConditionSettings>(conditions, 'conditions', body)
+}
+
+function tellWebhooks({ webhooks }: ControlService): Answer {
+  return jsonAnswer(webhooks.told())
+}
+
+function setWebhooks({ webhooks }: ControlService, { body }: ControlRequest): Answer {
+  return set<WebhookSettings>(webhooks, 'webhooks', body)
+}
+
+/** Without the payloads: an event has kilobytes of it. `payload=true` tells them too. */
+function tellEvents({ webhooks }: ControlService, { params }: ControlRequest): Answer {
+  const since = Number(params.get('since') ?? 0)
+  if (!Number.isFinite(since)) return fault(400, 'since must be a number')
+  const asked = (name: string) => params.get(name) ?? undefined
+  const filter = { since, type: asked('type'), convoId: asked('convoId'), outcome: asked('outcome') }
+  const events = webhooks.log.list(filter).map(event => {
+    const { payload, ...told } = Object.getOwnPropertyDescriptors(event)
+    return params.get('payload') === 'true' ? event : Object.defineProperties({}, told)
+  })
+  return jsonAnswer({ total: webhooks.log.total, events })
 }
 
 interface Settable<S> {

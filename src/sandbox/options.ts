@@ -8,6 +8,7 @@ import { HOSTILE } from './hostile/hostile-table.ts'
 import type { Rate } from './rate.ts'
 import { ratesSchema } from './rate-settings.ts'
 import { issueTexts } from './setting-issues.ts'
+import type { WebhookSettings } from './webhooks/webhook-settings.ts'
 
 export interface SandboxOptions {
   /** TCP port; 0 takes any that is free. */
@@ -60,6 +61,8 @@ export interface SandboxOptions {
   hostile: Partial<Record<HostileName, Rate>>
   /** Faults served from the start; they can be changed while it runs. */
   faults: FaultSettings
+  /** Where events are sent from the start, and what befalls them; can be changed while it runs. */
+  webhooks: WebhookSettings
 }
 
 export interface ResolvedOptions extends SandboxOptions {
@@ -97,6 +100,7 @@ export const SANDBOX_DEFAULTS: SandboxOptions = {
   burstSize: 150,
   hostile: {},
   faults: {},
+  webhooks: {},
 }
 
 /** API document, section 8. */
@@ -138,8 +142,9 @@ const RANGES = {
 } satisfies Partial<Record<keyof SandboxOptions, Range>>
 
 /**
- * Fills in what was not given. Two defaults depend on other options: an unpaid workspace has 300 requests an hour,
- * and conversations arrive unasked only where the clock is the real one, so that a fixed `startMs` stays reproducible.
+ * Fills in what was not given. Three defaults depend on other options: an unpaid workspace has 300 requests an hour,
+ * conversations arrive unasked only where the clock is the real one, so that a fixed `startMs` stays reproducible, and there is
+ * traffic where there is an address that it is told to.
  * @throws ConvohouseError CONFIG_INVALID, naming the option and its range.
  */
 export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number = Date.now()): ResolvedOptions {
@@ -150,6 +155,7 @@ export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number
     ...options,
     startMs: options.startMs ?? realNowMs,
     hourlyRequests: given.hourlyRequests ?? (options.paid ? options.hourlyRequests : UNPAID_HOURLY_REQUESTS),
+    traffic: given.traffic ?? typeof options.webhooks.url === 'string',
     arrivalsPerDay: given.arrivalsPerDay ?? (onRealClock ? options.arrivalsPerDay : 0),
   }
   for (const [name, range] of Object.entries(RANGES)) checkRange(name, resolved[name as keyof typeof RANGES], range)

@@ -10,6 +10,7 @@ import { SandboxClock } from './clock.ts'
 import { Conditions } from './conditions.ts'
 import type { ControlService } from './control-door.ts'
 import { Outbox } from './delivery.ts'
+import { agentEvent } from './events/workspace-events.ts'
 import { Faults } from './faults/faults.ts'
 import { RollingHour } from './hour.ts'
 import type { ResolvedOptions, SandboxOptions } from './options.ts'
@@ -18,6 +19,7 @@ import { Quota } from './quota.ts'
 import { RecordCache } from './record-cache.ts'
 import { RequestLog } from './request-log.ts'
 import { isControl, route } from './router.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
 import type { World } from './world.ts'
 import { createWorld } from './world.ts'
 
@@ -29,6 +31,8 @@ export interface Sandbox {
   clock: SandboxClock
   faults: Faults
   conditions: Conditions
+  /** Where events go, and the log of all that went. */
+  webhooks: Webhooks
   /** Ends open connections and frees the port. */
   close(): Promise<void>
 }
@@ -67,12 +71,15 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
     clock: service.clock,
     faults: service.faults,
     conditions: service.conditions,
-    close: () =>
-      new Promise(resolve => {
+    webhooks: service.webhooks,
+    close: async () => {
+      await service.webhooks.close()
+      await new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
         outbox.close()
-      }),
+      })
+    },
   }
 }
 
@@ -81,7 +88,21 @@ function createService(options: ResolvedOptions): ControlService {
   const clock = new SandboxClock(options)
   const hour = new RollingHour(options)
   const quota = new Quota(options)
-  const conditions = new Conditions({ options, agentIds: world.agentIds(), clock, hour, quota })
+  const conditions = new Conditions({
+    options,
+    agentIds: world.agentIds(),
+    clock,
+    hour,
+    quota,
+    onAgent(change, agentId) {
+      const { type, payload } = agentEvent(world.agent(agentId, clock.now())!, change, clock.now())
+      webhooks.announce(type, payload, agentId)
+    },
+  })
+  const webhooks = new Webhooks(
+    { clock, events: (afterMs, untilMs) => world.events(afterMs, untilMs), isGone: id => conditions.isGone(id) },
+    options.webhooks,
+  )
   return {
     options,
     world,
@@ -89,6 +110,7 @@ function createService(options: ResolvedOptions): ControlService {
     hour,
     quota,
     conditions,
+    webhooks,
     faults: new Faults(conditions, options.faults),
     records: new RecordCache(options.cacheBytes),
     log: new RequestLog(),

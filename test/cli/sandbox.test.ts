@@ -73,6 +73,49 @@ describe('the flags of the sandbox', () => {
   })
 })
 
+describe('the flags for webhooks', () => {
+  it('set the address, the secret, the types, and faults by rate and by script', async () => {
+    const path = join(await temporaryFolder(), 'events.json')
+    await writeFile(path, '[{"at": 3, "fault": "dropped"}]')
+    const options = await optionsOf(
+      ...[
+        '--webhooks',
+        'http://127.0.0.1:1/',
+        '--webhook-secret',
+        'abc',
+        '--webhook-types',
+        'lead_captured, bug_reported',
+      ],
+      ...['--event-fault', 'delayed=0.1:2m', '--event-fault-seed', '4', '--event-fault-script', path],
+    )
+    expect(options.webhooks).toEqual({
+      url: 'http://127.0.0.1:1/',
+      secret: 'abc',
+      types: ['lead_captured', 'bug_reported'],
+      faults: {
+        seed: 4,
+        rates: { delayed: { rate: 0.1, param: 120_000 } },
+        script: [{ at: 3, fault: 'dropped' }],
+      },
+    })
+  })
+
+  it('leave traffic to the address, unless it is told', async () => {
+    const traffic = async (...args: string[]) => (await optionsOf(...args)).traffic
+    expect([await traffic(), await traffic('--traffic'), await traffic('--no-traffic')]).toEqual([
+      undefined,
+      true,
+      false,
+    ])
+  })
+
+  it('are refused where they name what is not there', async () => {
+    await expect(optionsOf('--event-fault', 'lost=0.1')).rejects.toMatchObject({
+      message: expect.stringContaining('there is no fault of events "lost"; known are'),
+    })
+  })
+})
+
 describe('the flag for hostile records', () => {
   it('sets a rate, and a size where there is one', async () => {
     const { hostile } = await optionsOf('--hostile', 'odd-id=0.5', '--hostile', 'huge-record=0.001:1000000')
@@ -112,7 +155,14 @@ describe('the sandbox command with faults', () => {
 
   it('is explained by its help, fault by fault', async () => {
     const { stdout } = await cli(['sandbox', '--help'])
-    for (const text of ['dropped-after', 'others-requests', '--fault slow=0.1:3s', 'POST /_sandbox/faults']) {
+    for (const text of [
+      'dropped-after',
+      'others-requests',
+      '--fault slow=0.1:3s',
+      'POST /_sandbox/faults',
+      '--webhooks',
+      'wrong-secret',
+    ]) {
       expect(stdout).toContain(text)
     }
   })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { FAULTS } from '../../src/sandbox/faults/fault-table.ts'
 import { HOSTILE } from '../../src/sandbox/hostile/hostile-table.ts'
+import { EVENT_FAULTS } from '../../src/sandbox/webhooks/event-fault-table.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
 
@@ -27,6 +28,12 @@ describe('docs/sandbox.md', () => {
       help,
     ])
     expect(rowsBelow('Faults').toSorted()).toEqual(told.toSorted())
+  })
+
+  it('lists every fault of events, in their order', () => {
+    expect(rowsBelow('Faults of events')).toEqual(
+      Object.entries(EVENT_FAULTS).map(([name, { stage, help }]) => [`\`${name}\``, stage, help]),
+    )
   })
 
   it('lists every kind of hostile record, in their order', () => {

@@ -3,6 +3,7 @@ import { DAY, SECOND } from '../../core/time.ts'
 import { TS_UNITS } from '../../sandbox/document/ts-unit.ts'
 import { FAULTS } from '../../sandbox/faults/fault-table.ts'
 import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
+import { EVENT_FAULTS } from '../../sandbox/webhooks/event-fault-table.ts'
 import { duration, filled, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
 import { namesTable, rated } from '../sandbox/rate-flags.ts'
 import type { SandboxFlags } from '../sandbox/run-sandbox.ts'
@@ -91,6 +92,33 @@ export const sandboxCommand = (): Command =>
     .option('--fault-script <file>', 'faults by number of the request: JSON, a list of rules', filled('--fault-script'))
     .option('--fault-seed <n>', 'another seed hits other requests (default: 1)', whole('--fault-seed', 0, 2 ** 32 - 1))
     .option('--fault-search', 'faults at a rate hit agent searches too')
+    .option('--webhooks <url>', 'where events are posted; with it, conversations have --traffic', filled('--webhooks'))
+    .option('--no-traffic', 'with --webhooks: conversations change by their sessions alone')
+    .option(
+      '--webhook-secret <secret>',
+      'secret that events carry (default: sandbox-webhook-secret)',
+      filled('--webhook-secret'),
+    )
+    .option(
+      '--webhook-types <names>',
+      'types that are sent, separated by commas (default: all)',
+      filled('--webhook-types'),
+    )
+    .option(
+      '--event-fault <name=rate>',
+      'a fault at that rate of events; NAME=RATE:PARAM where it has one; repeatable',
+      rated('--event-fault', EVENT_FAULTS, 'fault of events'),
+    )
+    .option(
+      '--event-fault-script <file>',
+      'faults by number of the event: JSON, a list of rules',
+      filled('--event-fault-script'),
+    )
+    .option(
+      '--event-fault-seed <n>',
+      'another seed hits other events (default: 1)',
+      whole('--event-fault-seed', 0, 2 ** 32 - 1),
+    )
     .option('--json', 'tell the address as one JSON object')
     .addHelpText(
       'after',
@@ -105,13 +133,19 @@ Faults can be changed while it runs: POST /_sandbox/faults. More in docs/sandbox
 Hostile records, the same conversations for the same --seed:
 ${namesTable(HOSTILE)}
 
+Faults of events, at most one of a kind for an event:
+${namesTable(EVENT_FAULTS)}
+
+They can be changed while it runs, as the address can: POST /_sandbox/webhooks.
+
 Examples:
   $ convohouse sandbox                                   on port 4010
   $ convohouse sandbox --conversations 200000 --no-limits
   $ convohouse sandbox --latency 200ms --hourly 50 --hour 1m   a slow vendor with a short hour
   $ convohouse sandbox --start 2026-01-01 --speed ${DAY / SECOND}     a day a second
   $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s --fault-seed 7
-  $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000`,
+  $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000
+  $ convohouse sandbox --webhooks http://127.0.0.1:8080/ --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
     .action(async (flags: SandboxFlags) => {
       const { runSandbox } = await import('../sandbox/run-sandbox.ts')

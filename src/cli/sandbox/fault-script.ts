@@ -1,16 +1,15 @@
-// The file that `--fault-script` names: JSON, a list of rules.
+// The files that `--fault-script` and `--event-fault-script` name: JSON, a list of rules.
 import { readFile } from 'node:fs/promises'
-import type { ScriptRule } from '../../sandbox/faults/fault-settings.ts'
 import { invalidFlag } from '../flags/values.ts'
 
 /** What is in the rules is checked where the faults are set. @throws FLAG_INVALID */
-export async function readFaultScript(path: string): Promise<ScriptRule[]> {
+export async function readFaultScript<R>(flag: string, path: string): Promise<R[]> {
   const text = await readFile(path, 'utf8').catch(() => {
-    throw invalidFlag(`--fault-script: ${path} cannot be read.`, 'Give the path of a JSON file.')
+    throw invalidFlag(`${flag}: ${path} cannot be read.`, 'Give the path of a JSON file.')
   })
   const rules = parse(text)
-  if (Array.isArray(rules)) return rules as ScriptRule[]
-  throw invalidFlag(`--fault-script: ${path} is no JSON list.`, 'Give rules such as [{"at": 3, "fault": "503"}].')
+  if (Array.isArray(rules)) return rules as R[]
+  throw invalidFlag(`${flag}: ${path} is no JSON list.`, `Give rules such as [{"at": 3, "fault": …}].`)
 }
 
 function parse(text: string): unknown {

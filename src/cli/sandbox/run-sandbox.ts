@@ -1,10 +1,13 @@
 // `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
 
 import type { TsUnit } from '../../sandbox/document/ts-unit.ts'
+import type { EventName } from '../../sandbox/events/event-types.ts'
+import type { ScriptRule } from '../../sandbox/faults/fault-settings.ts'
 import type { SandboxOptions } from '../../sandbox/options.ts'
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
 import type { Rate } from '../../sandbox/rate.ts'
 import { startSandbox } from '../../sandbox/server.ts'
+import type { EventRule } from '../../sandbox/webhooks/webhook-settings.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { readFaultScript } from './fault-script.ts'
@@ -21,6 +24,7 @@ export interface SandboxFlags {
   arrivalsPerDay?: number
   seed?: number
   ts?: 'created' | 'activity'
+  /** False for `--no-traffic`. */
   traffic?: boolean
   tsUnit?: TsUnit
   unpaid?: boolean
@@ -44,6 +48,12 @@ export interface SandboxFlags {
   start?: number
   speed?: number
   cache?: number
+  webhooks?: string
+  webhookSecret?: string
+  webhookTypes?: string
+  eventFault?: Record<string, Rate>
+  eventFaultScript?: string
+  eventFaultSeed?: number
   json?: boolean
 }
 
@@ -63,7 +73,8 @@ export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<Sandb
     json: _,
     ...others
   } = flags
-  const { fault, faultScript, faultSeed, faultSearch, ...same } = others
+  const { fault, faultScript, faultSeed, faultSearch, ...served } = others
+  const { webhooks, webhookSecret, webhookTypes, eventFault, eventFaultScript, eventFaultSeed, ...same } = served
   const named = {
     ...same,
     paid: unpaid === undefined ? undefined : !unpaid,
@@ -79,8 +90,21 @@ export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<Sandb
     faults: {
       seed: faultSeed,
       rates: fault,
-      script: faultScript === undefined ? undefined : await readFaultScript(faultScript),
+      script: faultScript === undefined ? undefined : await readFaultScript<ScriptRule>('--fault-script', faultScript),
       search: faultSearch,
+    },
+    webhooks: {
+      url: webhooks,
+      secret: webhookSecret,
+      types: webhookTypes?.split(',').map(name => name.trim()) as EventName[] | undefined,
+      faults: {
+        seed: eventFaultSeed,
+        rates: eventFault,
+        script:
+          eventFaultScript === undefined
+            ? undefined
+            : await readFaultScript<EventRule>('--event-fault-script', eventFaultScript),
+      },
     },
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))

@@ -7,21 +7,16 @@ import { ratesSchema } from '../rate-settings.ts'
 import { issueTexts } from '../setting-issues.ts'
 import type { FaultName } from './fault-table.ts'
 import { FAULTS, isFaultName } from './fault-table.ts'
+import type { ScriptBounds } from './script.ts'
 
-/** Serves a fault to each request that fits all that is told here, or changes conditions before it. */
-export interface ScriptRule {
+/**
+ * Serves a fault to each request that fits all that is told here, or changes conditions before it. Each kind of request is
+ * counted by itself.
+ */
+export interface ScriptRule extends ScriptBounds {
   fault?: FaultName | undefined
   param?: number | undefined
   set?: ConditionSettings | undefined
-  /** Number of the request, counted from 1 since the faults were set, for each kind of request by itself. */
-  at?: number | undefined
-  /** First and last such number, both inclusive. */
-  from?: number | undefined
-  to?: number | undefined
-  /** Each request whose number this divides. */
-  every?: number | undefined
-  /** At most so many times. */
-  times?: number | undefined
   agentId?: string | undefined
   /** Default: export. */
   kind?: 'export' | 'search' | undefined

@@ -6,12 +6,22 @@ import { ConvohouseError } from '../../core/errors.ts'
 import type { Conditions } from '../conditions.ts'
 import { Draw, PURPOSE } from '../random.ts'
 import { paramOf, shareOf } from '../rate.ts'
-import type { FaultSettings } from './fault-settings.ts'
+import type { FaultSettings, ScriptRule } from './fault-settings.ts'
 import { readFaultSettings } from './fault-settings.ts'
 import type { FaultName, Stage } from './fault-table.ts'
 import { FAULT_NAMES, FAULTS } from './fault-table.ts'
-import type { Asked, FaultKind } from './script.ts'
 import { Script } from './script.ts'
+
+export type FaultKind = 'export' | 'search'
+
+/** A request of the API, as far as faults go by it. */
+export interface Asked {
+  kind: FaultKind
+  agentId: string | null
+  params: URLSearchParams
+  /** Counted from 1 since the faults were set, for each kind by itself. */
+  number: number
+}
 
 export interface ToldFaults {
   settings: FaultSettings
@@ -53,7 +63,7 @@ export class FaultPlan {
 export class Faults {
   private readonly conditions: Conditions
   private settings: FaultSettings = {}
-  private script = new Script([])
+  private script = new Script<ScriptRule>([])
   private requests: Record<FaultKind, number> = { export: 0, search: 0 }
   private served: Partial<Record<FaultName, number>> = {}
   private on = false
@@ -100,7 +110,8 @@ export class Faults {
     const number = ++this.requests[request.kind]
     if (!this.on) return new FaultPlan()
     const asked = { ...request, number }
-    for (const { set } of this.script.meet(asked, rule => rule.set !== undefined)) this.conditions.set(set!)
+    for (const { set } of this.script.meet(number, rule => rule.set !== undefined && concerns(rule, asked)))
+      this.conditions.set(set!)
     return new FaultPlan(fits => {
       const serves = (name: FaultName) => fits(name) && fitsRequest(name, asked)
       const chosen = this.scripted(asked, serves) ?? this.drawn(asked, serves)
@@ -114,7 +125,8 @@ export class Faults {
   }
 
   private scripted(asked: Asked, serves: Fits): ChosenFault | undefined {
-    for (const { fault, param } of this.script.meet(asked, ({ fault }) => fault !== undefined && serves(fault))) {
+    const useful = (rule: ScriptRule) => rule.fault !== undefined && serves(rule.fault) && concerns(rule, asked)
+    for (const { fault, param } of this.script.meet(asked.number, useful)) {
       return this.chosen(fault!, param, this.draw(asked, fault!))
     }
     return undefined
@@ -140,6 +152,10 @@ export class Faults {
   private chosen(name: FaultName, param: number | undefined, draw: Draw): ChosenFault {
     return { name, param: param ?? FAULTS[name].param?.default ?? 0, word: draw.word() }
   }
+}
+
+function concerns({ kind = 'export', agentId }: ScriptRule, asked: Asked): boolean {
+  return kind === asked.kind && (agentId === undefined || agentId === asked.agentId)
 }
 
 function fitsRequest(name: FaultName, { kind, params }: Asked): boolean {

@@ -1,0 +1,78 @@
+// Decides what befalls an event on its way: by a draw of the seed, the event's number and the fault, so that one rate does not
+// move what another hits; what the script says goes before the rates.
+import type { WorldEvent } from '../events/traffic.ts'
+import { Script } from '../faults/script.ts'
+import { Draw, PURPOSE } from '../random.ts'
+import { paramOf, shareOf } from '../rate.ts'
+import type { EventFaultName, EventStage } from './event-fault-table.ts'
+import { EVENT_FAULT_NAMES, EVENT_FAULTS } from './event-fault-table.ts'
+import type { EventFaultSettings, EventRule } from './webhook-settings.ts'
+
+export interface EventFault {
+  name: EventFaultName
+  param: number
+}
+
+/** At most one of each stage. */
+export type EventFate = Partial<Record<EventStage, EventFault>>
+
+const STAGES: readonly EventStage[] = ['content', 'pace', 'copies']
+
+export class EventFaults {
+  readonly settings: EventFaultSettings
+  private readonly script: Script<EventRule>
+  private count = 0
+  private served: Partial<Record<EventFaultName, number>> = {}
+
+  /** The settings have been checked (`webhook-settings.ts`). */
+  constructor(settings: EventFaultSettings = {}) {
+    this.settings = settings
+    this.script = new Script(settings.script ?? [])
+  }
+
+  /** Events since the faults were set, and how often each fault befell one; those that never did are absent. */
+  told() {
+    return { events: this.count, served: { ...this.served } }
+  }
+
+  /** Counts the event. */
+  fateOf(event: WorldEvent): EventFate {
+    const number = ++this.count
+    const fate: EventFate = {}
+    for (const stage of STAGES) {
+      const fault = this.scripted(event, number, stage) ?? this.drawn(number, stage)
+      // What is never sent is neither late nor sent again.
+      if (fault === undefined || fate.content?.name === 'dropped') continue
+      fate[stage] = fault
+      this.served[fault.name] = (this.served[fault.name] ?? 0) + 1
+    }
+    return fate
+  }
+
+  private scripted(event: WorldEvent, number: number, stage: EventStage): EventFault | undefined {
+    const useful = (rule: EventRule) => EVENT_FAULTS[rule.fault].stage === stage && concerns(rule, event)
+    for (const { fault, param } of this.script.meet(number, useful)) return faultOf(fault, param)
+    return undefined
+  }
+
+  private drawn(number: number, stage: EventStage): EventFault | undefined {
+    const { rates = {}, seed = 1 } = this.settings
+    for (const [place, name] of EVENT_FAULT_NAMES.entries()) {
+      const rate = rates[name]
+      if (rate === undefined || EVENT_FAULTS[name].stage !== stage) continue
+      if (new Draw(seed, number, PURPOSE.eventFault + place).chance(shareOf(rate))) return faultOf(name, paramOf(rate))
+    }
+    return undefined
+  }
+}
+
+const faultOf = (name: EventFaultName, param: number | undefined): EventFault => ({
+  name,
+  param: param ?? EVENT_FAULTS[name].param?.default ?? 0,
+})
+
+function concerns({ type, agentId, convoId }: EventRule, event: WorldEvent): boolean {
+  if (type !== undefined && type !== event.type) return false
+  if (agentId !== undefined && agentId !== event.agentId) return false
+  return convoId === undefined || convoId === event.convoId
+}

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { WorldEvent } from '../../../src/sandbox/events/traffic.ts'
+import type { EventFaultName } from '../../../src/sandbox/webhooks/event-fault-table.ts'
+import { EVENT_FAULT_NAMES } from '../../../src/sandbox/webhooks/event-fault-table.ts'
+import { EventFaults } from '../../../src/sandbox/webhooks/event-faults.ts'
+import type { EventFaultSettings } from '../../../src/sandbox/webhooks/webhook-settings.ts'
+
+const event = (number: number): WorldEvent => ({
+  type: number % 2 === 0 ? 'message_received' : 'conversation_updated',
+  createdMs: number,
+  agentId: 'agent_1',
+  convoId: `conversation ${number % 5}`,
+  payload: {},
+})
+
+/** Names of the faults that befall each of so many events. */
+function struck(settings: EventFaultSettings, events = 2_000): EventFaultName[][] {
+  const faults = new EventFaults(settings)
+  return Array.from({ length: events }, (_, number) => Object.values(faults.fateOf(event(number))).map(one => one.name))
+}
+
+/** Numbers of the events, from 1, that the fault befalls. */
+const hits = (settings: EventFaultSettings, name: EventFaultName, events?: number) =>
+  struck(settings, events).flatMap((names, place) => (names.includes(name) ? [place + 1] : []))
+
+describe('faults of events, by rate', () => {
+  it('strike about as often as they are asked for, and the same events for the same seed', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...EVENT_FAULT_NAMES),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.integer({ min: 0, max: 2 ** 31 }),
+        (name, rate, seed) => {
+          const hit = hits({ seed, rates: { [name]: rate } }, name)
+          expect(Math.abs(hit.length / 2_000 - rate)).toBeLessThan(0.06)
+          expect(hits({ seed, rates: { [name]: rate } }, name)).toEqual(hit)
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+
+  it('strike others for another seed, and one does not move what another strikes', () => {
+    const alone = hits({ rates: { delayed: 0.2 } }, 'delayed')
+    expect(hits({ rates: { delayed: 0.2, duplicated: 0.3 } }, 'delayed')).toEqual(alone)
+    expect(hits({ seed: 2, rates: { delayed: 0.2 } }, 'delayed')).not.toEqual(alone)
+  })
+
+  it('befall an event one of a stage at most, and nothing befalls what is never sent', () => {
+    const all = struck({ rates: Object.fromEntries(EVENT_FAULT_NAMES.map(name => [name, 0.5])) })
+    for (const names of all) {
+      expect(names.filter(name => ['dropped', 'wrong-secret', 'oversized'].includes(name)).length).toBeLessThan(2)
+      expect(names.filter(name => ['delayed', 'reordered'].includes(name)).length).toBeLessThan(2)
+      if (names.includes('dropped')) expect(names).toEqual(['dropped'])
+    }
+    expect(all.some(names => names.length === 3)).toBe(true)
+  })
+
+  it('are counted, with the events', () => {
+    const faults = new EventFaults({ rates: { dropped: 0.25 } })
+    const dropped = Array.from({ length: 400 }, (_, number) => faults.fateOf(event(number))).filter(
+      fate => fate.content,
+    )
+    expect(faults.told()).toEqual({ events: 400, served: { dropped: dropped.length } })
+  })
+})
+
+describe('faults of events, by script', () => {
+  it.each<[EventFaultSettings['script'], number[]]>([
+    [[{ fault: 'dropped', at: 3 }], [3]],
+    [[{ fault: 'dropped', from: 4, to: 6 }], [4, 5, 6]],
+    [[{ fault: 'dropped', every: 4, times: 2 }], [4, 8]],
+    [[{ fault: 'dropped', type: 'message_received', to: 5 }], [1, 3, 5]],
+    [[{ fault: 'dropped', convoId: 'conversation 2', to: 10 }], [3, 8]],
+    [[{ fault: 'dropped', agentId: 'agent_2' }], []],
+  ])('strike those that they name: %j', (script, numbers) => {
+    expect(hits({ script }, 'dropped', 12)).toEqual(numbers)
+  })
+
+  it('go before the rates, each with its own parameter', () => {
+    const faults = new EventFaults({
+      rates: { delayed: { rate: 1, param: 7 } },
+      script: [{ fault: 'reordered', at: 2, param: 9 }],
+    })
+    expect([faults.fateOf(event(0)), faults.fateOf(event(1)), faults.fateOf(event(2))]).toEqual([
+      { pace: { name: 'delayed', param: 7 } },
+      { pace: { name: 'reordered', param: 9 } },
+      { pace: { name: 'delayed', param: 7 } },
+    ])
+  })
+})

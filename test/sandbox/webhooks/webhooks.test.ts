@@ -1,0 +1,211 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { EmittedEvent } from '../../../src/sandbox/webhooks/event-log.ts'
+import type { WebhookSettings } from '../../../src/sandbox/webhooks/webhook-settings.ts'
+import { DAY, firstAgent, open, START_MS } from '../caller.ts'
+import { door } from '../fault-caller.ts'
+import { openReceiver } from './receiver.ts'
+
+const HOUR = 3_600_000
+const SECRET = 'shared-between-the-two'
+
+/** A sandbox with some traffic, whose events go to a receiver; its clock stands still. */
+async function opened(webhooks: WebhookSettings = {}) {
+  const receiver = await openReceiver()
+  const sandbox = await open({
+    conversations: 120,
+    historyDays: 4,
+    arrivalsPerDay: 25,
+    webhooks: { url: receiver.url, secret: SECRET, ...webhooks },
+  })
+  return { receiver, sandbox }
+}
+
+const keyOf = ({ type, createdMs, convoId }: Pick<EmittedEvent, 'type' | 'createdMs' | 'convoId'>) =>
+  `${createdMs} ${type} ${convoId}`
+
+describe('a sandbox with an address for events', () => {
+  it('posts each event of the time that passes, once, as JSON with the secret, and logs it', async () => {
+    const { receiver, sandbox } = await opened()
+    await sandbox.webhooks.settled()
+    expect(receiver.received).toEqual([])
+    sandbox.clock.advance(DAY)
+    await sandbox.webhooks.settled()
+    const truth = [...sandbox.world.events(START_MS, START_MS + DAY)]
+    expect(truth.length).toBeGreaterThan(50)
+    const sent = truth.map(({ payload }) => JSON.stringify({ ...payload, workspaceSecret: SECRET }))
+    expect(receiver.received.map(body => JSON.stringify(body)).toSorted()).toEqual(sent.toSorted())
+    expect(new Set(receiver.requests.map(({ method, contentType }) => `${method} ${contentType}`))).toEqual(
+      new Set(['POST application/json; charset=utf-8']),
+    )
+    const log = sandbox.webhooks.log.list()
+    expect(log.map(keyOf)).toEqual(truth.map(keyOf))
+    expect(log.map(({ n }) => n)).toEqual(log.map((_, place) => place + 1))
+    expect(log.every(({ outcome, attempts }) => outcome === 'delivered' && attempts.length === 1)).toBe(true)
+    expect(log[0]!.payload).toEqual(truth[0]!.payload)
+    await sandbox.webhooks.settled()
+    expect(receiver.received).toHaveLength(truth.length)
+  })
+
+  it('sends them by its own clock as it ticks', async () => {
+    const { receiver, sandbox } = await opened()
+    sandbox.clock.setSpeed(DAY / 100)
+    await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(10), 20_000)
+    sandbox.clock.setSpeed(0)
+    await sandbox.webhooks.settled()
+    expect(receiver.received).toHaveLength([...sandbox.world.events(START_MS, sandbox.clock.now())].length)
+  })
+
+  it('has no more under way than it is allowed', async () => {
+    const { receiver, sandbox } = await opened({ concurrency: 3 })
+    sandbox.clock.advance(DAY)
+    await sandbox.webhooks.settled()
+    expect(receiver.most).toBeLessThanOrEqual(3)
+    expect(receiver.received.length).toBeGreaterThan(50)
+  })
+
+  it('never sends again what was refused, or not answered in time', async () => {
+    const { receiver, sandbox } = await opened({ timeoutMs: 100 })
+    receiver.status = 503
+    sandbox.clock.advance(2 * HOUR)
+    await sandbox.webhooks.settled()
+    receiver.status = undefined
+    const refused = receiver.received.length
+    sandbox.clock.advance(2 * HOUR)
+    await sandbox.webhooks.settled()
+    receiver.status = 200
+    await sandbox.webhooks.settled()
+    const failed = receiver.received.length - refused
+    expect([refused > 0, failed > 0]).toEqual([true, true])
+    expect(sandbox.webhooks.told().outcomes).toEqual({ refused, failed })
+    const statuses = sandbox.webhooks.log.list().flatMap(({ attempts }) => attempts.map(({ status }) => status))
+    expect(new Set(statuses)).toEqual(new Set([503, 0]))
+  })
+
+  it('fails where nobody listens, and goes on', async () => {
+    const { sandbox, receiver } = await opened({ url: 'http://127.0.0.1:9/' })
+    sandbox.clock.advance(6 * HOUR)
+    await sandbox.webhooks.settled()
+    expect(Object.keys(sandbox.webhooks.told().outcomes)).toEqual(['failed'])
+    sandbox.webhooks.set({ url: receiver.url })
+    sandbox.clock.advance(6 * HOUR)
+    await sandbox.webhooks.settled()
+    expect(sandbox.webhooks.told().outcomes.delivered).toBe(receiver.received.length)
+  })
+
+  it('sends nothing of the time in which it had none', async () => {
+    const { sandbox, receiver } = await opened()
+    sandbox.webhooks.set({ url: null })
+    sandbox.clock.advance(DAY)
+    await sandbox.webhooks.settled()
+    sandbox.webhooks.set({ url: receiver.url })
+    sandbox.clock.advance(DAY)
+    await sandbox.webhooks.settled()
+    expect(receiver.received.length).toBeGreaterThan(30)
+    expect(Math.min(...receiver.received.map(({ createdAt }) => createdAt))).toBeGreaterThan(START_MS + DAY)
+  })
+
+  it('sends the types that are subscribed to, and no others', async () => {
+    const { sandbox, receiver } = await opened({ types: ['conversation_updated', 'chat_delegated'] })
+    sandbox.clock.advance(2 * DAY)
+    await sandbox.webhooks.settled()
+    expect(new Set(receiver.received.map(({ event }) => event))).toEqual(
+      new Set(['conversation_updated', 'chat_delegated']),
+    )
+    expect(sandbox.webhooks.log.total).toBe(receiver.received.length)
+  })
+
+  it('tells of an agent that is taken away, of nothing that it does then, and of its return', async () => {
+    const { sandbox, receiver } = await opened()
+    const agentId = firstAgent(sandbox)
+    sandbox.conditions.set({ gone: [1] })
+    sandbox.clock.advance(DAY)
+    await sandbox.webhooks.settled()
+    const ofAgent = () => receiver.received.filter(event => event.agentId === agentId)
+    expect(ofAgent()).toEqual([
+      {
+        event: 'agent_deleted',
+        createdAt: START_MS,
+        agentId,
+        agentName: sandbox.world.agent(agentId, START_MS)!.title,
+        agentPlatform: 'vg',
+        operation: 'deleted',
+        workspaceSecret: SECRET,
+      },
+    ])
+    expect(receiver.received.length).toBeGreaterThan(10)
+    sandbox.conditions.set({ gone: [] })
+    sandbox.clock.advance(DAY)
+    await sandbox.webhooks.settled()
+    expect(ofAgent()[1]).toMatchObject({ event: 'agent_created', operation: 'created', createdAt: START_MS + DAY })
+    expect(ofAgent().length).toBeGreaterThan(20)
+  })
+
+  it('has traffic, unless it is told to have none', async () => {
+    const { sandbox, receiver } = await opened()
+    sandbox.clock.advance(2 * DAY)
+    await sandbox.webhooks.settled()
+    expect(receiver.received.some(({ event }) => event === 'chat_delegated')).toBe(true)
+    const plain = await open({ conversations: 10, webhooks: { url: receiver.url }, traffic: false })
+    const facts = [...plain.world.events(START_MS - 9 * DAY, START_MS + 9 * DAY)].map(({ type }) => type)
+    expect(new Set(facts)).toEqual(new Set(['message_received', 'conversation_updated']))
+  })
+})
+
+describe('the control door', () => {
+  it('sets the address, sends a test, and tells what was sent', async () => {
+    const receiver = await openReceiver()
+    const sandbox = await open({ traffic: true, arrivalsPerDay: 30 })
+    const set = await door<object>(sandbox, 'webhooks', { url: receiver.url, secret: SECRET, test: true })
+    expect(set).toMatchObject({ status: 200, json: { settings: { url: receiver.url, types: null } } })
+    await sandbox.webhooks.settled()
+    expect(receiver.received).toEqual([
+      { event: 'webhook_test', createdAt: START_MS, message: expect.any(String), workspaceSecret: SECRET },
+    ])
+    sandbox.clock.advance(DAY)
+    await sandbox.webhooks.settled()
+    const { json } = await door<{ total: number; events: Record<string, unknown>[] }>(sandbox, 'events?since=1')
+    expect(json.total).toBe(receiver.received.length)
+    expect(json.events).toHaveLength(json.total - 1)
+    expect(json.events[0]).toEqual({
+      n: 2,
+      type: expect.any(String),
+      createdMs: expect.any(Number),
+      agentId: expect.any(String),
+      convoId: expect.any(String),
+      faults: [],
+      outcome: 'delivered',
+      attempts: [{ atMs: START_MS + DAY, bytes: expect.any(Number), status: 200 }],
+    })
+    const whole = await door<{ events: EmittedEvent[] }>(sandbox, 'events?type=message_received&payload=true')
+    expect(whole.json.events.every(({ payload }) => payload.event === 'message_received')).toBe(true)
+    const { convoId } = whole.json.events[0]!
+    const ofOne = await door<{ events: EmittedEvent[] }>(sandbox, `events?convoId=${convoId}&outcome=delivered`)
+    expect(new Set(ofOne.json.events.map(event => event.convoId))).toEqual(new Set([convoId]))
+  })
+
+  it('never tells the secret', async () => {
+    const { sandbox } = await opened()
+    sandbox.clock.advance(HOUR)
+    await sandbox.webhooks.settled()
+    for (const name of ['state', 'webhooks', 'events?payload=true']) {
+      expect(JSON.stringify((await door(sandbox, name)).json)).not.toContain(SECRET)
+    }
+  })
+
+  it.each([
+    { url: 'nowhere' },
+    { url: 'ftp://127.0.0.1/' },
+    { secret: '' },
+    { types: ['everything'] },
+    { concurrency: 0 },
+    { faults: { rates: { lost: 0.5 } } },
+    { faults: { rates: { dropped: { rate: 0.5, param: 3 } } } },
+    { faults: { script: [{ at: 1 }] } },
+    { faults: { script: [{ fault: 'oversized', param: 1 }] } },
+    { retries: 3 },
+  ])('refuses %j', async setting => {
+    const sandbox = await open({ conversations: 5 })
+    expect((await door(sandbox, 'webhooks', setting)).status).toBe(400)
+    await expect(open({ webhooks: setting as WebhookSettings })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  })
+})
