@@ -41,6 +41,11 @@ export function renderDocument(setting: Setting, life: Life, nowMs: number): str
   return `{${fields}}`
 }
 
+/** The same record as an object, in a third of the time that it takes to render and parse it; what it lacks is undefined. */
+export function recordOf(scene: Scene): Record<string, unknown> {
+  return Object.assign({}, ...PARTS.map(part => part(scene))) as Record<string, unknown>
+}
+
 /** Fields that real records carry although section 2.10 does not list them. */
 function undocumented(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.extras)

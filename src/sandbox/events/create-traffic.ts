@@ -1,5 +1,6 @@
 // The traffic of a world, put together from what the world is made of.
 import type { AgentList } from '../agents/agent-list.ts'
+import { recordOf } from '../document/document.ts'
 import type { Hostility } from '../hostile/hostility.ts'
 import type { Lives } from '../lives.ts'
 import type { ResolvedOptions } from '../options.ts'
@@ -37,7 +38,8 @@ export function createTraffic({ options, placement, lives, hostility, agents, re
     channel: index => lives.channel(index),
     exchanges: life => lives.exchanges(life),
     scene: (index, nowMs) => lives.scene(index, nowMs),
-    record: (index, nowMs) => JSON.parse(render(index, nowMs)) as Record<string, unknown>,
+    record: (scene, nowMs) =>
+      hostility.isNone ? recordOf(scene) : (JSON.parse(render(scene.index, nowMs)) as Record<string, unknown>),
     workspaceEvents: (afterMs, untilMs) => (traffic ? workspaceEvents(resources, afterMs, untilMs) : []),
   })
 }

@@ -34,7 +34,7 @@ export interface Storied {
   exchanges(life: Life): Exchange[][]
   scene(index: number, nowMs: number): Scene
   /** The record as it is exported. */
-  record(index: number, nowMs: number): Record<string, unknown>
+  record(scene: Scene, nowMs: number): Record<string, unknown>
   /** In no order. */
   workspaceEvents(afterMs: number, untilMs: number): WorkspaceEvent[]
 }
@@ -111,7 +111,7 @@ export class Traffic {
     const { title, region } = this.of.agent(agentId, ms)
     const exchanges = this.of.exchanges(this.of.life(index))
     const scene = this.of.scene(index, ms)
-    const record = () => this.of.record(index, ms)
+    const record = () => this.of.record(scene, ms)
     return conversationPayload({ happening, scene, convoId, agentId, agentName: title, region, record, exchanges })
   }
 }

@@ -12,6 +12,8 @@ import { close, open } from './piece.ts'
 import { hugeNumbers, hugeRecord, loneSurrogates, nulText, sqlText, wrongTypes } from './values.ts'
 
 export interface Hostility {
+  /** No record is hostile. */
+  isNone: boolean
   /** The record has no `ID`, or is no object. */
   isNameless(index: number): boolean
   /** `ID` that the conversation is served under; undefined for a nameless one. */
@@ -68,6 +70,7 @@ export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' 
   const idOf = (index: number) => (isNameless(index) ? undefined : named(index))
 
   return {
+    isNone: names.length === 0,
     isNameless,
     idOf,
     indexOf(id) {
