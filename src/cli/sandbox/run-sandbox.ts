@@ -128,6 +128,7 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
       '  export CONVOHOUSE_HOME=./sandbox-data',
       '  convohouse sync',
       '',
+      ...(flags.webhooks === undefined ? [] : [`Events are posted to ${flags.webhooks} as they happen.`, '']),
       'Ctrl-C ends it.',
     )
   }
