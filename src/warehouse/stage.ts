@@ -41,8 +41,7 @@ export async function fillStage(
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
   const columns = `{data: ${quoteText(`${recordStruct(record.fields, unknown)}[]`)}}`
   const paths = sources.map(source => quoteText(source.file)).join(', ')
-  // Looked up once a file, before its records are unnested. A join did the same, and a third of a small batch's time went
-  // into making room for rows so wide once more.
+  // Looked up once a file, before its records are unnested: a join is one more operator that makes room for rows so wide.
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
     SELECT f.id AS "__file", f.agent_id AS "__agent", f.as_of AS "__as_of", f.fetched_at AS "__fetched", f.kind AS "__kind", "__element", d.* FROM (
       SELECT (MAP {${facts.join(', ')}})[filename] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d
