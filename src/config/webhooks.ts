@@ -1,25 +1,22 @@
 // Settings of the receiver of webhooks, and where each workspace's secrets are kept.
 import { z } from 'zod'
+import { sizeOf } from '../core/size.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './kept-secret.ts'
-
-const UNITS = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30 } as const
-
-/** `8MB` in bytes; undefined where it is no size. */
-function bytesOf(text: string): number | undefined {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*([KMG]i?B|B)$/i.exec(text) ?? []
-  return number ? Math.floor(Number(number) * UNITS[unit!.toUpperCase() as keyof typeof UNITS]) : undefined
-}
 
 /** DuckDB reads lines of up to 16 MB, and a body may grow as it is written anew. */
 const BODY_BYTES = { min: 1_024, max: 12_000_000 }
 
+const SIZE = /^\d+(\.\d+)?\s*([KMG]i?B|B)$/i
+
+const bytesOf = (text: string): number => Math.floor(sizeOf(text))
+
 const bodySize = z
   .string()
   .refine(text => {
-    const bytes = bytesOf(text) ?? 0
-    return bytes >= BODY_BYTES.min && bytes <= BODY_BYTES.max
+    const bytes = bytesOf(text)
+    return SIZE.test(text) && bytes >= BODY_BYTES.min && bytes <= BODY_BYTES.max
   }, 'must be a size from 1KiB to 12MB')
-  .transform(text => bytesOf(text)!)
+  .transform(bytesOf)
 
 export const webhookSettings = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),

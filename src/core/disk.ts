@@ -12,6 +12,9 @@ const REFUSALS: Record<string, { told: RegExp; words: string }> = {
   EIO: { told: /Input\/output error/, words: 'the disk fails' },
 }
 
+export const hasCode = (error: unknown, code: string): boolean =>
+  (error as { code?: unknown } | null | undefined)?.code === code
+
 /** The code of what the disk refused, whichever way it was told; null where an error is none of the disk's. */
 export function refusalOf(cause: unknown): string | null {
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { unusable } from '../core/disk.ts'
+import { hasCode, unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 
@@ -51,7 +51,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
     await syncFolder(folder)
   } catch (cause) {
     await unlink(temporary).catch(() => {})
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
+    if (hasCode(cause, 'EEXIST')) {
       throw new ConvohouseError('LANDING_TAKEN', {
         what: `${file} has landed already: another runner works on the same window.`,
         mend: 'Run one sync a workspace at a time.',

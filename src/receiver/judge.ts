@@ -53,8 +53,7 @@ function keptText(
   const { mayHoldSecret, inexact } = look
   const kept = mayHoldSecret ? redactSecrets(payload).value : payload
   const text = mayHoldSecret || inexact ? canonical(kept, inexact) : canonicalText(payload, sent)
-  const holds = secrets.some(secret => redactText(text, [secret]) !== text)
-  return holds ? canonical(blanked(kept, secrets), inexact) : text
+  return redactText(text, secrets) !== text ? canonical(blanked(kept, secrets), inexact) : text
 }
 
 /** `addressed`: the workspace in the address, if any. */

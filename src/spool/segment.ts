@@ -6,14 +6,13 @@
 import { existsSync } from 'node:fs'
 import { type FileHandle, link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasCode } from '../core/disk.ts'
 import { syncFolder } from '../files/durable.ts'
 import { linePieces, type SpoolEvent } from './event-line.ts'
 import type { SpoolFolders } from './folders.ts'
 
 /** Thrown where the file was moved away under its writer: what was appended is to be appended elsewhere. */
 export class Fenced extends Error {}
-
-const hasCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code
 
 export class Segment {
   /** What is synced. */

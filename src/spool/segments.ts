@@ -1,7 +1,7 @@
 // The segments of a workspace, for whoever drains them: the sealed ones, and the open ones whose writers are gone.
 import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unusable } from '../core/disk.ts'
+import { hasCode, unusable } from '../core/disk.ts'
 import { isCode } from '../core/errors.ts'
 import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
 import { linePieces } from './event-line.ts'
@@ -25,7 +25,7 @@ export interface SealedAbandoned {
 /** A writer touches its open segments every five seconds. */
 const SILENT_MS = 20_000
 
-const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+const isGone = (error: unknown): boolean => hasCode(error, 'ENOENT')
 
 const segmentsIn = async (folder: string): Promise<string[]> => (await namesIn(folder)).filter(isSegment).sort()
 

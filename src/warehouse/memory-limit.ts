@@ -3,24 +3,8 @@
 // Of each row group of 30,720 rows that has lost one, DuckDB keeps some 256 KB in memory, which it neither spills nor frees at
 // a checkpoint (measured with 1.5.5). Replacing here and there touches all of them: 161 MB beside a million conversations.
 // So a warehouse that is large enough would have no room left to load in.
+import { sizeOf } from '../core/size.ts'
 import type { Writer } from './connection.ts'
-
-const UNITS: Record<string, number> = {
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  tb: 1e12,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-}
-
-/** Bytes of a size as DuckDB writes it: `1GB`, `512 MiB`. */
-export function sizeOf(text: string): number {
-  const [, number = '0', unit = ''] = /^([\d.]+)\s*([a-z]+)$/i.exec(text.trim()) ?? []
-  return Number(number) * (UNITS[unit.toLowerCase()] ?? 1)
-}
 
 /** Rows of a million conversations, with their child rows: these the limit covers. */
 const COVERED_ROWS = 20_000_000

@@ -5,6 +5,7 @@ import { liveDisplay } from '../../src/cli/sync/live-display.ts'
 import { boardOn, fitting } from '../../src/cli/terminal/board.ts'
 import { plain } from '../../src/cli/terminal/style.ts'
 import { newGovernor } from '../../src/core/governor.ts'
+import { emptyReport } from '../../workflows/run.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 
 describe('a board', () => {
@@ -29,21 +30,7 @@ describe('displays that share a board', () => {
     periodLengthMs: null,
   }
   const planned = { plan, governor: newGovernor() }
-  const report: SyncReport = {
-    run: 'r',
-    outcome: 'done',
-    requests: 1,
-    sessions: 0,
-    pages: 1,
-    conversations: 7,
-    windowsDone: 1,
-    windowsLeft: 0,
-    breaches: 0,
-    lostAnswers: 0,
-    lostSessions: 0,
-    agentsGone: [],
-    failures: [],
-  }
+  const report: SyncReport = { ...emptyReport('r'), requests: 1, pages: 1, conversations: 7, windowsDone: 1 }
 
   function screen() {
     const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24 })

@@ -7,25 +7,19 @@ import { liveLines } from '../../src/cli/sync/progress-text.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
 import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
 import { newGovernor } from '../../src/core/governor.ts'
+import { emptyReport } from '../../workflows/run.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 const page = (records: number) => ({ agentId: 'a', records, billed: records + 1 })
 
 const report = (more: Partial<SyncReport>): SyncReport => ({
-  run: 'r',
-  outcome: 'done',
+  ...emptyReport('r'),
   requests: 3,
   sessions: 12,
   pages: 2,
   conversations: 10,
   windowsDone: 1,
-  windowsLeft: 0,
-  breaches: 0,
-  lostAnswers: 0,
-  lostSessions: 0,
-  agentsGone: [],
-  failures: [],
   ...more,
 })
 

@@ -1,6 +1,6 @@
 // DuckDB's memory limit against the memory that there is: the machine's, or what its container may have of it.
 import { totalmem } from 'node:os'
-import { sizeOf } from '../../warehouse/memory-limit.ts'
+import { sizeOf } from '../../core/size.ts'
 import { bytes } from '../terminal/words.ts'
 import { type Finding, ok, warn } from './finding.ts'
 

@@ -1,7 +1,7 @@
 // `convohouse receive`: takes webhooks in until it is told to end.
 import { readConfig } from '../../config.ts'
 import { remark, say, sayJson } from '../terminal/say.ts'
-import { stopOnSignals } from '../terminal/stop.ts'
+import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
 import { type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
 
@@ -11,8 +11,6 @@ export interface ReceiveFlags {
   port?: number
   json?: boolean
 }
-
-const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
 
 function tell(receiver: OpenedReceiver, json: boolean | undefined): void {
   const { url, port, waitsFor } = receiver
@@ -34,10 +32,7 @@ export async function runReceive({ config: path, host, port, json }: ReceiveFlag
     const receiver = await openReceiver({ ...config, webhooks })
     tell(receiver, json)
     stop.aborted.addEventListener('abort', () => receiver.abort(), { once: true })
-    await new Promise<void>(resolve => {
-      if (stop.stopping.aborted) resolve()
-      stop.stopping.addEventListener('abort', () => resolve(), { once: true })
-    })
+    await untilStopping(stop)
     await receiver.close()
   } finally {
     stop.release()

@@ -1,7 +1,7 @@
 // `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
 
+import type { EventName } from '../../catalog/events.ts'
 import type { TsUnit } from '../../sandbox/document/ts-unit.ts'
-import type { EventName } from '../../sandbox/events/event-types.ts'
 import type { ScriptRule } from '../../sandbox/faults/fault-settings.ts'
 import type { SandboxOptions } from '../../sandbox/options.ts'
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
@@ -9,7 +9,7 @@ import type { Rate } from '../../sandbox/rate.ts'
 import { startSandbox } from '../../sandbox/server.ts'
 import type { EventRule } from '../../sandbox/webhooks/webhook-settings.ts'
 import { say, sayJson } from '../terminal/say.ts'
-import { stopOnSignals } from '../terminal/stop.ts'
+import { stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { readFaultScript } from './fault-script.ts'
 
 /** As commander gives them: what was not given is absent; `limits` is false for `--no-limits`. */
@@ -132,10 +132,7 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
       'Ctrl-C ends it.',
     )
   }
-  await new Promise<void>(resolve => {
-    if (stop.stopping.aborted) resolve()
-    stop.stopping.addEventListener('abort', () => resolve(), { once: true })
-  })
+  await untilStopping(stop)
   await sandbox.close()
   stop.release()
 }

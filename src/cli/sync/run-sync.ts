@@ -12,7 +12,7 @@ import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
 import { isInteractive } from '../terminal/prompt.ts'
 import { remark } from '../terminal/say.ts'
-import { type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { styleOf } from '../terminal/style.ts'
 import { clockTime } from '../terminal/words.ts'
 import { chooseDisplay } from './choose-display.ts'
@@ -149,8 +149,6 @@ async function watchThem(syncing: Syncing, workspaces: readonly WorkspaceConfig[
     for (const { display } of runs) display.end()
   }
 }
-
-const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
 
 /** Syncs as the flags say; the process's exit code. @throws what is wrong with flags, configuration or data folder */
 export async function runSync(flags: SyncFlags): Promise<number> {

@@ -18,6 +18,16 @@ export interface Stop {
   release(): void
 }
 
+/** Said at the first signal. */
+export const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
+
+/** Resolves at the first signal. */
+export const untilStopping = ({ stopping }: Stop): Promise<void> =>
+  new Promise(resolve => {
+    if (stopping.aborted) resolve()
+    stopping.addEventListener('abort', () => resolve(), { once: true })
+  })
+
 /** Takes the signals over until released. A reader of standard output who has gone counts as one of them. */
 export function stopOnSignals(onStopping: () => void = () => {}): Stop {
   const stopping = new AbortController()

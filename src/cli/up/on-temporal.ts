@@ -7,7 +7,7 @@ import { runWorker } from '../../run/temporal/worker.ts'
 import { openHouseSoon } from '../sync/open-house.ts'
 import { boardOnTerminal } from '../terminal/board.ts'
 import { remark, say } from '../terminal/say.ts'
-import { type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { type LookOn, lookOn } from './look-on.ts'
 import { type ServerOfUp, serverOfUp } from './own-server.ts'
 import { ensureSchedules } from './schedules-of-up.ts'
@@ -20,7 +20,6 @@ export interface Up {
   command: string | null
 }
 
-const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
 /** Where a client looks that was told of no address. */
 const FOUND_BY_ITSELF = /^(localhost|127\.0\.0\.1):7233$/
 

@@ -5,15 +5,13 @@ import { installRuntime } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { openHouseSoon } from '../sync/open-house.ts'
 import { remark } from '../terminal/say.ts'
-import { stopOnSignals } from '../terminal/stop.ts'
+import { STOPPING, stopOnSignals } from '../terminal/stop.ts'
 
 export interface WorkerFlags {
   config?: string
   role: Role
   metrics?: string
 }
-
-const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
 
 /** @throws what is wrong with configuration, data folder or Temporal */
 export async function runWorkerCommand({ config: path, role, metrics }: WorkerFlags): Promise<void> {

@@ -1,5 +1,6 @@
 // What an event of a conversation says, as the conversation stood when it happened.
 
+import type { EventName } from '../../catalog/events.ts'
 import { delegationOf } from '../document/delegation.ts'
 import { environment } from '../document/environment.ts'
 import { formAnswers } from '../document/form.ts'
@@ -8,7 +9,6 @@ import type { Scene } from '../document/scene.ts'
 import type { Exchange } from '../exchanges.ts'
 import { Draw, PURPOSE } from '../random.ts'
 import { STAFF } from '../staff.ts'
-import type { EventName } from './event-types.ts'
 import { EVENT_NAMES } from './event-types.ts'
 import type { Happening, Written } from './happenings.ts'
 import { lightOf } from './light-fields.ts'

@@ -1,11 +1,12 @@
 // What happens in the life of a conversation that somebody is told of: each with its time and its type of event.
 //
 // A conversation is told as updated exactly when its record changes (`schedule.ts`, `story.ts`), and at no other time.
+
+import type { EventName } from '../../catalog/events.ts'
 import type { Channel, Life } from '../document/scene.ts'
 import type { Exchange } from '../exchanges.ts'
 import type { Schedule } from '../schedule.ts'
 import { storyMoments } from '../story.ts'
-import type { EventName } from './event-types.ts'
 
 export interface Happening {
   type: EventName

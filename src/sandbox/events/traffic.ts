@@ -1,12 +1,13 @@
 // All that the vendor has to tell of a stretch of time, in order: made hour by hour from what the world will tell anyway when it
 // is asked. Nothing is kept but the last hours.
+
+import type { EventName } from '../../catalog/events.ts'
 import { HOUR } from '../../core/time.ts'
 import type { Channel, Life, Scene } from '../document/scene.ts'
 import type { Exchange } from '../exchanges.ts'
 import type { Agenda } from './agenda.ts'
 import type { Payload } from './conversation-payloads.ts'
 import { conversationPayload } from './conversation-payloads.ts'
-import type { EventName } from './event-types.ts'
 import { isSentBy } from './event-types.ts'
 import type { Happening } from './happenings.ts'
 import { happeningsOf } from './happenings.ts'

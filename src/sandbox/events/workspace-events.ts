@@ -1,10 +1,11 @@
 // Events of the workspace's own resources: agents, organizations and clients that come, change and go.
+
+import type { EventName } from '../../catalog/events.ts'
 import type { AgentHistory } from '../agents/agent-history.ts'
 import type { AgentRecord } from '../agents/agent-record.ts'
 import type { Change, OrganizationChange } from '../organizations.ts'
 import { organizationChanges, organizationName } from '../organizations.ts'
 import type { Payload } from './conversation-payloads.ts'
-import type { EventName } from './event-types.ts'
 
 export interface WorkspaceEvent {
   type: EventName

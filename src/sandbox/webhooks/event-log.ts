@@ -1,7 +1,7 @@
 // What was sent, and what became of it: the truth for those who look at what arrived.
 
+import type { EventName } from '../../catalog/events.ts'
 import type { Payload } from '../events/conversation-payloads.ts'
-import type { EventName } from '../events/event-types.ts'
 import type { WorldEvent } from '../events/traffic.ts'
 import type { EventFaultName } from './event-fault-table.ts'
 

@@ -1,6 +1,6 @@
 // Where events are sent, which, and what befalls them: as they are set by options or through the control door.
 import { z } from 'zod'
-import type { EventName } from '../events/event-types.ts'
+import type { EventName } from '../../catalog/events.ts'
 import { EVENT_NAMES } from '../events/event-types.ts'
 import type { ScriptBounds } from '../faults/script.ts'
 import type { Rate } from '../rate.ts'

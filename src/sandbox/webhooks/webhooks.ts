@@ -3,9 +3,10 @@
 //   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (late, behind others, again) ──▶ POST ──▶ log
 //
 // Payloads are made when they go out, as things were when the event was created; so one that is behind tells no less truth.
+
+import type { EventName } from '../../catalog/events.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import type { SandboxClock } from '../clock.ts'
-import type { EventName } from '../events/event-types.ts'
 import type { WorldEvent } from '../events/traffic.ts'
 import { bodyOf } from './body.ts'
 import type { Dispatched } from './dispatch.ts'

@@ -3,7 +3,7 @@ import { fileSystemOf } from '../../../src/cli/doctor/file-system.ts'
 import { memoryFinding, memoryOf } from '../../../src/cli/doctor/memory.ts'
 import { isAtLeast, nodeFinding } from '../../../src/cli/doctor/node-version.ts'
 import { fileSystemFinding, spaceFinding } from '../../../src/cli/doctor/space.ts'
-import { sizeOf } from '../../../src/warehouse/memory-limit.ts'
+import { sizeOf } from '../../../src/core/size.ts'
 
 const GB = 1_000_000_000
 
