@@ -95,6 +95,20 @@ export interface LoadOutcome {
   waiting: number
 }
 
+/** What draining the spool once has brought. */
+export interface DrainOutcome {
+  /** Events that were new. */
+  events: number
+  /** Sealed segments that are left. */
+  waiting: number
+}
+
+/** What events need; no token. */
+export interface IngestSteps {
+  /** Applies what the spool has sealed, as much as fits into one step. */
+  drain(input: { workspaceId: string }): Promise<DrainOutcome>
+}
+
 export interface SyncReport {
   run: string
   outcome: 'done' | 'hour-spent' | 'period-spent' | 'limit-reached' | 'failed' | 'interrupted'

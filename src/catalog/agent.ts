@@ -50,5 +50,6 @@ export const agent: RecordType = {
   derived: [],
   // A listing is a snapshot: the later one is the truer one, and tells that an agent is still there.
   modifiedKey: null,
+  deletable: true,
   extra: 'rest',
 }

@@ -1,38 +1,6 @@
 // The parts of a conversation that become tables of their own (design: "The catalog and the tables").
-import type { Explosion, Lift } from './shape.ts'
+import { elements, entries, lift } from './explosion.ts'
 import { any, boolean, loose, moment, objects, text, texts, time } from './shape.ts'
-
-const lift = (
-  column: string,
-  type: Lift['type'],
-  keys: readonly string[],
-  about: string,
-  more?: Partial<Lift>,
-): Lift => ({
-  column,
-  type,
-  keys,
-  about,
-  pii: 'none',
-  ...more,
-})
-
-const elements = (table: string, about: string, lifted: readonly Lift[]): Explosion => ({
-  table,
-  over: 'elements',
-  about,
-  pii: 'content',
-  lift: lifted,
-})
-
-const entries = (table: string, keyColumn: string, about: string, lifted: readonly Lift[]): Explosion => ({
-  table,
-  over: 'entries',
-  keyColumn,
-  about,
-  pii: 'content',
-  lift: lifted,
-})
 
 export const handoffHistory = objects('Handoffs to people, oldest first', 'conversation_handoffs', {
   requestedAt: time('When a person was asked for'),

@@ -2,6 +2,7 @@
 import * as children from './conversation-children.ts'
 import type { Derived, PiiClass, RecordType } from './shape.ts'
 import { any, boolean, group, loose, moment, number, text, time } from './shape.ts'
+import { oneSpelling } from './spelling.ts'
 
 const identity = { pii: 'identity' as PiiClass }
 const content = { pii: 'content' as PiiClass }
@@ -52,6 +53,7 @@ const environment = {
   browserTimezone: text('Time zone of the browser', device),
   countryCode: text('Country'),
   userPlatform: text('Platform that the contact writes from'),
+  channel: text('Channel, as an event told; no export does', { column: 'channel_told' }),
   contactIdentityId: text('Identity of the contact across channels', identity),
   crossChannelContext: text('Context carried over from another channel', content),
   notifyToUserId: text('User to notify', staff),
@@ -204,19 +206,17 @@ const other = {
   funnelExtractedData: children.funnelExtractedData,
 }
 
-/** `web-chat` and `webchat` are one channel (notes on the API, "Shapes"). */
-const ONE_SPELLING = (value: string) => `CASE lower(${value}) WHEN 'web-chat' THEN 'webchat' ELSE lower(${value}) END`
-
 const derived: Derived[] = [
   {
     column: 'channel',
     sqlType: 'VARCHAR',
-    about: 'Channel: `user_platform`, else `origin` where that is a word; `web-chat` is spelled `webchat`',
+    about:
+      'Channel: as an event told, else `user_platform`, else `origin` where that is a word; `web-chat` is spelled `webchat`',
     pii: 'none',
-    from: ['userPlatform', 'origin'],
+    from: ['channel', 'userPlatform', 'origin'],
     sql: () =>
-      ONE_SPELLING(
-        `coalesce(nullif(s."userPlatform", ''), CASE WHEN json_type(s."origin") = 'VARCHAR' THEN nullif(s."origin"->>'$', '') END)`,
+      oneSpelling(
+        `coalesce(nullif(s."channel", ''), nullif(s."userPlatform", ''), CASE WHEN json_type(s."origin") = 'VARCHAR' THEN nullif(s."origin"->>'$', '') END)`,
       ),
   },
   {

@@ -38,6 +38,12 @@ const FOLD_BOOKKEEPING: TableColumn[] = [
   { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
 ]
 
+const DELETION: TableColumn = {
+  name: '_deleted_at',
+  sqlType: 'TIMESTAMP',
+  about: 'When an event told that it was deleted',
+}
+
 /** Joins a record's row with those of its child tables; deleting by it costs a fraction of deleting by the key. */
 const RECORD_NUMBER: TableColumn = {
   name: '_record',
@@ -60,7 +66,8 @@ export function recordTable(layout: Layout): Table {
       ...layout.columns,
       { name: 'extra', sqlType: 'JSON', about: 'Fields that have no column, as sent' },
       ...RECORD_BOOKKEEPING,
-      ...FOLD_BOOKKEEPING,
+      ...(layout.record.fact ? [] : FOLD_BOOKKEEPING),
+      ...(layout.record.deletable ? [DELETION] : []),
       ...numberColumns(layout),
     ],
   }

@@ -1,5 +1,6 @@
-// Every type of webhook event (section 6.3), one declaration each: its name, its own fields, and what gives it away where
-// nobody says what it is. A type that is not declared here is kept as `unknown`.
+// Every type of webhook event (section 6.3), one declaration each: its name, its own fields, what gives it away where nobody
+// says what it is, and what it does to the warehouse. A type that is not declared here is kept as `unknown`.
+import { entries, lift } from './explosion.ts'
 import { any, type Fields, type PiiClass, text, time } from './shape.ts'
 
 /** What only one type has: all of `has`, none of `lacks`, and that `operation`, as far as they are given. */
@@ -7,6 +8,16 @@ export interface Mark {
   has?: readonly string[]
   lacks?: readonly string[]
   operation?: string
+}
+
+/** A resource that an event tells of: a row of `table`, by the id in `id`, with these columns from these fields. */
+export interface TellsOf {
+  table: 'agents' | 'organizations' | 'clients'
+  id: string
+  columns: Readonly<Record<string, string>>
+  isDeleted: boolean
+  /** It is gone when the row of that table is which this column names. */
+  goesWith?: { table: TellsOf['table']; column: string }
 }
 
 export interface EventType {
@@ -17,6 +28,13 @@ export interface EventType {
   fields: Fields
   /** It is this type where any of these is found, and no mark of another type. */
   marks: readonly Mark[]
+  /** A table of its own: a row for each event. */
+  table?: string
+  /** The conversation's record changes with it: the copy that is held is out of date. */
+  outdates?: boolean
+  /** Its `lightConvoData`, `turns` and `messagesHistory` are the conversation's own. */
+  tellsConversation?: boolean
+  tellsOf?: TellsOf
 }
 
 /** Fields of every event. */
@@ -30,13 +48,21 @@ const content = { pii: 'content' as PiiClass }
 const staff = { pii: 'staff' as PiiClass }
 
 const operation = text('What was done')
-const channel = text('Channel, as sent')
+const channel = text('Channel, as sent', { column: 'channel_sent' })
 const agent: Fields = { agentId: text('Id of the agent'), agentName: text('Name of the agent') }
-const conversation: Fields = { ...agent, convoId: text('Id of the conversation'), channel }
-const organisation: Fields = {
-  organisationId: text('Id of the organization'),
-  organisationName: text('Name of the organization'),
+const conversation: Fields = {
+  ...agent,
+  convoId: text('Id of the conversation', { column: 'conversation_id' }),
+  channel,
 }
+const organisation: Fields = {
+  organisationId: text('Id of the organization', { column: 'organization_id' }),
+  organisationName: text('Name of the organization', { column: 'organization_name' }),
+}
+
+const formAnswers = entries('form_submission_answers', 'question', 'One row for each answer of a form', [
+  lift('answer', 'text', ['value', 'answer'], 'The answer, as text', { orSelf: 'whole', pii: 'identity' }),
+])
 
 const CHANGES = ['created', 'updated', 'deleted'] as const
 type Change = (typeof CHANGES)[number]
@@ -45,13 +71,14 @@ type Change = (typeof CHANGES)[number]
 const changes = <N extends string>(
   resource: N,
   about: string,
-  { fields, mark }: { fields: Fields; mark: Mark },
+  { fields, mark, tellsOf }: { fields: Fields; mark: Mark; tellsOf: Omit<TellsOf, 'isDeleted'> },
 ): (EventType & { name: `${N}_${Change}` })[] =>
   CHANGES.map(change => ({
     name: `${resource}_${change}` as const,
     about: `${about} was ${change}`,
     fields: { ...fields, operation },
     marks: [{ ...mark, operation: change }],
+    tellsOf: { ...tellsOf, isDeleted: change === 'deleted' },
   }))
 
 const own = (...keys: string[]): Mark[] => keys.map(key => ({ has: [key] }))
@@ -60,6 +87,7 @@ const TYPES = [
   ...changes('agent', 'An agent', {
     fields: { ...agent, agentPlatform: text('Platform: vg or vf') },
     mark: { has: ['agentId'], lacks: ['convoId'] },
+    tellsOf: { table: 'agents', id: 'agentId', columns: { title: 'agentName', agent_platform: 'agentPlatform' } },
   }),
   {
     name: 'message_received',
@@ -71,6 +99,8 @@ const TYPES = [
       from: text('Who wrote it', identity),
     },
     marks: own('messageContent', 'messageType'),
+    table: 'messages_received',
+    outdates: true,
   },
   {
     name: 'conversation_updated',
@@ -85,10 +115,13 @@ const TYPES = [
       operation,
     },
     marks: own('lightConvoData', 'turns', 'messagesHistory', 'sessionId'),
+    outdates: true,
+    tellsConversation: true,
   },
   ...changes('organisation', 'An organization', {
     fields: organisation,
     mark: { has: ['organisationId'], lacks: ['clientId', 'convoId', 'agentId'] },
+    tellsOf: { table: 'organizations', id: 'organisationId', columns: { name: 'organisationName' } },
   }),
   ...changes('client', 'A client of an organization', {
     fields: {
@@ -98,6 +131,17 @@ const TYPES = [
       clientEmail: text('Email address of the client', identity),
     },
     mark: { has: ['clientId'] },
+    tellsOf: {
+      table: 'clients',
+      id: 'clientId',
+      columns: {
+        organization_id: 'organisationId',
+        organization_name: 'organisationName',
+        client_name: 'clientName',
+        client_email: 'clientEmail',
+      },
+      goesWith: { table: 'organizations', column: 'organization_id' },
+    },
   }),
   {
     name: 'lead_captured',
@@ -111,6 +155,7 @@ const TYPES = [
       operation,
     },
     marks: [...own('leadName', 'leadEmail', 'leadPhone'), { operation: 'captured' }],
+    table: 'leads',
   },
   {
     name: 'form_submitted',
@@ -118,9 +163,11 @@ const TYPES = [
     fields: {
       ...conversation,
       formType: text('Kind of form: ui_engine_form or ui_engine_input'),
-      formData: any('Answers by question', identity),
+      formData: any('Answers by question, as sent', { ...identity, explode: formAnswers }),
     },
     marks: own('formType', 'formData'),
+    table: 'form_submissions',
+    outdates: true,
   },
   {
     name: 'chat_delegated',
@@ -138,6 +185,8 @@ const TYPES = [
       operation,
     },
     marks: [...own('assignedToUserId', 'delegatedByUserId'), { operation: 'delegated' }],
+    table: 'chat_delegations',
+    outdates: true,
   },
   {
     name: 'bug_reported',
@@ -152,6 +201,7 @@ const TYPES = [
       operation,
     },
     marks: [...own('bugDescription', 'reportedByUserId'), { operation: 'reported' }],
+    table: 'bug_reports',
   },
   {
     name: 'webhook_test',

@@ -1,9 +1,13 @@
 // Every record type that the warehouse keeps.
 import { agent } from './agent.ts'
 import { conversation } from './conversation.ts'
+import { EVENT_RECORDS } from './event-records.ts'
 import type { RecordType } from './shape.ts'
 
-export const RECORD_TYPES: readonly RecordType[] = [conversation, agent]
+export const RECORD_TYPES: readonly RecordType[] = [conversation, agent, ...EVENT_RECORDS]
+
+/** Those that pages bring. */
+export const PAGE_RECORDS: readonly RecordType[] = RECORD_TYPES.filter(record => !EVENT_RECORDS.includes(record))
 
 /**
  * Counts the changes of the catalog and of what inspection looks for. A page inspected under an older number is inspected again before it is loaded:

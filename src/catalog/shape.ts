@@ -101,6 +101,10 @@ export interface RecordType {
   derived: readonly Derived[]
   /** Field whose value tells which of two versions is newer; null: the later fetch is. */
   modifiedKey: string | null
+  /** It has happened, once: no version of it replaces another. */
+  fact?: true
+  /** An event may tell that it was deleted; its row stays. */
+  deletable?: true
   /** `unknown`: what no field declares. `rest`: the same, but such keys are expected and no drift. */
   extra: 'unknown' | 'rest'
 }

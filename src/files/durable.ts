@@ -11,6 +11,9 @@ import { HOUR } from '../core/time.ts'
 /** True for what `writeOnce` is still writing, or what a kill left half written. */
 export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
 
+/** A name of that kind, which no other has. */
+export const temporaryName = (): string => `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`
+
 /** Makes the names in a folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
@@ -36,7 +39,7 @@ export async function makeFolder(folder: string): Promise<void> {
  */
 export async function writeOnce(file: string, parts: readonly Uint8Array[]): Promise<void> {
   const folder = dirname(file)
-  const temporary = join(folder, `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`)
+  const temporary = join(folder, temporaryName())
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {

@@ -1,23 +1,24 @@
 // A warehouse rebuilt from the landing, in a file beside the one that is there.
 import { rm } from 'node:fs/promises'
-import { conversation } from '../catalog/conversation.ts'
-import { layoutOf } from '../catalog/layout.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { openLanding } from '../landing/store.ts'
+import { applyAll, applySpool, type Draining } from '../steps/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
+import { countEvents, storedEvents } from '../warehouse/events/stored.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
 import { type LoadResult, loadPages } from '../warehouse/load.ts'
 import type { LoadContext } from '../warehouse/load-context.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
-import { restorePatches, type StoredPatch } from '../warehouse/patches.ts'
 
 export interface ReplayReport {
   files: number
   records: number
   mended: number
   quarantined: number
+  /** Webhook events that were applied. */
+  events: number
 }
 
 export interface ReplayOptions {
@@ -27,7 +28,7 @@ export interface ReplayOptions {
   signal?: AbortSignal
 }
 
-export const NOTHING_REPLAYED: ReplayReport = { files: 0, records: 0, mended: 0, quarantined: 0 }
+export const NOTHING_REPLAYED: ReplayReport = { files: 0, records: 0, mended: 0, quarantined: 0, events: 0 }
 
 /** Larger than a sync's: nobody waits for the first rows of a replay. */
 const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
@@ -39,8 +40,8 @@ export interface Selection {
   /** Files that were loaded and are not in the landing any more: what is behind them does not wait for them. */
   gone?: ReadonlySet<string>
   heldBack?: NonNullable<LoadContext['heldBack']>
-  /** Patches that are folded over what was loaded: events told them, and no page does. */
-  patches?: readonly StoredPatch[]
+  /** The warehouse that is replaced: events that it knows, and the spool not any more. */
+  old?: Warehouse
 }
 
 /** Loads the landing of one workspace into `warehouse`. @throws LOAD_FAILED, LANDING_CORRUPT */
@@ -48,7 +49,7 @@ export async function loadAll(
   options: ReplayOptions,
   warehouse: Warehouse,
   workspace: WorkspaceConfig,
-  { files: only, gone, heldBack, patches = [] }: Selection = {},
+  { files: only, gone, heldBack, old }: Selection = {},
 ): Promise<ReplayReport> {
   const { config, now = Date.now } = options
   const landing = openLanding(config.home, workspace.id)
@@ -72,10 +73,16 @@ export async function loadAll(
     report.quarantined += loaded.quarantined
     options.tell?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
   }
-  const layout = layoutOf(conversation, context.timeZone)
-  const fold = { layout, workspaceId: workspace.id, stored: patches, nowMs: now() }
-  await warehouse.writer.transaction(() => restorePatches(warehouse.writer, fold))
+  report.events = await applyEventsAgain({ ...context, home }, old)
   return report
+}
+
+/** Every event of the spool and, where more are known, of the old warehouse. */
+async function applyEventsAgain(draining: Draining, old: Warehouse | undefined): Promise<number> {
+  const { writer, workspaceId } = draining
+  const applied = await applySpool(draining)
+  if (!old || (await countEvents(writer, workspaceId)) >= (await countEvents(old.writer, workspaceId))) return applied
+  return applied + (await applyAll(draining, storedEvents(old.writer, workspaceId)))
 }
 
 export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
@@ -83,6 +90,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   records: a.records + b.records,
   mended: a.mended + b.mended,
   quarantined: a.quarantined + b.quarantined,
+  events: a.events + b.events,
 })
 
 /** Files that the warehouse has loaded and the landing has not any more. */

@@ -2,12 +2,14 @@
 // the open warehouse in one transaction. Records that are quarantined stay so: `quarantine retry` is the only way in, so
 // that no table tells of a record that another one has not.
 
+import { drainAll } from '../../workflows/ingest.ts'
 import { openHouse } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import { spoolSteps } from '../steps/drain.ts'
 import { carryMarks, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { storedPatches } from '../warehouse/patches.ts'
 import { checkReplaceable, replaceTables } from '../warehouse/replace-tables.ts'
 import {
   added,
@@ -36,8 +38,14 @@ async function heldBack({ writer }: Warehouse, workspaceId: string): Promise<Map
 const selectionOf = async (live: Warehouse, workspaceId: string): Promise<Selection> => ({
   files: await loadedFiles(live.writer, workspaceId),
   heldBack: await heldBack(live, workspaceId),
-  patches: await storedPatches(live.writer, workspaceId),
+  old: live,
 })
+
+const drainNow = ({ config, now = Date.now }: ReplayOptions, { writer }: Warehouse, workspace: WorkspaceConfig) =>
+  drainAll(
+    spoolSteps({ home: config.home, workspaceId: workspace.id, timeZone: workspace.timeZone, writer, now }),
+    workspace.id,
+  )
 
 /**
  * Rebuilds only these tables, for the configured workspaces.
@@ -55,6 +63,8 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
       if (gone.length > 0)
         throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
     }
+    // An event that only the rebuilt tables knew would be applied to them once more.
+    for (const workspace of config.workspaces) await drainNow(options, live, workspace)
     await rebuildBeside(config, async rebuilt => {
       for (const workspace of config.workspaces) {
         const selection = await selectionOf(live, workspace.id)

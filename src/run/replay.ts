@@ -1,19 +1,11 @@
-// Replay: the warehouse rebuilt from the landing, without one request. The new one is built beside the old one, which
-// stays as it is until the new one is whole. What no page tells is taken from the old one: runs, workspaces that are not
-// configured, and what events told.
+// Replay: the warehouse rebuilt from landing and spool, without one request. The new one is built beside the old one, which
+// stays as it is until the new one is whole. What neither tells is taken from the old one: runs, workspaces that are not
+// configured, and events whose files are gone.
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { type House, openHouse } from '../app.ts'
-import {
-  carryGone,
-  carryMarks,
-  carryOthers,
-  carrySince,
-  carryToldByEvents,
-  withRebuilt,
-} from '../warehouse/carry-over.ts'
+import { carryGone, carryMarks, carryOthers, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
 import { warehouseFile } from '../warehouse/open.ts'
-import { storedPatches } from '../warehouse/patches.ts'
 import { copyRuns } from '../warehouse/runs.ts'
 import {
   added,
@@ -69,16 +61,14 @@ async function rebuildFrom(options: WholeReplayOptions, old: House): Promise<Rep
   let report = NOTHING_REPLAYED
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
-      const patches = await storedPatches(writer, workspace.id)
       const missing = new Set(gone.get(workspace.id))
-      report = added(report, await loadAll(options, rebuilt, workspace, { patches, gone: missing }))
+      report = added(report, await loadAll(options, rebuilt, workspace, { old: old.warehouse, gone: missing }))
     }
     await copyRuns(writer, rebuilt.writer)
   })
   const ids = config.workspaces.map(({ id }) => id)
   await withRebuilt(writer, rebuiltFile(config.home), async () => {
     await carryOthers(writer, ids)
-    await carryToldByEvents(writer, ids)
     for (const [id, files] of gone) await carryGone(writer, id, files)
     await carryMarks(writer, ids)
     await carrySince(writer, ids)

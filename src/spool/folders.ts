@@ -2,7 +2,8 @@
 //
 //   spool/<workspace>/open/20261121T204946123Z-1f0c9a2e-000001.ndjson    its receiver writes it
 //   spool/<workspace>/abandoned/…                                        its receiver is gone: what was acknowledged is taken out
-//   spool/<workspace>/sealed/…                                           whole, and never changed again: to be loaded
+//   spool/<workspace>/sealed/…                                           whole, and never changed again: to be applied
+//   spool/<workspace>/drained/2026-11-21.ndjson                          applied, by day (archive.ts)
 import { join } from 'node:path'
 import { segment } from '../files/segment.ts'
 
@@ -10,13 +11,15 @@ export interface SpoolFolders {
   open: string
   abandoned: string
   sealed: string
+  drained: string
 }
 
 export const spoolRoot = (home: string): string => join(home, 'spool')
 
 export function spoolFolders(home: string, workspaceId: string): SpoolFolders {
   const folder = join(spoolRoot(home), segment(workspaceId))
-  return { open: join(folder, 'open'), abandoned: join(folder, 'abandoned'), sealed: join(folder, 'sealed') }
+  const stage = (name: keyof SpoolFolders) => join(folder, name)
+  return { open: stage('open'), abandoned: stage('abandoned'), sealed: stage('sealed'), drained: stage('drained') }
 }
 
 const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/

@@ -1,7 +1,7 @@
 // From the open warehouse into one that was rebuilt beside it: what no landed page tells, and so no replay brings back.
 import { tablesOf } from '../catalog/ddl.ts'
 import { type Layout, layoutOf, quoteName, quoteText } from '../catalog/layout.ts'
-import { RECORD_TYPES } from '../catalog/records.ts'
+import { PAGE_RECORDS, RECORD_TYPES } from '../catalog/records.ts'
 import type { Writer } from './connection.ts'
 import { carryCovered } from './covered.ts'
 import { lastNumber, numberedLayoutOf, renumbered, sameKey } from './numbers.ts'
@@ -47,7 +47,7 @@ export async function carryOthers(from: Writer, ids: readonly string[]): Promise
 
 /** Marks that a run set and no page tells: an agent that answered 404, a conversation that is known to have changed. */
 export async function carryMarks(from: Writer, ids: readonly string[]): Promise<void> {
-  for (const layout of RECORD_TYPES.map(record => layoutOf(record))) {
+  for (const layout of PAGE_RECORDS.map(record => layoutOf(record))) {
     const { table } = layout.record
     await from.run(`UPDATE ${REBUILT}.${table} AS r
       SET _missing_since = coalesce(r._missing_since, l._missing_since), _dirty_since = coalesce(r._dirty_since, l._dirty_since)
@@ -60,11 +60,6 @@ export async function carryMarks(from: Writer, ids: readonly string[]): Promise<
 export const carrySince = (from: Writer, ids: readonly string[]): Promise<void> =>
   from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
     FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
-
-/** Times that events told of a conversation. */
-export const carryToldByEvents = (from: Writer, ids: readonly string[]): Promise<void> =>
-  from.run(`INSERT INTO ${REBUILT}.conversation_observations BY NAME
-    SELECT * FROM conversation_observations WHERE source <> 'export' AND ${oneOf(ids)}`)
 
 /** Records that the rebuilt warehouse has not, has older, or has from events alone: their rows and children stay as they are. */
 async function keepRecords(from: Writer, layout: Layout, here: string): Promise<void> {
@@ -114,7 +109,7 @@ export async function carryGone(from: Writer, workspaceId: string, gone: readonl
     { file: 'VARCHAR' },
     gone.map(file => ({ file })),
   )
-  for (const record of RECORD_TYPES) await keepRecords(from, layoutOf(record), here)
+  for (const record of PAGE_RECORDS) await keepRecords(from, layoutOf(record), here)
   const windows = `(agent_id, "window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`
   await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
   await from.run(`INSERT INTO ${REBUILT}._windows BY NAME SELECT * FROM _windows WHERE ${here} AND ${windows}`)

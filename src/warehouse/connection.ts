@@ -25,7 +25,13 @@ export interface Writer {
   alone<T>(work: () => Promise<T>): Promise<T>
 }
 
-export const iso = (ms: number): string => new Date(ms).toISOString().replace('Z', '')
+/** A time as SQL writes it, to the microsecond. */
+export function iso(ms: number): string {
+  const whole = Math.floor(ms)
+  const micros = Math.min(999, Math.round((ms - whole) * 1_000))
+  const text = new Date(whole).toISOString().slice(0, -1)
+  return micros === 0 ? text : text + String(micros).padStart(3, '0')
+}
 
 /** `file` is the warehouse's, for what is told of it. What its disk refuses is thrown as HOME_UNUSABLE, all else as DuckDB's own. */
 export function openWriter(connection: DuckDBConnection, file: string): Writer {

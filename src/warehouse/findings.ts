@@ -4,7 +4,6 @@ import type { PageNotes } from '../catalog/inspect.ts'
 import type { Issue } from '../catalog/mend.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { ANY_KEY, toldKey } from '../catalog/told-path.ts'
-import type { LoadedFile } from './bookkeeping.ts'
 import { iso, type Row, type Writer } from './connection.ts'
 import type { Tolerated } from './tolerant.ts'
 
@@ -105,7 +104,11 @@ async function tell(writer: Writer, table: '_drift' | '_issues', rows: Row[]): P
     WHEN NOT MATCHED THEN INSERT BY NAME`)
 }
 
-type Told = Pick<LoadedFile, 'page'> & { findings: PageFindings }
+/** A page, or an event. */
+interface Told {
+  page: { path: string; head: { sentAtServerMs: number } }
+  findings: PageFindings
+}
 
 interface Spanned {
   firstMs: number

@@ -15,7 +15,7 @@ export interface MergeOptions {
   layout: Layout
   workspaceId: string
   unknown: UnknownTree
-  source: 'export' | 'api'
+  source: 'export' | 'api' | 'webhook'
   nowMs: number
 }
 
@@ -79,10 +79,12 @@ async function insertRows(
     _fetched_at: 's."__fetched"',
     _loaded_at: `TIMESTAMP '${iso(nowMs)}'`,
     _source: quoteText(source),
-    _complete: 'true',
-    _base_modified: modified,
-    // Cleared only by a request that was sent later than the change, and the mirror's lag after it.
-    _dirty_since: known ? 'CASE WHEN b._dirty_since >= s."__as_of" THEN b._dirty_since END' : 'NULL::TIMESTAMP',
+    ...(!record.fact && {
+      _complete: 'true',
+      _base_modified: modified,
+      // Cleared only by a request that was sent later than the change, and the mirror's lag after it.
+      _dirty_since: known ? 'CASE WHEN b._dirty_since >= s."__as_of" THEN b._dirty_since END' : 'NULL::TIMESTAMP',
+    }),
     ...(isNumbered(layout) && { _record: number }),
   }
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]

@@ -3,91 +3,104 @@
 //   row = base, and over it for each key the newest patch that is newer than the base
 //
 // For each key the highest version wins, so exports and events converge in any order and any number of times.
+import { readExactly, writeExactly } from '../catalog/exact-json.ts'
 import { childColumns, childSelect } from '../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
 import { mendRecord } from '../catalog/mend.ts'
 import { MENDED_EXTRA, recordStruct } from '../catalog/staging.ts'
-import { iso, type Row, type Writer } from './connection.ts'
+import { iso, type Writer } from './connection.ts'
 import { lastNumber } from './numbers.ts'
+import { wellFormed } from './well-formed.ts'
 
 export interface Patch {
   agentId: string
   conversationId: string
   /** Top-level keys of the conversation record, as the event carried them. */
-  values: Record<string, unknown>
+  values: Readonly<Record<string, unknown>>
   /** The carried `lastModified`, ms; null where it carried none. */
   modifiedMs: number | null
   /** When the event was created, ms. */
   createdMs: number
-  receivedMs: number
+  /** The same, and never that of another event: it settles which of two is the later. */
+  placeMs: number
 }
 
 const KEY = 'agent_id, conversation_id'
 
-const createStage = (writer: Writer): Promise<void> =>
-  writer.run(`CREATE OR REPLACE TEMP TABLE new_patches
-    (agent_id VARCHAR, conversation_id VARCHAR, key VARCHAR, value JSON, modified TIMESTAMP, as_of TIMESTAMP, fetched_at TIMESTAMP)`)
-
 async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<void> {
-  await createStage(writer)
-  const rows = patches.flatMap(patch =>
-    Object.entries(patch.values).map(([key, value]) => ({
-      agent_id: patch.agentId,
-      conversation_id: patch.conversationId,
+  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches
+    (agent_id VARCHAR, conversation_id VARCHAR, key VARCHAR, value JSON, modified TIMESTAMP, as_of TIMESTAMP, fetched_at TIMESTAMP)`)
+  const rows = patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, placeMs }) =>
+    Object.entries(values).map(([key, value]) => ({
+      agent_id: agentId,
+      conversation_id: conversationId,
       key,
-      value,
-      modified: patch.modifiedMs === null ? null : iso(patch.modifiedMs),
-      as_of: iso(patch.createdMs),
-      fetched_at: iso(patch.receivedMs),
+      value: wellFormed(writeExactly(value)),
+      modified: modifiedMs === null ? null : iso(modifiedMs),
+      as_of: iso(createdMs),
+      fetched_at: iso(placeMs),
     })),
   )
-  const text = 'VARCHAR'
-  const time = 'TIMESTAMP'
+  const [text, time] = ['VARCHAR', 'TIMESTAMP']
   await writer.append(
     'new_patches',
-    { agent_id: text, conversation_id: text, key: text, value: 'JSON', modified: time, as_of: time, fetched_at: time },
+    { agent_id: text, conversation_id: text, key: text, value: text, modified: time, as_of: time, fetched_at: time },
     rows,
   )
 }
+
+/** Keys that no full record has, and so none overrules. */
+const TOLD_BY_EVENTS_ALONE = quoteText('channel')
 
 /** Drops patches that the conversation's full record is not older than. `keys` is an SQL relation of (agent_id, conversation_id). */
 async function dropOverruled(writer: Writer, workspaceId: string, keys: string): Promise<void> {
   await writer.run(`DELETE FROM conversation_patches USING conversations c
     WHERE conversation_patches.workspace_id = ${quoteText(workspaceId)} AND c.workspace_id = conversation_patches.workspace_id
       AND c.agent_id = conversation_patches.agent_id AND c.conversation_id = conversation_patches.conversation_id
-      AND (c.agent_id, c.conversation_id) IN (${keys}) AND c._complete
+      AND (c.agent_id, c.conversation_id) IN (${keys}) AND c._complete AND conversation_patches.key NOT IN (${TOLD_BY_EVENTS_ALONE})
       AND replaces(c._base_modified, c._as_of, c._fetched_at,
         conversation_patches.modified, conversation_patches.as_of, conversation_patches.fetched_at)`)
 }
 
-/** Of the old and the new patches of each key only the newest stays. */
+/**
+ * Of the patches of a key, those that may still win. By their own last change where all of them tell it, else by how fresh
+ * they are: so the newest by either, and the newest of those that do not tell it, decide whatever comes after them.
+ */
 async function keepNewest(writer: Writer, workspaceId: string): Promise<void> {
   const workspace = quoteText(workspaceId)
+  const columns = `${KEY}, key, value, modified, as_of, fetched_at`
   await writer.run(`CREATE OR REPLACE TEMP TABLE all_patches AS
-    SELECT ${KEY}, key, value, modified, as_of, fetched_at FROM new_patches
-    UNION ALL SELECT ${KEY}, key, value, modified, as_of, fetched_at FROM conversation_patches
+    SELECT ${columns} FROM new_patches UNION ALL SELECT ${columns} FROM conversation_patches
       WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`)
   await writer.run(
     `DELETE FROM conversation_patches WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`,
   )
-  await writer.run(`INSERT INTO conversation_patches (workspace_id, ${KEY}, key, value, modified, as_of, fetched_at)
-    SELECT ${workspace}, ${KEY}, key, value, modified, as_of, fetched_at FROM (
-      SELECT *, row_number() OVER (PARTITION BY ${KEY}, key ORDER BY
-        CASE WHEN told_all THEN modified ELSE freshness(modified, as_of) END DESC, fetched_at DESC, value::VARCHAR DESC) AS place
-      FROM (SELECT *, count(modified) OVER (PARTITION BY ${KEY}, key) = count(*) OVER (PARTITION BY ${KEY}, key) AS told_all FROM all_patches)
-    ) WHERE place = 1`)
+  const place = (within: string, by: string) =>
+    `row_number() OVER (PARTITION BY ${KEY}, key${within} ORDER BY ${by} DESC NULLS LAST, fetched_at DESC, value::VARCHAR DESC)`
+  await writer.run(`INSERT INTO conversation_patches (workspace_id, ${columns})
+    SELECT ${workspace}, ${columns} FROM (SELECT *, ${place('', 'modified')} AS by_modified,
+      ${place('', 'freshness(modified, as_of)')} AS by_freshness, ${place(', modified IS NULL', 'as_of')} AS among_like FROM all_patches)
+    WHERE by_freshness = 1 OR (modified IS NOT NULL AND by_modified = 1) OR (modified IS NULL AND among_like = 1)`)
 }
 
-/** Rows that events alone have told of: they stand on no full record until one is exported. */
-async function insertIncomplete(
+/** The patch that wins of each key, of the stored ones of `keys`. */
+const winners = (workspaceId: string, keys: string): string => `SELECT * FROM (
+  SELECT *, row_number() OVER (PARTITION BY ${KEY}, key ORDER BY
+    CASE WHEN told_all THEN modified ELSE freshness(modified, as_of) END DESC, fetched_at DESC, value::VARCHAR DESC) AS place
+  FROM (SELECT *, count(modified) OVER (PARTITION BY ${KEY}, key) = count(*) OVER (PARTITION BY ${KEY}, key) AS told_all
+    FROM conversation_patches WHERE workspace_id = ${quoteText(workspaceId)} AND (${KEY}) IN (${keys})))
+  WHERE place = 1`
+
+/** Rows that events alone have told of, those in `from`: they stand on no full record until one is exported. */
+export async function insertIncomplete(
   writer: Writer,
-  { layout, workspaceId, nowMs }: { layout: Layout; workspaceId: string; nowMs: number },
+  { layout, workspaceId, nowMs, from }: { layout: Layout; workspaceId: string; nowMs: number; from: string },
 ): Promise<void> {
   const last = await lastNumber(writer, layout)
   const workspace = quoteText(workspaceId)
   await writer.run(`INSERT INTO conversations (workspace_id, ${KEY}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete, _record)
-    SELECT ${workspace}, ${KEY}, max(coalesce(modified, as_of)), max(as_of), max(fetched_at), TIMESTAMP '${iso(nowMs)}', 'webhook', false, ${last} + row_number() OVER ()
-    FROM new_patches p WHERE NOT EXISTS (SELECT 1 FROM conversations c
+    SELECT ${workspace}, ${KEY}, max(as_of), max(as_of), max(fetched_at), TIMESTAMP '${iso(nowMs)}', 'webhook', false, ${last} + row_number() OVER ()
+    FROM ${from} p WHERE NOT EXISTS (SELECT 1 FROM conversations c
       WHERE c.workspace_id = ${workspace} AND c.agent_id = p.agent_id AND c.conversation_id = p.conversation_id)
     GROUP BY ${KEY}`)
 }
@@ -101,16 +114,15 @@ async function stagePatched(
   { layout, workspaceId, keys }: { layout: Layout; workspaceId: string; keys: string },
 ): Promise<void> {
   const stored = await writer.rows<{ agent_id: string; conversation_id: string; members: string }>(
-    `SELECT ${KEY}, json_group_object(key, value) AS members FROM conversation_patches
-     WHERE workspace_id = ${quoteText(workspaceId)} AND (${KEY}) IN (${keys}) GROUP BY ${KEY}`,
+    `SELECT ${KEY}, json_group_object(key, value) AS members FROM (${winners(workspaceId, keys)}) GROUP BY ${KEY}`,
   )
   const rows = stored.map(({ agent_id, conversation_id, members }) => {
-    const values = JSON.parse(members) as Record<string, unknown>
-    const record = mendRecord(layout.record, { ...values, ID: conversation_id })?.record
-    return { agent_id, keys: Object.keys(values), record }
+    const values = readExactly(members).value as Record<string, unknown>
+    const record = mendRecord(layout.record, { ...values, ID: conversation_id })!.record
+    return { agent_id, keys: Object.keys(values), record: writeExactly(record) }
   })
-  await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record JSON)')
-  await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'JSON' }, rows)
+  await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record VARCHAR)')
+  await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'VARCHAR' }, rows)
   const struct = quoteText(JSON.stringify(recordStruct(layout.record.fields, {})))
   await writer.run(`CREATE OR REPLACE TEMP TABLE patch_stage AS
     SELECT agent_id AS "__agent", keys AS "__keys", _record AS "__record", d.* FROM (
@@ -163,14 +175,6 @@ export async function refold(
 
 const scoped = (keys: string): string => ` WHERE (${KEY}) IN (${keys})`
 
-async function fold(writer: Writer, options: { layout: Layout; workspaceId: string; nowMs: number }): Promise<void> {
-  await keepNewest(writer, options.workspaceId)
-  await insertIncomplete(writer, options)
-  const keys = `SELECT ${KEY} FROM new_patches`
-  await dropOverruled(writer, options.workspaceId, keys)
-  await overlay(writer, { ...options, keys })
-}
-
 /** Folds patches into the tables, inside the caller's transaction. */
 export async function applyPatches(
   writer: Writer,
@@ -178,29 +182,9 @@ export async function applyPatches(
 ): Promise<void> {
   if (options.patches.length === 0) return
   await stagePatches(writer, options.patches)
-  await fold(writer, options)
-}
-
-/** A patch as the warehouse stores it; its value is the text of JSON. */
-export type StoredPatch = Row
-
-export const storedPatches = (writer: Writer, workspaceId: string): Promise<StoredPatch[]> =>
-  writer.rows(
-    `SELECT ${KEY}, key, value::VARCHAR AS value, modified, as_of, fetched_at FROM conversation_patches WHERE workspace_id = ${quoteText(workspaceId)}`,
-  )
-
-/** Folds patches that another warehouse had stored into this one, inside the caller's transaction. */
-export async function restorePatches(
-  writer: Writer,
-  options: { layout: Layout; workspaceId: string; stored: readonly StoredPatch[]; nowMs: number },
-): Promise<void> {
-  if (options.stored.length === 0) return
-  await createStage(writer)
-  const [text, time] = ['VARCHAR', 'TIMESTAMP']
-  await writer.append(
-    'new_patches',
-    { agent_id: text, conversation_id: text, key: text, value: text, modified: time, as_of: time, fetched_at: time },
-    [...options.stored],
-  )
-  await fold(writer, options)
+  await keepNewest(writer, options.workspaceId)
+  await insertIncomplete(writer, { ...options, from: 'new_patches' })
+  const keys = `SELECT ${KEY} FROM new_patches`
+  await dropOverruled(writer, options.workspaceId, keys)
+  await overlay(writer, { ...options, keys })
 }

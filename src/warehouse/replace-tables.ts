@@ -6,8 +6,17 @@ import { ConvohouseError } from '../core/errors.ts'
 import type { Writer } from './connection.ts'
 import { joinChildren, lastNumber, noteNumbers, numberedAsHere, numberedLayoutOf } from './numbers.ts'
 
-/** Bookkeeping that what landed tells, and nothing else. */
-const DERIVED = ['_requests', '_windows', '_quota', '_issues', '_drift', '_quarantine', 'conversation_observations']
+/** Bookkeeping that landing and spool tell, and nothing else. */
+const DERIVED = [
+  '_requests',
+  '_windows',
+  '_quota',
+  '_issues',
+  '_drift',
+  '_quarantine',
+  'conversation_observations',
+  'conversation_patches',
+]
 
 /** Names of the tables that can be rebuilt one by one. */
 export const replaceableTables = (): string[] => [
@@ -21,16 +30,13 @@ export function checkReplaceable(names: readonly string[]): void {
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return
   throw new ConvohouseError('TABLE_UNKNOWN', {
-    what: `No table ${JSON.stringify(unknown)} can be rebuilt from the landing.`,
+    what: `No table ${JSON.stringify(unknown)} can be rebuilt from landing and spool.`,
     mend: `Choose of: ${known.join(', ')}.`,
   })
 }
 
 /** What follows from a table, and goes with it. */
 const FOLLOWING: Record<string, string> = { _windows: '_covered' }
-
-/** Rows that the landing tells; those that events told stay. */
-const TOLD_BY_PAGES: Record<string, string> = { conversation_observations: "source = 'export'" }
 
 /** What is replaced: records before their child tables, which take their numbers from them. */
 function inOrder(names: readonly string[]): string[] {
@@ -40,14 +46,13 @@ function inOrder(names: readonly string[]): string[] {
 }
 
 async function replaceTable(writer: Writer, name: string, here: string): Promise<void> {
-  const which = `${here} AND ${TOLD_BY_PAGES[name] ?? 'true'}`
   const layout = numberedLayoutOf(name)
   const isRecord = layout?.record.table === name
   const last = layout ? await lastNumber(writer, layout) : 0
   if (layout && isRecord) await noteNumbers(writer, layout)
   const rows = layout ? numberedAsHere(layout, { name, schema: 'rebuilt', last }) : `SELECT * FROM rebuilt.${name}`
-  await writer.run(`DELETE FROM ${name} WHERE ${which}`)
-  await writer.run(`INSERT INTO ${name} BY NAME ${rows} WHERE ${which}`)
+  await writer.run(`DELETE FROM ${name} WHERE ${here}`)
+  await writer.run(`INSERT INTO ${name} BY NAME ${rows} WHERE ${here}`)
   // A record whose row had been lost has a new number, and its child rows may have outlived it.
   if (layout && isRecord) await joinChildren(writer, layout)
 }

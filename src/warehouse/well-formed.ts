@@ -3,6 +3,9 @@
 /** Escapes in pairs of characters, so that a backslash before `ud800` in a text is not taken for one. */
 const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|.)/g
 
-/** `JSON.stringify` with each lone surrogate, in keys and values, as U+FFFD. The landed page keeps it as it came. */
-export const wellFormedJson = (value: unknown): string =>
-  JSON.stringify(value).replace(ESCAPE, (whole, lone?: string) => (lone ? '\uFFFD' : whole))
+/** JSON with each lone surrogate, in keys and values, as U+FFFD. */
+export const wellFormed = (json: string): string =>
+  json.replace(ESCAPE, (whole, lone?: string) => (lone ? '\uFFFD' : whole))
+
+/** `JSON.stringify` that is well-formed. The landed page keeps what was sent as it came. */
+export const wellFormedJson = (value: unknown): string => wellFormed(JSON.stringify(value))

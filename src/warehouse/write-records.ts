@@ -4,6 +4,7 @@ import { layoutOf } from '../catalog/layout.ts'
 import { unknownTree } from '../catalog/unknown.ts'
 import type { Batch } from './batch.ts'
 import type { Writer } from './connection.ts'
+import { markDeleted } from './events/resources.ts'
 import type { LoadContext } from './load-context.ts'
 import { type MergeOptions, type MergeResult, mergeStage, type Settled, settleVersions } from './merge.ts'
 import { observe } from './observations.ts'
@@ -52,5 +53,7 @@ export async function writeRecords(
   if (conversations) await observe(writer, options)
   const result = await mergeStage(writer, options, settled)
   if (conversations) await refold(writer, options)
+  const { deletable, table } = options.layout.record
+  if (deletable) await markDeleted(writer, { ...options, table, ids: 'SELECT id FROM incoming' })
   return result
 }

@@ -58,7 +58,7 @@ const synced = madeOnce(async () => {
     values: { state: 'told-by-event', tags: ['patched'] },
     modifiedMs: null,
     createdMs: Date.UTC(2027, 0, 1),
-    receivedMs: Date.UTC(2027, 0, 1),
+    placeMs: Date.UTC(2027, 0, 1),
   })
   const options = { layout: layoutOf(conversation), workspaceId: WORKSPACE, nowMs: 0 }
   await writer.transaction(() =>

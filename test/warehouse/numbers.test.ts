@@ -56,7 +56,7 @@ describe('the number of a record', () => {
       values: { tags: ['told by an event'] },
       modifiedMs: null,
       createdMs: SENT_AT_MS + 1,
-      receivedMs: SENT_AT_MS + 1,
+      placeMs: SENT_AT_MS + 1,
     })
     const { writer } = house.warehouse
     const options = { layout: layoutOf(conversation), workspaceId: workspace.id, nowMs: 0 }

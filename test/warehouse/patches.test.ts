@@ -18,7 +18,7 @@ const patch = (version: number, values: Record<string, unknown>, id = 'c'): Patc
   values,
   modifiedMs: modifiedAt(version),
   createdMs: modifiedAt(version),
-  receivedMs: modifiedAt(version) + 50,
+  placeMs: modifiedAt(version) + 0.5,
 })
 
 const apply = (workspace: Workspace, ...patches: Patch[]) =>

@@ -1,0 +1,149 @@
+// What the warehouse keeps of webhook events: a row for each in `webhook_events`, a table of its own for each type that
+// declares one, the transcripts that `conversation_updated` brings, and clients, of whom nothing but events tells.
+import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './events.ts'
+import { elements, lift } from './explosion.ts'
+import type { Derived, RecordType } from './shape.ts'
+import { any, text, time } from './shape.ts'
+import { oneSpelling } from './spelling.ts'
+
+/** Key under which an event's record brings its id. No plain key starts so. */
+export const EVENT_ID = '__event'
+
+const eventId = { key: EVENT_ID, column: 'event_id' }
+const idField = { [EVENT_ID]: text('Id of the event', { column: 'event_id' }) }
+
+const fact = { perAgent: false, modifiedKey: null, extra: 'unknown', fact: true } as const
+
+/** Every event, of whatever type. */
+export const webhookEvent: RecordType = {
+  name: 'webhook_event',
+  table: 'webhook_events',
+  about: 'One row for each webhook event received, however often it was delivered',
+  id: eventId,
+  ...fact,
+  fields: {
+    ...idField,
+    type: text('Type, as declared; `unknown` where it cannot be told'),
+    createdAt: time('When it happened, as the event says'),
+    receivedAt: time('When it was received first'),
+    agentId: text('Id of the agent'),
+    convoId: text('Id of the conversation', { column: 'conversation_id' }),
+    organisationId: text('Id of the organization', { column: 'organization_id' }),
+    clientId: text('Id of the client'),
+    payload: any('The event as sent, without its secrets', { pii: 'content' }),
+  },
+  derived: [],
+}
+
+const CHANNEL: Derived = {
+  column: 'channel',
+  sqlType: 'VARCHAR',
+  about: 'Channel; `web-chat` is spelled `webchat`',
+  pii: 'none',
+  from: ['channel'],
+  sql: () => oneSpelling(`nullif(s."channel", '')`),
+}
+
+const ownTable = ({ name, about, fields, table }: EventType & { table: string }): RecordType => ({
+  name,
+  table,
+  about: `${about}: one row for each time`,
+  id: eventId,
+  ...fact,
+  fields: { ...idField, ...COMMON_EVENT_FIELDS, ...fields },
+  derived: [CHANNEL],
+})
+
+/** Of each type that has a table of its own, what a row of it is. */
+export const OWN_RECORDS: ReadonlyMap<string, RecordType> = new Map(
+  EVENT_TYPES.flatMap(({ table, ...type }) => (table === undefined ? [] : [[type.name, ownTable({ ...type, table })]])),
+)
+
+/** Of a conversation, as the newest event that carries it told. */
+const told = {
+  id: { key: 'convoId', column: 'conversation_id' },
+  perAgent: true,
+  modifiedKey: null,
+  extra: 'unknown',
+} as const
+
+const sessionId = text('Session that the event was of')
+
+const ROLE = lift('role', 'text', ['role', 'from', 'type', 'sender'], 'Who wrote it')
+const AT = lift('at', 'time', ['timestamp', 'ts', 'createdAt', 'time', 'date'], 'When it was written')
+
+export const transcript: RecordType = {
+  name: 'transcript',
+  table: 'conversation_transcripts',
+  about: 'One row for each conversation whose turns an event has told',
+  ...told,
+  fields: {
+    convoId: text('Id of the conversation', { column: 'conversation_id' }),
+    sessionId,
+    turns: any('The whole conversation, turn by turn, as sent', {
+      pii: 'content',
+      explode: elements('conversation_turns', 'One row for each turn of a conversation', [
+        lift('turn_id', 'text', ['turnId', 'turnID', 'id', 'ID', '_id'], 'Id of the turn'),
+        lift('session_id', 'text', ['sessionId', 'sessionID'], 'Session of the turn'),
+        ROLE,
+        lift('text', 'text', ['text', 'content', 'message', 'body'], 'What was said', {
+          orSelf: 'scalar',
+          pii: 'content',
+        }),
+        AT,
+      ]),
+    }),
+  },
+  derived: [],
+}
+
+export const modelHistory: RecordType = {
+  name: 'model_history',
+  table: 'conversation_model_histories',
+  about: 'One row for each conversation of which an event has told what the model saw',
+  ...told,
+  fields: {
+    convoId: text('Id of the conversation', { column: 'conversation_id' }),
+    sessionId,
+    messagesHistory: any('Messages as the model saw them, as sent', {
+      column: 'messages',
+      pii: 'content',
+      explode: elements('conversation_model_messages', 'One row for each message as the model saw it', [
+        ROLE,
+        lift('text', 'text', ['content', 'text', 'message'], 'The message, where it is a text', {
+          orSelf: 'scalar',
+          pii: 'content',
+        }),
+        AT,
+      ]),
+    }),
+  },
+  derived: [],
+}
+
+export const client: RecordType = {
+  name: 'client',
+  table: 'clients',
+  about: 'One row for each client of an organization that an event has told of',
+  id: { key: 'clientId', column: 'client_id' },
+  perAgent: false,
+  modifiedKey: null,
+  extra: 'unknown',
+  deletable: true,
+  fields: {
+    clientId: text('Id of the client'),
+    organisationId: text('Id of the organization', { column: 'organization_id' }),
+    organisationName: text('Name of the organization', { column: 'organization_name' }),
+    clientName: text('Name of the client', { pii: 'identity' }),
+    clientEmail: text('Email address of the client', { pii: 'identity' }),
+  },
+  derived: [],
+}
+
+export const EVENT_RECORDS: readonly RecordType[] = [
+  webhookEvent,
+  ...OWN_RECORDS.values(),
+  transcript,
+  modelHistory,
+  client,
+]

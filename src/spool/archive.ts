@@ -1,0 +1,117 @@
+// Events that have been applied, one file a day: a segment is sealed each second under load, and as many files as that would
+// make every listing slow. Whoever drains is alone at it.
+//
+//   spool/<workspace>/drained/2026-11-21.ndjson          the running day
+//   spool/<workspace>/drained/2026-11-20.1.ndjson.gz     a day that is over
+//
+// A kill between two steps leaves lines in two places; an event is known by its id, so that changes nothing.
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { link, open, readFile, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { unusable } from '../core/disk.ts'
+import { makeFolder, namesIn, sweepTemporary, syncFolder, temporaryName } from '../files/durable.ts'
+import { type ReadLine, readLine } from './event-line.ts'
+import { spoolFolders } from './folders.ts'
+
+const ARCHIVED = /^\d{4}-\d{2}-\d{2}(\.ndjson|\.\d+\.ndjson\.gz)$/
+const DAY_LENGTH = '2026-11-21'.length
+const NEW_LINE = 0x0a
+
+const isPlain = (name: string): boolean => ARCHIVED.test(name) && !name.endsWith('.gz')
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+/** Appends to a file and makes that durable. A line that a kill has cut off is ended first: it would spoil the next one. */
+async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
+  const handle = await open(file, 'a+', 0o600)
+  try {
+    const { size } = await handle.stat()
+    const last = size === 0 ? NEW_LINE : (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0]
+    if (last !== NEW_LINE) await handle.appendFile('\n')
+    await handle.appendFile(lines)
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Moves sealed segments, which are applied, into the day's file; true where that is a new one. @throws HOME_UNUSABLE */
+export async function archiveSegments(
+  home: string,
+  workspaceId: string,
+  { segments, nowMs }: { segments: readonly string[]; nowMs: number },
+): Promise<boolean> {
+  if (segments.length === 0) return false
+  const { drained, sealed } = spoolFolders(home, workspaceId)
+  await makeFolder(drained)
+  const file = join(drained, `${dayOf(nowMs)}.ndjson`)
+  const isNew = !existsSync(file)
+  try {
+    for (const segment of segments) await appendDurably(file, await readFile(segment))
+    if (isNew) await syncFolder(drained)
+    for (const segment of segments) await unlink(segment)
+    await syncFolder(sealed)
+  } catch (error) {
+    throw unusable(drained, error)
+  }
+  return isNew
+}
+
+/** Compresses the days that are over: a quarter is left of them. @throws HOME_UNUSABLE */
+export async function packArchive(home: string, workspaceId: string, nowMs: number): Promise<void> {
+  const { drained } = spoolFolders(home, workspaceId)
+  await sweepTemporary(drained)
+  const names = await namesIn(drained)
+  for (const name of names.filter(isPlain)) {
+    const day = name.slice(0, DAY_LENGTH)
+    if (day >= dayOf(nowMs)) continue
+    // A clock that was set back has begun a day anew: what was packed of it stays.
+    const packed = names.filter(other => other.startsWith(day) && !isPlain(other)).length
+    await packDay(drained, name, `${day}.${packed + 1}.ndjson.gz`)
+  }
+}
+
+async function packDay(folder: string, name: string, to: string): Promise<void> {
+  const [plain, temporary] = [join(folder, name), join(folder, temporaryName())]
+  try {
+    await pipeline(createReadStream(plain), createGzip(), createWriteStream(temporary, { mode: 0o600 }))
+    const handle = await open(temporary, 'r')
+    await handle.sync()
+    await handle.close()
+    await link(temporary, join(folder, to))
+    await unlink(temporary)
+    await syncFolder(folder)
+    await unlink(plain)
+  } catch (error) {
+    throw unusable(plain, error)
+  }
+}
+
+/** Files of events that have been applied, oldest first. @throws HOME_UNUSABLE */
+export async function archivedFiles(home: string, workspaceId: string): Promise<string[]> {
+  const { drained } = spoolFolders(home, workspaceId)
+  return (await namesIn(drained))
+    .filter(name => ARCHIVED.test(name))
+    .sort()
+    .map(name => join(drained, name))
+}
+
+/** The events of an archived file, as they were written; what cannot be read is left out. @throws HOME_UNUSABLE */
+export async function* archivedEvents(file: string): AsyncGenerator<ReadLine> {
+  const source = createReadStream(file)
+  // Bytes as characters: a line's checksum is over its bytes, whatever they are.
+  const text = (file.endsWith('.gz') ? source.pipe(createGunzip()) : source).setEncoding('latin1')
+  try {
+    for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
+      const event = readLine(Buffer.from(line, 'latin1'))
+      if (event) yield event
+    }
+  } catch (error) {
+    throw unusable(file, error)
+  } finally {
+    source.destroy()
+  }
+}

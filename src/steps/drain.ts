@@ -1,0 +1,89 @@
+// Draining the spool: sealed segments into the tables, then into the archive. What was applied and not archived, because of a
+// kill, is found again, and changes nothing.
+import { relative } from 'node:path'
+import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
+import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../spool/archive.ts'
+import type { ReadLine } from '../spool/event-line.ts'
+import { spoolRoot } from '../spool/folders.ts'
+import { readSegment } from '../spool/read-segment.ts'
+import { sealAbandoned, sealedSegments } from '../spool/segments.ts'
+import { applyEvents, type EventContext, type FiledEvent } from '../warehouse/events/apply.ts'
+
+export interface Draining extends EventContext {
+  home: string
+}
+
+/** Segments of one draining; the rest is the next one's. */
+const SEGMENTS = 100
+/** Events of one transaction: as many, and as many bytes of them. */
+const A_BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
+
+/** Applies events in batches. */
+export async function applyAll(
+  context: EventContext,
+  events: AsyncIterable<FiledEvent> | Iterable<FiledEvent>,
+): Promise<number> {
+  let applied = 0
+  let batch: FiledEvent[] = []
+  let bytes = 0
+  const flush = async () => {
+    applied += (await applyEvents(context, batch)).applied
+    batch = []
+    bytes = 0
+  }
+  for await (const event of events) {
+    batch.push(event)
+    bytes += event.payload.length
+    if (batch.length >= A_BATCH.count || bytes >= A_BATCH.bytes) await flush()
+  }
+  await flush()
+  return applied
+}
+
+const filed = ({ home }: Draining, file: string) => {
+  const name = relative(spoolRoot(home), file)
+  return (event: ReadLine): FiledEvent => ({ ...event, file: name })
+}
+
+async function* eventsOf(draining: Draining, segments: readonly string[]): AsyncGenerator<FiledEvent> {
+  for (const segment of segments) yield* (await readSegment(segment)).events.map(filed(draining, segment))
+}
+
+/** Applies what is sealed, oldest first. `machineMs` is the machine's time, as the times of files are. @throws HOME_UNUSABLE */
+export async function drainSpool(draining: Draining, machineMs: number): Promise<DrainOutcome> {
+  const { home, workspaceId } = draining
+  await sealAbandoned(home, workspaceId, machineMs)
+  const sealed = await sealedSegments(home, workspaceId)
+  const segments = sealed.slice(0, SEGMENTS)
+  const applied = await applyAll(draining, eventsOf(draining, segments))
+  const isNewDay = await archiveSegments(home, workspaceId, { segments, nowMs: draining.now() })
+  if (isNewDay) await packArchive(home, workspaceId, draining.now())
+  return { events: applied, waiting: sealed.length - segments.length }
+}
+
+/** The steps of draining, one piece after the other. */
+export function spoolSteps(draining: Draining): IngestSteps {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    drain() {
+      // The machine's time: no run sets the times of files.
+      const drained = last.then(() => drainSpool(draining, Date.now()))
+      last = drained.catch(() => {})
+      return drained
+    },
+  }
+}
+
+/** Applies all that the spool has ever taken in, as a rebuilt warehouse needs it. @throws HOME_UNUSABLE */
+export async function applySpool(draining: Draining): Promise<number> {
+  const { home, workspaceId } = draining
+  let applied = 0
+  for (const file of await archivedFiles(home, workspaceId)) {
+    const name = filed(draining, file)
+    const events = async function* () {
+      for await (const event of archivedEvents(file)) yield name(event)
+    }
+    applied += await applyAll(draining, events())
+  }
+  return applied + (await applyAll(draining, eventsOf(draining, await sealedSegments(home, workspaceId))))
+}

@@ -1,0 +1,156 @@
+// Events into the tables, each once: known by its id, in the transaction that writes whatever it does.
+//
+//   read ─▶ leave out what is known ─▶ `webhook_events` and own tables ─▶ transcripts ─▶ conversations ─▶ resources
+//
+// An event of which some part cannot be loaded is kept in `webhook_events` alone, and quarantined with the reason.
+import { conversation } from '../../catalog/conversation.ts'
+import { webhookEvent } from '../../catalog/event-records.ts'
+import { emptyNotes } from '../../catalog/inspect.ts'
+import { layoutOf, quoteText } from '../../catalog/layout.ts'
+import type { RecordType } from '../../catalog/shape.ts'
+import { iso, type Writer } from '../connection.ts'
+import { mendedFindings, tellFindings } from '../findings.ts'
+import { mergeStage, settleVersions } from '../merge.ts'
+import { isAboutRecords, tellable } from '../quarantine-reason.ts'
+import { fillIncoming } from '../stage.ts'
+import { keepWorkspace } from '../workspaces.ts'
+import { applyToConversations } from './conversations.ts'
+import { type IncomingEvent, readIncoming, type SpooledEvent } from './incoming.ts'
+import { eventRecord, recordsOf } from './records.ts'
+import { applyToResources } from './resources.ts'
+import { type Given, stageGiven } from './stage-given.ts'
+
+export interface EventContext {
+  writer: Writer
+  workspaceId: string
+  /** IANA name; days are days of this zone. */
+  timeZone: string
+  now: () => number
+}
+
+/** An event, and the file of the spool that it lies in. */
+export type FiledEvent = SpooledEvent & { file: string }
+
+export interface Applied {
+  applied: number
+  /** Events that had been applied before. */
+  known: number
+}
+
+type Incoming = IncomingEvent & { file: string }
+
+/** Ids of these events that are in the warehouse. A window of time is looked at, since ids are spread over all of it. */
+async function knownIds({ writer, workspaceId }: EventContext, events: readonly Incoming[]): Promise<Set<string>> {
+  const times = events.map(({ createdMs }) => createdMs)
+  const at = (ms: number) => `TIMESTAMP '${iso(ms)}'`
+  // One that does not say when it happened was taken for another time when it was delivered before.
+  const within = events.every(({ isDated }) => isDated)
+    ? `AND _as_of BETWEEN ${at(Math.min(...times))} AND ${at(Math.max(...times))}`
+    : ''
+  const rows = await writer.rows<{ id: string }>(
+    `SELECT event_id AS id FROM webhook_events WHERE workspace_id = ${quoteText(workspaceId)} ${within}
+       AND event_id IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
+    [JSON.stringify(events.map(({ id }) => id))],
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Each once, of those that are not known. */
+async function newOnes(context: EventContext, events: readonly Incoming[]): Promise<Incoming[]> {
+  const known = await knownIds(context, events)
+  return events.filter(({ id }) => !known.has(id) && known.add(id))
+}
+
+async function writeRecords(context: EventContext, type: RecordType, records: readonly Given[]): Promise<void> {
+  const { writer, workspaceId, timeZone } = context
+  const layout = layoutOf(type, timeZone)
+  const options = { layout, workspaceId, unknown: {}, source: 'webhook', nowMs: context.now() } as const
+  await stageGiven(writer, type, records)
+  if (type.fact) {
+    await mergeStage(writer, options, { staged: records.length, replaced: 0, superseded: 0 })
+    return
+  }
+  await fillIncoming(writer, type)
+  await mergeStage(writer, options, await settleVersions(writer, options, records.length))
+}
+
+/** What was found in records, with the file that each lies in as an example. */
+async function tell(context: EventContext, record: RecordType, records: readonly Given[]): Promise<void> {
+  const files = records
+    .filter(({ issues, drift }) => issues.length + drift.length > 0)
+    .map(found => {
+      const event = found.event as Incoming
+      const page = { path: event.file, head: { sentAtServerMs: event.receivedMs } }
+      return { page, findings: mendedFindings(emptyNotes(), found) }
+    })
+  await tellFindings(context.writer, { workspaceId: context.workspaceId, record, files })
+}
+
+async function writeEvents(context: EventContext, events: readonly Incoming[]): Promise<void> {
+  const { writer, workspaceId, timeZone } = context
+  for (const [type, records] of recordsOf(events)) {
+    await writeRecords(context, type, records)
+    await tell(context, type, records)
+  }
+  const options = { workspaceId, nowMs: context.now() }
+  await applyToConversations(writer, { ...options, layout: layoutOf(conversation, timeZone) }, events)
+  await applyToResources(writer, options, events)
+}
+
+/** Keeps an event of which something could not be loaded. */
+async function writeAlone(context: EventContext, event: Incoming, reason: string): Promise<void> {
+  await writeRecords(context, webhookEvent, eventRecord(event))
+  await context.writer.append(
+    '_quarantine',
+    {
+      workspace_id: 'VARCHAR',
+      record: 'VARCHAR',
+      file: 'VARCHAR',
+      element: 'INTEGER',
+      reason: 'VARCHAR',
+      quarantined_at: 'TIMESTAMP',
+    },
+    [
+      {
+        workspace_id: context.workspaceId,
+        record: webhookEvent.name,
+        file: `${event.file}#${event.id}`,
+        element: 1,
+        reason,
+        quarantined_at: iso(context.now()),
+      },
+    ],
+  )
+}
+
+/** How many were new. */
+async function applyHalving(context: EventContext, events: readonly Incoming[]): Promise<number> {
+  const { writer, workspaceId, timeZone } = context
+  const apply = (write: (unknown: readonly Incoming[]) => Promise<void>): Promise<number> =>
+    writer.transaction(async () => {
+      const unknown = await newOnes(context, events)
+      if (unknown.length > 0) await write(unknown)
+      await keepWorkspace(writer, workspaceId, timeZone)
+      return unknown.length
+    })
+  try {
+    return await apply(unknown => writeEvents(context, unknown))
+  } catch (fault) {
+    if (!isAboutRecords(fault)) throw fault
+    if (events.length === 1)
+      return apply(async ([event]) => {
+        if (event) await writeAlone(context, event, tellable(fault))
+      })
+    const middle = events.length >> 1
+    const older = await applyHalving(context, events.slice(0, middle))
+    return older + (await applyHalving(context, events.slice(middle)))
+  }
+}
+
+/** Applies events that the spool keeps; those that are in the warehouse change nothing. @throws HOME_UNUSABLE where the disk refuses */
+export async function applyEvents(context: EventContext, given: readonly FiledEvent[]): Promise<Applied> {
+  if (given.length === 0) return { applied: 0, known: 0 }
+  const events = given.map(event => ({ ...readIncoming(event), file: event.file }))
+  const applied = await applyHalving(context, events)
+  return { applied, known: events.length - applied }
+}

@@ -1,0 +1,77 @@
+// An event on its way from the spool into the tables: when it happened, and what it is of.
+import { EVENT_TYPES, type EventType } from '../../catalog/events.ts'
+import { ExactNumber, readExactly } from '../../catalog/exact-json.ts'
+import { isObject } from '../../catalog/inspect.ts'
+import { DAY, readTime } from '../../core/time.ts'
+
+/** An event as the spool keeps it. */
+export interface SpooledEvent {
+  id: string
+  /** Our clock, ms. */
+  receivedAtMs: number
+  type: string
+  /** JSON without secrets, UTF-8. */
+  payload: Uint8Array
+}
+
+export interface IncomingEvent {
+  id: string
+  typeName: string
+  /** Null: of no type that is known. */
+  type: EventType | null
+  receivedMs: number
+  /** When it happened, ms: its version. */
+  createdMs: number
+  /** False where it does not say when, and is taken to have happened when it was received. */
+  isDated: boolean
+  payload: Readonly<Record<string, unknown>>
+  /** What it is of, where it tells both. */
+  conversation: { agentId: string; id: string } | null
+}
+
+const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [type.name, type]))
+
+/** A sender's clock may be ahead; what is further ahead is no time, and would win over all that comes. */
+const AHEAD_MS = DAY
+
+function createdOf(raw: unknown, receivedMs: number): Pick<IncomingEvent, 'createdMs' | 'isDated'> {
+  const given = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
+  const ms = typeof given === 'number' ? readTime(given).ms : null
+  const isDated = ms !== null && ms <= receivedMs + AHEAD_MS
+  return { createdMs: Math.floor(isDated ? ms : receivedMs), isDated }
+}
+
+/** An id as text; null where there is none. */
+export function idOf(value: unknown): string | null {
+  if (value instanceof ExactNumber) return value.text
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** Reads what the spool keeps. */
+export function readIncoming({ id, type, receivedAtMs, payload: bytes }: SpooledEvent): IncomingEvent {
+  const { value } = readExactly(new TextDecoder().decode(bytes))
+  const payload = isObject(value) ? value : {}
+  const [agentId, convoId] = [idOf(payload.agentId), idOf(payload.convoId)]
+  return {
+    id,
+    typeName: type,
+    type: TYPES.get(type) ?? null,
+    receivedMs: receivedAtMs,
+    ...createdOf(payload.createdAt, receivedAtMs),
+    payload,
+    conversation: agentId === null || convoId === null ? null : { agentId, id: convoId },
+  }
+}
+
+/** Microseconds of a millisecond. */
+const MICROSECONDS = 1_000
+
+/**
+ * When it happened, ms, with microseconds that its id gives: of two events of one millisecond the same one is always the later,
+ * whichever was delivered first.
+ */
+export function placeInTime({ createdMs, id }: IncomingEvent): number {
+  const micros = Number.parseInt(id.slice(0, 8), 16) % MICROSECONDS
+  return Math.floor(createdMs) + (Number.isNaN(micros) ? 0 : micros / MICROSECONDS)
+}

@@ -1,0 +1,50 @@
+// Which records an event brings: its row in `webhook_events`, one of its type's own table, and transcripts.
+import { EVENT_ID, modelHistory, OWN_RECORDS, transcript, webhookEvent } from '../../catalog/event-records.ts'
+import type { RecordType } from '../../catalog/shape.ts'
+import { type IncomingEvent, idOf } from './incoming.ts'
+import { type Given, given } from './stage-given.ts'
+
+function rowOf(event: IncomingEvent): Record<string, unknown> {
+  const { id, typeName, receivedMs, payload } = event
+  const { createdAt, agentId, convoId, organisationId, clientId } = payload
+  return {
+    [EVENT_ID]: id,
+    type: typeName,
+    createdAt,
+    receivedAt: receivedMs,
+    agentId: idOf(agentId),
+    convoId: idOf(convoId),
+    organisationId: idOf(organisationId),
+    clientId: idOf(clientId),
+    payload,
+  }
+}
+
+/** The event itself, and nothing else of it. */
+export const eventRecord = (event: IncomingEvent): Given[] => given(webhookEvent, event, rowOf(event))
+
+/** What the conversation's own is, where it is a list: anything else would take the place of one. */
+function ofConversation(type: RecordType, key: string, event: IncomingEvent): Given[] {
+  const { payload, conversation } = event
+  const list = payload[key]
+  if (conversation === null || !Array.isArray(list)) return []
+  return given(type, event, { convoId: conversation.id, sessionId: payload.sessionId, [key]: list })
+}
+
+/** The records of these events by type, in the order in which they are written. */
+export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, records: Given[]][] {
+  const own = [...OWN_RECORDS].map(([name, type]): [RecordType, Given[]] => [
+    type,
+    events
+      .filter(event => event.typeName === name)
+      .flatMap(event => given(type, event, { ...event.payload, [EVENT_ID]: event.id })),
+  ])
+  const told = events.filter(({ type }) => type?.tellsConversation === true)
+  const all: [RecordType, Given[]][] = [
+    [webhookEvent, events.flatMap(eventRecord)],
+    ...own,
+    [transcript, told.flatMap(event => ofConversation(transcript, 'turns', event))],
+    [modelHistory, told.flatMap(event => ofConversation(modelHistory, 'messagesHistory', event))],
+  ]
+  return all.filter(([, records]) => records.length > 0)
+}

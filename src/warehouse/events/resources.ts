@@ -1,0 +1,155 @@
+// Agents, organizations and clients as events tell of them: rows of those that nothing else has told of yet, and a mark on those
+// that were deleted. What an event told is folded anew from all events of a resource, so the order of arrival does not matter.
+import { EVENT_TYPES, type TellsOf } from '../../catalog/events.ts'
+import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
+import { iso, type Writer } from '../connection.ts'
+import { lastNumber } from '../numbers.ts'
+import { type IncomingEvent, idOf } from './incoming.ts'
+
+type Table = TellsOf['table']
+
+interface Resource {
+  layout: Layout
+  /** Column of its id, in its own table and in `webhook_events`. */
+  id: string
+  columns: TellsOf['columns']
+  goesWith: TellsOf['goesWith']
+  types: string[]
+  deleting: string[]
+}
+
+const told = EVENT_TYPES.flatMap(({ name, tellsOf }) => (tellsOf ? [{ name, ...tellsOf }] : []))
+const typesOf = (table: string) => told.filter(type => type.table === table)
+
+/** Those whose tables the catalog declares. */
+const RESOURCES: ReadonlyMap<Table, Resource> = new Map(
+  RECORD_TYPES.flatMap((record): [Table, Resource][] => {
+    const types = typesOf(record.table)
+    const [first] = types
+    if (!first) return []
+    const resource = {
+      layout: layoutOf(record),
+      id: record.id.column,
+      columns: first.columns,
+      goesWith: first.goesWith,
+      types: types.map(({ name }) => name),
+      deleting: types.filter(({ isDeleted }) => isDeleted).map(({ name }) => name),
+    }
+    return [[first.table, resource]]
+  }),
+)
+
+export interface ResourceOptions {
+  workspaceId: string
+  nowMs: number
+}
+
+const oneOf = (names: readonly string[]): string => names.map(quoteText).join(', ')
+
+/** When an event happened: what lies far ahead of its receipt is no time. */
+const HAPPENED = 'CASE WHEN created_at <= received_at + INTERVAL 1 DAY THEN created_at ELSE received_at END'
+
+/** Of each of `ids`, an SQL relation, what events have told, as the temporary table `told_of`. */
+async function foldTold(
+  writer: Writer,
+  { id, columns, types, deleting }: Resource,
+  { workspaceId, ids }: { workspaceId: string; ids: string },
+): Promise<void> {
+  const values = Object.entries(columns).map(([column, field]) => {
+    const value = `payload->>${quoteText(`$.${field}`)}`
+    return `, arg_max(${value}, row(happened, event_id)) FILTER (${value} IS NOT NULL) AS ${column}`
+  })
+  await writer.run(`CREATE OR REPLACE TEMP TABLE told_of AS
+    SELECT ${id} AS id, max(happened) AS newest, max(happened) FILTER (type NOT IN (${oneOf(deleting)})) AS alive_at,
+      max(happened) FILTER (type IN (${oneOf(deleting)})) AS deleted_at${values.join('')}
+    FROM (SELECT *, ${HAPPENED} AS happened FROM webhook_events
+      WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(types)}) AND ${id} IN (${ids})) GROUP BY ALL`)
+}
+
+/** Those that go with another are gone when that one is. */
+async function goWith(writer: Writer, { goesWith }: Resource, workspaceId: string): Promise<void> {
+  if (!goesWith) return
+  const deleting = typesOf(goesWith.table).filter(({ isDeleted }) => isDeleted)
+  await writer.run(`UPDATE told_of SET deleted_at = greatest(told_of.deleted_at, o.gone_at)
+    FROM (SELECT ${goesWith.column} AS id, max(${HAPPENED}) AS gone_at FROM webhook_events
+      WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(deleting.map(({ name }) => name))}) GROUP BY ALL) o
+    WHERE told_of.${goesWith.column} = o.id`)
+}
+
+async function insertUnknown(writer: Writer, resource: Resource, options: ResourceOptions): Promise<void> {
+  const { layout, id, columns } = resource
+  const { table } = layout.record
+  const names = Object.keys(columns)
+  const workspace = quoteText(options.workspaceId)
+  const numbered = isNumbered(layout)
+  const number = numbered ? `, ${await lastNumber(writer, layout)} + row_number() OVER ()` : ''
+  await writer.run(`INSERT INTO ${table}
+      (workspace_id, ${id}, ${names.join(', ')}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete${numbered ? ', _record' : ''})
+    SELECT ${workspace}, id, ${names.join(', ')}, newest, newest, newest, TIMESTAMP '${iso(options.nowMs)}', 'webhook', false${number}
+    FROM told_of WHERE NOT EXISTS (SELECT 1 FROM ${table} r WHERE r.workspace_id = ${workspace} AND r.${id} = told_of.id)`)
+}
+
+/** A row that was fetched knows better, but for what happened since. */
+async function updateKnown(writer: Writer, resource: Resource, { workspaceId, nowMs }: ResourceOptions): Promise<void> {
+  const { layout, id, columns } = resource
+  const { table } = layout.record
+  const ofEvents = (column: string, value: string) =>
+    `${column} = CASE WHEN r._complete THEN r.${column} ELSE ${value} END`
+  const sets = [
+    ...Object.keys(columns).map(column => ofEvents(column, `t.${column}`)),
+    ...['_version', '_as_of', '_fetched_at'].map(column => ofEvents(column, 't.newest')),
+    ofEvents('_loaded_at', `TIMESTAMP '${iso(nowMs)}'`),
+    `_deleted_at = CASE WHEN (t.alive_at IS NULL OR t.deleted_at >= t.alive_at) AND (NOT r._complete OR t.deleted_at >= r._fetched_at)
+       THEN t.deleted_at END`,
+  ]
+  await writer.run(`UPDATE ${table} AS r SET ${sets.join(', ')}
+    FROM told_of t WHERE r.workspace_id = ${quoteText(workspaceId)} AND r.${id} = t.id`)
+}
+
+async function fold(writer: Writer, resource: Resource, options: ResourceOptions & { ids: string }): Promise<void> {
+  await foldTold(writer, resource, options)
+  await goWith(writer, resource, options.workspaceId)
+  await insertUnknown(writer, resource, options)
+  await updateKnown(writer, resource, options)
+}
+
+function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {
+  const ids = events.flatMap(({ type, payload }) => {
+    const id = type?.tellsOf?.table === table ? idOf(payload[type.tellsOf.id]) : null
+    return id === null ? [] : [id]
+  })
+  return [...new Set(ids)]
+}
+
+/** Applies events that are in `webhook_events` to the resources that they tell of, inside the caller's transaction. */
+export async function applyToResources(
+  writer: Writer,
+  options: ResourceOptions,
+  events: readonly IncomingEvent[],
+): Promise<void> {
+  for (const [table, resource] of RESOURCES) {
+    const { goesWith, id } = resource
+    const own = idsOf(table, events)
+    const others = goesWith ? idsOf(goesWith.table, events) : []
+    if (own.length + others.length === 0) continue
+    const list = (ids: readonly string[]) => `SELECT unnest([${oneOf(ids)}]::VARCHAR[])`
+    const withOthers = goesWith
+      ? ` UNION SELECT ${id} FROM ${table} WHERE workspace_id = ${quoteText(options.workspaceId)} AND ${goesWith.column} IN (${list(others)})`
+      : ''
+    await fold(writer, resource, { ...options, ids: list(own) + withOthers })
+  }
+}
+
+/** After rows were fetched anew: marks again those of `ids`, an SQL relation, that were deleted since. */
+export async function markDeleted(
+  writer: Writer,
+  options: ResourceOptions & { table: string; ids: string },
+): Promise<void> {
+  const resource = RESOURCES.get(options.table as Table)
+  if (!resource) return
+  const [any] = await writer.rows(
+    `SELECT 1 FROM webhook_events WHERE workspace_id = ${quoteText(options.workspaceId)} AND type IN (${oneOf(resource.deleting)}) LIMIT 1`,
+  )
+  if (any) await fold(writer, resource, options)
+}

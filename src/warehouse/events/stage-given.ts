@@ -1,0 +1,46 @@
+// Records that events bring into the stage: mended one by one, since they are few and of any shape.
+import { writeExactly } from '../../catalog/exact-json.ts'
+import { quoteText } from '../../catalog/layout.ts'
+import { type MendedRecord, mendRecord } from '../../catalog/mend.ts'
+import type { RecordType } from '../../catalog/shape.ts'
+import { recordStruct } from '../../catalog/staging.ts'
+import { iso, type Writer } from '../connection.ts'
+import { STAGE } from '../stage.ts'
+import { type IncomingEvent, placeInTime } from './incoming.ts'
+
+/** A record, and the event that brought it. */
+export interface Given extends Omit<MendedRecord, 'record'> {
+  event: IncomingEvent
+  /** JSON, of declared types only. */
+  record: string
+}
+
+/** Mends a record; none where it has no id. */
+export function given(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): Given[] {
+  const mended = mendRecord(type, record)
+  return mended === null ? [] : [{ ...mended, event, record: writeExactly(mended.record) }]
+}
+
+const [text, time] = ['VARCHAR', 'TIMESTAMP']
+const COLUMNS = { agent: text, as_of: time, fetched_at: time, record: text }
+
+/** Fills the stage, as pages do. */
+export async function stageGiven(writer: Writer, type: RecordType, records: readonly Given[]): Promise<void> {
+  await writer.run(
+    'CREATE OR REPLACE TEMP TABLE given (agent VARCHAR, as_of TIMESTAMP, fetched_at TIMESTAMP, record VARCHAR)',
+  )
+  await writer.append(
+    'given',
+    COLUMNS,
+    records.map(({ event, record }) => ({
+      agent: event.conversation?.agentId ?? null,
+      as_of: iso(event.createdMs),
+      fetched_at: iso(placeInTime(event)),
+      record,
+    })),
+  )
+  const struct = quoteText(JSON.stringify(recordStruct(type.fields, {})))
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
+    SELECT 0 AS "__file", agent AS "__agent", as_of AS "__as_of", fetched_at AS "__fetched", NULL::VARCHAR AS "__kind",
+      place AS "__element", d.* FROM (SELECT *, rowid AS place, from_json(record, ${struct}) AS d FROM given)`)
+}

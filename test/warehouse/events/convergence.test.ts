@@ -1,0 +1,145 @@
+// Exports and events in any order, any number of times: the same tables as in order and once.
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { MINUTE } from '../../../src/core/time.ts'
+import type { FiledEvent } from '../../../src/warehouse/events/apply.ts'
+import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
+import { applyTo, eventOf } from './events-in.ts'
+
+const house = temporaryWarehouse()
+
+const KEYS = ['state', 'tags', 'unheard', 'userPlatform'] as const
+
+/** Something that is told of a conversation: what it was at `version`, by an export or an event. */
+interface Told {
+  by: 'export' | 'update' | 'message'
+  version: number
+  /** What an update carries. */
+  keys: readonly string[]
+  turns: boolean
+  channel: boolean
+  tellsModified: boolean
+  /** How late it is told. */
+  lateMs: number
+}
+
+const told = fc.record({
+  by: fc.constantFrom('export', 'update', 'update', 'message'),
+  version: fc.integer({ min: 1, max: 6 }),
+  keys: fc.subarray([...KEYS]),
+  turns: fc.boolean(),
+  channel: fc.boolean(),
+  tellsModified: fc.boolean(),
+  lateMs: fc.constantFrom(0, 1, MINUTE, 3 * MINUTE),
+}) as fc.Arbitrary<Told>
+
+/** When the conversation became what it is at that version. */
+const changedMs = (version: number): number => SENT_AT_MS + version * MINUTE
+
+const valuesAt = (version: number): Record<string, unknown> => ({
+  state: `state ${version}`,
+  tags: [`tag ${version}`],
+  unheard: { of: version },
+  userPlatform: `platform ${version}`,
+})
+
+const nameOf = (id: number): string => `c${id}`
+
+function eventFor(one: Told, id: number): FiledEvent {
+  const { version, keys, turns, channel, tellsModified, lateMs } = one
+  const createdAt = changedMs(version)
+  const common = {
+    agentId: AGENT,
+    convoId: nameOf(id),
+    createdAt,
+    ...(channel && { channel: `channel-${version}` }),
+  }
+  const receivedAtMs = createdAt + lateMs
+  if (one.by === 'message') return eventOf('message_received', { ...common, messageContent: 'hello' }, { receivedAtMs })
+  const values = Object.fromEntries(keys.map(key => [key, valuesAt(version)[key]]))
+  const light = { ...values, ...(tellsModified && { lastModified: createdAt }) }
+  const spoken = turns ? { turns: [{ role: 'user', text: `turn ${version}` }] } : {}
+  return eventOf('conversation_updated', { ...common, lightConvoData: light, ...spoken }, { receivedAtMs })
+}
+
+/** Exports of one sending land as one page. An answer tells each conversation once, and no two are sent at once. */
+async function loadExport(workspace: Workspace, { version, lateMs }: Told, id: number, place: number): Promise<void> {
+  const records = [{ ID: nameOf(id), lastModified: changedMs(version), ...valuesAt(version) }]
+  const sentAtMs = changedMs(version) + lateMs + MIRROR_LAG_MS + id + place / 1_000
+  await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: Math.floor(sentAtMs) }))
+}
+
+interface Telling extends Told {
+  id: number
+  place: number
+}
+
+/** Tells them in that order, events in batches as the spool gives them. */
+async function tell(workspace: Workspace, tellings: readonly Telling[]): Promise<void> {
+  let batch: FiledEvent[] = []
+  const apply = async () => {
+    await applyTo(workspace, ...batch)
+    batch = []
+  }
+  for (const telling of tellings) {
+    if (telling.by === 'export') {
+      await apply()
+      await loadExport(workspace, telling, telling.id, telling.place)
+    } else batch.push(eventFor(telling, telling.id))
+    if (batch.length >= 3) await apply()
+  }
+  await apply()
+}
+
+const TABLES: Record<string, string> = {
+  conversations: `conversation_id, state, user_platform, channel, extra::VARCHAR AS extra, epoch_ms(last_modified) AS modified, _complete, _source,
+    epoch_ms(_as_of) AS as_of, epoch_ms(_version) AS version, epoch_ms(_dirty_since) AS dirty`,
+  conversation_tags: 'conversation_id, position, tag',
+  conversation_turns: 'conversation_id, position, text',
+  conversation_transcripts: 'conversation_id, epoch_ms(_version) AS version',
+  conversation_patches: 'conversation_id, key, value::VARCHAR AS value',
+  conversation_observations: 'conversation_id, source, epoch_ms(version) AS version, state',
+  webhook_events: 'event_id, type',
+  messages_received: 'event_id, conversation_id',
+}
+
+async function tablesOf(workspace: Workspace) {
+  const tables: Record<string, unknown> = {}
+  for (const [table, what] of Object.entries(TABLES)) tables[table] = await workspace.rows(table, `DISTINCT ${what}`)
+  return tables
+}
+
+const histories = fc.array(
+  fc.uniqueArray(told, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
+  {
+    minLength: 6,
+    maxLength: 6,
+  },
+)
+
+const scrambled = histories.chain(conversations => {
+  const tellings = conversations.flatMap((history, id) => history.map((one, place): Telling => ({ ...one, id, place })))
+  const again = fc.subarray(tellings)
+  return fc.record({
+    inOrder: fc.constant([...tellings].sort((a, b) => a.version - b.version || a.id - b.id || a.place - b.place)),
+    scrambled: again.chain(twice =>
+      fc.shuffledSubarray([...tellings, ...twice], {
+        minLength: tellings.length + twice.length,
+        maxLength: tellings.length + twice.length,
+      }),
+    ),
+  })
+})
+
+it('exports and events converge, in any order and any number of times', async () => {
+  await fc.assert(
+    fc.asyncProperty(scrambled, async ({ inOrder, scrambled }) => {
+      const [once, often] = [house.workspace(), house.workspace()]
+      await tell(once, inOrder)
+      await tell(often, scrambled)
+      expect(await tablesOf(often)).toEqual(await tablesOf(once))
+    }),
+    { numRuns: 4 },
+  )
+}, 120_000)

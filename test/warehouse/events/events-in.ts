@@ -1,0 +1,22 @@
+// Webhook events as the spool gives them, and how they get into a warehouse of a test.
+import { canonicalJson } from '../../../src/core/canonical.ts'
+import { eventId } from '../../../src/spool/event-line.ts'
+import { type Applied, applyEvents, type FiledEvent } from '../../../src/warehouse/events/apply.ts'
+import { SENT_AT_MS } from '../landed-pages.ts'
+import type { Workspace } from '../temporary-warehouse.ts'
+
+export const RECEIVED_MS = SENT_AT_MS + 5_000
+
+/** As it is kept: canonical, with its id. */
+export function eventOf(
+  type: string,
+  payload: Record<string, unknown>,
+  { receivedAtMs = RECEIVED_MS }: { receivedAtMs?: number } = {},
+): FiledEvent {
+  const bytes = Buffer.from(canonicalJson({ event: type, ...payload }))
+  const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
+  return { id, type, payload: bytes, receivedAtMs, file: 'ws/sealed/a.ndjson' }
+}
+
+export const applyTo = ({ context }: Workspace, ...events: FiledEvent[]): Promise<Applied> =>
+  applyEvents(context, events)
