@@ -17,7 +17,16 @@ export interface WarehouseActivities {
   /** Asks the workspace's owner for a plain sync, as the configuration says; it is started where none runs. */
   ask(input: { workspaceId: string }): Promise<Asked>
   load(input: RunOf): ReturnType<Steps['load']>
+  /** Drains the workspace's spool for some minutes, as events come. */
+  drain(input: { workspaceId: string }): Promise<Drained>
   finish: Steps['finish']
+}
+
+export interface Drained {
+  /** Events that were applied meanwhile. */
+  events: number
+  /** The configuration names no webhooks of that workspace any more, and nothing waits. */
+  over: boolean
 }
 
 /** Two queues a house: `<house>-export` and `<house>-warehouse`, which also runs the workflows. */

@@ -21,6 +21,8 @@ import { hostOf } from './temporal/owner-host.ts'
 import { stepsOf } from './temporal/owner-steps.ts'
 import { newWake } from './wake.ts'
 
+export { ingestSpool } from './temporal/ingest.ts'
+
 /** Hands over to the next run of this workflow: its history begins anew. */
 async function carryOn(owner: Owner, sync: Carried): Promise<never> {
   await condition(allHandlersFinished)

@@ -16,15 +16,17 @@ export async function drainAll(steps: IngestSteps, workspaceId: string): Promise
   }
 }
 
-/** Drains until the host is cancelled. @throws what the disk refuses */
+/** Drains until the host is cancelled, and then once more. @throws what the disk refuses */
 export async function ingest(
   steps: IngestSteps,
   host: Pick<Host, 'now' | 'sleepUntil' | 'cancelled'>,
   { workspaceId, told }: { workspaceId: string; told: (events: number) => void },
 ): Promise<void> {
-  while (!host.cancelled()) {
+  for (;;) {
+    const isLast = host.cancelled()
     const events = await drainAll(steps, workspaceId)
     if (events > 0) told(events)
+    if (isLast) return
     await host.sleepUntil(host.now() + LOOK_EVERY_MS, new Promise(() => {})).catch(() => {})
   }
 }

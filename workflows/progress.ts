@@ -78,6 +78,9 @@ export function heard(progress: Progress, news: News): Progress {
     }
     case 'waiting':
       return { ...progress, phase: 'waiting', waiting: { untilMs: news.untilMs, reason: news.reason } }
+    case 'events':
+      // The workflow that drains tells of them itself.
+      return progress
     case 'failure':
       return { ...progress, failures: [...progress.failures, news.failure].slice(-KEPT_FAILURES) }
   }

@@ -3,10 +3,10 @@
 // that no table tells of a record that another one has not.
 
 import { drainAll } from '../../workflows/ingest.ts'
-import { openHouse } from '../app.ts'
+import { spoolOf } from '../app/spool.ts'
+import { type House, openHouse } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import { spoolSteps } from '../steps/drain.ts'
 import { carryMarks, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -41,11 +41,8 @@ const selectionOf = async (live: Warehouse, workspaceId: string): Promise<Select
   old: live,
 })
 
-const drainNow = ({ config, now = Date.now }: ReplayOptions, { writer }: Warehouse, workspace: WorkspaceConfig) =>
-  drainAll(
-    spoolSteps({ home: config.home, workspaceId: workspace.id, timeZone: workspace.timeZone, writer, now }),
-    workspace.id,
-  )
+const drainNow = ({ config, now = Date.now }: ReplayOptions, house: House, workspace: WorkspaceConfig) =>
+  drainAll(spoolOf({ house, home: config.home, workspace, now }), workspace.id)
 
 /**
  * Rebuilds only these tables, for the configured workspaces.
@@ -64,7 +61,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
         throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
     }
     // An event that only the rebuilt tables knew would be applied to them once more.
-    for (const workspace of config.workspaces) await drainNow(options, live, workspace)
+    for (const workspace of config.workspaces) await drainNow(options, house, workspace)
     await rebuildBeside(config, async rebuilt => {
       for (const workspace of config.workspaces) {
         const selection = await selectionOf(live, workspace.id)

@@ -4,6 +4,7 @@
 //   spool/<workspace>/abandoned/…                                        its receiver is gone: what was acknowledged is taken out
 //   spool/<workspace>/sealed/…                                           whole, and never changed again: to be applied
 //   spool/<workspace>/drained/2026-11-21.ndjson                          applied, by day (archive.ts)
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { segment } from '../files/segment.ts'
 
@@ -21,6 +22,10 @@ export function spoolFolders(home: string, workspaceId: string): SpoolFolders {
   const stage = (name: keyof SpoolFolders) => join(folder, name)
   return { open: stage('open'), abandoned: stage('abandoned'), sealed: stage('sealed'), drained: stage('drained') }
 }
+
+/** True where events of that workspace have been received. */
+export const hasSpool = (home: string, workspaceId: string): boolean =>
+  existsSync(join(spoolRoot(home), segment(workspaceId)))
 
 const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/
 

@@ -3,15 +3,14 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openHouse } from '../../src/app.ts'
-import { conversation } from '../../src/catalog/conversation.ts'
-import { layoutOf } from '../../src/catalog/layout.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { replay } from '../../src/run/replay.ts'
 import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row, Writer } from '../../src/warehouse/connection.ts'
-import { applyPatches } from '../../src/warehouse/patches.ts'
+import { applyEvents } from '../../src/warehouse/events/apply.ts'
 import { replaceableTables } from '../../src/warehouse/replace-tables.ts'
+import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { simulatedHouse, WORKSPACE } from '../workflows/simulated-house.ts'
 import { madeOnce, rowsOfTables } from './synced-home.ts'
@@ -27,7 +26,7 @@ async function withWriter<T>(config: Config, work: (writer: Writer) => Promise<T
 
 /** Every row of every table that can be rebuilt, but for when it was loaded and for its number. */
 async function snapshot(config: Config): Promise<Record<string, Row[]>> {
-  const tables = [...replaceableTables(), 'conversation_patches', '_loads', '_runs']
+  const tables = [...replaceableTables(), '_loads', '_runs']
   const found = await rowsOfTables(config, { tables, without: ['_loaded_at', 'loaded_at', 'started_at', '_record'] })
   return Object.fromEntries(Object.entries(found).map(([table, rows]) => [table, rows.map(plain)]))
 }
@@ -52,20 +51,20 @@ const synced = madeOnce(async () => {
   })
   await simulated.sync()
   const { writer } = simulated.house.warehouse
-  const patch = (conversationId: string) => ({
-    agentId: 'agent-1',
-    conversationId,
-    values: { state: 'told-by-event', tags: ['patched'] },
-    modifiedMs: null,
-    createdMs: Date.UTC(2027, 0, 1),
-    placeMs: Date.UTC(2027, 0, 1),
-  })
-  const options = { layout: layoutOf(conversation), workspaceId: WORKSPACE, nowMs: 0 }
-  await writer.transaction(() =>
-    applyPatches(writer, { ...options, patches: [patch('even'), patch('only an event tells of it')] }),
-  )
-  await writer.run(`INSERT INTO conversation_observations (workspace_id, agent_id, conversation_id, observed_at, source, version)
-    VALUES ('${WORKSPACE}', 'agent-1', 'even', '2027-01-01', 'webhook', '2027-01-01')`)
+  const updated = (convoId: string) =>
+    eventOf(
+      'conversation_updated',
+      {
+        agentId: 'agent-1',
+        convoId,
+        createdAt: Date.UTC(2027, 0, 1),
+        lightConvoData: { state: 'told-by-event', tags: ['patched'] },
+        turns: [{ role: 'user', text: 'hello' }],
+      },
+      { receivedAtMs: Date.UTC(2027, 0, 1) },
+    )
+  const context = { writer, workspaceId: WORKSPACE, timeZone: 'UTC', now: () => 0 }
+  await applyEvents(context, [updated('even'), updated('only an event tells of it')])
   await simulated.close()
   return simulated.config
 })

@@ -39,7 +39,7 @@ export const readerOf =
 /** Workspaces that something was ever synced of. */
 export async function workspacesIn(rows: Rows): Promise<string[]> {
   const found = await rows<{ id: string }>(
-    'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads ORDER BY id',
+    'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads UNION SELECT workspace_id FROM _workspaces ORDER BY id',
   )
   return found.map(({ id }) => id)
 }

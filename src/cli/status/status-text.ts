@@ -89,6 +89,23 @@ const restingLines = (resting: WorkspaceStatus['resting']): string[] =>
       `  resting      ${agentId}: ${window} came no further; watches and schedules try it again ${second(until)} UTC, \`sync\` at once`,
   )
 
+/** Nothing is said of webhooks where there are none. */
+function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
+  const { applied, waiting, types, conversationsChanged, conversationsNotExported } = events
+  if (applied + waiting === 0) return []
+  const about = [
+    `${counted(applied, 'event')} applied, ${count(waiting)} waiting`,
+    `${counted(conversationsChanged, 'conversation')} changed since exported`,
+    `${count(conversationsNotExported)} not exported yet`,
+  ]
+  return [
+    `  webhooks     ${about.join('; ')}`,
+    ...types.map(
+      ({ type, events: of, last }) => `  event        ${type}: ${count(of)}, last ${ago(Date.parse(last), nowMs)}`,
+    ),
+  ]
+}
+
 /** Lines about one workspace. */
 export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: GridOptions = {}): string[] {
   const { style = plain } = options
@@ -103,6 +120,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     `  windows      ${counted(status.openWindows, 'window')} begun and not finished`,
     ...restingLines(status.resting),
     `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
+    ...eventLines(status, nowMs),
     `  findings     ${findingsText(status)}`,
     ...findingLines(status),
     ...gapLines(agents),

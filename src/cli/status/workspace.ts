@@ -6,6 +6,7 @@ import { segment } from '../../files/segment.ts'
 import { openLanding } from '../../landing/store.ts'
 import { restingWindows } from '../../warehouse/known.ts'
 import { type AgentStatus, agentStatus } from './agents.ts'
+import { type EventsStatus, eventsStatus } from './events.ts'
 import { type Findings, findingsStatus, NO_FINDINGS } from './findings.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
 import type { Rows } from './reading.ts'
@@ -35,6 +36,7 @@ export interface WorkspaceStatus {
   quota: QuotaStatus | null
   findings: Findings
   landing: { pages: number; notLoaded: number; bytes: number }
+  events: EventsStatus
 }
 
 const runSql = (here: string): string => `
@@ -94,5 +96,6 @@ export async function workspaceStatus(options: {
     quota: await quotaStatus(options),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(home, workspaceId, rows),
+    events: await eventsStatus({ home, workspaceId, rows, here }),
   }
 }

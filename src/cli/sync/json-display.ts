@@ -23,7 +23,7 @@ export function jsonDisplay(workspaceId: string): Display {
   const tell = (kind: string, facts: object) => sayJson({ kind, workspaceId, ...facts })
   return {
     planned(planned) {
-      progress = plannedProgress(planned, systemClock.now())
+      progress = plannedProgress(planned, progress, systemClock.now())
       const { windows, unknown, total } = planned.plan
       tell('planned', { windows: windows.length, unknown, total, budget: progress.budget })
     },
@@ -38,6 +38,7 @@ export function jsonDisplay(workspaceId: string): Display {
     news(news) {
       progress = withNews(progress, news, systemClock.now())
       if (news.kind === 'failure') tell('failure', { agentId: news.agentId, ...news.failure })
+      if (news.kind === 'events') tell('events', { applied: news.applied })
       if (news.kind !== 'waiting') return
       const facts = { until: new Date(news.untilMs).toISOString(), reason: news.reason }
       if (JSON.stringify(facts) !== toldWaiting) tell('waiting', facts)

@@ -13,7 +13,7 @@ export function liveDisplay(name: string, board: Board, style: Style): Display {
   const lines = () => liveLines(name, progress, systemClock.now(), style)
   return {
     planned(planned) {
-      progress = plannedProgress(planned, systemClock.now())
+      progress = plannedProgress(planned, progress, systemClock.now())
       board.show(name, lines)
     },
     page(page) {

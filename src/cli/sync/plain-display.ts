@@ -25,7 +25,7 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
   return {
     planned(planned) {
       const { plan } = planned
-      progress = plannedProgress(planned, systemClock.now())
+      progress = plannedProgress(planned, progress, systemClock.now())
       const size = progress.expected ? `${range(progress.expected)} conversations` : 'of unknown size'
       line(
         plan.windows.length === 0

@@ -22,6 +22,7 @@ export function doneText(progress: Progress, nowMs: number): string {
     counted(progress.conversations, 'conversation'),
     ...(rate === null ? [] : [`${count(rate)}/s`]),
     `${counted(progress.windowsLeft, 'window')} left`,
+    ...(progress.events > 0 ? [`${counted(progress.events, 'event')} applied`] : []),
   ].join(' · ')
 }
 

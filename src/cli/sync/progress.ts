@@ -23,6 +23,8 @@ export interface Progress {
   expected: Range | null
   budget: Budget | null
   waiting: Waiting | null
+  /** Webhook events that have been applied. */
+  events: number
   /** Conversations landed by then, of the last seconds: what the rate is read off. */
   recent: readonly { atMs: number; conversations: number }[]
 }
@@ -39,6 +41,7 @@ export const startProgress = (nowMs: number): Progress => ({
   expected: null,
   budget: null,
   waiting: null,
+  events: 0,
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
 
@@ -51,9 +54,10 @@ export interface Planned {
 /** As a run that has planned for itself tells it. */
 export const plannedBy = ({ plan, governor }: Prepared): Planned => ({ plan: toldOf(plan), governor })
 
-export function plannedProgress({ plan, governor }: Planned, nowMs: number): Progress {
+export function plannedProgress({ plan, governor }: Planned, before: Progress, nowMs: number): Progress {
   return {
     ...startProgress(nowMs),
+    events: before.events,
     windowsLeft: plan.windows.length,
     expected: plan.windows.length > 0 && plan.unknown === 0 ? plan.total.conversations : null,
     budget: budgetOf(governor, nowMs),
@@ -82,6 +86,7 @@ export function withPage(progress: Progress, page: PageLanded, nowMs: number): P
 export function withNews(progress: Progress, news: News, nowMs: number): Progress {
   if (news.kind === 'governor')
     return { ...progress, windowsLeft: news.windowsLeft, budget: budgetOf(news.governor, nowMs) }
+  if (news.kind === 'events') return { ...progress, events: news.applied }
   if (news.kind === 'waiting') return { ...progress, waiting: { untilMs: news.untilMs, reason: news.reason } }
   return progress
 }

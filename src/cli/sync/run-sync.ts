@@ -5,6 +5,7 @@ import { systemClock } from '../../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
+import { ingestBeside } from '../../run/ingest.ts'
 import { errorJson, errorLines, exitCodeOf } from '../failure/failure-text.ts'
 import { type NamedConversation, namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
@@ -31,6 +32,8 @@ interface Syncing {
   named: readonly NamedConversation[] | null
   /** The display that shows now, told when a signal comes. */
   shown: { now: Display | null }
+  /** By workspace. */
+  displays: Map<string, Display>
 }
 
 interface Run {
@@ -46,6 +49,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   const lookUp = lookUpIn(house, workspace.id)
   const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: systemClock.now() })
   const display = chooseDisplay(workspace.id, flags.json === true)
+  syncing.displays.set(workspace.id, display)
   // A watch asks once: nobody sits there for its later rounds.
   let given = flags.yes === true || flags.maxSessions !== undefined
   const interactive = !flags.json && isInteractive()
@@ -163,10 +167,18 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   const shown: Syncing['shown'] = { now: null }
   const stop = stopOnSignals(() => (shown.now ? shown.now.note(STOPPING) : remark(STOPPING)))
   const house = await openHouseSoon(config)
+  const displays: Syncing['displays'] = new Map()
+  const ingesting = ingestBeside({
+    config,
+    house,
+    told: ({ workspaceId, applied }) => displays.get(workspaceId)?.news({ kind: 'events', applied }),
+    failed: (_, error) => tellError(error, flags.json === true),
+  })
   try {
-    const syncing = { flags, config, house, stop, named, shown }
+    const syncing = { flags, config, house, stop, named, shown, displays }
     return await (flags.watch === undefined ? syncInTurn(syncing, workspaces) : watchThem(syncing, workspaces))
   } finally {
+    await ingesting.end()
     await house.close()
     stop.release()
   }

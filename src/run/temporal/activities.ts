@@ -4,7 +4,9 @@ import type { RunOf } from '../../../workflows/steps.ts'
 import type { Stations } from '../../app/stations.ts'
 import { warehouseSteps } from '../../app/warehouse-steps.ts'
 import type { House } from '../../app.ts'
+import type { Config } from '../../config.ts'
 import { asActivity, type Ending } from './call.ts'
+import { drainForAWhile } from './drain.ts'
 
 export function exportActivities(stations: Stations, ending: Ending): ExportActivities {
   const at = async (request: RunOf) => (await stations.of(request.workspaceId)).steps
@@ -18,11 +20,12 @@ export function exportActivities(stations: Stations, ending: Ending): ExportActi
 export function warehouseActivities(options: {
   stations: Stations
   house: House
-  home: string
+  config: Config
   ending: Ending
   askOwner: WarehouseActivitiesAsk
 }): WarehouseActivities {
-  const { stations, house, home, ending, askOwner } = options
+  const { stations, house, config, ending, askOwner } = options
+  const { home } = config
   const stepsFor = <T>({ workspaceId, run }: RunOf, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
       const { station } = await stations.of(workspaceId)
@@ -39,6 +42,8 @@ export function warehouseActivities(options: {
       }),
     ask: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),
     load: run => stepsFor(run, ({ load }) => load({ workspaceId: run.workspaceId })),
+    drain: ({ workspaceId }) =>
+      asActivity(ending, ({ stopping = ending.stopping }) => drainForAWhile({ config, house, workspaceId, stopping })),
     finish: input => stepsFor(input.request, ({ finish }) => finish(input)),
   }
 }

@@ -11,6 +11,7 @@ import { workflowCode } from '../workflow-code.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { Ending } from './call.ts'
 import type { TemporalPlace } from './connection.ts'
+import { ingestingTasks, startIngesting } from './drain.ts'
 import { askForSync } from './owner.ts'
 import { dataConverter } from './packing.ts'
 import type { Role } from './role.ts'
@@ -60,9 +61,12 @@ const exportWorker = (holding: Holding): Promise<Worker> =>
     },
   })
 
+const clientOf = ({ connection, at }: Holding) => new Client({ connection, namespace: at.namespace, dataConverter })
+
 /** Asks a workspace's owner for what the configuration says, over the worker's own connection. */
-function askerOf({ config, connection, at }: Holding) {
-  const client = new Client({ connection, namespace: at.namespace, dataConverter })
+function askerOf(holding: Holding) {
+  const { config } = holding
+  const client = clientOf(holding)
   return async (workspaceId: string): Promise<Asked> => {
     const request = scheduledSync(workspaceOf(config, workspaceId), systemClock.now())
     const { run, joined } = await askForSync(client, { queues: config.temporal.queues, request })
@@ -76,10 +80,10 @@ async function warehouseWorker(holding: Holding, house: House): Promise<Worker> 
     workflowBundle: await workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
     activities: {
-      ...warehouseActivities({ ...holding, house, home: holding.config.home, askOwner: askerOf(holding) }),
+      ...warehouseActivities({ ...holding, house, askOwner: askerOf(holding) }),
     },
     maxCachedWorkflows: CACHED_WORKFLOWS,
-    maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS,
+    maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS + ingestingTasks(holding.config),
   })
 }
 
@@ -107,6 +111,7 @@ async function work(holding: Holding): Promise<void> {
       ...(house ? [await warehouseWorker(holding, house)] : []),
       ...(role === 'warehouse' ? [] : [await exportWorker(holding)]),
     ]
+    if (house) await startIngesting(clientOf(holding), holding.config)
     holding.ready?.(holding.at)
     await runAll(workers, ending)
   } finally {

@@ -1,0 +1,57 @@
+// What `status` tells of webhook events: received and applied, waiting, of which types, and what no export knows of.
+import { spoolWaiting } from '../../spool/waiting.ts'
+import type { Rows } from './reading.ts'
+
+export interface EventTypeStatus {
+  type: string
+  events: number
+  /** ISO-8601 UTC: when the last one was received. A type that never came is not subscribed, or there was none. */
+  last: string
+}
+
+export interface EventsStatus {
+  applied: number
+  waiting: number
+  waitingBytes: number
+  types: EventTypeStatus[]
+  /** Conversations that events have told of, and no export. */
+  conversationsNotExported: number
+  /** Conversations that have changed since they were exported. */
+  conversationsChanged: number
+}
+
+const typesSql = (here: string): string => `
+  SELECT type, count(*)::INTEGER AS events, max(received_at) AS last
+  FROM webhook_events WHERE ${here} GROUP BY type ORDER BY events DESC, type`
+
+const conversationsSql = (here: string): string => `
+  SELECT count(*) FILTER (NOT _complete)::INTEGER AS "conversationsNotExported",
+    count(*) FILTER (_complete AND _dirty_since IS NOT NULL)::INTEGER AS "conversationsChanged"
+  FROM conversations WHERE ${here}`
+
+/** A warehouse that an earlier version wrote has no table of them before it is written again. */
+const HAS_TABLE = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'webhook_events'"
+
+const NONE = { conversationsNotExported: 0, conversationsChanged: 0 }
+
+/** `rows` is null where there is no warehouse yet; `here` restricts to the workspace. */
+export async function eventsStatus(options: {
+  home: string
+  workspaceId: string
+  rows: Rows | null
+  here: string
+}): Promise<EventsStatus> {
+  const { home, workspaceId, here } = options
+  const rows = options.rows && (await options.rows(HAS_TABLE)).length > 0 ? options.rows : null
+  // Waiting first: what is applied meanwhile counts twice, never not at all.
+  const waiting = await spoolWaiting(home, workspaceId)
+  const types = rows ? await rows<EventTypeStatus>(typesSql(here)) : []
+  const [conversations = NONE] = rows ? await rows<typeof NONE>(conversationsSql(here)) : []
+  return {
+    applied: types.reduce((sum, { events }) => sum + events, 0),
+    waiting: waiting.events,
+    waitingBytes: waiting.bytes,
+    types,
+    ...conversations,
+  }
+}

@@ -1,0 +1,84 @@
+import { appendFile, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { DAY } from '../../src/core/time.ts'
+import { eventId } from '../../src/spool/event-line.ts'
+import { spoolFolders } from '../../src/spool/folders.ts'
+import { openSpool } from '../../src/spool/spool.ts'
+import { spoolWaiting } from '../../src/spool/waiting.ts'
+import { applySpool, type Draining, drainSpool } from '../../src/steps/drain.ts'
+import { AGENT } from '../warehouse/landed-pages.ts'
+import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): Draining => ({
+  ...context,
+  home: house.home,
+  now: () => nowMs,
+})
+
+/** Receives messages, one segment of them. */
+async function receive(workspace: Workspace, ...texts: string[]): Promise<void> {
+  const spool = openSpool({ home: house.home, now: () => LOADED_AT_MS })
+  await Promise.all(
+    texts.map(text => {
+      const payload = Buffer.from(
+        JSON.stringify({ agentId: AGENT, convoId: 'c1', createdAt: LOADED_AT_MS, messageContent: text }),
+      )
+      const type = 'message_received'
+      const id = eventId({ type, createdAt: LOADED_AT_MS, payload })
+      return spool.append({ id, type, payload, workspaceId: workspace.id, receivedAtMs: LOADED_AT_MS })
+    }),
+  )
+  await spool.close()
+}
+
+const messages = async (workspace: Workspace): Promise<unknown[]> =>
+  (await workspace.rows('messages_received', 'message_content')).map(row => row.message_content)
+
+const archived = async ({ id }: Workspace): Promise<string[]> =>
+  readdir(spoolFolders(house.home, id).drained).catch(() => [])
+
+describe('draining', () => {
+  it('applies what is sealed, and keeps it by day', async () => {
+    const workspace = house.workspace()
+    await receive(workspace, 'one', 'two')
+    await receive(workspace, 'three')
+    expect((await spoolWaiting(house.home, workspace.id)).events).toBe(3)
+    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 3, waiting: 0 })
+    expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
+    expect(await archived(workspace)).toEqual(['2026-11-20.ndjson'])
+    expect(await spoolWaiting(house.home, workspace.id)).toEqual({ events: 0, bytes: 0 })
+    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, waiting: 0 })
+  })
+
+  it('applies nothing twice that a kill has left both applied and sealed', async () => {
+    const workspace = house.workspace()
+    await receive(workspace, 'one')
+    const { sealed } = spoolFolders(house.home, workspace.id)
+    const [name] = await readdir(sealed)
+    const bytes = await readFile(join(sealed, name!))
+    await drainSpool(drainingOf(workspace), Date.now())
+    await appendFile(join(sealed, name!), bytes)
+    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, waiting: 0 })
+    expect(await messages(workspace)).toEqual(['one'])
+  })
+
+  it('packs a day that is over, and begins a line anew where a kill has cut one off', async () => {
+    const workspace = house.workspace()
+    await receive(workspace, 'one')
+    await drainSpool(drainingOf(workspace), Date.now())
+    const { drained } = spoolFolders(house.home, workspace.id)
+    await appendFile(join(drained, '2026-11-20.ndjson'), '{"crc":"0000')
+    await receive(workspace, 'two')
+    await drainSpool(drainingOf(workspace), Date.now())
+    await receive(workspace, 'three')
+    await drainSpool(drainingOf(workspace, LOADED_AT_MS + DAY), Date.now())
+    expect((await archived(workspace)).sort()).toEqual(['2026-11-20.1.ndjson.gz', '2026-11-21.ndjson'])
+    await house.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
+    await house.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)
+    expect(await applySpool(drainingOf(workspace))).toBe(3)
+    expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
+  })
+})

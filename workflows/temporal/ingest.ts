@@ -1,0 +1,24 @@
+// The workflow that drains a workspace's spool, `ingest/<workspace>`: one long activity after the other, for as long as the
+// workspace has webhooks. What was drained is known by the warehouse alone; here it is only counted.
+import { continueAsNew, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
+import { warehouse } from './calls.ts'
+
+export interface IngestInput {
+  workspaceId: string
+  /** Events that earlier runs of this workflow have counted. */
+  applied?: number
+}
+
+export const appliedQuery = defineQuery<number>('applied')
+
+export async function ingestSpool({ workspaceId, applied = 0 }: IngestInput): Promise<number> {
+  let events = applied
+  setHandler(appliedQuery, () => events)
+  for (;;) {
+    setCurrentDetails(`**draining**: ${events} webhook events applied`)
+    const drained = await warehouse.drain({ workspaceId })
+    events += drained.events
+    if (drained.over) return events
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof ingestSpool>({ workspaceId, applied: events })
+  }
+}
