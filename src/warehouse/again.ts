@@ -101,6 +101,10 @@ const idsWhere = (
     WHERE workspace_id = ${quoteText(workspaceId)} AND ${CAN_BE_ASKED} AND ${where}
     ORDER BY ${order}, agent_id, conversation_id ${limit === null ? '' : `LIMIT ${limit}`}`)
 
+/** What no export has brought yet comes with the next one, unless that has been by. */
+const WAS_PASSED = `(_complete OR EXISTS (SELECT 1 FROM _covered v WHERE v.workspace_id = conversations.workspace_id
+  AND v.agent_id = conversations.agent_id AND epoch(coalesce(ts, _as_of)) BETWEEN v.from_sec AND v.to_sec))`
+
 /** Conversations that have been dirty since before `beforeMs`, longest first. */
 export const dirtyIds = (
   writer: Rows,
@@ -108,7 +112,7 @@ export const dirtyIds = (
   options: { beforeMs: number; limit: number },
 ): Promise<HeldId[]> =>
   idsWhere(writer, workspaceId, {
-    where: `_dirty_since <= ${at(options.beforeMs)}`,
+    where: `(_missing_since IS NULL OR _missing_since < _dirty_since) AND _dirty_since <= ${at(options.beforeMs)} AND ${WAS_PASSED}`,
     order: '_dirty_since',
     limit: options.limit,
   })

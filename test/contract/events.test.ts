@@ -1,0 +1,122 @@
+// Webhook events while somebody syncs: in SQL within seconds, whoever runs the orchestration.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { cli, type Running, start } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from './afterwards.ts'
+import { elsewhere, scene, TOKEN } from './scene.ts'
+
+const SECRET = 'canary-webhook-secret'
+
+async function house(more: Record<string, string> = {}) {
+  const { sandbox, config } = await scene(elsewhere)
+  const { home, temporal } = config
+  const path = join(home, 'convohouse.yaml')
+  const workspace = {
+    id: 'ws_demo',
+    apiUrl: sandbox.url,
+    token: { env: 'WORKER_TOKEN' },
+    webhooks: { secrets: [{ env: 'HOOK_SECRET' }] },
+  }
+  const settings = { home, threads: 2, webhooks: { port: 0 }, temporal: { queues: temporal.queues } }
+  await writeFile(path, JSON.stringify({ ...settings, workspaces: [workspace] }))
+  const options = { env: { WORKER_TOKEN: TOKEN, HOOK_SECRET: SECRET, ...more } }
+  const run = (...args: string[]) => cli([...args, '--config', path], options)
+  return {
+    begin: (...args: string[]) => start([...args, '--config', path], options),
+    run,
+    async query<R>(sql: string): Promise<R[]> {
+      const { code, stdout } = await run('query', sql, '--format', 'json')
+      return code === 0 ? (JSON.parse(stdout) as R[]) : []
+    },
+  }
+}
+
+type House = Awaited<ReturnType<typeof house>>
+
+/** Where it waits for events. */
+async function receiverOf(running: Running): Promise<string> {
+  let said = ''
+  for (const stream of [running.process.stdout!, running.process.stderr!])
+    stream.on('data', text => {
+      said += text
+    })
+  const address = /at (http:\S+\/webhooks)/
+  await until(async () => address.test(said))
+  return address.exec(said)![1]!
+}
+
+const post = async (url: string, payload: object): Promise<number> => {
+  const body = JSON.stringify({ ...payload, workspaceSecret: SECRET })
+  return (await fetch(url, { method: 'POST', body })).status
+}
+
+/** A conversation that is held is told to have changed, and to have been said something in. */
+async function expectSeen(there: House, url: string): Promise<void> {
+  const held = () =>
+    there.query<{ agentId: string; convoId: string }>(
+      'SELECT agent_id AS "agentId", conversation_id AS "convoId" FROM conversations WHERE _complete ORDER BY ALL LIMIT 1',
+    )
+  await until(async () => (await held()).length > 0)
+  const [conversation] = await held()
+  const common = { ...conversation, createdAt: Date.now() }
+  const lightConvoData = { state: 'told-by-event' }
+  expect(
+    await post(url, {
+      event: 'conversation_updated',
+      ...common,
+      lightConvoData,
+      turns: [{ role: 'user', text: 'hi' }],
+    }),
+  ).toBe(200)
+  expect(await post(url, { event: 'message_received', ...common, messageContent: 'hi', channel: 'webchat' })).toBe(200)
+  const seen = `SELECT c.state, t.text, m.message_content AS content FROM conversations c
+    JOIN conversation_turns t USING (agent_id, conversation_id) JOIN messages_received m USING (agent_id, conversation_id)`
+  await until(async () => (await there.query(seen)).length > 0)
+  expect(await there.query(seen)).toEqual([{ state: 'told-by-event', text: 'hi', content: 'hi' }])
+}
+
+async function ended(running: Running, there: House): Promise<void> {
+  running.process.kill('SIGINT')
+  await running.ended
+  const { stdout } = await there.run('status')
+  expect(stdout).toContain('2 events applied, 0 waiting; 1 conversation changed since exported')
+  expect(stdout).toMatch(/event +message_received: 1, last /)
+}
+
+describe('events beside the embedded engine', () => {
+  it('are seen while it watches', async () => {
+    const there = await house()
+    const receiver = there.begin('receive')
+    const url = await receiverOf(receiver)
+    const watch = there.begin('sync', '--watch', '1h', '--yes')
+    await expectSeen(there, url)
+    await ended(watch, there)
+  })
+
+  it('are applied by the next sync where nobody drained', async () => {
+    const there = await house()
+    const url = await receiverOf(there.begin('receive'))
+    expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
+    await until(async () => (await there.run('status')).stdout.includes('0 events applied, 1 waiting'))
+    expect((await there.run('sync', '--yes')).code).toBe(0)
+    expect(await there.query('SELECT type FROM webhook_events')).toEqual([{ type: 'webhook_test' }])
+  })
+})
+
+describeWithTemporal('events under Temporal', command => {
+  let server: DevServer
+  beforeAll(async () => {
+    server = await startDevServer({ command })
+  })
+  afterAll(() => server.stop())
+
+  it('are drained by a workflow of their own', async () => {
+    const there = await house({ TEMPORAL_ADDRESS: server.address })
+    const running = there.begin('up', '--every', '1h')
+    await expectSeen(there, await receiverOf(running))
+    await ended(running, there)
+  })
+})
