@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation.ts'
+import { EVENT_RECORDS } from '../../src/catalog/event-records.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
-import { freshWindow, landConversations } from './landed-pages.ts'
+import { applyTo, eventOf } from './events/events-in.ts'
+import { AGENT, freshWindow, landConversations } from './landed-pages.ts'
 import { temporaryWarehouse } from './temporary-warehouse.ts'
 
 const folder = new URL('../../sql/checks/', import.meta.url)
@@ -23,6 +25,12 @@ describe('the data tests of sql/checks', () => {
       crmActivities: [{ id: 'x' }],
     }
     await workspace.load(await landConversations(workspace.landing, { records: [record], window: freshWindow() }))
+    const at = { agentId: AGENT, convoId: 'c1', createdAt: 1_763_000_000_000 }
+    await applyTo(
+      workspace,
+      eventOf('conversation_updated', { ...at, turns: [{ text: 'hello' }], messagesHistory: [{ role: 'user' }] }),
+      eventOf('form_submitted', { ...at, formType: 'ui_engine_form', formData: { name: 'Eve' } }),
+    )
     const { writer } = house.warehouse
     for (const [name, sql] of sqlOf(folder)) expect(await writer.rows(sql), name).toEqual([])
 
@@ -31,6 +39,9 @@ describe('the data tests of sql/checks', () => {
     await writer.run(
       "INSERT INTO conversation_tags (workspace_id, agent_id, conversation_id) VALUES ('w', 'a', 'nobody')",
     )
+    await writer.run('INSERT INTO webhook_events SELECT * FROM webhook_events LIMIT 1')
+    await writer.run('INSERT INTO conversation_transcripts SELECT * FROM conversation_transcripts LIMIT 1')
+    await writer.run('UPDATE conversation_turns SET _record = -1')
     await writer.run('UPDATE _covered SET to_sec = to_sec + 1')
     await writer.run('DELETE FROM conversation_observations')
     for (const [name, sql] of sqlOf(folder)) expect((await writer.rows(sql)).length, name).toBeGreaterThan(0)
@@ -39,6 +50,9 @@ describe('the data tests of sql/checks', () => {
   it('hold every child table to its records', () => {
     const rule = readFileSync(new URL('children_have_records.sql', folder), 'utf8')
     for (const { table } of layoutOf(conversation).children) expect(rule).toContain(`FROM ${table}\n`)
+    const ofEvents = readFileSync(new URL('children_of_events_have_records.sql', folder), 'utf8')
+    for (const { table } of EVENT_RECORDS.flatMap(record => layoutOf(record).children))
+      expect(ofEvents).toContain(`FROM ${table}\n`)
   })
 
   it('has views that open with what they are, and answer', async () => {

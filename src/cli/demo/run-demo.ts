@@ -21,7 +21,8 @@ import { say } from '../terminal/say.ts'
 import { type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { count, counted } from '../terminal/words.ts'
-import { DEMO_QUERIES } from './queries.ts'
+import { eventQueries, showEvents, WEBHOOK_SECRET } from './events.ts'
+import { DEMO_QUERIES, type DemoQuery } from './queries.ts'
 
 const AGENTS = 3
 const CONVERSATIONS = 2_000
@@ -45,15 +46,18 @@ async function folderFor(home: string | undefined): Promise<string> {
   throw invalidFlag(`--home: ${folder} is not empty.`, 'Name a folder that is empty or not there yet.')
 }
 
-const configFor = (sandbox: Sandbox, home: string): Config =>
-  readConfig({
+function configFor(sandbox: Sandbox, home: string): Config {
+  const config = readConfig({
     env: {
+      CONVOHOUSE_WEBHOOK_SECRET: WEBHOOK_SECRET,
       CONVOHOUSE_API_URL: sandbox.url,
       CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
       CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
       CONVOHOUSE_HOME: home,
     },
   })
+  return { ...config, webhooks: { ...config.webhooks, port: 0 } }
+}
 
 const optionsFor = ({ config, stop }: Demo, house: House): EmbeddedOptions => ({
   config,
@@ -98,13 +102,15 @@ async function sync(options: EmbeddedOptions): Promise<SyncReport> {
 }
 
 async function held({ house }: EmbeddedOptions): Promise<number> {
-  const [row] = await house.warehouse.writer.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations')
+  const [row] = await house.warehouse.writer.rows<{ n: number }>(
+    'SELECT count(*)::INTEGER AS n FROM conversations WHERE _complete',
+  )
   return row!.n
 }
 
-async function ask({ config, stop }: Demo): Promise<void> {
+async function ask({ config, stop }: Demo, queries: readonly DemoQuery[]): Promise<void> {
   const style = styleOf(process.stdout)
-  for (const { title, sql } of DEMO_QUERIES) {
+  for (const { title, sql } of queries) {
     say(style('bold', title), ...sql.split('\n').map(line => style('dim', `  ${line}`)), '')
     const result = await askWarehouse({ storage: config, sql, timeoutMs: QUERY_TIMEOUT_MS, signal: stop.stopping })
     await writeResult({ result, format: 'table', to: process.stdout })
@@ -128,7 +134,10 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   heading('The first sync')
   await inHouse(demo, sync)
   heading('Questions')
-  await ask(demo)
+  await ask(demo, DEMO_QUERIES)
+  heading('Conversations go on')
+  const goneOn = await inHouse(demo, ({ house, config }) => showEvents({ house, config, sandbox }))
+  await ask(demo, eventQueries(goneOn))
   heading(`${LATER_DAYS} days later`)
   sandbox.clock.advance(LATER_DAYS * DAY)
   const heldBefore = await inHouse(demo, held)
@@ -151,6 +160,7 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
     agents: AGENTS,
     conversations: CONVERSATIONS,
     arrivalsPerDay: ARRIVALS_PER_DAY,
+    traffic: true,
   })
   try {
     say(

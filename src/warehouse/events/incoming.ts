@@ -31,8 +31,8 @@ export interface IncomingEvent {
 
 const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [type.name, type]))
 
-/** A sender's clock may be ahead; what is further ahead is no time, and would win over all that comes. */
-const AHEAD_MS = DAY
+/** The vendor's clock may be ahead of ours, by whatever it is set to; what is years ahead is no time, and would win over all that comes. */
+const AHEAD_MS = 10 * 365 * DAY
 
 function createdOf(raw: unknown, receivedMs: number): Pick<IncomingEvent, 'createdMs' | 'isDated'> {
   const given = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw

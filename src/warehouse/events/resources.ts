@@ -48,7 +48,7 @@ export interface ResourceOptions {
 const oneOf = (names: readonly string[]): string => names.map(quoteText).join(', ')
 
 /** When an event happened: what lies far ahead of its receipt is no time. */
-const HAPPENED = 'CASE WHEN created_at <= received_at + INTERVAL 1 DAY THEN created_at ELSE received_at END'
+const HAPPENED = 'CASE WHEN created_at <= received_at + INTERVAL 3650 DAY THEN created_at ELSE received_at END'
 
 /** Of each of `ids`, an SQL relation, what events have told, as the temporary table `told_of`. */
 async function foldTold(

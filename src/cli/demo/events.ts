@@ -1,0 +1,92 @@
+// The part of the demo that shows webhooks: a conversation goes on, the vendor posts what happens, and SQL has it within seconds.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { House } from '../../app.ts'
+import type { Config } from '../../config.ts'
+import { HOUR } from '../../core/time.ts'
+import { ingestBeside } from '../../run/ingest.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
+import { spoolWaiting } from '../../spool/waiting.ts'
+import { openReceiver } from '../receive/open-receiver.ts'
+import { say } from '../terminal/say.ts'
+import { counted } from '../terminal/words.ts'
+import type { DemoQuery } from './queries.ts'
+
+/** Of the vendor and the receiver, both in this process. */
+export const WEBHOOK_SECRET = 'demo-webhook-secret'
+
+/** What the vendor's clock is put forward by, so that something happens. */
+const STEP_MS = HOUR
+const LOOK_EVERY_MS = 200
+
+/** A conversation that was exported, and of which an event has told another state, assignee or cost since. */
+const GONE_ON = `SELECT o.agent_id AS agent, o.conversation_id AS id
+  FROM conversation_observations o JOIN conversation_observations e USING (workspace_id, agent_id, conversation_id)
+  WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)
+    IS DISTINCT FROM (e.state, e.chat_assigned_to, e.token_usage_cumulative_total_tokens)
+  ORDER BY o.observed_at DESC LIMIT 1`
+
+interface Conversation {
+  agent: string
+  id: string
+}
+
+export const eventQueries = ({ id }: Conversation): DemoQuery[] => [
+  {
+    title: 'A conversation as it was exported, and as its events have told it since:',
+    sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens::BIGINT AS tokens
+FROM conversation_observations WHERE conversation_id = '${id}' ORDER BY version, observed_at LIMIT 6`,
+  },
+  {
+    title: 'What was said in it last, which no export tells:',
+    sql: `SELECT position, role, left(text, 60) AS said FROM conversation_turns
+WHERE conversation_id = '${id}' ORDER BY position DESC LIMIT 3`,
+  },
+  {
+    title: 'How long after its receipt was an event in the tables?',
+    sql: `SELECT type, count(*) AS events, round(quantile_cont(epoch_ms(_loaded_at) - epoch_ms(received_at), 0.95) / 1000, 1) AS seconds_p95
+FROM webhook_events GROUP BY ALL ORDER BY events DESC`,
+  },
+]
+
+async function applied(config: Config): Promise<void> {
+  const { home, workspaces } = config
+  while ((await spoolWaiting(home, workspaces[0]!.id)).events > 0) await sleep(LOOK_EVERY_MS)
+}
+
+async function untilGoneOn(options: { house: House; config: Config; sandbox: Sandbox }): Promise<Conversation> {
+  const { house, config, sandbox } = options
+  for (;;) {
+    sandbox.clock.advance(STEP_MS)
+    await sandbox.webhooks.settled()
+    await applied(config)
+    const [found] = await house.warehouse.writer.rows<Conversation>(GONE_ON)
+    if (found) return found
+  }
+}
+
+/** Lets conversations go on until one that is held has, and its events are in the tables; it is the one to ask about. */
+export async function showEvents(options: { house: House; config: Config; sandbox: Sandbox }): Promise<Conversation> {
+  const { house, config, sandbox } = options
+  const receiver = await openReceiver(config)
+  sandbox.webhooks.set({ url: `${receiver.url}/webhooks`, secret: WEBHOOK_SECRET })
+  let events = 0
+  const ingesting = ingestBeside({
+    config,
+    house,
+    told: ({ applied }) => {
+      events = applied
+    },
+    failed: (_, error) => {
+      throw error
+    },
+  })
+  try {
+    const conversation = await untilGoneOn(options)
+    say(`The vendor has posted what happened: ${counted(events, 'event')} applied, without a request.`, '')
+    return conversation
+  } finally {
+    sandbox.webhooks.set({ url: null })
+    await receiver.closeWithin(0)
+    await ingesting.end()
+  }
+}
