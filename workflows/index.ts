@@ -7,6 +7,7 @@ import {
   CancelledFailure,
   condition,
   continueAsNew,
+  patched,
 } from '@temporalio/workflow'
 import { ConvohouseError } from '../src/core/errors.ts'
 import { begun, ended, newProgress } from './progress.ts'
@@ -94,6 +95,7 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
     nudged: newWake(),
     timeoutMs: carried?.timeoutMs ?? 0,
     aheadMs: carried?.aheadMs ?? 0,
+    sleepsAlways: patched('sleeps-past-lost-leases'),
     root: CancellationScope.current(),
   }
   listen(owner)

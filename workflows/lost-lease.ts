@@ -11,13 +11,19 @@ export interface Outliving {
   /** True for an error that says nothing but that the holder was lost. */
   isLost(error: unknown): boolean
   takeStock(input: FetchInput): Promise<LeaseOutcome>
+  /**
+   * Sleeps once even where the deadline is past, so that the same is done whatever the time is. Where a worker is asked (a query)
+   * before it is given a workflow's task, it takes what came since the last task at the time of that one, and a replay takes it later.
+   */
+  sleepsAlways: boolean
 }
 
 /** Nobody wakes who waits for a deadline. */
 const NEVER = new Promise<void>(() => {})
 
-async function pastDeadline({ host, timeoutMs }: Outliving, deadlineMs: number): Promise<void> {
+async function pastDeadline({ host, timeoutMs, sleepsAlways }: Outliving, deadlineMs: number): Promise<void> {
   const untilMs = deadlineMs + timeoutMs
+  if (sleepsAlways) await host.sleepUntil(untilMs, NEVER)
   while (host.now() < untilMs) await host.sleepUntil(untilMs, NEVER)
 }
 

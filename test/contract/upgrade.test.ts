@@ -10,13 +10,14 @@ import type { Role } from '../../src/run/temporal/role.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
+import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
 import { ownServer } from './own-server.ts'
 import { installRelease } from './releases/install.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-const { EventType, WorkflowTaskFailedCause } = temporal.api.enums.v1
+const { WorkflowTaskFailedCause } = temporal.api.enums.v1
 
 const eventsOf = async (handle: OwnerHandle) => (await handle.fetchHistory()).events ?? []
 
@@ -28,10 +29,15 @@ async function buildsOf(handle: OwnerHandle): Promise<string[]> {
   )
 }
 
+/** As `releases/patched.ts` names it. */
+const isLater = (text: string): boolean => text.includes('wait-before-activities')
+
 /** How many tasks the build of before had when a patch was first noted; null: none was noted. */
 async function patchedAfter(handle: OwnerHandle, build: string): Promise<number | null> {
   const events = await eventsOf(handle)
-  const at = events.findIndex(({ eventType }) => eventType === EventType.EVENT_TYPE_MARKER_RECORDED)
+  const at = events.findIndex(
+    ({ markerRecordedEventAttributes: marker }) => marker && payloadTexts(marker).some(isLater),
+  )
   if (at < 0) return null
   return events
     .slice(0, at)

@@ -13,9 +13,9 @@ import { cancelled, type Owner, show } from './owner.ts'
 const SECOND = 1_000
 
 function outliving(owner: Owner, host: Host): Outliving {
-  const { timeoutMs } = owner
+  const { timeoutMs, sleepsAlways } = owner
   const isLostAlone = (error: unknown) => isLost(error) && !cancelled(owner)
-  return { host, timeoutMs, isLost: isLostAlone, takeStock: input => atEase().takeStock(input) }
+  return { host, timeoutMs, isLost: isLostAlone, takeStock: input => atEase().takeStock(input), sleepsAlways }
 }
 
 /** Waits for holders of leases that a workflow before this one granted: they end soon, or are over at their deadline. */

@@ -30,6 +30,8 @@ export interface Owner {
   /** Of the sync that goes on: how long a request takes at most, and the vendor's clock. */
   timeoutMs: number
   aheadMs: number
+  /** Of a lost lease's holder; false in runs of before. */
+  sleepsAlways: boolean
   root: CancellationScope
 }
 

@@ -1,6 +1,8 @@
 // `convohouse schedule`: over the chosen workspaces, one line or one JSON object each.
 import type { Client } from '@temporalio/client'
+import { warehouseQueue } from '../../../workflows/activities.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
+import { isPolled } from '../../run/temporal/answered.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
 import type { Change } from '../../run/temporal/schedule-change.ts'
 import {
@@ -12,8 +14,9 @@ import {
   scheduleState,
 } from '../../run/temporal/schedules.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { say, sayJson } from '../terminal/say.ts'
+import { remark, say, sayJson } from '../terminal/say.ts'
 import { counted } from '../terminal/words.ts'
+import { noWorkerText } from '../worker/no-worker.ts'
 
 export interface ScheduleFlags {
   config?: string
@@ -87,9 +90,21 @@ export const runList = (flags: ScheduleFlags): Promise<void> =>
     else say(stateText(state))
   })
 
+/** A tick is kept by the server until a worker takes it. */
+async function tellIfNobodyTakes(client: Client, { temporal }: Config): Promise<void> {
+  const queue = warehouseQueue(temporal.queues)
+  if ((await isPolled(client, queue)) === false) remark(noWorkerText('none', queue, 'The tick waits for it.'))
+}
+
 export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>
-  eachChosen(flags, async ({ client, workspace }) => {
-    await changeSchedule(client, workspace.id, change)
-    if (flags.json) sayJson({ workspaceId: workspace.id, changed: change })
-    else say(`${workspace.id}: ${change} done`)
-  })
+  eachChosen(
+    flags,
+    async ({ client, workspace }) => {
+      await changeSchedule(client, workspace.id, change)
+      if (flags.json) sayJson({ workspaceId: workspace.id, changed: change })
+      else say(`${workspace.id}: ${change} done`)
+    },
+    async ({ client, config }) => {
+      if (change === 'trigger') await tellIfNobodyTakes(client, config)
+    },
+  )

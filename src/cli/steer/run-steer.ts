@@ -1,12 +1,14 @@
 // Says a word to the owners of the chosen workspaces.
-import { type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
 import { readConfig } from '../../config.ts'
 import type { Allowance } from '../../core/allowance.ts'
+import { type Absence, answeredBy, isPolled } from '../../run/temporal/answered.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
 import { ownerId } from '../../run/temporal/owner.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { say } from '../terminal/say.ts'
+import { remark, say } from '../terminal/say.ts'
+import { noWorkerText } from '../worker/no-worker.ts'
 
 export type Steering = 'pause' | 'resume' | 'cancel' | 'allow'
 
@@ -20,15 +22,6 @@ export interface SteerFlags {
 
 const DONE: Record<Steering, string> = { pause: 'paused', resume: 'resumed', cancel: 'asked to end', allow: 'allowed' }
 
-async function isRunning(handle: WorkflowHandle): Promise<boolean> {
-  try {
-    return (await handle.describe()).status.name === 'RUNNING'
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false
-    throw error
-  }
-}
-
 /** @throws FLAG_INVALID where nothing is allowed */
 function allowanceOf({ overagePacks, maxSessions }: SteerFlags): Allowance {
   if (overagePacks === undefined && maxSessions === undefined)
@@ -39,17 +32,51 @@ function allowanceOf({ overagePacks, maxSessions }: SteerFlags): Allowance {
   }
 }
 
-/** How it is said to an owner. */
-function wordOf(steering: Steering, flags: SteerFlags): (handle: WorkflowHandle) => Promise<unknown> {
-  if (steering === 'cancel') return handle => handle.cancel()
+type Word = (handle: WorkflowHandle) => Promise<unknown>
+
+/** How it is said to an owner, where a worker has to answer; null: the server takes it. */
+function wordOf(steering: Steering, flags: SteerFlags): Word | null {
+  if (steering === 'cancel') return null
   if (steering !== 'allow') return handle => handle.executeUpdate(steering)
   const args: [Allowance] = [allowanceOf(flags)]
   return handle => handle.executeUpdate<unknown, [Allowance]>('raiseBudget', { args })
 }
 
+interface Said {
+  handle: WorkflowHandle
+  queue: string
+  word: Word | null
+}
+
+/** Says it, and that no worker hears it, where that is so. */
+async function speak(client: Client, { handle, queue, word }: Said): Promise<void> {
+  if (word) {
+    const unanswered = (absence: Absence) => remark(noWorkerText(absence, queue))
+    await answeredBy({ client, queue, unanswered })(() => word(handle))
+    return
+  }
+  await handle.cancel()
+  if ((await isPolled(client, queue)) === false) remark(noWorkerText('none', queue, 'It ends when one is there.'))
+}
+
+/** True where a sync has heard it. */
+async function steer(client: Client, workspaceId: string, word: Word | null): Promise<boolean> {
+  const handle = client.workflow.getHandle(ownerId(workspaceId))
+  try {
+    const { status, taskQueue } = await handle.describe()
+    if (status.name !== 'RUNNING') return false
+    await speak(client, { handle, queue: taskQueue, word })
+    return true
+  } catch (error) {
+    // It may have ended while it was waited for.
+    if (error instanceof WorkflowNotFoundError) return false
+    throw error
+  }
+}
+
 /** @throws FLAG_INVALID, TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN */
 export async function runSteer(steering: Steering, flags: SteerFlags): Promise<void> {
-  const tell = wordOf(steering, flags)
+  const word = wordOf(steering, flags)
   const workspaces = chooseWorkspaces(
     readConfig(flags.config === undefined ? {} : { path: flags.config }),
     flags.workspace,
@@ -57,13 +84,8 @@ export async function runSteer(steering: Steering, flags: SteerFlags): Promise<v
   const client = await connectClient()
   try {
     for (const { id } of workspaces) {
-      const handle = client.workflow.getHandle(ownerId(id))
-      if (!(await isRunning(handle))) {
-        say(`${id}: no sync goes on`)
-        continue
-      }
-      await tell(handle)
-      say(`${id}: ${DONE[steering]}`)
+      const heard = await steer(client, id, word)
+      say(`${id}: ${heard ? DONE[steering] : 'no sync goes on'}`)
     }
   } finally {
     await client.connection.close()

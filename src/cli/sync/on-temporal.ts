@@ -1,8 +1,11 @@
 // `convohouse sync --on temporal`: asks each workspace's owner, and shows how it goes. Ctrl-C only stops looking on.
 import type { Client } from '@temporalio/client'
+import { warehouseQueue } from '../../../workflows/activities.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
-import { EXIT_CODES } from '../../core/errors.ts'
+import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
+import { abortable } from '../../run/temporal/abortable.ts'
+import { answeredBy } from '../../run/temporal/answered.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
 import { follow } from '../../run/temporal/follow.ts'
 import { askForSync } from '../../run/temporal/owner.ts'
@@ -10,6 +13,7 @@ import type { LookUp, NamedConversation } from '../flags/ids-file.ts'
 import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
+import { noWorkerText } from '../worker/no-worker.ts'
 import { chooseDisplay } from './choose-display.ts'
 import { exitCodeOfReport } from './outcome.ts'
 import { shownOn } from './shown-on.ts'
@@ -26,6 +30,23 @@ export interface OnTemporal {
 /** The warehouse is a worker's: ids have to come with their agents. */
 const nobodyKnows: LookUp = async () => []
 
+/** @throws INTERRUPTED where the signal ended the waiting for a worker */
+async function ask(
+  client: Client,
+  { signal, ...asking }: Parameters<typeof askForSync>[1] & { signal: AbortSignal },
+): ReturnType<typeof askForSync> {
+  try {
+    return await abortable(client, signal, () => askForSync(client, asking))
+  } catch (cause) {
+    if (!signal.aborted) throw cause
+    throw new ConvohouseError('INTERRUPTED', {
+      what: `No worker has answered for workspace ${asking.request.workspaceId}; a sync may still begin once one is there.`,
+      mend: '`convohouse cancel` ends it.',
+      cause,
+    })
+  }
+}
+
 async function syncOne(
   client: Client,
   on: OnTemporal,
@@ -39,11 +60,14 @@ async function syncOne(
   const waiting = patient && { onPeriodSpent: 'sleep' as const }
   const request = { ...asked, ...waiting, workspaceId: workspace.id, consented }
   const display = chooseDisplay(workspace.id, flags.json === true)
+  const { queues } = config.temporal
+  const queue = warehouseQueue(queues)
+  const answered = answeredBy({ client, queue, unanswered: absence => display.note(noWorkerText(absence, queue)) })
   try {
-    const owner = await askForSync(client, { queues: config.temporal.queues, request })
+    const owner = await answered(() => ask(client, { queues, request, signal }))
     if (owner.joined) display.note('the same is being done already; looking on')
     const tell = shownOn(display)
-    const report = await follow({ client, workspaceId: workspace.id, asked: owner, signal, tell })
+    const report = await follow({ client, workspaceId: workspace.id, asked: owner, signal, tell, answered })
     if (report) display.report(report)
     else display.note('Not looking on any more: the sync goes on at Temporal. `convohouse cancel` ends it.')
     return report ? exitCodeOfReport(report) : EXIT_CODES.ok

@@ -7,7 +7,9 @@ import type { Progress } from '../../../workflows/progress.ts'
 import type { Failure, SyncReport } from '../../../workflows/steps.ts'
 import { ConvohouseError, ERRORS } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor.ts'
+import { SECOND } from '../../core/time.ts'
 import { abortable } from './abortable.ts'
+import { type Answered, wantsWorker } from './answered.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface Seen {
@@ -17,6 +19,11 @@ export interface Seen {
 }
 
 const LOOK_EVERY_MS = 500
+/**
+ * Not the half minute that a server keeps a question for: a worker that begins would be asked before it is given what has happened since
+ * the one before it, and take it at another time than a replay does.
+ */
+const ANSWERED_WITHIN_MS = 3 * SECOND
 
 const isOurs = (details: unknown): details is Failure =>
   typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
@@ -45,7 +52,9 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> 
 
 /** Asks a workspace's owner; without a run's id, it is the one that goes on where the workflow has continued as new. */
 const asked = <T>(client: Client, workspaceId: string, query: 'progress' | 'plan' | 'budget'): Promise<T> =>
-  client.workflow.getHandle(ownerId(workspaceId)).query<T>(query)
+  client.withDeadline(Date.now() + ANSWERED_WITHIN_MS, () =>
+    client.workflow.getHandle(ownerId(workspaceId)).query<T>(query),
+  )
 
 export const progressOf = (client: Client, workspaceId: string): Promise<Progress> =>
   asked<Progress>(client, workspaceId, 'progress')
@@ -66,19 +75,34 @@ function expectBegun(report: SyncReport): SyncReport {
   throw errorOf(failure)
 }
 
-/**
- * Tells what is seen until that run has ended; its report, or null where `signal` ended the looking.
- * @throws what ended the workflow
- */
-export async function follow(options: {
+interface Following {
   client: Client
   workspaceId: string
   asked: { run: string; handle: OwnerHandle }
   signal: AbortSignal
   tell(seen: Seen): void
-}): Promise<SyncReport | null> {
-  const { client, workspaceId, signal, tell } = options
-  const { run, handle } = options.asked
+  answered?: Answered
+}
+
+/** One look; null where no worker answers, or `signal` ended the looking. */
+async function lookOnce(following: Following, plan: PlanTold | null): Promise<Seen | null> {
+  const { client, workspaceId, signal, answered = work => work() } = following
+  try {
+    return await answered(() => abortable(client, signal, () => look(client, workspaceId, plan)))
+  } catch (error) {
+    if (signal.aborted || wantsWorker(error)) return null
+    throw error
+  }
+}
+
+/**
+ * Tells what is seen until that run has ended; its report, or null where `signal` ended the looking. Where no worker answers, it
+ * looks on until one does.
+ * @throws what ended the workflow
+ */
+export async function follow(following: Following): Promise<SyncReport | null> {
+  const { client, signal, tell } = following
+  const { run, handle } = following.asked
   let plan: PlanTold | null = null
   let over = false
   const result = abortable(client, signal, () => reportOf(handle)).finally(() => {
@@ -87,18 +111,14 @@ export async function follow(options: {
   result.catch(() => {})
   while (!signal.aborted) {
     const last = over
-    const seen = await abortable(client, signal, () => look(client, workspaceId, plan)).catch(error => {
-      if (signal.aborted) return null
-      throw error
-    })
-    if (seen === null) break
-    if (seen.progress.run === run) {
+    const seen = await lookOnce(following, plan)
+    if (seen?.progress.run === run) {
       plan = seen.plan
       tell(seen)
     }
-    const report = seen.progress.reports.find(ended => ended.run === run)
+    const report = seen?.progress.reports.find(ended => ended.run === run)
     if (report) return expectBegun(report)
-    if (last) return result
+    if (last && !signal.aborted) return result
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
   }
   return null

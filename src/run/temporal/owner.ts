@@ -11,7 +11,7 @@ export const ownerId = (workspaceId: string): string => `sync/${workspaceId}`
 type OwnerWorkflow = (input: SyncInput) => Promise<SyncReport | null>
 export type OwnerHandle = WorkflowHandle<OwnerWorkflow>
 
-/** Asks for a sync; the workflow is started where none runs. */
+/** Asks for a sync; the workflow is started where none runs. It is waited for until a worker answers. */
 export async function askForSync(
   client: Client,
   options: { queues: string; request: Omit<SyncRequest, 'run'> },

@@ -1,0 +1,158 @@
+// What is said to a sync where no worker is there that could hear it.
+import { type Client, ServiceError } from '@temporalio/client'
+import { Worker } from '@temporalio/worker'
+import { expect, it, onTestFinished } from 'vitest'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { isPolled, wantsWorker } from '../../src/run/temporal/answered.ts'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
+import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
+import { workflowCode } from '../../src/run/workflow-code.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { exportQueue, warehouseQueue } from '../../workflows/activities.ts'
+import { cli, type Running, start } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from './afterwards.ts'
+import { reportOf } from './hosts.ts'
+import { ownServer } from './own-server.ts'
+import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+/** In one line, with how to start one. */
+const NOBODY =
+  /No worker has answered yet, and none takes tasks of the queue contract-\S+-warehouse: `convohouse worker` or/g
+
+describeWithTemporal('where no worker answers', command => {
+  let server: DevServer
+  let client: Client
+  ownServer({ command }, (...opened) => {
+    ;[server, client] = opened
+  })
+
+  async function house(sandbox: Partial<SandboxOptions> = {}) {
+    const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, '3s', { schedule: { every: '1h' } })
+    const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
+    const args = (...words: string[]) => [...words, '--config', path]
+    const queue = warehouseQueue(there.config.temporal.queues)
+    const terminate = () => client.workflow.getHandle(ownerId(WORKSPACE)).terminate()
+    onTestFinished(async () => void (await terminate().catch(() => {})))
+    return {
+      ...there,
+      queue,
+      worker: () => workerProcess({ address: server.address, path, role: 'all' }),
+      run: (...words: string[]) => cli(args(...words), options),
+      begin: (...words: string[]) => start(args(...words), options),
+      /** An owner that nobody works for. */
+      own: () =>
+        client.workflow.start('syncWorkspace', {
+          workflowId: ownerId(WORKSPACE),
+          taskQueue: queue,
+          args: [{ workspaceId: WORKSPACE }],
+        }),
+    }
+  }
+
+  /** Its end, of which it has been told once that nobody hears it. */
+  async function endOf(running: Running): Promise<string> {
+    const { code, stdout, stderr } = await running.ended
+    expect(code, stderr).toBe(0)
+    expect(stderr.match(NOBODY)).toHaveLength(1)
+    return stdout
+  }
+
+  it('pause, allow and resume say so, how to start one, and that they wait; and are heard when one is there', async () => {
+    const there = await house()
+    await there.own()
+    const waiting = [there.begin('pause'), there.begin('allow', '--overage-packs', '2'), there.begin('resume')]
+    for (const { said } of waiting) await said('Waiting on.')
+    await there.worker()
+    const said = await Promise.all(waiting.map(endOf))
+    expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: allowed\n`, `${WORKSPACE}: resumed\n`])
+  })
+
+  it('what waited for a sync that has ended meanwhile says that none goes on', async () => {
+    const there = await house()
+    const owner = await there.own()
+    const waiting = there.begin('pause')
+    await waiting.said('Waiting on.')
+    await owner.terminate()
+    expect(await endOf(waiting)).toBe(`${WORKSPACE}: no sync goes on\n`)
+  })
+
+  it('cancel and a tick are taken by the server, and say what they wait for', async () => {
+    const there = await house()
+    await there.own()
+    const cancelled = await there.run('cancel')
+    expect([cancelled.code, cancelled.stdout]).toEqual([0, `${WORKSPACE}: asked to end\n`])
+    expect(cancelled.stderr).toContain(
+      `${there.queue}: \`convohouse worker\` or \`convohouse up\` starts one. It ends when`,
+    )
+    expect((await there.run('schedule', 'ensure')).code).toBe(0)
+    const trigger = await there.run('schedule', 'trigger')
+    expect([trigger.code, trigger.stderr]).toEqual([0, expect.stringMatching(NOBODY)])
+    expect((await there.run('schedule', 'delete')).stderr).toBe('')
+  })
+
+  it('a sync says so and waits, until Ctrl-C or a worker comes', async () => {
+    const there = await house()
+    const given = there.begin('sync', '--on', 'temporal')
+    await given.said('Waiting on.')
+    given.process.kill('SIGINT')
+    const { code, stderr } = await given.ended
+    expect([code, stderr]).toEqual([130, expect.stringContaining('error INTERRUPTED: No worker has answered')])
+    const waiting = there.begin('sync', '--on', 'temporal')
+    await waiting.said('Waiting on.')
+    await there.worker()
+    expect(await endOf(waiting)).toContain(`${WORKSPACE}: up to date`)
+  })
+
+  it('whoever looks on at a sync is told, and looks on when a worker is there again', async () => {
+    const there = await house({ latencyMs: 300 })
+    const worker = await there.worker()
+    const looking = there.begin('sync', '--on', 'temporal')
+    await until(async () => (await there.bought()).length >= 2)
+    worker.process.kill('SIGKILL')
+    await looking.said('No worker has answered yet on the queue')
+    await there.worker()
+    const { code, stdout, stderr } = await looking.ended
+    expect([code, stdout], stderr).toEqual([0, expect.stringContaining(`${WORKSPACE}: up to date`)])
+  })
+
+  it('a worker that is asked before it is given what has happened decides as a replay does', async () => {
+    const there = await house({ latencyMs: 300 })
+    const worker = await there.worker()
+    const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
+    const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
+    await until(async () => (await there.bought()).length >= 2)
+    worker.process.kill('SIGKILL')
+    // The server keeps it for the next worker, half a minute long.
+    const query = handle.query('progress')
+    const lost = async () =>
+      ((await handle.fetchHistory()).events ?? []).some(event => event.activityTaskTimedOutEventAttributes)
+    await until(lost)
+    await there.worker()
+    expect(await query).toMatchObject({ phase: 'syncing' })
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
+    await Worker.runReplayHistory(
+      { workflowBundle: await workflowCode() },
+      await handle.fetchHistory(),
+      handle.workflowId,
+    )
+  })
+
+  it('the server tells of a queue whether it is polled, and of a query that it was not answered', async () => {
+    const there = await house()
+    expect(await isPolled(client, there.queue)).toBe(false)
+    const owner = await there.own()
+    const query = client.withDeadline(Date.now() + 300, () => owner.query('progress'))
+    const error: unknown = await query.catch(error => error)
+    expect([error, wantsWorker(error)]).toEqual([expect.any(ServiceError), true])
+    await there.worker()
+    // Its first poll is under way.
+    await until(async () => (await isPolled(client, there.queue)) === true)
+    // Another kind of task than workflows'.
+    expect(await isPolled(client, exportQueue(there.config.temporal.queues))).toBe(false)
+    const unknown: unknown = await owner.query('nothing').catch(error => error)
+    expect(wantsWorker(unknown)).toBe(false)
+  })
+})
