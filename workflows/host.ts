@@ -21,6 +21,8 @@ export interface Host {
 }
 
 export type News =
+  /** Agents are being listed, and what has landed read; until then, with a time, leases that others hold are waited for. */
+  | { kind: 'planning'; heldUntilMs: number | null }
   | { kind: 'planned'; windows: number; agents: number }
   | { kind: 'governor'; governor: GovernorState; windowsLeft: number }
   | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour' | 'period' }

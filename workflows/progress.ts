@@ -7,6 +7,8 @@ export interface Progress {
   /** Of the sync that goes on; null: none does. */
   run: string | null
   phase: 'planning' | 'syncing' | 'waiting' | 'idle'
+  /** While it is planned: until when leases that are held are waited for. Workers of before do not tell. */
+  heldUntilMs?: number | null
   paused: boolean
   windows: number
   windowsLeft: number
@@ -27,6 +29,7 @@ const KEPT_REPORTS = 10
 const KEPT_FAILURES = 5
 
 const NOTHING = {
+  heldUntilMs: null,
   windows: 0,
   windowsLeft: 0,
   agents: 0,
@@ -70,6 +73,8 @@ export const brought = (progress: Progress, { pages, conversations }: LeaseOutco
 /** Takes one piece of news. */
 export function heard(progress: Progress, news: News): Progress {
   switch (news.kind) {
+    case 'planning':
+      return { ...progress, phase: 'planning', heldUntilMs: news.heldUntilMs }
     case 'planned':
       return { ...progress, phase: 'syncing', windows: news.windows, windowsLeft: news.windows, agents: news.agents }
     case 'governor': {
@@ -96,9 +101,11 @@ const WAITS = {
 export function details(progress: Progress): string {
   const { run, phase, paused, waiting, windows, windowsLeft, agents, pages, conversations, sessions, failures } =
     progress
+  const { heldUntilMs = null } = progress
+  const held = heldUntilMs === null ? '' : `: leases are held, until ${new Date(heldUntilMs).toISOString()}`
   const until = waiting ? `: ${WAITS[waiting.reason]}, until ${new Date(waiting.untilMs).toISOString()}` : ''
   return [
-    `**${paused ? 'paused' : phase}**${until}`,
+    `**${paused ? 'paused' : phase}**${phase === 'planning' ? held : until}`,
     `run ${run ?? '–'}: ${windows - windowsLeft} of ${windows} windows of ${agents} agents`,
     `${pages} pages, ${conversations} conversations, ${sessions} sessions billed`,
     ...failures.map(({ code, what }) => `- ${code}: ${what}`),

@@ -9,6 +9,7 @@ export type Ended = { report: SyncReport; carried: null } | { report: null; carr
 
 /** Plans a sync: where it begins. */
 export async function beginSync(steps: Steps, host: Host, request: SyncRequest): Promise<Carried> {
+  host.tell({ kind: 'planning', heldUntilMs: null })
   const { plan, governor, pagesWaiting, hasRows = false } = await steps.prepare(request)
   host.tell({
     kind: 'planned',

@@ -2,11 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseIds } from '../../src/cli/flags/ids-file.ts'
 import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
-import { rateOf, startProgress, timeToGo, withNews, withPage } from '../../src/cli/sync/progress.ts'
+import { plannedProgress, rateOf, startProgress, timeToGo, withNews, withPage } from '../../src/cli/sync/progress.ts'
 import { liveLines } from '../../src/cli/sync/progress-text.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
 import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
 import { newGovernor } from '../../src/core/governor.ts'
+import type { PlanTold } from '../../workflows/plan-told.ts'
 import { emptyReport } from '../../workflows/run.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 
@@ -51,6 +52,18 @@ describe('progress', () => {
     expect(liveLines('ws', waiting, NOW).at(-1)).toMatch(/^waiting until \d\d:\d\d \(hour spent\)$/)
     expect(liveLines('ws', waiting, NOW + 61_000).join()).not.toContain('waiting')
     expect(liveLines('ws', withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
+  })
+
+  it('is a plan that is being made, and what that waits for, until there is one', () => {
+    const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
+    expect(liveLines('ws', listing, NOW)).toEqual(['ws  planning: listing the agents, reading what has landed'])
+    const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
+    expect(liveLines('ws', held, NOW)[0]).toMatch(
+      /^ws {2}planning: leases of a run before are held until \d\d:\d\d at most$/,
+    )
+    const governor = newGovernor()
+    const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanTold
+    expect(liveLines('ws', plannedProgress({ plan, governor }, NOW), NOW).join()).not.toContain('planning')
   })
 
   it('tells of requests and quota as the governor has them', () => {

@@ -18,7 +18,9 @@ describe('sync', () => {
     const { env, sandbox } = await scene()
     const { code, stdout, stderr } = await cli(['sync'], { env })
     expect(code).toBe(0)
-    expect(stderr).toContain('ws_demo: reading 3 windows of 3 agents, of unknown size')
+    expect(stderr).toContain(
+      'ws_demo: planning: listing the agents, reading what has landed\nws_demo: reading 3 windows of',
+    )
     expect(stdout).toContain('ws_demo: up to date')
     expect(stdout).toMatch(/sessions left this period/)
     expect(await countConversations(env)).toBe(exportable(sandbox))
@@ -29,7 +31,8 @@ describe('sync', () => {
     const { code, stdout, stderr } = await cli(['sync', '--json'], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = jsonLines(stdout)
-    expect(lines[0]).toMatchObject({ kind: 'planned', workspaceId: 'ws_demo', windows: 3, unknown: 3 })
+    expect(lines[0]).toEqual({ kind: 'planning', workspaceId: 'ws_demo', heldUntil: null })
+    expect(lines[1]).toMatchObject({ kind: 'planned', workspaceId: 'ws_demo', windows: 3, unknown: 3 })
     expect(lines.at(-1)).toMatchObject({
       kind: 'report',
       outcome: 'done',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, start } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
@@ -52,6 +53,19 @@ describeWithTemporal('sync --on temporal', command => {
     expect(told.at(-1)!.pages).toBe((await there.bought()).length)
     const beside = await there.run('sync')
     expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('sync --on temporal')])
+  })
+
+  it('shows that it is being planned', async () => {
+    const there = await house({ conversations: 50 })
+    const running = await whileSlowed(there.sandbox, async () => {
+      const begun = there.begin('sync', '--on', 'temporal')
+      await begun.said('ws_demo: planning: listing the agents')
+      return begun
+    })
+    const { code, stderr } = await running.ended
+    expect(code, stderr).toBe(0)
+    expect(stderr.match(/planning/g)).toHaveLength(1)
+    expect(stderr).toMatch(/planning[\s\S]*reading 3 windows/)
   })
 
   it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {

@@ -22,6 +22,7 @@ function outliving(owner: Owner, host: Host): Outliving {
 async function freeOfHolders(workspaceId: string, host: Host): Promise<void> {
   for (let lookMs = SECOND; ; lookMs *= 2) {
     const untilMs = await warehouse.heldUntil({ workspaceId })
+    host.tell({ kind: 'planning', heldUntilMs: untilMs })
     if (untilMs === null) return
     await host.sleepUntil(Math.min(untilMs, host.now() + lookMs), new Promise(() => {}))
   }

@@ -37,6 +37,10 @@ export function jsonDisplay(workspaceId: string): Display {
     },
     news(news) {
       progress = withNews(progress, news, systemClock.now())
+      if (news.kind === 'planning') {
+        const { heldUntilMs } = news
+        tell('planning', { heldUntil: heldUntilMs === null ? null : new Date(heldUntilMs).toISOString() })
+      }
       if (news.kind === 'failure') tell('failure', { agentId: news.agentId, ...news.failure })
       if (news.kind === 'events') tell('events', { applied: news.applied })
       if (news.kind !== 'waiting') return

@@ -21,6 +21,7 @@ export function liveDisplay(name: string, board: Board, style: Style): Display {
     },
     news(news) {
       progress = withNews(progress, news, systemClock.now())
+      if (news.kind === 'planning') board.show(name, lines)
       if (news.kind === 'failure') board.stay(failureLines(news.failure, style))
     },
     note: text => board.stay([`${style('cyan', name)}  ${text}`]),

@@ -7,7 +7,7 @@ import { SECOND } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { counted, range } from '../terminal/words.ts'
 import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
-import { doneText, leftText, waitingText } from './progress-text.ts'
+import { doneText, leftText, planningText, waitingText } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
 const LINE_EVERY_MS = 5 * SECOND
@@ -42,6 +42,7 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
     },
     news(news) {
       progress = withNews(progress, news, systemClock.now())
+      if (progress.planning) line(planningText(progress.planning, systemClock.now()))
       if (news.kind === 'failure') to.write(`${failureLines(news.failure).join('\n')}\n`)
       if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, systemClock.now()))
     },

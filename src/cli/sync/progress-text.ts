@@ -2,7 +2,7 @@
 import { formatDuration } from '../../core/time.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { clockTime, count, counted } from '../terminal/words.ts'
-import { type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
+import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
 const REASONS: Record<Waiting['reason'], string> = {
   paused: 'the vendor asks for a pause',
@@ -13,6 +13,12 @@ const REASONS: Record<Waiting['reason'], string> = {
 /** `waiting until 14:32 (hour spent)`. */
 export const waitingText = ({ untilMs, reason }: Waiting, nowMs: number): string =>
   `waiting until ${clockTime(untilMs, nowMs)} (${REASONS[reason]})`
+
+/** `planning: listing the agents, reading what has landed`. */
+export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>
+  heldUntilMs === null
+    ? 'planning: listing the agents, reading what has landed'
+    : `planning: leases of a run before are held until ${clockTime(heldUntilMs, nowMs)} at most`
 
 /** `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
 export function doneText(progress: Progress, nowMs: number): string {
@@ -42,6 +48,7 @@ export function leftText(progress: Progress, nowMs: number): string {
 
 /** The live display: what is done, what is left, and what it waits for. */
 export function liveLines(name: string, progress: Progress, nowMs: number, style: Style = plain): string[] {
+  if (progress.planning) return [`${style('cyan', name)}  ${planningText(progress.planning, nowMs)}`]
   const waiting = progress.waiting && progress.waiting.untilMs > nowMs ? waitingText(progress.waiting, nowMs) : null
   return [
     `${style('cyan', name)}  ${doneText(progress, nowMs)}`,

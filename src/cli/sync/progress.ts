@@ -13,8 +13,15 @@ export interface Waiting {
   reason: 'paused' | 'hour' | 'period'
 }
 
+/** What comes before a plan: the listing of the agents, and, with a time, the end of leases that are held. */
+export interface Planning {
+  heldUntilMs: number | null
+}
+
 export interface Progress {
   startedMs: number
+  /** Null behind the plan. */
+  planning: Planning | null
   pages: number
   conversations: number
   sessions: number
@@ -34,6 +41,7 @@ const RATE_OVER_MS = 15 * SECOND
 
 export const startProgress = (nowMs: number): Progress => ({
   startedMs: nowMs,
+  planning: null,
   pages: 0,
   conversations: 0,
   sessions: 0,
@@ -84,6 +92,7 @@ export function withPage(progress: Progress, page: PageLanded, nowMs: number): P
 }
 
 export function withNews(progress: Progress, news: News, nowMs: number): Progress {
+  if (news.kind === 'planning') return { ...startProgress(nowMs), planning: { heldUntilMs: news.heldUntilMs } }
   if (news.kind === 'governor')
     return { ...progress, windowsLeft: news.windowsLeft, budget: budgetOf(news.governor, nowMs) }
   if (news.kind === 'events') return { ...progress, events: news.applied }

@@ -54,15 +54,20 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   let given = flags.yes === true || flags.maxSessions !== undefined
   const interactive = !flags.json && isInteractive()
   const confirm: EmbeddedOptions['confirm'] = async prepared => {
+    // What is redrawn would be in the way of a question.
+    display.end()
     const begins = await mayBegin({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping })
     if (!begins && flags.watch !== undefined) throw declined()
     given = begins && flags.watch !== undefined
     if (begins) display.planned(plannedBy(prepared))
-    shown.now = display
     return begins
   }
+  const tell: EmbeddedOptions['tell'] = news => {
+    shown.now = display
+    display.news(news)
+  }
   const { aborted: signal, stopping } = stop
-  const told = { tell: display.news, onPage: display.page, confirm }
+  const told = { tell, onPage: display.page, confirm }
   return { options: { config, workspace, house, request, signal, stopping, ...told }, display }
 }
 
@@ -108,6 +113,7 @@ async function watchOne({ flags, stop }: Syncing, { options, display }: Run): Pr
     everyMs: flags.watch!,
     each(report, nextMs) {
       if (report) display.report(report)
+      else display.end()
       display.note(report ? nextRound(nextMs) : `the vendor cannot be reached; ${nextRound(nextMs)}`)
     },
   })
@@ -127,7 +133,10 @@ async function watchSeveral({ flags, stop }: Syncing, runs: readonly Run[]): Pro
     told({ workspace }, report) {
       const display = displayOf.get(workspace.id)!
       if (report) display.report(report)
-      else display.note('the vendor cannot be reached')
+      else {
+        display.end()
+        display.note('the vendor cannot be reached')
+      }
       code = report ? exitCodeOfReport(report) : code
     },
     failed({ workspace }, error) {

@@ -8,11 +8,16 @@ const PAUSED = 'paused: it asks for nothing until `convohouse resume`'
 export function shownOn(display: Display): (seen: Seen) => void {
   let planned = false
   let paused = false
+  let heldUntilMs: number | null | undefined
   let before = { pages: 0, conversations: 0, sessions: 0 }
   const failures = new Set<string>()
   return ({ progress, plan, budget }) => {
     if (progress.paused !== paused) display.note(progress.paused ? PAUSED : 'resumed')
     paused = progress.paused
+    if (progress.phase === 'planning' && heldUntilMs !== (progress.heldUntilMs ?? null)) {
+      heldUntilMs = progress.heldUntilMs ?? null
+      display.news({ kind: 'planning', heldUntilMs })
+    }
     if (plan === null || budget === null) return
     if (!planned) display.planned({ plan, governor: budget })
     planned = true
