@@ -63,7 +63,9 @@ describe('progress', () => {
     )
     const governor = newGovernor()
     const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanTold
-    expect(liveLines('ws', plannedProgress({ plan, governor }, NOW), NOW).join()).not.toContain('planning')
+    expect(liveLines('ws', plannedProgress({ plan, governor }, startProgress(NOW), NOW), NOW).join()).not.toContain(
+      'planning',
+    )
   })
 
   it('tells of requests and quota as the governor has them', () => {
