@@ -1,0 +1,69 @@
+// kill -9 of whoever drains, under load, again and again: every acknowledged event is applied, and none twice.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { Draw } from '../../src/sandbox/random.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { MAIN, temporaryFolder } from '../cli/cli-process.ts'
+import { makeSender } from './webhook-sender.ts'
+
+/** More of them: `DRAIN_KILLS=50 npx vitest run test/faults/drain-kill.test.ts`. */
+const KILLS = Number(process.env.DRAIN_KILLS ?? 8)
+const SECRET = 'whsec-canary-9c1d'
+
+function started(home: string, ...args: string[]): ChildProcess {
+  const env = {
+    PATH: process.env.PATH,
+    // Nobody answers there: events are drained all the same.
+    CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
+    CONVOHOUSE_API_TOKEN: 'none',
+    CONVOHOUSE_WORKSPACE: 'ws',
+    CONVOHOUSE_HOME: home,
+    CONVOHOUSE_WEBHOOK_SECRET: SECRET,
+  }
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
+}
+
+/** Numbers of the events in a table, by `createdAt`, in seconds. */
+async function numbersIn(home: string, table: string): Promise<number[]> {
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 2 })
+  try {
+    const rows = await warehouse.writer.rows<{ n: string }>(`SELECT epoch(_as_of)::BIGINT::VARCHAR AS n FROM ${table}`)
+    return rows.map(({ n }) => Number(n))
+  } finally {
+    await warehouse.close()
+  }
+}
+
+it('who drains may be killed at any moment: what was acknowledged is applied, and nothing twice', {
+  timeout: 600_000,
+}, async () => {
+  const home = join(await temporaryFolder(), 'data')
+  const receiver = started(home, 'receive', '--port', '0', '--json')
+  const [line] = (await once(receiver.stdout!, 'data')) as [Buffer]
+  const { port } = JSON.parse(String(line)) as { port: number }
+  const sender = makeSender({ secret: SECRET, connections: 2, bytes: 2_000 })
+  const load = sender.run(port)
+  const draw = new Draw(7, 0, 0)
+  for (let left = KILLS; left > 0; left--) {
+    const drainer = started(home, 'sync', '--watch', '1h', '--yes')
+    await sleep(300 + draw.unit() * 2_500)
+    drainer.kill('SIGKILL')
+    await once(drainer, 'close')
+  }
+  await load.stop()
+  receiver.kill('SIGTERM')
+  await once(receiver, 'close')
+  await once(started(home, 'sync', '--yes'), 'close')
+  const [all, messages] = [await numbersIn(home, 'webhook_events'), await numbersIn(home, 'messages_received')]
+  const found = new Set(all)
+  // The first is of no time, and so of that of its receipt.
+  const missing = [...sender.acknowledged].filter(number => number > 0 && !found.has(number))
+  expect(missing).toEqual([])
+  expect([all.length, messages.length]).toEqual([found.size, found.size])
+  expect(sender.acknowledged.size).toBeGreaterThan(KILLS)
+})
