@@ -19,6 +19,7 @@ import { fault, jsonAnswer } from './answer.ts'
 import type { ConditionSettings } from './condition-settings.ts'
 import type { ExportService } from './export-endpoint.ts'
 import type { FaultSettings } from './faults/fault-settings.ts'
+import type { OrganizationList } from './organizations/organization-list.ts'
 import type { RequestLog } from './request-log.ts'
 import { issueTexts } from './setting-issues.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
@@ -26,6 +27,7 @@ import type { Webhooks } from './webhooks/webhooks.ts'
 
 export interface ControlService extends ExportService {
   log: RequestLog
+  organizations: OrganizationList
   webhooks: Webhooks
 }
 

@@ -4,12 +4,7 @@ import type { Span } from './exchanges.ts'
 import { Draw, PURPOSE } from './random.ts'
 import type { StaffMember } from './staff.ts'
 import { STAFF } from './staff.ts'
-
-const TEAMS = [
-  ['team_01', 'sales'],
-  ['team_02', 'support'],
-  ['team_03', 'billing-eu'],
-] as const
+import { ORGANIZATIONS, TEAMS } from './teams.ts'
 
 export interface Handoff {
   requestedMs: number
@@ -42,15 +37,15 @@ export function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs
     requestedMs,
     acceptedMs: accepted ? acceptedMs : undefined,
     acceptedBy: accepted ? draw.pick(STAFF) : undefined,
-    organizationId: draw.made(0.8, () => draw.pick(['org_alpha', 'org_beta'])),
-    requestedTeamKey: draw.some(0.7, teams[0]![1]),
+    organizationId: draw.made(0.8, () => draw.pick(ORGANIZATIONS).id),
+    requestedTeamKey: draw.some(0.7, teams[0]!.key),
     teamIds: draw.some(
       0.9,
-      teams.map(([id]) => id),
+      teams.map(({ id }) => id),
     ),
     teamKeys: draw.some(
       0.9,
-      teams.map(([, key]) => key),
+      teams.map(({ key }) => key),
     ),
     queuePosition: draw.made(0.7, () => draw.int(1, 12)),
   }

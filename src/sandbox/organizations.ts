@@ -15,6 +15,8 @@ export interface Client {
 
 export interface Organization {
   id: string
+  /** Its own among all organizations: its record is drawn by it. */
+  number: number
   name: string
   /** What it is called from `updatedMs` on. */
   newName: string
@@ -35,9 +37,9 @@ export interface OrganizationChange {
 }
 
 /** One organization comes in each stretch of so many days. */
-const STRETCH_MS = 2 * DAY
+export const STRETCH_MS = 2 * DAY
 /** Nothing happens to one longer than that after its stretch began. */
-const LONGEST_MS = STRETCH_MS + 21 * DAY
+export const LONGEST_MS = STRETCH_MS + 21 * DAY
 
 const NAMES = ['Harbor Dental', 'Müller & Söhne', 'Sakura Travel', 'Café "Le Départ"', 'Northwind', 'Initech'] as const
 const PEOPLE = ['Noa Berg', 'Çağla Öz', '山田 太郎', "Siobhan O'Hara", 'Ada Obi'] as const
@@ -67,7 +69,8 @@ function changesOf(organization: Organization): OrganizationChange[] {
   })
 }
 
-function organizationOf(seed: number, stretch: number): Organization {
+/** The organization that comes in that stretch, counted from the epoch. */
+export function organizationOf(seed: number, stretch: number): Organization {
   const draw = new Draw(seed, stretch, PURPOSE.organization)
   const createdMs = Math.floor((stretch + draw.unit()) * STRETCH_MS)
   const name = draw.pick(NAMES)
@@ -77,6 +80,7 @@ function organizationOf(seed: number, stretch: number): Organization {
   const clients = Array.from({ length: draw.int(1, 3) }, () => clientOf(draw, createdMs))
   return {
     id,
+    number: stretch,
     name,
     newName: `${name} ${draw.pick(['Group', 'EU', '2.0'])}`,
     createdMs,

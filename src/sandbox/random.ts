@@ -44,6 +44,7 @@ export const PURPOSE = {
   form: 25,
   agentChange: 26,
   organization: 27,
+  organizationRecord: 28,
   session: 100,
   handoff: 200,
   exchange: 300,
@@ -56,6 +57,7 @@ export const PURPOSE = {
   // And each way of being hostile one behind this.
   hostile: 3_000,
   eventFault: 4_000,
+  organizationFault: 5_000,
 } as const
 
 /** A stream of draws; the same three numbers give the same stream. */

@@ -5,8 +5,10 @@ export interface ServedRequest {
   n: number
   /** Sandbox's time of arrival, in ms. */
   at: number
-  kind: 'export' | 'search' | 'other'
+  kind: 'export' | 'search' | 'organization' | 'teams' | 'other'
   agentId: string | null
+  /** Of a request for an organization or its teams. */
+  organizationId?: string
   /** Documented parameters as sent, and no others: whatever else is in a URL is not recorded. */
   query: Record<string, string>
   /** HTTP status; 0: the connection was closed without an answer. */

@@ -6,9 +6,11 @@ import type { ControlService } from './control-door.ts'
 import { answerControl } from './control-door.ts'
 import { answerExport } from './export-endpoint.ts'
 import { EXPORT_PARAMS } from './export-query.ts'
+import type { FaultKind } from './faults/fault-settings.ts'
 import type { FaultPlan } from './faults/faults.ts'
 import { refusedBy } from './faults/refused.ts'
 import { spoil } from './faults/spoilt.ts'
+import { answerOrganization, TEAM_PARAMS } from './organizations/organization-endpoint.ts'
 import type { ServedRequest } from './request-log.ts'
 import { answerSearch, SEARCH_PARAMS } from './search-endpoint.ts'
 
@@ -23,6 +25,7 @@ export interface SandboxRequest {
 const CONTROL = '/_sandbox/'
 const EXPORT_PATH = /^\/v3\/agents\/([^/]+)\/convos\/export$/
 const SEARCH_PATH = '/v3/agents/search'
+const ORGANIZATION_PATH = /^\/v3\/orgs\/([^/]+)(\/teams)?$/
 
 export function isControl(target: string): boolean {
   return target.startsWith(CONTROL)
@@ -39,11 +42,10 @@ export function route(service: ControlService, request: SandboxRequest): Answer 
   // The time of arrival, before the answer is worked out.
   const at = service.clock.now()
   const { answer, faults } = answerApi(service, request, url, matched)
-  const names: readonly string[] = matched.kind === 'export' ? EXPORT_PARAMS : SEARCH_PARAMS
   service.log.add({
     at,
     ...matched,
-    query: matched.kind === 'other' ? {} : recorded(url.searchParams, names),
+    query: recorded(url.searchParams, PARAMS[matched.kind]),
     status: answer.status,
     returned: answer.returned ?? 0,
     billed: answer.billed ?? 0,
@@ -52,7 +54,15 @@ export function route(service: ControlService, request: SandboxRequest): Answer 
   return answer
 }
 
-type Matched = Pick<ServedRequest, 'kind' | 'agentId'>
+type Matched = Pick<ServedRequest, 'kind' | 'agentId' | 'organizationId'>
+
+const PARAMS: Record<Matched['kind'], readonly string[]> = {
+  export: EXPORT_PARAMS,
+  search: SEARCH_PARAMS,
+  organization: [],
+  teams: TEAM_PARAMS,
+  other: [],
+}
 
 interface Served {
   answer: Answer
@@ -60,38 +70,64 @@ interface Served {
 }
 
 /** Faults are for callers of the API: who has no token, or no known address, is turned away before any of them. */
-function answerApi(service: ControlService, request: SandboxRequest, url: URL, { kind, agentId }: Matched): Served {
+function answerApi(service: ControlService, request: SandboxRequest, url: URL, matched: Matched): Served {
+  const { kind, agentId } = matched
   const wrong = refuse(service, request, kind)
   if (wrong !== undefined || kind === 'other') return { answer: wrong ?? fault(404, 'No such address'), faults: [] }
   const params = url.searchParams
-  const plan = service.faults.plan({ kind, agentId, params })
+  const plan = service.faults.plan({ kind: FAULT_KINDS[kind], agentId, params })
   const answer =
-    kind === 'search'
-      ? searched(service, params, plan)
-      : answerExport(service, { agentId: agentId ?? '', params, plan })
+    kind === 'export'
+      ? answerExport(service, { agentId: agentId ?? '', params, plan })
+      : unmetered(plan, () => tellResource(service, request, matched, params))
   return { answer: spoil(answer, plan), faults: plan.served }
+}
+
+const FAULT_KINDS: Record<Exclude<Matched['kind'], 'other'>, FaultKind> = {
+  export: 'export',
+  search: 'search',
+  organization: 'organization',
+  teams: 'organization',
 }
 
 function refuse({ options }: ControlService, request: SandboxRequest, kind: Matched['kind']): Answer | undefined {
   if (!hasToken(request.authorization, options.token)) {
     return fault(401, 'The bearer token is missing or not valid', { headers: { 'WWW-Authenticate': 'Bearer' } })
   }
-  if (kind === 'other' || request.method === 'GET') return undefined
-  return fault(405, 'Only GET is served here', { headers: { Allow: 'GET' } })
+  const methods = kind === 'organization' ? ['GET', 'DELETE'] : ['GET']
+  if (kind === 'other' || methods.includes(request.method)) return undefined
+  return fault(405, `Only ${methods.join(' and ')} is served here`, { headers: { Allow: methods.join(', ') } })
 }
 
-function searched(service: ControlService, params: URLSearchParams, plan: FaultPlan): Answer {
-  const { world, options, conditions, clock } = service
+/** What counts in no hour. */
+function unmetered(plan: FaultPlan, answer: () => Answer): Answer {
   const refused = plan.take('front') ?? plan.take('refusal')
-  if (refused) return refusedBy(refused)
-  return answerSearch({ world, workspaceId: options.workspaceId, conditions, nowMs: clock.now() }, params)
+  return refused ? refusedBy(refused) : answer()
+}
+
+function tellResource(
+  service: ControlService,
+  { method }: SandboxRequest,
+  { kind, organizationId }: Matched,
+  params: URLSearchParams,
+): Answer {
+  const { world, options, conditions, clock } = service
+  const nowMs = clock.now()
+  if (organizationId !== undefined) {
+    const told = kind === 'teams' ? kind : 'organization'
+    return answerOrganization(service, { kind: told, method, organizationId, params, nowMs })
+  }
+  return answerSearch({ world, workspaceId: options.workspaceId, conditions, nowMs }, params)
 }
 
 function matchPath(path: string): Matched {
   if (path === SEARCH_PATH) return { kind: 'search', agentId: null }
-  const encoded = EXPORT_PATH.exec(path)?.[1]
-  const agentId = encoded === undefined ? undefined : decode(encoded)
-  return agentId === undefined ? { kind: 'other', agentId: null } : { kind: 'export', agentId }
+  const agentId = decode(EXPORT_PATH.exec(path)?.[1])
+  if (agentId !== undefined) return { kind: 'export', agentId }
+  const [, encoded, teams] = ORGANIZATION_PATH.exec(path) ?? []
+  const organizationId = decode(encoded)
+  if (organizationId === undefined) return { kind: 'other', agentId: null }
+  return { kind: teams ? 'teams' : 'organization', agentId: null, organizationId }
 }
 
 function recorded(params: URLSearchParams, names: readonly string[]): Record<string, string> {
@@ -112,9 +148,9 @@ function parseTarget(target: string): URL | undefined {
   return URL.canParse(target, 'http://sandbox') ? new URL(target, 'http://sandbox') : undefined
 }
 
-function decode(text: string): string | undefined {
+function decode(text: string | undefined): string | undefined {
   try {
-    return decodeURIComponent(text)
+    return text === undefined ? undefined : decodeURIComponent(text)
   } catch {
     return undefined
   }

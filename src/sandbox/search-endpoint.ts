@@ -3,6 +3,7 @@ import type { AgentRecord } from './agents/agent-record.ts'
 import type { Answer } from './answer.ts'
 import { fault, jsonAnswer } from './answer.ts'
 import type { Conditions } from './conditions.ts'
+import { MAX_PAGE, readCount } from './read-count.ts'
 import type { World } from './world.ts'
 
 export const SEARCH_PARAMS = ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'] as const
@@ -20,7 +21,6 @@ const ORDERS: Record<string, Comparison> = {
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
-const MAX_PAGE = 1_000_000
 
 interface Searched {
   world: World
@@ -34,8 +34,8 @@ interface Searched {
 export function answerSearch({ world, workspaceId, conditions, nowMs }: Searched, params: URLSearchParams): Answer {
   const asked = params.get('workspaceId')
   if (asked !== null && asked !== workspaceId) return fault(403, 'The token belongs to another workspace')
-  const page = readCount(params, 'page', 1, MAX_PAGE)
-  const limit = readCount(params, 'limit', DEFAULT_LIMIT, MAX_LIMIT)
+  const page = readCount(params, 'page', { otherwise: 1, max: MAX_PAGE })
+  const limit = readCount(params, 'limit', { otherwise: DEFAULT_LIMIT, max: MAX_LIMIT })
   const order = ORDERS[params.get('sortBy') ?? 'newest']
   if (page === undefined || limit === undefined || order === undefined) {
     return fault(400, 'Invalid query', { issues: issuesOf({ page, limit, order }) })
@@ -60,13 +60,6 @@ function matching({ world, nowMs }: Pick<Searched, 'world' | 'nowMs'>, search: s
   const needle = search.toLowerCase()
   const agents = world.agentIds().map(id => world.agent(id, nowMs)!)
   return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
-}
-
-function readCount(params: URLSearchParams, name: string, otherwise: number, max: number): number | undefined {
-  const sent = params.get(name)
-  if (sent === null) return otherwise
-  const count = /^\d{1,7}$/.test(sent) ? Number(sent) : 0
-  return count >= 1 && count <= max ? count : undefined
 }
 
 function issuesOf(read: { page: unknown; limit: unknown; order: unknown }): string[] {

@@ -15,6 +15,7 @@ import { Faults } from './faults/faults.ts'
 import { RollingHour } from './hour.ts'
 import type { ResolvedOptions, SandboxOptions } from './options.ts'
 import { resolveOptions } from './options.ts'
+import { OrganizationList } from './organizations/organization-list.ts'
 import { Quota } from './quota.ts'
 import { RecordCache } from './record-cache.ts'
 import { RequestLog } from './request-log.ts'
@@ -99,10 +100,9 @@ function createService(options: ResolvedOptions): ControlService {
       webhooks.announce(type, payload, agentId)
     },
   })
-  const webhooks = new Webhooks(
-    { clock, events: (afterMs, untilMs) => world.events(afterMs, untilMs), isGone: id => conditions.isGone(id) },
-    options.webhooks,
-  )
+  const organizations = new OrganizationList(options)
+  const events = (afterMs: number, untilMs: number) => organizations.spared(world.events(afterMs, untilMs))
+  const webhooks = new Webhooks({ clock, events, isGone: id => conditions.isGone(id) }, options.webhooks)
   return {
     options,
     world,
@@ -110,6 +110,7 @@ function createService(options: ResolvedOptions): ControlService {
     hour,
     quota,
     conditions,
+    organizations,
     webhooks,
     faults: new Faults(conditions, options.faults),
     records: new RecordCache(options.cacheBytes),

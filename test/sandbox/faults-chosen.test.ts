@@ -27,7 +27,11 @@ describe('a rate', () => {
     const sandbox = await openWith({ rates: { '503': 0 } })
     expect(hit(await statuses(sandbox, 20))).toEqual([])
     const plain = await open()
-    expect(await toldFaults(plain)).toEqual({ settings: {}, requests: { export: 0, search: 0 }, served: {} })
+    expect(await toldFaults(plain)).toEqual({
+      settings: {},
+      requests: { export: 0, search: 0, organization: 0 },
+      served: {},
+    })
   })
 
   it('may meet others in one request: one of each stage', async () => {
@@ -85,7 +89,7 @@ describe('the control door', () => {
     await statuses(sandbox, 5)
     expect(await toldFaults(sandbox)).toEqual({
       settings,
-      requests: { export: 5, search: 0 },
+      requests: { export: 5, search: 0, organization: 0 },
       served: { html: 3, '503': 2 },
     })
     await door(sandbox, 'faults', {})
@@ -108,6 +112,7 @@ describe('the control door', () => {
     [{ script: [{ fault: 'html', at: 0 }] }, 'script: 0: at'],
     [{ script: [{ fault: 'html', on: 3 }] }, 'on'],
     [{ script: [{ fault: 'shuffled', kind: 'search' }] }, 'not served to agent searches'],
+    [{ script: [{ fault: 'shuffled', kind: 'organization' }] }, 'not served to requests for organizations'],
     [{ rate: {} }, 'rate'],
     ['none', 'object'],
   ])('refuses %j, and leaves what was set', async (settings, issue) => {

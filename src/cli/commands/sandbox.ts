@@ -91,7 +91,7 @@ export const sandboxCommand = (): Command =>
     )
     .option('--fault-script <file>', 'faults by number of the request: JSON, a list of rules', filled('--fault-script'))
     .option('--fault-seed <n>', 'another seed hits other requests (default: 1)', whole('--fault-seed', 0, 2 ** 32 - 1))
-    .option('--fault-search', 'faults at a rate hit agent searches too')
+    .option('--fault-search', 'faults at a rate hit agent searches, and requests for organizations, too')
     .option('--webhooks <url>', 'where events are posted; with it, conversations have --traffic', filled('--webhooks'))
     .option('--no-traffic', 'with --webhooks: conversations change by their sessions alone')
     .option(

@@ -9,6 +9,9 @@ import type { FaultName } from './fault-table.ts'
 import { FAULTS, isFaultName } from './fault-table.ts'
 import type { ScriptBounds } from './script.ts'
 
+/** `organization`: requests for organizations and their teams. */
+export type FaultKind = 'export' | 'search' | 'organization'
+
 /**
  * Serves a fault to each request that fits all that is told here, or changes conditions before it. Each kind of request is
  * counted by itself.
@@ -19,7 +22,7 @@ export interface ScriptRule extends ScriptBounds {
   set?: ConditionSettings | undefined
   agentId?: string | undefined
   /** Default: export. */
-  kind?: 'export' | 'search' | undefined
+  kind?: FaultKind | undefined
 }
 
 export interface FaultSettings {
@@ -28,7 +31,7 @@ export interface FaultSettings {
   /** A probability for each request. */
   rates?: Partial<Record<FaultName, Rate>> | undefined
   script?: ScriptRule[] | undefined
-  /** Faults by rate are served to agent searches too. Default: false. */
+  /** Faults by rate are served to agent searches, and to requests for organizations, too. Default: false. */
   search?: boolean | undefined
 }
 
@@ -53,7 +56,7 @@ const Rule = z
     every: RequestNumber.optional(),
     times: RequestNumber.optional(),
     agentId: z.string().min(1).optional(),
-    kind: z.enum(['export', 'search']).optional(),
+    kind: z.enum(['export', 'search', 'organization']).optional(),
   })
   .check(({ value, issues }) => {
     const message = ruleIssue(value)
@@ -63,7 +66,8 @@ const Rule = z
 function ruleIssue({ fault, set, param, kind }: ScriptRule): string | undefined {
   if ((fault === undefined) === (set === undefined)) return 'a rule has a fault or conditions to set'
   if (fault === undefined) return param === undefined ? undefined : 'conditions take no parameter'
-  if (kind === 'search' && !FAULTS[fault].search) return `${fault} is not served to agent searches`
+  if (kind && kind !== 'export' && !FAULTS[fault].search)
+    return `${fault} is not served to ${kind === 'search' ? 'agent searches' : 'requests for organizations'}`
   return paramIssue(FAULTS, fault, param)
 }
 

@@ -19,7 +19,7 @@ export interface FaultDefinition {
   stage: Stage
   /** One line, for `--help` and the docs. */
   help: string
-  /** Served to agent searches as well. */
+  /** Served to agent searches, and to requests for organizations, as well. */
   search?: true
   /** Served only to a request in paginated mode, or only to one that carries a cursor. */
   needs?: 'paging' | 'cursor'

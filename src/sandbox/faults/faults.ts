@@ -6,13 +6,11 @@ import { ConvohouseError } from '../../core/errors.ts'
 import type { Conditions } from '../conditions.ts'
 import { Draw, PURPOSE } from '../random.ts'
 import { paramOf, shareOf } from '../rate.ts'
-import type { FaultSettings, ScriptRule } from './fault-settings.ts'
+import type { FaultKind, FaultSettings, ScriptRule } from './fault-settings.ts'
 import { readFaultSettings } from './fault-settings.ts'
 import type { FaultName, Stage } from './fault-table.ts'
 import { FAULT_NAMES, FAULTS } from './fault-table.ts'
 import { Script } from './script.ts'
-
-export type FaultKind = 'export' | 'search'
 
 /** A request of the API, as far as faults go by it. */
 export interface Asked {
@@ -64,7 +62,7 @@ export class Faults {
   private readonly conditions: Conditions
   private settings: FaultSettings = {}
   private script = new Script<ScriptRule>([])
-  private requests: Record<FaultKind, number> = { export: 0, search: 0 }
+  private requests: Record<FaultKind, number> = { export: 0, search: 0, organization: 0 }
   private served: Partial<Record<FaultName, number>> = {}
   private on = false
 
@@ -96,7 +94,7 @@ export class Faults {
     this.settings = read.settings
     const { rates = {}, script = [] } = read.settings
     this.script = new Script(script)
-    this.requests = { export: 0, search: 0 }
+    this.requests = { export: 0, search: 0, organization: 0 }
     this.served = {}
     this.on = script.length > 0 || Object.values(rates).some(rate => shareOf(rate) > 0)
   }
@@ -134,7 +132,7 @@ export class Faults {
 
   private drawn(asked: Asked, serves: Fits): ChosenFault | undefined {
     const { rates = {}, search = false } = this.settings
-    if (asked.kind === 'search' && !search) return undefined
+    if (asked.kind !== 'export' && !search) return undefined
     for (const name of FAULT_NAMES) {
       const rate = rates[name]
       if (rate === undefined || !serves(name)) continue
@@ -145,8 +143,7 @@ export class Faults {
   }
 
   private draw({ kind, number }: Asked, name: FaultName): Draw {
-    const purpose = kind === 'export' ? PURPOSE.exportFault : PURPOSE.searchFault
-    return new Draw(this.settings.seed ?? 1, number, purpose + FAULT_NAMES.indexOf(name))
+    return new Draw(this.settings.seed ?? 1, number, PURPOSE[`${kind}Fault`] + FAULT_NAMES.indexOf(name))
   }
 
   private chosen(name: FaultName, param: number | undefined, draw: Draw): ChosenFault {
@@ -160,7 +157,7 @@ function concerns({ kind = 'export', agentId }: ScriptRule, asked: Asked): boole
 
 function fitsRequest(name: FaultName, { kind, params }: Asked): boolean {
   const { search, needs } = FAULTS[name]
-  if (kind === 'search') return search === true
+  if (kind !== 'export') return search === true
   const paging = !params.has('convoIds')
   if (needs === 'paging') return paging
   return needs !== 'cursor' || (paging && Boolean(params.get('cursor')))

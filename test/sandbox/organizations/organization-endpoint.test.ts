@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest'
+import { CANARY } from '../../../src/sandbox/agents/canary.ts'
+import { organizationChanges } from '../../../src/sandbox/organizations.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { call, DAY, open, refusal, START_MS } from '../caller.ts'
+import { openReceiver } from '../webhooks/receiver.ts'
+
+/** The fields of section 2.7, in the document's order. */
+const FIELDS = `
+ID firebaseUid agencyId userId ownerID orgId workspaceId name email squarePhotoURL dashboardUsername dashboardPassword
+magicCode usedSecret FB_PUSH_TOKEN widgets widgetIDs canAccess allowedChannels allowedIntegrations clientTabOrder
+defaultClientAccess defaultClientTabOrder adminIDs supportIDs isAdmin isOrgAdmin canDelegateChats canSelfEdit allowCreateAgents
+hideAdvancedSettings enableHumanHandoff isNewSignup type status index ts lastModified lastEmailSentTS lastInvitationTs
+signupSource preferredLanguage stripeCustomerId dashboardLayout predefinedTags convoTags cannedResponses notificationsSettings
+handoff internal settings teams onboardingState
+`
+  .trim()
+  .split(/\s+/)
+
+type Told = { success: boolean; data: Record<string, unknown> }
+type Teams = { teams: Record<string, unknown>[]; total: number; hasMore: boolean }
+
+const organization = async (sandbox: Sandbox, id: string) =>
+  (await (await call(sandbox, `/v3/orgs/${encodeURIComponent(id)}`)).json()) as Told
+
+const teams = async (sandbox: Sandbox, id: string, query = '') =>
+  (await (await call(sandbox, `/v3/orgs/${id}/teams?${query}`)).json()) as Teams
+
+const remove = (sandbox: Sandbox, id: string) =>
+  call(sandbox, `/v3/orgs/${id}`, { method: 'DELETE', headers: { authorization: 'Bearer test-token' } })
+
+/** One that comes after the start and stays for a while, with the time by which all of its clients are there. */
+function passing(seed: number) {
+  const changes = organizationChanges(seed, START_MS, START_MS + 40 * DAY)
+  const { organization: found } = changes.find(
+    ({ change, client, organization: { createdMs, deletedMs } }) =>
+      change === 'updated' && !client && createdMs > START_MS && deletedMs !== undefined,
+  )!
+  return found
+}
+
+describe('an organization', () => {
+  it('that conversations are handed to is there, with every field of the document, its secrets too', async () => {
+    const { success, data } = await organization(await open(), 'org_alpha')
+    expect(success).toBe(true)
+    expect(data).toMatchObject({ ID: 'org_alpha', orgId: 'org_alpha', workspaceId: 'ws_demo', name: 'Alpha Service' })
+    // What only some have is absent where it is undefined.
+    expect(FIELDS.filter(name => !(name in data)).filter(name => !/signupSource|stripeCustomerId/.test(name))).toEqual(
+      [],
+    )
+    expect(Object.keys(data).filter(name => !FIELDS.includes(name))).toEqual([])
+    for (const name of ['dashboardPassword', 'magicCode', 'usedSecret', 'FB_PUSH_TOKEN'])
+      expect(data[name]).toContain(CANARY)
+  })
+
+  it('tells its agents, who has which role, and the teams that the other address lists', async () => {
+    const sandbox = await open()
+    const { data } = await organization(sandbox, 'org_alpha')
+    expect(sandbox.world.agentIds()).toEqual(expect.arrayContaining(data.widgetIDs as string[]))
+    expect(data.adminIDs).toHaveLength(1)
+    expect(data.teams).toMatchObject((await teams(sandbox, 'org_alpha')).teams.map(({ ID, key }) => ({ ID, key })))
+  })
+
+  it('comes, is renamed, and goes when events say so', async () => {
+    const sandbox = await open({ seed: 4 })
+    const { id, createdMs, updatedMs, deletedMs, name, newName } = passing(4)
+    const at = async (ms: number) => {
+      sandbox.clock.set(ms)
+      return (await organization(sandbox, id)).data?.name
+    }
+    expect(await at(createdMs - 1)).toBeUndefined()
+    expect([await at(createdMs), await at(updatedMs), await at(deletedMs! - 1)]).toEqual([name, newName, newName])
+    expect(await at(deletedMs!)).toBeUndefined()
+  })
+
+  it.each(['/v3/orgs/org_nobody', '/v3/orgs/org_nobody/teams', '/v3/orgs/a%2Fb'])(
+    'of an unknown id is not found: %s',
+    async path => {
+      const { status, body } = await refusal(await open(), path)
+      expect({ status, code: body.code }).toEqual({ status: 404, code: 'NOT_FOUND' })
+    },
+  )
+
+  it('is told to nobody without the token, and takes no other methods', async () => {
+    const sandbox = await open()
+    const authorized = { authorization: 'Bearer test-token' }
+    for (const method of ['GET', 'DELETE'])
+      expect((await refusal(sandbox, '/v3/orgs/org_alpha', { method, headers: {} })).status).toBe(401)
+    const put = await refusal(sandbox, '/v3/orgs/org_alpha', { method: 'PUT', headers: authorized })
+    expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, DELETE'])
+    const removed = await refusal(sandbox, '/v3/orgs/org_alpha/teams', { method: 'DELETE', headers: authorized })
+    expect([removed.status, removed.headers.get('allow')]).toEqual([405, 'GET'])
+  })
+})
+
+describe('the teams of an organization', () => {
+  it('come in pages, each once, as handoffs name them', async () => {
+    const sandbox = await open()
+    const pages = [
+      await teams(sandbox, 'org_alpha', 'limit=1&page=1'),
+      await teams(sandbox, 'org_alpha', 'limit=1&page=2'),
+      await teams(sandbox, 'org_alpha', 'limit=1&page=3'),
+    ]
+    expect(pages.map(page => page.teams.map(team => team.ID))).toEqual([['team_01'], ['team_02'], []])
+    expect(pages.map(({ total, hasMore }) => [total, hasMore])).toEqual([
+      [2, true],
+      [2, false],
+      [2, false],
+    ])
+    expect(pages[0]!.teams[0]).toMatchObject({ orgId: 'org_alpha', key: 'sales', label: 'Sales' })
+    expect(pages[0]!.teams[0]!.memberIds).toEqual(expect.arrayContaining([expect.stringMatching(/^(user|client)_/)]))
+  })
+
+  it.each(['page=0', 'limit=101', 'limit=x'])('refuse %s', async query => {
+    expect(await refusal(await open(), `/v3/orgs/org_alpha/teams?${query}`)).toMatchObject({ status: 400 })
+  })
+})
+
+describe('deleting an organization', () => {
+  it('takes it and its clients away for good, and says how many', async () => {
+    const sandbox = await open()
+    expect(await (await remove(sandbox, 'org_beta')).json()).toMatchObject({ success: true, deletedClientsCount: 3 })
+    expect((await remove(sandbox, 'org_beta')).status).toBe(404)
+    expect((await call(sandbox, '/v3/orgs/org_beta/teams')).status).toBe(404)
+    sandbox.clock.advance(30 * DAY)
+    expect((await call(sandbox, '/v3/orgs/org_beta')).status).toBe(404)
+  })
+
+  it('is told by an event, and nothing more happens to it', async () => {
+    const receiver = await openReceiver()
+    const sandbox = await open({ seed: 4, conversations: 3, historyDays: 2, webhooks: { url: receiver.url } })
+    const { id, name, createdMs, updatedMs } = passing(4)
+    const half = Math.floor((createdMs + updatedMs) / 2)
+    sandbox.clock.set(half)
+    await sandbox.webhooks.settled()
+    const own = () => receiver.received.filter(event => event.organisationId === id)
+    const before = own().length
+    await remove(sandbox, id)
+    sandbox.clock.advance(40 * DAY)
+    await sandbox.webhooks.settled()
+    expect(own().slice(before)).toMatchObject([
+      { event: 'organisation_deleted', organisationName: name, operation: 'deleted', createdAt: half },
+    ])
+  })
+})
+
+describe('a request for organizations', () => {
+  it('is logged by its kind, and counts in no hour', async () => {
+    const sandbox = await open()
+    await organization(sandbox, 'org_alpha')
+    await teams(sandbox, 'org_alpha', 'page=1&limit=9&secret=x')
+    const door = async (name: string) => (await (await call(sandbox, `/_sandbox/${name}`)).json()) as never
+    expect(await door('requests')).toMatchObject({
+      requests: [
+        { kind: 'organization', organizationId: 'org_alpha', query: {}, status: 200, billed: 0 },
+        { kind: 'teams', organizationId: 'org_alpha', query: { page: '1', limit: '9' }, status: 200 },
+      ],
+    })
+    expect(await door('state')).toMatchObject({ hour: { remainingHour: 1_500 } })
+  })
+
+  it('meets faults by script, and by rate where searches do', async () => {
+    const sandbox = await open({
+      faults: { rates: { html: 1 }, script: [{ kind: 'organization', at: 2, fault: '503' }] },
+    })
+    const statuses = [
+      (await call(sandbox, '/v3/orgs/org_alpha')).status,
+      (await call(sandbox, '/v3/orgs/org_alpha/teams')).status,
+    ]
+    expect(statuses).toEqual([200, 503])
+    sandbox.faults.set({ rates: { html: 1 }, search: true })
+    expect(await (await call(sandbox, '/v3/orgs/org_alpha')).text()).toContain('<html>')
+  })
+})
