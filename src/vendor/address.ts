@@ -76,6 +76,29 @@ export function agentsTarget(address: ApiAddress, query: { workspaceId: string; 
   )
 }
 
+/** Target of an organization (section 4.13). @throws ConvohouseError FLAG_INVALID for an id that the address cannot carry */
+export const organizationTarget = (address: ApiAddress, organizationId: string): Target =>
+  compose(organizationPath(address, organizationId), [])
+
+/** Target of an organization's teams (section 4.14; paging as the notes on the API settle it). */
+export const teamsTarget = (
+  address: ApiAddress,
+  { organizationId, ...query }: { organizationId: string; page: number; limit: number },
+): Target =>
+  compose(
+    `${organizationPath(address, organizationId)}/teams`,
+    Object.entries(query).map(([name, value]) => parameter(name, value)),
+  )
+
+function organizationPath({ prefix }: ApiAddress, organizationId: string): string {
+  if (!isSegment(organizationId))
+    throw unusable(`"${organizationId}" is no organization id`, 'Name an organization by its ID.')
+  return `${prefix}/v3/orgs/${encodeURIComponent(organizationId)}`
+}
+
+/** True for an id that an address can carry: there is no way to write these as a segment of a path. */
+export const isSegment = (id: string): boolean => id !== '' && id !== '.' && id !== '..'
+
 interface Parameter {
   sent: string
   shown: string
@@ -107,7 +130,7 @@ function selection(ids: string[]): Parameter {
 }
 
 function encodeSegment(agentId: string): string {
-  if (agentId === '' || agentId === '.' || agentId === '..') {
+  if (!isSegment(agentId)) {
     throw new ConvohouseError('AGENT_UNKNOWN', {
       what: `"${agentId}" is no agent id`,
       mend: 'Name an agent by its ID, as `convohouse status` lists it.',

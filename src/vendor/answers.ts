@@ -1,10 +1,22 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
 import { isTooDeepAround } from '../catalog/surroundings.ts'
-import { type AgentsEnvelope, type ExportEnvelope, readAgentsEnvelope, readExportEnvelope } from './envelopes.ts'
+import {
+  type AgentsEnvelope,
+  type ExportEnvelope,
+  readAgentsEnvelope,
+  readErrorEnvelope,
+  readExportEnvelope,
+} from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { type Asked, broken, refused, unanswered, undocumented, unreadable } from './faults.ts'
 import { describeNonJson, isPlainText, type JsonBody, parseBody, parseShape } from './json-body.ts'
+import {
+  type OrganizationEnvelope,
+  readOrganizationEnvelope,
+  readTeamsEnvelope,
+  type TeamsEnvelope,
+} from './organization-envelopes.ts'
 import { redactSecrets } from './redaction.ts'
 import type { Sent } from './transport.ts'
 
@@ -20,14 +32,20 @@ export interface ExportAnswer {
   records(): readonly unknown[]
 }
 
-/** Without the body: agents hold secrets, and here they are dropped already. */
-export interface AgentsAnswer {
+/** Without the body: agents and organizations hold secrets, and here they are dropped already. */
+export interface RedactedAnswer<Envelope> {
   receipt: Receipt
   /** The whole answer without its secrets, fit to land. */
   parsed: unknown
   droppedPaths: string[]
-  envelope: AgentsEnvelope
+  envelope: Envelope
 }
+
+export type AgentsAnswer = RedactedAnswer<AgentsEnvelope>
+
+/** `envelope` is null where the vendor says that there is no such organization. */
+export type OrganizationAnswer = RedactedAnswer<OrganizationEnvelope | null>
+export type TeamsAnswer = RedactedAnswer<TeamsEnvelope | null>
 
 export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): ExportAnswer {
   const exchange = requireWhole(sent, asked)
@@ -45,9 +63,29 @@ export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): E
 }
 
 export function readAgentsAnswer(sent: Sent, asked: Asked): AgentsAnswer {
-  const exchange = requireWhole(sent, asked)
+  return redacted(requireWhole(sent, asked), asked, readAgentsEnvelope)
+}
+
+export function readOrganizationAnswer(sent: Sent, asked: Asked): OrganizationAnswer {
+  return unlessUnknown(sent, asked, readOrganizationEnvelope)
+}
+
+export function readTeamsAnswer(sent: Sent, asked: Asked): TeamsAnswer {
+  return unlessUnknown(sent, asked, readTeamsEnvelope)
+}
+
+/** A 404 in the vendor's own words (section 7) is an answer; one of a proxy or of a wrong address says nothing. */
+function unlessUnknown<E>(sent: Sent, asked: Asked, read: (parsed: unknown) => E): RedactedAnswer<E | null> {
+  const { exchange, breakdown } = sent
+  if (exchange?.status !== 404 || breakdown) return redacted(requireWhole(sent, asked), asked, read)
+  const { message, code } = readErrorEnvelope(parseBody(exchange.body)?.value)
+  if (message === null || code === null) throw refused(asked, exchange)
+  return redacted(exchange, asked, () => null)
+}
+
+function redacted<E>(exchange: Exchange, asked: Asked, read: (parsed: unknown) => E): RedactedAnswer<E> {
   const { value: parsed, droppedPaths } = redactSecrets(requireJson(exchange, asked).value)
-  const envelope = documented(exchange, asked, () => readAgentsEnvelope(parsed))
+  const envelope = documented(exchange, asked, () => read(parsed))
   return { receipt: receiptOf(exchange), parsed, droppedPaths, envelope }
 }
 

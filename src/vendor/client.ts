@@ -5,8 +5,26 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { ConvohouseError } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
-import { agentsTarget, type ExportQuery, exportTarget, readApiAddress, type Target } from './address.ts'
-import { type AgentsAnswer, type ExportAnswer, readAgentsAnswer, readCsvAnswer, readExportAnswer } from './answers.ts'
+import {
+  agentsTarget,
+  type ExportQuery,
+  exportTarget,
+  organizationTarget,
+  readApiAddress,
+  type Target,
+  teamsTarget,
+} from './address.ts'
+import {
+  type AgentsAnswer,
+  type ExportAnswer,
+  type OrganizationAnswer,
+  readAgentsAnswer,
+  readCsvAnswer,
+  readExportAnswer,
+  readOrganizationAnswer,
+  readTeamsAnswer,
+  type TeamsAnswer,
+} from './answers.ts'
 import { type AttemptObserver, type AttemptPolicy, runAttempts } from './attempts.ts'
 import type { Exchange } from './exchange.ts'
 import { type Asked, notAllowed, unanswered } from './faults.ts'
@@ -49,6 +67,18 @@ export interface AgentsRequest {
   signal?: AbortSignal
 }
 
+export interface OrganizationRequest {
+  organizationId: string
+  signal?: AbortSignal
+}
+
+export interface TeamsRequest extends OrganizationRequest {
+  /** Counts from 1. */
+  page: number
+  /** 1 to 100. Default: 100. */
+  limit?: number
+}
+
 /**
  * All methods throw VendorError: API_UNAUTHORIZED, API_FORBIDDEN, API_NOT_FOUND, API_BAD_REQUEST, API_PROTOCOL and API_RATE_LIMITED
  * at once; API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON after the last attempt; INTERRUPTED when the signal fires; HOUR_SPENT when not
@@ -62,6 +92,13 @@ export interface VendorClient {
   exportCsv(request: ExportRequest): Promise<Exchange>
   /** One page of a workspace's agents (section 4.16), without their secrets. */
   searchAgents(request: AgentsRequest): Promise<AgentsAnswer>
+  /**
+   * An organization (section 4.13), without its secrets. This and its teams are asked for once, not again: whoever needs a name
+   * asks later. That there is no such organization is an answer.
+   */
+  organization(request: OrganizationRequest): Promise<OrganizationAnswer>
+  /** One page of an organization's teams (section 4.14), without secrets. */
+  organizationTeams(request: TeamsRequest): Promise<TeamsAnswer>
   /** Waits for requests under way; those that come later throw INTERRUPTED. May be called again. */
   close(): Promise<void>
 }
@@ -103,28 +140,39 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
       const target = agentsTarget(address, { workspaceId, page, limit })
       return call.run({ target, accept: JSON_TYPE, keepsBody: false, read: readAgentsAnswer, ...control })
     },
+    async organization({ organizationId, ...control }) {
+      const target = organizationTarget(address, organizationId)
+      return call.run({ target, ...ONCE, read: readOrganizationAnswer, ...control })
+    },
+    async organizationTeams({ organizationId, page, limit = 100, ...control }) {
+      const target = teamsTarget(address, { organizationId, page, limit })
+      return call.run({ target, ...ONCE, read: readTeamsAnswer, ...control })
+    },
     close: call.close,
   }
 }
 
 const JSON_TYPE = 'application/json'
+const ONCE = { accept: JSON_TYPE, keepsBody: false, maxAttempts: 1 }
 
 interface Call<T> {
   target: Target
   accept: string
   keepsBody: boolean
   read: (sent: Sent, asked: Asked) => T
+  /** Default: the client's. */
+  maxAttempts?: number
   signal?: AbortSignal
   attempts?: AttemptObserver
 }
 
 function createCaller({ transport, policy, token }: { transport: Transport; policy: AttemptPolicy; token: string }) {
   return {
-    run<T>({ target, accept, keepsBody, read, signal, attempts: observer }: Call<T>): Promise<T> {
+    run<T>({ target, accept, keepsBody, read, maxAttempts, signal, attempts: observer }: Call<T>): Promise<T> {
       // Each request under way listens to it, and lets go in the end: more than ten listeners are no leak here.
       if (signal) setMaxListeners(0, signal)
       const asked = (attempt: number): Asked => ({ target, attempt, token, keepsBody })
-      return runAttempts<T>(policy, {
+      return runAttempts<T>(maxAttempts === undefined ? policy : { ...policy, maxAttempts }, {
         send: () => transport.send(target, { accept, signal }),
         read: (sent, attempt) => read(sent, asked(attempt)),
         unsent: (attempt, why) =>

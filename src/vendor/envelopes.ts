@@ -43,9 +43,10 @@ export interface ErrorEnvelope {
 }
 
 const numberOrNumeral = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value)
-const count = z.preprocess(numberOrNumeral, z.number().nullable()).catch(null)
+export const count = z.preprocess(numberOrNumeral, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
-const name = z.union([z.string(), z.int().transform(String)])
+/** An id or a key, which a number may stand for. */
+export const name = z.union([z.string(), z.int().transform(String)])
 
 const usage = z.object({
   periodKey: name.nullable().catch(null),
@@ -143,7 +144,8 @@ export function readErrorEnvelope(parsed: unknown): ErrorEnvelope {
   return { message: data?.message ?? data?.error ?? null, code: data?.code ?? null, issues }
 }
 
-function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
+/** @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type */
+export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
   const result = schema.safeParse(parsed)
   if (result.success) return result.data
   const [issue] = result.error.issues
