@@ -110,6 +110,14 @@ export function childSelect(options: {
   const keyColumns = items(keyNames(layout))
   const rows = child.rows
   if (rows.over === 'elements' || rows.over === 'entries') return explodedSelect(child, keyColumns, keys, stage)
+  if (rows.over === 'labelled') {
+    const lists = rows.lists.map(
+      ({ sql, label }) =>
+        `SELECT ${keys}, ${quoteText(label)} AS label, ${sql} AS l0 FROM ${stage} s WHERE len(${sql}) > 0`,
+    )
+    return `SELECT ${keyColumns}, ${selected(child.columns)} FROM
+      (SELECT *, unnest(range(1, len(l0) + 1)) AS i FROM (${lists.join(' UNION ALL ')}))`
+  }
   if (rows.over === 'texts') {
     const source = listSource({ keys, stage, lists: rows.lists, parent: rows.parent })
     const length = `greatest(${items(rows.lists.map((_, index) => `len(l${index})`))})`

@@ -2,7 +2,18 @@
 // value out of a staged record. DDL, load SQL and the dictionary are printed from this.
 //
 // In the expressions `s` is the staged record, whose columns carry the API's own names, and `e` is an array's element.
-import type { Explosion, Field, Fields, Lift, ObjectList, PiiClass, RecordType, Scalar, TextList } from './shape.ts'
+import type {
+  Explosion,
+  Field,
+  Fields,
+  Label,
+  Lift,
+  ObjectList,
+  PiiClass,
+  RecordType,
+  Scalar,
+  TextList,
+} from './shape.ts'
 import { snakeCase } from './shape.ts'
 
 export interface Column {
@@ -32,6 +43,8 @@ export interface ChildTable {
 export type ChildRows =
   /** Parallel lists of strings on `s`, or on an element `e` of `parent`. */
   | { over: 'texts'; lists: string[]; parent: string | null }
+  /** Lists of strings on `s`, one below another. */
+  | { over: 'labelled'; lists: { sql: string; label: string }[] }
   | { over: 'objects'; list: string; parent: string | null }
   | { over: 'elements'; json: string; lifts: readonly Lift[] }
   | { over: 'entries'; json: string; lifts: readonly Lift[] }
@@ -133,6 +146,8 @@ function textsChildren(fields: Fields, place: Place, parentPosition: Column | nu
     if (field.kind === 'texts') tables.set(field.table, [...(tables.get(field.table) ?? []), [key, field]])
   }
   return [...tables].map(([table, lists]) => {
+    const [[, { label }]] = lists as [[string, TextList]]
+    if (label) return labelledChild({ table, label, lists, place })
     const from = place.from ?? lists[0]![0]
     const columns = lists.map(([key, field], index) => ({
       ...ownColumn(field.column, 'VARCHAR', `l${index}[i]`, field.about, from),
@@ -152,6 +167,32 @@ function textsChildren(fields: Fields, place: Place, parentPosition: Column | nu
       },
     }
   })
+}
+
+function labelledChild(options: {
+  table: string
+  label: Label
+  lists: [string, TextList][]
+  place: Place
+}): ChildTable {
+  const { table, label, lists, place } = options
+  const [key, { column, about, pii }] = lists[0]!
+  const from = place.from ?? key
+  const path = lists.map(([name]) => `${place.path}${name}[]`).join('|')
+  return {
+    table,
+    about,
+    from,
+    columns: [
+      ownColumn(label.column, 'VARCHAR', 'label', label.about, from),
+      ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from),
+      { ...ownColumn(column, 'VARCHAR', 'l0[i]', about, from), path, pii },
+    ],
+    rows: {
+      over: 'labelled',
+      lists: lists.map(([name, list]) => ({ sql: `${place.sql}.${quoteName(name)}`, label: list.label!.value })),
+    },
+  }
 }
 
 function objectChildren(key: string, field: ObjectList, place: Place, parentPosition: Column | null): ChildTable[] {

@@ -42,6 +42,7 @@ function walk(text: string, at: number, close: string, each: (start: number) => 
 }
 
 function elements(text: string, at: number): string[] {
+  if (text[at] === '{') return [text.slice(at, endOfValue(text, at))]
   const texts: string[] = []
   if (text[at] !== '[') return texts
   walk(text, at, ']', start => {
@@ -53,8 +54,8 @@ function elements(text: string, at: number): string[] {
 }
 
 /**
- * Texts of the elements of the arrays under `keys` at the top of a body, one array after the other; what is no array has
- * none. Of a key that stands twice the last one counts, as for `JSON.parse`.
+ * Texts of the elements of the arrays under `keys` at the top of a body, one array after the other; an object stands for
+ * itself alone, and what is neither has none. Of a key that stands twice the last one counts, as for `JSON.parse`.
  * @throws SyntaxError where the body is no JSON object; the message quotes nothing
  */
 export function elementTexts(body: string, keys: readonly string[]): string[] {

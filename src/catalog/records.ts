@@ -2,12 +2,13 @@
 import { agent } from './agent.ts'
 import { conversation } from './conversation.ts'
 import { EVENT_RECORDS } from './event-records.ts'
+import { organization, team } from './organization.ts'
 import type { RecordType } from './shape.ts'
 
-export const RECORD_TYPES: readonly RecordType[] = [conversation, agent, ...EVENT_RECORDS]
-
 /** Those that pages bring. */
-export const PAGE_RECORDS: readonly RecordType[] = RECORD_TYPES.filter(record => !EVENT_RECORDS.includes(record))
+export const PAGE_RECORDS: readonly RecordType[] = [conversation, agent, organization, team]
+
+export const RECORD_TYPES: readonly RecordType[] = [...PAGE_RECORDS, ...EVENT_RECORDS]
 
 /**
  * Counts the changes of the catalog and of what inspection looks for. A page inspected under an older number is inspected again before it is loaded:

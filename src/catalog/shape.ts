@@ -40,11 +40,23 @@ export interface Group extends Described {
   fields: Fields
 }
 
-/** An array of strings: a child table of one column. Lists that name one table lie side by side in it, by position. */
+/**
+ * An array of strings: a child table of one column. Lists that name one table lie side by side in it, by position; those
+ * that have a label one below another, each row with the label of its list.
+ */
 export interface TextList extends Described {
   kind: 'texts'
   table: string
   column: string
+  label?: Label
+}
+
+export interface Label {
+  /** The same of all lists of the table. */
+  column: string
+  about: string
+  /** This list's. */
+  value: string
 }
 
 /** An array of objects: a child table with the element's fields. */
@@ -137,12 +149,18 @@ export const any = (about: string, options: Options & { explode?: Explosion } = 
 
 export const group = (about: string, fields: Fields): Group => ({ kind: 'group', about, pii: 'none', fields })
 
-export const texts = (about: string, table: string, column: string, options: Options = {}): TextList => ({
+export const texts = (
+  about: string,
+  table: string,
+  column: string,
+  options: Pick<Options, 'pii'> & { label?: Label } = {},
+): TextList => ({
   kind: 'texts',
   about,
   table,
   column,
   pii: options.pii ?? 'none',
+  ...(options.label && { label: options.label }),
 })
 
 export const objects = (about: string, table: string, fields: Fields): ObjectList => ({

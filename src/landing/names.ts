@@ -1,13 +1,15 @@
 // Names in the landing: listing a folder tells the story.
 //
 //   <workspace>/conversations/<agent>/2026-11/20261120T204946123Z-tail-start-1732000000.g01.p000007.json.gz
-//   <workspace>/agents/2026-11/20261120T204946123Z-all.g01.p000001.json.gz
+//   <workspace>/agents/2026-11/20261120T204946123Z-agents-1f2e3d4c5b6a7988.g01.p000001.json.gz
+//   <workspace>/organizations/2026-11/20261120T204946123Z-org-<organization>.g01.p000001.json.gz
+//   <workspace>/teams/2026-11/20261120T204946123Z-teams-<organization>.g01.p000001.json.gz
 //
 // The month is the one in which the window was opened, so that a folder holds at most a month of an agent's pages.
 import { posix } from 'node:path'
 import { segment } from '../files/segment.ts'
 
-export const STREAMS = ['conversations', 'agents'] as const
+export const STREAMS = ['conversations', 'agents', 'organizations', 'teams'] as const
 export type Stream = (typeof STREAMS)[number]
 
 export interface PagePlace {

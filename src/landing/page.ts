@@ -14,6 +14,8 @@ export interface PageHead {
   catalogVersion: number
   workspaceId: string
   place: PagePlace
+  /** The organization that was asked for, or whose teams were. */
+  organizationId?: string
   run: string
   lease: string | null
   /** Path and query as sent; the token is in neither. */

@@ -87,9 +87,8 @@ export function openPending(landing: Landing, unloaded: Unloaded): Pending {
         sum += waiting[end]!.head.bodyBytes
         if (end > 0 && sum > bytes) break
       }
-      const isListing = (page: LoadablePage | undefined) => page?.head.place.stream === 'agents'
       const sameListing = (a: LoadablePage | undefined, b: LoadablePage | undefined) =>
-        isListing(a) && isListing(b) && a?.head.place.window === b?.head.place.window
+        a?.head.place.stream !== 'conversations' && a?.head.place.window === b?.head.place.window
       while (end > 0 && end < waiting.length && sameListing(waiting[end - 1], waiting[end])) end += 1
       return waiting.slice(0, end)
     },

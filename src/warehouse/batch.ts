@@ -1,6 +1,5 @@
 // A batch before it is loaded: which files are staged as they landed, which must be mended first, and with which
 // undeclared paths in the schema.
-import { agent } from '../catalog/agent.ts'
 import { conversation } from '../catalog/conversation.ts'
 import { compileInspection, needsMending } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
@@ -12,18 +11,16 @@ import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
+import { isStagedAsLanded } from './streams.ts'
 import { type MendedFile, removeMended, type Tolerated, tolerate, writeMended } from './tolerant.ts'
 
-/** The record type of each stream's pages. */
-export const RECORD_OF = { conversations: conversation, agents: agent } as const
-
-const inspections = new Map(Object.values(RECORD_OF).map(record => [record.name, compileInspection(record)]))
+const inspect = compileInspection(conversation)
 
 /** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
 async function inspectedAgain(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
-  if (page.head.catalogVersion === CATALOG_VERSION || record.extra === 'rest') return page
+  if (page.head.catalogVersion === CATALOG_VERSION || !isStagedAsLanded(record)) return page
   const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.path))) as { data: unknown[] }
-  const notes = inspections.get(record.name)!(body.data)
+  const notes = inspect(body.data)
   if (isTooDeepAround(body, 'data')) notes.awkward.push(TOO_DEEP_AROUND)
   return { ...page, head: { ...page.head, notes } }
 }
@@ -124,7 +121,7 @@ export function withoutThem(found: Tolerated, away: ReadonlyMap<number, string>)
 
 /** True where a page cannot be staged as it landed. */
 const mustBeMended = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
-  record.extra === 'rest' || needsMending(head.notes) || context.heldBack?.has(path) === true
+  !isStagedAsLanded(record) || needsMending(head.notes) || context.heldBack?.has(path) === true
 
 /** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
 const asTheyLanded = ({ files }: Batch): LoadablePage[] =>

@@ -8,19 +8,19 @@
 // all the same, it is halved until the page at fault is found, and that one takes the tolerant path; when that fails, it
 // is halved in turn until the records at fault are found, and those are quarantined. Only what is no fault of a record
 // (a full disk, a corrupt file, a fault of ours) stops a window.
-import { quoteText } from '../catalog/layout.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../core/errors.ts'
-import { addMended, type Batch, emptyBatch, prepareBatch, RECORD_OF, tolerated, withoutThem } from './batch.ts'
+import { addMended, type Batch, emptyBatch, prepareBatch, tolerated, withoutThem } from './batch.ts'
 import { keepBooks } from './bookkeeping.ts'
-import { iso } from './connection.ts'
 import { warehouseFault } from './fault.ts'
 import { tellFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
 import type { MergeOptions, MergeResult, Settled } from './merge.ts'
+import { markMissing } from './missing.ts'
 import type { LoadablePage } from './page.ts'
 import { columnsOf, isAboutRecords, loadError } from './quarantine-reason.ts'
 import { searchUnloadable } from './quarantine-search.ts'
+import { type LoadedStream, RECORD_OF } from './streams.ts'
 import { removeMended, type Tolerated } from './tolerant.ts'
 import { keepWorkspace } from './workspaces.ts'
 import { mergeOptions, NOTHING, recordsOf, stageRecords, writeRecords } from './write-records.ts'
@@ -30,35 +30,6 @@ export interface LoadResult extends MergeResult {
   records: number
   mended: number
   quarantined: number
-}
-
-/**
- * Conversations that were asked for by id and not answered: the rows stay, and say since when. What was asked for later
- * than the change that made it dirty is not asked for again.
- */
-async function markUnanswered(context: LoadContext, pages: readonly LoadablePage[]): Promise<void> {
-  for (const { head } of pages) {
-    if (!head.facts || head.facts.missing.length === 0) continue
-    const sentAt = `TIMESTAMP '${iso(head.sentAtServerMs)}'`
-    await context.writer.rows(
-      `UPDATE conversations SET _missing_since = coalesce(_missing_since, ${sentAt}),
-         _dirty_since = CASE WHEN _dirty_since >= ${sentAt} - INTERVAL ${context.mirrorLagMs} MILLISECOND THEN _dirty_since END
-       WHERE workspace_id = ${quoteText(context.workspaceId)} AND agent_id = ${quoteText(head.facts.window.agentId)}
-         AND _fetched_at < ${sentAt} AND conversation_id IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
-      [JSON.stringify(head.facts.missing)],
-    )
-  }
-}
-
-/** A complete listing tells which agents are gone: those that it did not tell of. */
-async function markMissing(context: LoadContext, pages: readonly LoadablePage[]): Promise<void> {
-  const last = pages.findLast(page => page.head.place.stream === 'agents' && page.head.lastPage)
-  if (!last) return
-  const begun = pages
-    .filter(page => page.head.place.window === last.head.place.window)
-    .map(page => page.head.sentAtServerMs)
-  await context.writer.run(`UPDATE agents SET _missing_since = TIMESTAMP '${iso(last.head.sentAtServerMs)}'
-    WHERE workspace_id = ${quoteText(context.workspaceId)} AND _missing_since IS NULL AND _fetched_at < TIMESTAMP '${iso(Math.min(...begun))}'`)
 }
 
 /** Thrown to take a rehearsal back. */
@@ -75,7 +46,6 @@ async function writeBatch(
   const pages = files.map(file => file.page)
   const merged = await writeRecords(writer, options, settled)
   await markMissing(context, pages)
-  await markUnanswered(context, pages)
   await tellFindings(writer, { workspaceId, record, files })
   await keepWorkspace(writer, workspaceId, context.timeZone)
   await keepBooks(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
@@ -209,7 +179,7 @@ function throwRefusal(context: LoadContext, fault: unknown): void {
 export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
   let result = EMPTY
   const held: Held = new Map()
-  for (const stream of ['agents', 'conversations'] as const) {
+  for (const stream of Object.keys(RECORD_OF) as LoadedStream[]) {
     const own = pages.filter(page => page.head.place.stream === stream)
     result = added(result, await loadHalving(context, RECORD_OF[stream], own, held))
   }

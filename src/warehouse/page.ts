@@ -2,6 +2,7 @@
 import type { PageNotes } from '../catalog/inspect.ts'
 import type { RateLimitTold, UsageTold } from '../core/told.ts'
 import type { PageFacts } from '../core/windows.ts'
+import type { LoadedStream } from './streams.ts'
 
 export interface LoadablePage {
   /** Path below the landing's root: the page's name in `_loads` and in errors. */
@@ -12,7 +13,9 @@ export interface LoadablePage {
   justLanded?: boolean
   head: {
     catalogVersion: number
-    place: { stream: 'conversations' | 'agents'; agentId: string | null; window: string }
+    place: { stream: LoadedStream; agentId: string | null; window: string }
+    /** The organization that was asked for, or whose teams were. */
+    organizationId?: string
     run: string
     status: number
     sentAtMs: number

@@ -4,11 +4,12 @@
 import { emptyNotes } from '../catalog/inspect.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { RecordType } from '../catalog/shape.ts'
-import { addMended, emptyBatch, RECORD_OF } from './batch.ts'
+import { addMended, emptyBatch } from './batch.ts'
 import { mendedFindings, tellFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
 import { columnsOf, isAboutThisRecord, isOfLoading, loadError, tellable } from './quarantine-reason.ts'
+import { RECORD_OF } from './streams.ts'
 import { issueOfUnread, removeMended, type Tolerated, tolerate } from './tolerant.ts'
 import { mergeOptions, stageRecords, writeRecords } from './write-records.ts'
 

@@ -11,6 +11,7 @@ import { elementTexts } from '../catalog/page-elements.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { toldPath } from '../catalog/told-path.ts'
 import { MENDED } from './left-behind.ts'
+import { listsOf } from './streams.ts'
 
 export interface MendedRecordText {
   /** Position in the page, from 1. */
@@ -33,10 +34,6 @@ export interface Tolerated {
 }
 
 const RECORD_PATH = '(record)'
-
-/** Where a page's body has its records. A listing of agents is a union (notes on the API, "Other endpoints"). */
-const listsOf = (record: RecordType): string[] =>
-  record.name === 'conversation' ? ['data'] : ['agents', 'starredAgents']
 
 /** The text of each record of a page's body. Takes off a byte order mark, and puts U+FFFD where bytes are no UTF-8. */
 const recordTexts = (record: RecordType, body: Uint8Array): string[] =>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { migrate, tablesOf } from '../../src/catalog/ddl.ts'
+import { childSelect } from '../../src/catalog/extraction.ts'
 import { layoutOf, quoteName, quoteText } from '../../src/catalog/layout.ts'
 import { RECORD_TYPES } from '../../src/catalog/records.ts'
 import {
@@ -30,6 +31,8 @@ const ship: RecordType = {
     afloat: boolean('Afloat'),
     log: any('Log'),
     flags: texts('Flags', 'ship_flags', 'flag'),
+    mates: texts('People', 'ship_people', 'person', { label: { column: 'post', value: 'mate', about: 'Post' } }),
+    cooks: texts('People', 'ship_people', 'person', { label: { column: 'post', value: 'cook', about: 'Post' } }),
     crew: objects('Crew', 'ship_crew', { name: text('Name'), watches: texts('Watches', 'ship_crew_watches', 'watch') }),
   },
   derived: [],
@@ -56,6 +59,7 @@ describe('a layout', () => {
     expect(layout.columns.find(column => column.name === 'home_port_due_at')?.from).toEqual(['homePort'])
     expect(layout.children.map(child => [child.table, child.from])).toEqual([
       ['ship_flags', 'flags'],
+      ['ship_people', 'mates'],
       ['ship_crew', 'crew'],
       ['ship_crew_watches', 'crew'],
     ])
@@ -64,9 +68,17 @@ describe('a layout', () => {
   it('gives each list a child table with positions, its own and its parent’s', () => {
     expect(layout.children.map(child => child.columns.map(column => column.name))).toEqual([
       ['position', 'flag'],
+      ['post', 'position', 'person'],
       ['position', 'name', 'extra'],
       ['ship_crew_position', 'position', 'watch'],
     ])
+  })
+
+  it('lays lists with a label one below another, each row with its label', () => {
+    const people = layout.children.find(child => child.table === 'ship_people')!
+    expect(people.columns.at(-1)).toMatchObject({ name: 'person', path: 'mates[]|cooks[]' })
+    const select = childSelect({ layout, child: people, stage: 'stage', workspaceId: 'w', number: '1', unknown: {} })
+    expect(select).toMatch(/'mate' AS label, s\."mates" AS l0 .* UNION ALL .*'cook' AS label, s\."cooks" AS l0/)
   })
 
   it.each(RECORD_TYPES)('of $name has no two columns of one name in a table', record => {

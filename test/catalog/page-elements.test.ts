@@ -21,9 +21,13 @@ describe('the elements of a page', () => {
   })
 
   it('are those of several arrays, one after the other, and none of what is no array', () => {
-    const body = '{"starredAgents":[ {"ID":"b"} ],"agents":[{"ID":"a"},1.50,"]"],"data":{"x":[1]}}'
+    const body = '{"starredAgents":[ {"ID":"b"} ],"agents":[{"ID":"a"},1.50,"]"],"data":"[1]","page":2}'
     expect(elementTexts(body, ['agents', 'starredAgents'])).toEqual(['{"ID":"a"}', '1.50', '"]"', '{"ID":"b"}'])
-    expect(elementTexts(body, ['data'])).toEqual([])
+    expect(elementTexts(body, ['data', 'page', 'nobody'])).toEqual([])
+  })
+
+  it('are the object itself where one stands in place of an array', () => {
+    expect(elementTexts('{"data": {"x":[1]} ,"n":1}', ['data'])).toEqual(['{"x":[1]}'])
   })
 
   it('are those of the last of two arrays under one key', () => {

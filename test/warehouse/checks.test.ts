@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { conversation } from '../../src/catalog/conversation.ts'
-import { EVENT_RECORDS } from '../../src/catalog/event-records.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
+import { RECORD_TYPES } from '../../src/catalog/records.ts'
 import { applyTo, eventOf } from './events/events-in.ts'
-import { AGENT, freshWindow, landConversations } from './landed-pages.ts'
+import { AGENT, freshWindow, landConversations, landOrganization, landTeams } from './landed-pages.ts'
 import { temporaryWarehouse } from './temporary-warehouse.ts'
 
 const folder = new URL('../../sql/checks/', import.meta.url)
@@ -25,6 +24,10 @@ describe('the data tests of sql/checks', () => {
       crmActivities: [{ id: 'x' }],
     }
     await workspace.load(await landConversations(workspace.landing, { records: [record], window: freshWindow() }))
+    await workspace.load(
+      await landOrganization(workspace.landing, { id: 'o1', data: { ID: 'o1', adminIDs: ['u1'], widgetIDs: ['a1'] } }),
+      await landTeams(workspace.landing, { id: 'o1', teams: [{ ID: 't1', orgId: 'o1', memberIds: ['u1'] }] }),
+    )
     const at = { agentId: AGENT, convoId: 'c1', createdAt: 1_763_000_000_000 }
     await applyTo(
       workspace,
@@ -42,17 +45,16 @@ describe('the data tests of sql/checks', () => {
     await writer.run('INSERT INTO webhook_events SELECT * FROM webhook_events LIMIT 1')
     await writer.run('INSERT INTO conversation_transcripts SELECT * FROM conversation_transcripts LIMIT 1')
     await writer.run('UPDATE conversation_turns SET _record = -1')
+    await writer.run("INSERT INTO team_members (workspace_id, team_id) VALUES ('w', 'nobody')")
     await writer.run('UPDATE _covered SET to_sec = to_sec + 1')
     await writer.run('DELETE FROM conversation_observations')
     for (const [name, sql] of sqlOf(folder)) expect((await writer.rows(sql)).length, name).toBeGreaterThan(0)
   })
 
   it('hold every child table to its records', () => {
-    const rule = readFileSync(new URL('children_have_records.sql', folder), 'utf8')
-    for (const { table } of layoutOf(conversation).children) expect(rule).toContain(`FROM ${table}\n`)
-    const ofEvents = readFileSync(new URL('children_of_events_have_records.sql', folder), 'utf8')
-    for (const { table } of EVENT_RECORDS.flatMap(record => layoutOf(record).children))
-      expect(ofEvents).toContain(`FROM ${table}\n`)
+    const rules = sqlOf(folder).flatMap(([name, sql]) => (name.endsWith('children_have_records.sql') ? [sql] : []))
+    const children = RECORD_TYPES.flatMap(record => layoutOf(record).children.map(({ table }) => table))
+    for (const table of children) expect(rules.join('\n')).toContain(`FROM ${table}\n`)
   })
 
   it('has views that open with what they are, and answer', async () => {

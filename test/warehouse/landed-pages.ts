@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { agent } from '../../src/catalog/agent.ts'
 import { conversation } from '../../src/catalog/conversation.ts'
-import { compileInspection } from '../../src/catalog/inspect.ts'
+import { compileInspection, emptyNotes } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
 import type { RateLimitTold, UsageTold } from '../../src/core/told.ts'
@@ -131,3 +131,38 @@ export async function landAgents(
   const notes = inspectAgents([...agents, ...starredAgents])
   return landed(landing, headOf({ place, bodyBytes: body.length, notes, lastPage }, sentAtMs), body)
 }
+
+interface OfOrganization {
+  /** The organization that was asked for. */
+  id: string
+  sentAtMs?: number
+}
+
+const ofOrganization = (
+  landing: Landing,
+  stream: 'organizations' | 'teams',
+  { id, sentAtMs = SENT_AT_MS, ...page }: OfOrganization & { body: string | Uint8Array } & Partial<PageHead>,
+): Promise<LoadablePage> => {
+  const body = bytesOf(page.body)
+  const place = { stream, agentId: null, window: freshWindow().name, generation: 1, sequence: 1 }
+  const told = { ...page, place, organizationId: id, bodyBytes: body.length, notes: emptyNotes() }
+  return landed(landing, headOf({ lastPage: true, ...told }, sentAtMs), body)
+}
+
+/** Lands an answer to a request for an organization: `data`, or that there is none. */
+export const landOrganization = (
+  landing: Landing,
+  { data, ...asked }: OfOrganization & { data: unknown | null },
+): Promise<LoadablePage> =>
+  ofOrganization(landing, 'organizations', {
+    ...asked,
+    status: data === null ? 404 : 200,
+    body: JSON.stringify(data === null ? { message: 'Not found', code: 'NOT_FOUND' } : { success: true, data }),
+  })
+
+/** Lands one page of an organization's teams. */
+export const landTeams = (
+  landing: Landing,
+  { teams, ...asked }: OfOrganization & { teams: unknown[]; lastPage?: boolean },
+): Promise<LoadablePage> =>
+  ofOrganization(landing, 'teams', { ...asked, body: JSON.stringify({ success: true, teams }) })

@@ -1,0 +1,108 @@
+// The organization (section 2.7) and its teams (section 2.8): the names behind ids that conversations and events tell. Their
+// secrets are dropped before they land, and have no column here.
+import type { RecordType, Scalar } from './shape.ts'
+import { any, boolean, group, number, text, texts, time } from './shape.ts'
+
+const names = (about: string): Scalar => any(`${about}, as sent: a list`)
+
+export const organization: RecordType = {
+  name: 'organization',
+  table: 'organizations',
+  about: 'One row for each organization that an id is known of, as it was last told',
+  id: { key: 'ID', column: 'organization_id' },
+  perAgent: false,
+  fields: {
+    ID: text('Id of the organization', { column: 'organization_id' }),
+    name: text('Name'),
+    email: text('Email address', { pii: 'staff' }),
+    type: text('Kind, e.g. client'),
+    status: text('State, e.g. online'),
+    firebaseUid: text('Id of its account', { pii: 'staff' }),
+    agencyId: text('Id of the agency'),
+    userId: text('Id of the user', { pii: 'staff' }),
+    ownerID: text('Id of the owner'),
+    orgId: text('Id of the organization, as sent beside its ID', { column: 'org_id' }),
+    workspaceId: text('Id of the workspace, as sent', { column: 'told_workspace_id' }),
+    squarePhotoURL: text('Picture'),
+    dashboardUsername: text('Name at the dashboard', { pii: 'staff' }),
+    dashboardLayout: text('Layout of the dashboard, e.g. vertical'),
+    widgets: any('Assigned agents, as sent'),
+    widgetIDs: texts('Agents assigned to the organization', 'organization_agents', 'agent_id'),
+    adminIDs: texts('Members of the organization, by role: admin or support', 'organization_members', 'user_id', {
+      pii: 'staff',
+      label: { column: 'role', value: 'admin', about: 'Role: admin or support' },
+    }),
+    supportIDs: texts('Members of the organization, by role: admin or support', 'organization_members', 'user_id', {
+      pii: 'staff',
+      label: { column: 'role', value: 'support', about: 'Role: admin or support' },
+    }),
+    canAccess: names('What it may see'),
+    allowedChannels: names('Channels that it may use'),
+    allowedIntegrations: names('Integrations that it may use'),
+    clientTabOrder: names('Order of the tabs'),
+    defaultClientAccess: names('What its clients may see'),
+    defaultClientTabOrder: names("Order of its clients' tabs"),
+    isAdmin: boolean('Administrator'),
+    isOrgAdmin: boolean('Administrator of the organization'),
+    canDelegateChats: boolean('May delegate conversations'),
+    canSelfEdit: boolean('May edit itself'),
+    allowCreateAgents: boolean('May create agents'),
+    hideAdvancedSettings: boolean('Advanced settings are hidden'),
+    enableHumanHandoff: boolean('Takes handoffs'),
+    isNewSignup: boolean('Has just signed up'),
+    index: number('Place among the organizations'),
+    ts: time('When it was created'),
+    lastModified: time('Last change'),
+    lastEmailSentTS: time('Last email to it', { column: 'last_email_sent_at' }),
+    lastInvitationTs: time('Last invitation', { column: 'last_invitation_at' }),
+    signupSource: text('Where it signed up'),
+    preferredLanguage: text('Language'),
+    stripeCustomerId: text('Id of its customer account', { pii: 'staff' }),
+    predefinedTags: names('Tags that it offers'),
+    convoTags: names('Tags of its conversations'),
+    cannedResponses: any('Answers that are kept ready, as sent', { pii: 'content' }),
+    notificationsSettings: group('Notifications', {
+      notifyThrough: text('Way, e.g. email'),
+      notifyIf: text('Occasion, e.g. all'),
+      emailNotifyOnNewLead: boolean('An email for each new lead'),
+    }),
+    handoff: group('Handoffs', { maxAssignees: number('Most assignees of a conversation') }),
+    settings: group('Settings', { disableClientAccess: boolean('Its clients have no access') }),
+    // Its one field is named after a password, and dropped like one.
+    internal: any('Of the vendor, as sent'),
+    teams: any('Teams, as sent with the organization; see the table teams'),
+    onboardingState: group('Onboarding', {
+      currentStep: number('Step'),
+      isCompleted: boolean('Completed'),
+      completedSteps: names('Steps that are done'),
+      personalInfo: any('About the person, as sent', { pii: 'staff' }),
+      preferences: any('Preferences, as sent'),
+      setupData: any('What was set up, as sent'),
+    }),
+  },
+  derived: [],
+  // An answer is a snapshot: the later one is the truer one.
+  modifiedKey: null,
+  extra: 'unknown',
+}
+
+export const team: RecordType = {
+  name: 'team',
+  table: 'teams',
+  about: 'One row for each team of an organization, as it was last listed',
+  id: { key: 'ID', column: 'team_id' },
+  perAgent: false,
+  fields: {
+    ID: text('Id of the team', { column: 'team_id' }),
+    orgId: text('Organization that it belongs to', { column: 'organization_id' }),
+    key: text('Key of the team, as handoffs name it', { column: 'team_key' }),
+    label: text('Name'),
+    description: text('Description'),
+    memberIds: texts('Members of the team', 'team_members', 'user_id', { pii: 'staff' }),
+    ts: time('When it was created'),
+    lastModified: time('Last change'),
+  },
+  derived: [],
+  modifiedKey: null,
+  extra: 'unknown',
+}
