@@ -81,6 +81,7 @@ const workspace = z.strictObject({
   token: secretPlace('token'),
   webhooks: webhookSecrets.optional(),
   since: moment.optional(),
+  organizations: z.array(z.string().min(1)).default([]),
   schedule: schedule.optional(),
   settle: duration.prefault('2m'),
   mirrorLag: duration.prefault('2m'),
@@ -129,6 +130,8 @@ export interface WorkspaceConfig {
   /** Reads the secrets of its webhooks where they are kept; null where none are configured. @throws SECRET_MISSING */
   readWebhookSecrets: (() => string[]) | null
   since: string | null
+  /** Ids of organizations that are asked for, beside those that conversations and events name. */
+  organizations: string[]
   /** When Temporal syncs it by itself; null: never. */
   schedule: Schedule | null
   settleMs: number
@@ -170,6 +173,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     readToken: secretReader(tokenKept, env, { what: 'API token', code: 'TOKEN_MISSING' }),
     readWebhookSecrets: secretsReader(given.webhooks, folder, env),
     since: given.since ?? null,
+    organizations: given.organizations,
     schedule: given.schedule ? scheduleConfig(given.schedule) : null,
     settleMs: given.settle,
     mirrorLagMs: given.mirrorLag,

@@ -3,6 +3,7 @@ import type { LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { fetchPages, probe } from './steps/fetch.ts'
 import { openGate } from './steps/gate.ts'
+import { askForNames } from './steps/organizations.ts'
 import { openPending, type Pending } from './steps/pending.ts'
 import { type Planning, prepare } from './steps/prepare.ts'
 import { openServerClock } from './steps/server-clock.ts'
@@ -61,6 +62,14 @@ export function makeSteps(dependencies: StepsDependencies & { home: string; run:
     }
   }
 
+  /** Asks for the names behind the ids that are known by now, and loads them. */
+  async function askAndLoadNames(): Promise<void> {
+    await askForNames(fetching)
+    const pages = pending.all().filter(({ head }) => ['organizations', 'teams'].includes(head.place.stream))
+    await loadPages(context, pages)
+    pending.taken(pages)
+  }
+
   async function loadNext(): Promise<LoadOutcome> {
     const pages = pending.next(A_LOAD)
     const loaded = await telling(() => loadPages(context, pages))
@@ -90,7 +99,11 @@ export function makeSteps(dependencies: StepsDependencies & { home: string; run:
       await begin()
       for (const agentId of new Set(report.agentsGone))
         await markAgentGone(warehouse.writer, workspaceId, agentId, dependencies.now())
-      await endRun(warehouse.writer, { workspaceId, nowMs: dependencies.now(), ...report, run: request.run })
+      try {
+        if (report.outcome !== 'interrupted') await telling(askAndLoadNames)
+      } finally {
+        await endRun(warehouse.writer, { workspaceId, nowMs: dependencies.now(), ...report, run: request.run })
+      }
     },
   }
 }

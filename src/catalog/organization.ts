@@ -11,6 +11,7 @@ export const organization: RecordType = {
   about: 'One row for each organization that an id is known of, as it was last told',
   id: { key: 'ID', column: 'organization_id' },
   perAgent: false,
+  deletable: true,
   fields: {
     ID: text('Id of the organization', { column: 'organization_id' }),
     name: text('Name'),

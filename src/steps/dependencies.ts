@@ -27,6 +27,8 @@ export interface StepsDependencies {
 export type FetchDependencies = Omit<StepsDependencies, 'warehouse'>
 
 export interface WorkspaceSettings {
+  /** Organizations that are asked for, beside those that the tables name. */
+  organizations: readonly string[]
   timeZone: string
   settleMs: number
   mirrorLagMs: number

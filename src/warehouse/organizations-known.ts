@@ -11,7 +11,7 @@ export interface KnownOrganization {
 }
 
 /** Tables that name organizations, in `organization_id`. */
-const NAMING = ['conversation_handoffs', 'organizations', 'teams']
+const NAMING = ['conversation_handoffs', 'organizations', 'teams', 'clients']
 
 /** Every organization that a table names, in the order of their ids. */
 export async function knownOrganizations(

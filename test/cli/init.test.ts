@@ -74,6 +74,7 @@ describe('init', () => {
       'hourReserve',
       'id',
       'mirrorLag',
+      'organizations',
       'pageSize',
       'quiet',
       'requestsPerHour',

@@ -18,11 +18,12 @@ async function contents(folder: string): Promise<{ path: string; bytes: Buffer }
 }
 
 describe('a secret', () => {
-  it('of the workspace or of its agents is in no file below the data folder, and in no output', async () => {
+  it('of the workspace, its agents or its organizations is in no file below the data folder, and in no output', async () => {
     const { env, home, sandbox } = await scene()
-    const agents = await fetch(`${sandbox.url}/v3/agents/search`, { headers: { authorization: `Bearer ${TOKEN}` } })
+    const headers = { authorization: `Bearer ${TOKEN}` }
     // What is looked for is really sent.
-    expect(await agents.text()).toContain(CANARY)
+    for (const path of ['agents/search', 'orgs/org_alpha'])
+      expect(await (await fetch(`${sandbox.url}/v3/${path}`, { headers })).text()).toContain(CANARY)
     const outputs = []
     for (const args of [
       ['plan'],
@@ -31,6 +32,7 @@ describe('a secret', () => {
       ['doctor'],
       ['replay'],
       ['query', 'FROM agents', '--format', 'json'],
+      ['query', 'FROM organizations', '--format', 'json'],
     ])
       outputs.push(await cli(args, { env }))
     for (const { code, stdout, stderr } of outputs) {
@@ -40,7 +42,8 @@ describe('a secret', () => {
     }
     const files = await contents(home)
     expect(files.some(({ path }) => path.endsWith('warehouse.duckdb'))).toBe(true)
-    expect(files.some(({ path }) => path.includes('/agents/'))).toBe(true)
+    for (const stream of ['agents', 'organizations', 'teams'])
+      expect(files.some(({ path }) => path.includes(`/${stream}/`))).toBe(true)
     expect(
       files.filter(({ bytes }) => bytes.includes(TOKEN) || bytes.includes(CANARY)).map(({ path }) => path),
     ).toEqual([])

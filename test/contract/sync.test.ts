@@ -27,6 +27,10 @@ function contract(open: OpenHost): void {
     await expectTruth(host)
     await expectNothingTwice(host)
     expect(await host.rows('SELECT run, outcome FROM _runs')).toEqual([{ run: report.run, outcome: 'done' }])
+    expect(await host.rows('SELECT name FROM organizations ORDER BY name')).toEqual([
+      { name: 'Alpha Service' },
+      { name: 'Bêta & Fils' },
+    ])
   })
 
   it('pays for nothing again where nothing is new', async () => {

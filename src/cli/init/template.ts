@@ -41,6 +41,9 @@ workspaces:
     # How far back to read: a date, or an age such as 90d. Without it everything there is.
     # since: 90d
 
+    # Organizations whose names and teams are asked for, beside those that conversations name: ids. (The vendor has no list of them.)
+    # organizations: []
+
     # When Temporal syncs it by itself, once \`convohouse schedule ensure\` has told it: every so often, or by a cron expression in UTC
     # ({ cron: "0 * * * *" }); each time later by up to jitter.
     # schedule: { every: 15m, jitter: 30s }

@@ -100,6 +100,8 @@ async function updateKnown(writer: Writer, resource: Resource, { workspaceId, no
     ...Object.keys(columns).map(column => ofEvents(column, `t.${column}`)),
     ...['_version', '_as_of', '_fetched_at'].map(column => ofEvents(column, 't.newest')),
     ofEvents('_loaded_at', `TIMESTAMP '${iso(nowMs)}'`),
+    // What was fetched before it changed is fetched again, where it is fetched one by one.
+    `_dirty_since = CASE WHEN r._complete AND t.alive_at >= r._fetched_at THEN greatest(r._dirty_since, t.alive_at) ELSE r._dirty_since END`,
     `_deleted_at = CASE WHEN (t.alive_at IS NULL OR t.deleted_at >= t.alive_at) AND (NOT r._complete OR t.deleted_at >= r._fetched_at)
        THEN t.deleted_at END`,
   ]
