@@ -13,7 +13,7 @@ export interface KnownOrganization {
 /** Tables that name organizations, in `organization_id`. */
 const NAMING = ['conversation_handoffs', 'organizations', 'teams', 'clients']
 
-/** Every organization that a table names, in the order of their ids. */
+/** Every organization that a table names and nobody has deleted, in the order of their ids. */
 export async function knownOrganizations(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -22,7 +22,8 @@ export async function knownOrganizations(
   const named = NAMING.map(table => `SELECT organization_id AS id FROM ${table} WHERE ${here}`).join(' UNION ')
   const found = await rows<{ id: string; told: boolean; changed: string | null }>(
     `SELECT id, coalesce(_complete AND _missing_since IS NULL, false) AS told, epoch_ms(_dirty_since)::VARCHAR AS changed
-     FROM (${named}) LEFT JOIN (FROM organizations WHERE ${here}) ON organization_id = id WHERE id IS NOT NULL ORDER BY id`,
+     FROM (${named}) LEFT JOIN (FROM organizations WHERE ${here}) ON organization_id = id
+     WHERE id IS NOT NULL AND _deleted_at IS NULL ORDER BY id`,
   )
   return found.map(({ id, told, changed }) => ({ id, told, changedMs: changed === null ? null : Number(changed) }))
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { AGENT, landConversations, landOrganization, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 import { applyTo, eventOf, RECEIVED_MS } from './events-in.ts'
 
@@ -203,5 +203,25 @@ describe('a resource', () => {
       { client_id: 'k1', organization_id: 'o1', client_name: 'Kim R.', gone: String(AT + 10) },
       { client_id: 'k2', organization_id: 'o2', client_name: 'Kim', gone: null },
     ])
+  })
+
+  it('that was fetched keeps what it was fetched with, and is to be fetched again when an event has changed it', async () => {
+    const workspace = house.workspace()
+    const fetched = async (name: string, sentAtMs: number) =>
+      workspace.load(await landOrganization(workspace.landing, { id: 'o1', data: { ID: 'o1', name }, sentAtMs }))
+    const event = (change: string, createdAt: number) =>
+      eventOf(`organisation_${change}`, { organisationId: 'o1', organisationName: 'new', createdAt, operation: change })
+    const shown = () =>
+      workspace.rows('organizations', 'name, epoch_ms(_dirty_since) AS changed, epoch_ms(_deleted_at) AS gone')
+    await applyTo(workspace, event('created', AT - 10))
+    expect(await shown()).toEqual([{ name: 'new', changed: null, gone: null }])
+    await fetched('as fetched', AT)
+    await applyTo(workspace, event('updated', AT - 5), event('updated', AT + 5))
+    expect(await shown()).toEqual([{ name: 'as fetched', changed: String(AT + 5), gone: null }])
+    await applyTo(workspace, event('deleted', AT + 10))
+    await fetched('fetched before it was deleted', AT + 7)
+    expect(await shown()).toEqual([{ name: 'fetched before it was deleted', changed: null, gone: String(AT + 10) }])
+    await fetched('there again', AT + 20)
+    expect(await shown()).toEqual([{ name: 'there again', changed: null, gone: null }])
   })
 })
