@@ -53,7 +53,7 @@ const environment = {
   browserTimezone: text('Time zone of the browser', device),
   countryCode: text('Country'),
   userPlatform: text('Platform that the contact writes from'),
-  channel: text('Channel, as an event told; no export does', { column: 'channel_told' }),
+  channel: text('Channel, as an event told; no export does', { column: '_channel_told' }),
   contactIdentityId: text('Identity of the contact across channels', identity),
   crossChannelContext: text('Context carried over from another channel', content),
   notifyToUserId: text('User to notify', staff),
