@@ -43,6 +43,8 @@ async function bundleCommand() {
     format: 'esm',
     entryFileNames: 'cli/[name].js',
     chunkFileNames: 'bundle/[name].js',
+    // Each start reads it all. Names stay: a stack that somebody sends us is to be read.
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   })
   const packages = packagesOf(output.flatMap(chunk => chunk.moduleIds ?? []))
   writeFileSync(join(dist, 'src', 'bundle', 'LICENCES'), [...packages].sort().map(licencesOf).join('\n---\n\n'))

@@ -16,6 +16,13 @@ const ALONE = [
   'test/own-files.test.ts',
 ]
 
+/** What looks on commands, each in a process of its own, and opens no house in this one: the umask that it hands on stays as it was. */
+const COMMANDS = [
+  'test/contract/{backfill,hour,kills,sync-command,up,up-progress,upgrade,workers,zombies}.test.ts',
+  'test/deploy/**/*.test.ts',
+  'test/faults/!(clock|landing|ledger).test.ts',
+]
+
 /** The longest files first: begun last, a file of two minutes would run alone at the end. */
 const LONGEST = [
   'workflows/soak',
@@ -42,14 +49,17 @@ const waits = ({ moduleId, project }: TestSpecification): boolean => {
   return temporal !== null && 'verdict' in temporal && needsTemporal(moduleId)
 }
 
+/** A process that several files share ends where the next file is of another project: so these come one after the other. */
+const PROJECTS = ['alone', 'commands', 'together']
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = (file: TestSpecification) => {
-      if (waits(file)) return LONGEST.length + 1
       const place = LONGEST.findIndex(part => file.moduleId.includes(`/test/${part}`))
       return place < 0 ? LONGEST.length : place
     }
-    return [...files].sort((a, b) => rank(a) - rank(b) || (a.moduleId < b.moduleId ? -1 : 1))
+    const turn = (file: TestSpecification) => (waits(file) ? PROJECTS.length : 0) + PROJECTS.indexOf(file.project.name)
+    return [...files].sort((a, b) => turn(a) - turn(b) || rank(a) - rank(b) || (a.moduleId < b.moduleId ? -1 : 1))
   }
 }
 
@@ -62,8 +72,17 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: 'alone', include: ALONE, ...TIMEOUTS } },
-      { test: { name: 'together', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false, ...TIMEOUTS } },
+      { test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
+      { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS } },
+      {
+        test: {
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: [...ALONE, ...COMMANDS],
+          isolate: false,
+          ...TIMEOUTS,
+        },
+      },
     ],
   },
 })

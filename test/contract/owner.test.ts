@@ -25,10 +25,10 @@ import { ownServer } from './own-server.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
 /** Pages of the sync that outgrows its histories: 5,000 by `HISTORY_PAGES=5000 npx vitest run test/contract/owner.test.ts -t 'carries'`. */
-const PAGES = Number(process.env.HISTORY_PAGES ?? 600)
+const PAGES = Number(process.env.HISTORY_PAGES ?? 300)
 const PAGE = 2
-/** Some fifteen leases; a server would let a history grow to thousands of events. */
-const SUGGESTED_EVENTS = 100
+/** Some nine leases; a server would let a history grow to thousands of events. */
+const SUGGESTED_EVENTS = 60
 const AGENTS = 5_600
 /** Of one payload, by a server as it comes. */
 const REFUSED_BYTES = 2 * 1024 * 1024

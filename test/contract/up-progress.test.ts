@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import { cli, start } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from './afterwards.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
@@ -17,7 +18,7 @@ describeWithTemporal('what up shows', command => {
 
   /** A house of two workspaces: of the second one, the vendor gives nothing. */
   async function house() {
-    const paying = await scene(elsewhere, { sandbox: { latencyMs: 100 } })
+    const paying = await scene(elsewhere)
     const unpaid = await scene(elsewhere, { sandbox: { workspaceId: 'ws_unpaid', paid: false } })
     const workspaces = [paying, unpaid].map(({ sandbox }, at) => ({
       id: ['ws_demo', 'ws_unpaid'][at],
@@ -36,13 +37,19 @@ describeWithTemporal('what up shows', command => {
         shown += text
       })
     const says = (text: RegExp) => until(async () => text.test(shown))
+    // What has happened before anybody looks on is not told.
+    await whileSlowed(paying.sandbox, () =>
+      whileSlowed(unpaid.sandbox, async () => {
+        for (const workspace of ['ws_demo', 'ws_unpaid'])
+          await says(new RegExp(`^${workspace}: reading \\d+ windows? of`, 'm'))
+      }),
+    )
     const run = (...args: string[]) => cli([...args, '--config', path, '--workspace', 'ws_demo'], options)
     return { running, says, run }
   }
 
   it('is how the syncs of all its workspaces go, how they end, and when the next one comes', async () => {
     const { running, says, run } = await house()
-    await says(/^ws_demo: reading \d+ windows? of/m)
     await says(/^ws_demo: up to date, after/m)
     await says(/^ws_unpaid: failed, after/m)
     await says(/^error API_FORBIDDEN/m)

@@ -46,6 +46,13 @@ const conversations = async ({ run }: House): Promise<number> => {
 
 const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.clock.now() })
 
+/** Until the vendor has been asked for all, and it is loaded: a look into the warehouse is a process. */
+async function untilWhole(there: House): Promise<void> {
+  const all = truth(there).length
+  await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all)
+  await until(async () => (await conversations(there)) === all)
+}
+
 async function until(true_: () => Promise<boolean>): Promise<void> {
   while (!(await true_())) await sleep(50)
 }
@@ -98,7 +105,7 @@ describeWithTemporal('up', command => {
     expect((await there.bought()).length).toBeLessThan(truth(there).length / 10)
 
     const again = there.begin()
-    await until(async () => (await conversations(there)) === truth(there).length)
+    await untilWhole(there)
     expect(await ended(again)).toContain('(schedule unchanged)')
     expect(await there.servers()).toEqual([])
     await expectWhole(there)
@@ -112,7 +119,7 @@ describeWithTemporal('up', command => {
     const { code, stderr } = await first.ended
     expect([code, stderr]).toEqual([5, expect.stringContaining('has ended')])
     const again = there.begin()
-    await until(async () => (await conversations(there)) === truth(there).length)
+    await untilWhole(there)
     await ended(again)
     expect(await there.servers()).toEqual([])
   })
@@ -122,7 +129,7 @@ describeWithTemporal('up', command => {
     try {
       const there = await house({ TEMPORAL_ADDRESS: server.address })
       const running = there.begin()
-      await until(async () => (await conversations(there)) === truth(there).length)
+      await untilWhole(there)
       expect(addressIn(await ended(running), 'Temporal')).toBe(server.address)
       expect((await there.run(['schedule', 'list'])).stdout).toContain('1 tick')
       await expectWhole(there)

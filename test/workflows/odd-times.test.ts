@@ -117,7 +117,7 @@ describe('more conversations of one ts than a page holds', () => {
 
 describe('a ts', () => {
   it.each(['s', 'us', 'mixed'] as const)('in %s is read as the time that it is, and resumed behind', async tsUnit => {
-    const world = { agents: 2, conversations: 500, arrivalsPerDay: 80, tsUnit, burstEvery: 100, burstSize: 60 }
+    const world = { agents: 2, conversations: 300, arrivalsPerDay: 80, tsUnit, burstEvery: 100, burstSize: 60 }
     const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set({ rates: { 'expired-cursor': 0.3 } })
     await simulated.sync()
@@ -160,8 +160,8 @@ describe('a ts', () => {
 describe('a conversation that arrives behind the cursor while its window is paged', () => {
   it('costs that reading nothing, and comes with the next one; who waits until all is there misses none', async () => {
     const late = { lateShare: 0.5, lateMs: 40 * MINUTE }
-    // Forty pages at twenty an hour: time goes on between them.
-    const sandbox = { agents: 1, conversations: 400, historyDays: 1, hourlyRequests: 20, ...late }
+    // Twenty-four pages at twelve an hour: time goes on between them.
+    const sandbox = { agents: 1, conversations: 240, historyDays: 1, hourlyRequests: 12, ...late }
     const patient = await simulatedHouse({ sandbox, settings: { maxPage: 10, settleMs: 45 * MINUTE } })
     const hasty = await simulatedHouse({ sandbox, settings: { maxPage: 10 } })
     /** What could be exported at the start, had the mirror not been late. */
@@ -282,7 +282,7 @@ describe('a clock that is wrong', () => {
 describe('a tail that ends at a since', () => {
   it('goes on to an earlier one, and to the beginning, each conversation once', async () => {
     const simulated = await simulatedHouse({
-      sandbox: { agents: 2, conversations: 400, tsUnit: 'mixed' },
+      sandbox: { agents: 2, conversations: 240, tsUnit: 'mixed' },
       settings: { maxPage: 20 },
     })
     const all = settled(simulated)

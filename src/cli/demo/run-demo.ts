@@ -86,7 +86,7 @@ async function showPlan(options: EmbeddedOptions): Promise<void> {
 }
 
 async function sync(options: EmbeddedOptions): Promise<SyncReport> {
-  const display = chooseDisplay(options.workspace.id, false)
+  const display = await chooseDisplay(options.workspace.id, false)
   try {
     const confirm: EmbeddedOptions['confirm'] = async prepared => {
       display.planned(plannedBy(prepared))

@@ -1,5 +1,4 @@
 // `convohouse replay`: the warehouse rebuilt from what landed, without one request.
-import { createLogUpdate } from 'log-update'
 import { readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
@@ -30,9 +29,10 @@ const progressLine = ({ workspaceId, files, of, records }: Told): string =>
   `${workspaceId}: ${count(files)} of ${counted(of, 'page')}, ${counted(records, 'record')}`
 
 /** How progress is told: in place on a terminal, seldom elsewhere, as JSON for machines. */
-function teller(json: boolean): { tell: (told: Told) => void; end: () => void } {
+async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end: () => void }> {
   if (json) return { tell: told => sayJson({ kind: 'progress', ...told }), end: () => {} }
   if (isTerminal(process.stderr)) {
+    const { createLogUpdate } = await import('log-update')
     const draw = createLogUpdate(process.stderr)
     const end = () => {
       draw.clear()
@@ -72,7 +72,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
   if (tables && allowIncomplete) throw invalidFlag(...TOGETHER)
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = chooseWorkspaces(config, flags.workspace)
-  const { tell, end } = teller(flags.json === true)
+  const { tell, end } = await teller(flags.json === true)
   const stop = stopOnSignals()
   const begunMs = Date.now()
   try {

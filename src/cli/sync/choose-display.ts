@@ -1,5 +1,6 @@
 // Which of the displays a sync has.
-import { type Board, boardOnTerminal } from '../terminal/board.ts'
+import type { Board } from '../terminal/board.ts'
+import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
 import { styleOf } from '../terminal/style.ts'
 import { jsonDisplay } from './json-display.ts'
 import { liveDisplay } from './live-display.ts'
@@ -7,11 +8,15 @@ import { plainDisplay } from './plain-display.ts'
 import type { Display } from './progress.ts'
 
 /**
- * Lines of JSON where they are asked for, redrawn lines on a terminal, plain lines elsewhere. Displays at the same time share a
- * board; null: there is no terminal.
+ * Lines of JSON where they are asked for, redrawn lines on a terminal, plain lines elsewhere. It is on a board
+ * of its own.
  */
-export function chooseDisplay(workspaceId: string, json: boolean, board: Board | null = boardOnTerminal()): Display {
-  if (json) return jsonDisplay(workspaceId)
+export async function chooseDisplay(workspaceId: string, json: boolean): Promise<Display> {
+  return json ? jsonDisplay(workspaceId) : displayOn(await boardOnTerminal(), workspaceId)
+}
+
+/** The display on a board, which those at the same time share; null: there is no terminal. */
+export function displayOn(board: Board | null, workspaceId: string): Display {
   if (board) return liveDisplay(workspaceId, board, styleOf(process.stderr))
   return plainDisplay(workspaceId, process.stderr, process.stdout)
 }

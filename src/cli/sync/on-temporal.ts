@@ -59,7 +59,7 @@ async function syncOne(
   const consented = flags.yes === true || flags.maxSessions !== undefined
   const waiting = patient && { onPeriodSpent: 'sleep' as const }
   const request = { ...asked, ...waiting, workspaceId: workspace.id, consented }
-  const display = chooseDisplay(workspace.id, flags.json === true)
+  const display = await chooseDisplay(workspace.id, flags.json === true)
   const { queues } = config.temporal
   const queue = warehouseQueue(queues)
   const answered = answeredBy({ client, queue, unanswered: absence => display.note(noWorkerText(absence, queue)) })

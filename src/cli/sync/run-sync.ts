@@ -48,7 +48,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   const { flags, config, house, stop, named, shown } = syncing
   const lookUp = lookUpIn(house, workspace.id)
   const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: systemClock.now() })
-  const display = chooseDisplay(workspace.id, flags.json === true)
+  const display = await chooseDisplay(workspace.id, flags.json === true)
   syncing.displays.set(workspace.id, display)
   // A watch asks once: nobody sits there for its later rounds.
   let given = flags.yes === true || flags.maxSessions !== undefined

@@ -2,7 +2,6 @@
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 import { createLogUpdate } from 'log-update'
-import { isTerminal } from './style.ts'
 
 const REDRAW_EVERY_MS = 200
 
@@ -59,6 +58,3 @@ export function boardOn(to: Screen): Board {
     },
   }
 }
-
-/** A board on standard error; null where that is no terminal. */
-export const boardOnTerminal = (): Board | null => (isTerminal(process.stderr) ? boardOn(process.stderr) : null)

@@ -6,7 +6,7 @@ import { type Audience, attend } from '../../run/temporal/attend.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/connection.ts'
 import { scheduleState } from '../../run/temporal/schedules.ts'
 import { errorLines } from '../failure/failure-text.ts'
-import { chooseDisplay } from '../sync/choose-display.ts'
+import { displayOn } from '../sync/choose-display.ts'
 import type { Display } from '../sync/progress.ts'
 import { shownOn } from '../sync/shown-on.ts'
 import type { Board } from '../terminal/board.ts'
@@ -35,7 +35,7 @@ function audienceOf(
   workspaceId: string,
   { board, remark, signal }: LookOn,
 ): Audience & Pick<Display, 'end'> {
-  const display = chooseDisplay(workspaceId, false, board)
+  const display = displayOn(board, workspaceId)
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
   return {
     begun: () => shownOn(display),

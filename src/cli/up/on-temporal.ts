@@ -5,7 +5,7 @@ import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
 import { installRuntime, installRuntimeAnywhere } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { openHouseSoon } from '../sync/open-house.ts'
-import { boardOnTerminal } from '../terminal/board.ts'
+import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
 import { remark, say } from '../terminal/say.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { type LookOn, lookOn } from './look-on.ts'
@@ -43,8 +43,8 @@ const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
 type Screen = Pick<LookOn, 'board' | 'remark'>
 
 /** Where the syncs are shown, and lines of other things beside them. */
-function screenOfUp(): Screen {
-  const board = boardOnTerminal()
+async function screenOfUp(): Promise<Screen> {
+  const board = await boardOnTerminal()
   return { board, remark: board ? (...lines) => board.stay(lines) : remark }
 }
 
@@ -94,7 +94,7 @@ async function installWithMetrics(settings: { log: Screen['remark']; metrics: st
 /** The process's exit code. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
 export async function upOnTemporal(up: Up): Promise<number> {
   const { config, flags } = up
-  const screen = screenOfUp()
+  const screen = await screenOfUp()
   const stop = stopOnSignals(() => screen.remark(STOPPING))
   const opened = await withReleasers(async acquire => {
     acquire(stop, ({ release }) => release())
