@@ -1,10 +1,13 @@
 // Quarantined records of one workspace tried again, file by file.
 import { join } from 'node:path'
 import type { House } from '../app.ts'
+import { webhookEvent } from '../catalog/event-records.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
 import { openLanding } from '../landing/store.ts'
 import { loadContext } from '../steps.ts'
+import { type EventContext, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
+import { storedEvent } from '../warehouse/events/stored.ts'
 import { retryQuarantined } from '../warehouse/quarantine-retry.ts'
 
 interface Place {
@@ -12,17 +15,24 @@ interface Place {
   element: number
 }
 
+type Quarantined = Place & { record: string }
+
 /** Why a record stays quarantined; null where it is loaded. */
 export type RetryReport = (place: Place) => string | null
 
 const nameOf = ({ file, element }: Place): string => `${file}#${element}`
+
+async function retryOne(context: EventContext, file: string): Promise<string | null> {
+  const event = await storedEvent(context.writer, context.workspaceId, quarantinedEvent(file))
+  return event ? retryEvent(context, event, file) : 'it is not in webhook_events any more'
+}
 
 /** @throws LOAD_FAILED for what is no fault of a record. A file that cannot be read is a reason to stay. */
 export async function retryRecords(options: {
   config: Config
   house: House
   workspace: WorkspaceConfig
-  records: readonly Place[]
+  records: readonly Quarantined[]
   now?: () => number
 }): Promise<RetryReport> {
   const { config, house, workspace, records, now = Date.now } = options
@@ -37,8 +47,11 @@ export async function retryRecords(options: {
     now,
   })
   const outcome = new Map<string, string | null>()
-  for (const file of new Set(records.map(record => record.file))) {
-    const elements = records.filter(record => record.file === file).map(({ element }) => element)
+  const ofPages = records.filter(({ record }) => record !== webhookEvent.name)
+  for (const { file, element } of records.filter(record => !ofPages.includes(record)))
+    outcome.set(nameOf({ file, element }), await retryOne(context, file))
+  for (const file of new Set(ofPages.map(record => record.file))) {
+    const elements = ofPages.filter(record => record.file === file).map(({ element }) => element)
     try {
       const page = { path: file, absolutePath: join(landing.root, file), head: await landing.head(file) }
       for (const { element, reason } of await retryQuarantined(context, page, elements))

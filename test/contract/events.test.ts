@@ -1,11 +1,14 @@
 // Webhook events while somebody syncs: in SQL within seconds, whoever runs the orchestration.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { ingestId } from '../../src/run/temporal/drain.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from './afterwards.ts'
+import { payloadTexts } from './history.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 
 const SECRET = 'canary-webhook-secret'
@@ -113,10 +116,17 @@ describeWithTemporal('events under Temporal', command => {
   })
   afterAll(() => server.stop())
 
-  it('are drained by a workflow of their own', async () => {
+  it('are drained by a workflow of their own, whose history holds nothing of them', async () => {
     const there = await house({ TEMPORAL_ADDRESS: server.address })
     const running = there.begin('up', '--every', '1h')
     await expectSeen(there, await receiverOf(running))
+    const connection = await Connection.connect({ address: server.address })
+    const handle = new Client({ connection }).workflow.getHandle(ingestId('ws_demo'))
     await ended(running, there)
+    // What was drained it has counted, and knows nothing else of it.
+    const told = payloadTexts(await handle.fetchHistory()).join('\n')
+    await connection.close()
+    expect(told).toContain('"events":2')
+    for (const text of [SECRET, TOKEN, 'told-by-event', 'message_received']) expect(told).not.toContain(text)
   })
 })

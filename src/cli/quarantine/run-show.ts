@@ -1,10 +1,13 @@
 // `convohouse quarantine show`: a record as it landed. It is its owner's own data, and goes to standard output alone.
+import { webhookEvent } from '../../catalog/event-records.ts'
+import { quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { openLanding } from '../../landing/store.ts'
+import { quarantinedEvent } from '../../warehouse/events/apply.ts'
 import { landedRecord } from '../../warehouse/tolerant.ts'
 import { storageOf } from '../query/storage.ts'
-import { readerOf } from '../status/reading.ts'
+import { type Rows, readerOf } from '../status/reading.ts'
 import { remark, sayJson } from '../terminal/say.ts'
 import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
 
@@ -20,11 +23,22 @@ async function recordOf(home: string, { workspaceId, record, file, element }: En
   })
 }
 
+/** An event is kept whole, whatever of it could not be loaded. */
+async function eventOf(rows: Rows, { workspaceId, file }: Entry): Promise<Uint8Array> {
+  const [found] = await rows<{ payload: string }>(
+    `SELECT payload::VARCHAR AS payload FROM webhook_events
+     WHERE workspace_id = ${quoteText(workspaceId)} AND event_id = ${quoteText(quarantinedEvent(file))}`,
+  )
+  return Buffer.from(found?.payload ?? 'null')
+}
+
 /** @throws RECORD_UNKNOWN, LANDING_CORRUPT, WAREHOUSE_MISSING */
 export async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
   const storage = storageOf(flags.config)
-  const [entry] = named(await quarantined(readerOf(storage), flags.workspace), [name])
-  const bytes = await recordOf(storage.home, entry!)
+  const rows = readerOf(storage)
+  const [entry] = named(await quarantined(rows, flags.workspace), [name])
+  const isEvent = entry!.record === webhookEvent.name
+  const bytes = await (isEvent ? eventOf(rows, entry!) : recordOf(storage.home, entry!))
   if (flags.json) return sayJson({ ...entry, text: new TextDecoder().decode(bytes) })
   remark(`${entry!.file}#${entry!.element}`, `Quarantined since ${entry!.since}: ${entry!.reason}`)
   process.stdout.write(bytes)

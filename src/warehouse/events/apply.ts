@@ -86,9 +86,11 @@ async function tell(context: EventContext, record: RecordType, records: readonly
   await tellFindings(context.writer, { workspaceId: context.workspaceId, record, files })
 }
 
-async function writeEvents(context: EventContext, events: readonly Incoming[]): Promise<void> {
+/** Writes what events do; `kept` are in `webhook_events` already. */
+async function writeEvents(context: EventContext, events: readonly Incoming[], kept = false): Promise<void> {
   const { writer, workspaceId, timeZone } = context
   for (const [type, records] of recordsOf(events)) {
+    if (kept && type === webhookEvent) continue
     await writeRecords(context, type, records)
     await tell(context, type, records)
   }
@@ -96,6 +98,12 @@ async function writeEvents(context: EventContext, events: readonly Incoming[]): 
   await applyToConversations(writer, { ...options, layout: layoutOf(conversation, timeZone) }, events)
   await applyToResources(writer, options, events)
 }
+
+/** How the quarantine names an event: it is found in the table that has them all. */
+const quarantinedAs = (file: string, id: string): string => `${file}#${id}`
+
+/** The id of a quarantined event, by its file. */
+export const quarantinedEvent = (file: string): string => file.slice(file.lastIndexOf('#') + 1)
 
 /** Keeps an event of which something could not be loaded. */
 async function writeAlone(context: EventContext, event: Incoming, reason: string): Promise<void> {
@@ -114,7 +122,7 @@ async function writeAlone(context: EventContext, event: Incoming, reason: string
       {
         workspace_id: context.workspaceId,
         record: webhookEvent.name,
-        file: `${event.file}#${event.id}`,
+        file: quarantinedAs(event.file, event.id),
         element: 1,
         reason,
         quarantined_at: iso(context.now()),
@@ -153,4 +161,23 @@ export async function applyEvents(context: EventContext, given: readonly FiledEv
   const events = given.map(event => ({ ...readIncoming(event), file: event.file }))
   const applied = await applyHalving(context, events)
   return { applied, known: events.length - applied }
+}
+
+/** Tries a quarantined event again; why it stays, or null. @throws what is no fault of the event */
+export async function retryEvent(context: EventContext, event: FiledEvent, file: string): Promise<string | null> {
+  const { writer, workspaceId } = context
+  const incoming = { ...readIncoming(event), file: event.file }
+  const row = `workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(file)} AND element = 1`
+  try {
+    await writer.transaction(async () => {
+      await writeEvents(context, [incoming], true)
+      await writer.run(`DELETE FROM _quarantine WHERE ${row}`)
+    })
+    return null
+  } catch (fault) {
+    if (!isAboutRecords(fault)) throw fault
+    const reason = tellable(fault)
+    await writer.transaction(() => writer.run(`UPDATE _quarantine SET reason = ${quoteText(reason)} WHERE ${row}`))
+    return reason
+  }
 }

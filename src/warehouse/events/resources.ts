@@ -124,6 +124,16 @@ function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {
   return [...new Set(ids)]
 }
 
+/** Ids are the sender's: a NUL among them would end a statement that they were written into. */
+async function stageIds(writer: Writer, name: string, ids: readonly string[]): Promise<void> {
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${name} (id VARCHAR)`)
+  await writer.append(
+    name,
+    { id: 'VARCHAR' },
+    ids.map(id => ({ id })),
+  )
+}
+
 /** Applies events that are in `webhook_events` to the resources that they tell of, inside the caller's transaction. */
 export async function applyToResources(
   writer: Writer,
@@ -135,11 +145,12 @@ export async function applyToResources(
     const own = idsOf(table, events)
     const others = goesWith ? idsOf(goesWith.table, events) : []
     if (own.length + others.length === 0) continue
-    const list = (ids: readonly string[]) => `SELECT unnest([${oneOf(ids)}]::VARCHAR[])`
+    await stageIds(writer, 'touched_ids', own)
+    await stageIds(writer, 'touched_others', others)
     const withOthers = goesWith
-      ? ` UNION SELECT ${id} FROM ${table} WHERE workspace_id = ${quoteText(options.workspaceId)} AND ${goesWith.column} IN (${list(others)})`
+      ? ` UNION SELECT ${id} FROM ${table} WHERE workspace_id = ${quoteText(options.workspaceId)} AND ${goesWith.column} IN (FROM touched_others)`
       : ''
-    await fold(writer, resource, { ...options, ids: list(own) + withOthers })
+    await fold(writer, resource, { ...options, ids: `SELECT id FROM touched_ids${withOthers}` })
   }
 }
 

@@ -13,15 +13,44 @@ export async function countEvents(writer: Pick<Writer, 'rows'>, workspaceId: str
   return Number(row!.n)
 }
 
+interface StoredRow {
+  id: string
+  type: string
+  received: string
+  payload: string
+}
+
+const COLUMNS =
+  'event_id AS id, type, epoch_ms(received_at)::VARCHAR AS received, payload::VARCHAR AS payload FROM webhook_events'
+
+const eventOf = ({ id, type, received, payload }: StoredRow): FiledEvent => ({
+  id,
+  type,
+  receivedAtMs: Number(received),
+  payload: Buffer.from(payload),
+  file: 'webhook_events',
+})
+
+/** One event; undefined where there is none. */
+export async function storedEvent(
+  writer: Pick<Writer, 'rows'>,
+  workspaceId: string,
+  id: string,
+): Promise<FiledEvent | undefined> {
+  const [row] = await writer.rows<StoredRow>(
+    `SELECT ${COLUMNS} WHERE workspace_id = ${quoteText(workspaceId)} AND event_id = ${quoteText(id)}`,
+  )
+  return row && eventOf(row)
+}
+
 /** All events of a workspace. */
 export async function* storedEvents(writer: Pick<Writer, 'rows'>, workspaceId: string): AsyncGenerator<FiledEvent> {
   for (let after = -1; ; ) {
-    const rows = await writer.rows<{ place: string; id: string; type: string; received: string; payload: string }>(
-      `SELECT rowid::VARCHAR AS place, event_id AS id, type, epoch_ms(received_at)::VARCHAR AS received, payload::VARCHAR AS payload
-       FROM webhook_events WHERE workspace_id = ${quoteText(workspaceId)} AND rowid > ${after} ORDER BY rowid LIMIT ${ROWS}`,
+    const rows = await writer.rows<StoredRow & { place: string }>(
+      `SELECT rowid::VARCHAR AS place, ${COLUMNS}
+       WHERE workspace_id = ${quoteText(workspaceId)} AND rowid > ${after} ORDER BY rowid LIMIT ${ROWS}`,
     )
-    for (const { id, type, received, payload } of rows)
-      yield { id, type, receivedAtMs: Number(received), payload: Buffer.from(payload), file: 'webhook_events' }
+    for (const row of rows) yield eventOf(row)
     if (rows.length < ROWS) return
     after = Number(rows.at(-1)!.place)
   }

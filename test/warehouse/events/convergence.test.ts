@@ -140,6 +140,6 @@ it('exports and events converge, in any order and any number of times', async ()
       await tell(often, scrambled)
       expect(await tablesOf(often)).toEqual(await tablesOf(once))
     }),
-    { numRuns: 4 },
+    { numRuns: 2 },
   )
 }, 120_000)

@@ -1,0 +1,110 @@
+// Events of any shape: each is kept, none stops the others, and what could not be loaded of one is told and can be tried again.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { EVENT_TYPES, UNKNOWN_EVENT } from '../../../src/catalog/events.ts'
+import { quarantinedEvent, retryEvent } from '../../../src/warehouse/events/apply.ts'
+import { storedEvent } from '../../../src/warehouse/events/stored.ts'
+import { AGENT } from '../landed-pages.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
+import { applyTo, eventOf, RECEIVED_MS } from './events-in.ts'
+
+const house = temporaryWarehouse()
+
+const FIELDS = [
+  ...new Set(EVENT_TYPES.flatMap(({ fields }) => Object.keys(fields))),
+  'createdAt',
+  '__proto__',
+  '__event',
+  '__extra',
+  '',
+]
+const LIGHT = [
+  'state',
+  'tags',
+  'lastModified',
+  'crmActivities',
+  'csat',
+  'tokenUsage',
+  'messagesNum',
+  'ID',
+  'unheard',
+  'Unheard',
+]
+
+const odd = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom<unknown>(
+    '\u0000',
+    '\ud800',
+    "'; DROP TABLE conversations; --",
+    1e308,
+    -0,
+    12345678901234567890,
+    '9'.repeat(400),
+    [],
+    {},
+    null,
+  ),
+)
+const light = fc.dictionary(fc.constantFrom(...LIGHT), odd)
+const payload = fc.record(
+  Object.fromEntries(FIELDS.map(field => [field, field === 'lightConvoData' ? fc.oneof(odd, light) : odd])),
+  { requiredKeys: [] },
+)
+const ids = fc.record({ agentId: fc.constantFrom(AGENT, 'ünïcode', 7), convoId: fc.constantFrom('c1', 'a,b', 8) })
+
+const oddEvent = fc
+  .record({
+    type: fc.constantFrom(...EVENT_TYPES.map(({ name }) => name), UNKNOWN_EVENT),
+    payload,
+    ids,
+    withIds: fc.boolean(),
+  })
+  .map(({ type, payload, ids, withIds }) => eventOf(type, { ...payload, ...(withIds && ids) }))
+
+describe('events of any shape', () => {
+  it('are all kept, each once, and every table can be read', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(oddEvent, { minLength: 20, maxLength: 40 }), async events => {
+        const workspace = house.workspace()
+        await applyTo(workspace, ...events)
+        await applyTo(workspace, ...events)
+        const kept = await workspace.rows('webhook_events', 'event_id')
+        expect(kept.map(row => row.event_id)).toEqual([...new Set(events.map(({ id }) => id))].sort())
+        expect(await workspace.rows('_quarantine', 'reason')).toEqual([])
+        const [row] = await workspace.rows(
+          'conversations',
+          'count(*) = count(DISTINCT (agent_id, conversation_id)) AS once',
+        )
+        expect(row).toEqual({ once: true })
+      }),
+      { numRuns: 3 },
+    )
+  })
+})
+
+describe('an event that was quarantined', () => {
+  it('is applied when it is tried again', async () => {
+    const workspace = house.workspace()
+    const { writer } = house.warehouse
+    const event = eventOf('message_received', {
+      agentId: AGENT,
+      convoId: 'c1',
+      createdAt: RECEIVED_MS,
+      messageContent: 'hi',
+    })
+    await applyTo(workspace, event)
+    // As if all but the event itself had been refused.
+    const here = `workspace_id = '${workspace.id}'`
+    for (const table of ['messages_received', 'conversations']) await writer.run(`DELETE FROM ${table} WHERE ${here}`)
+    const file = `${event.file}#${event.id}`
+    await writer.run(
+      `INSERT INTO _quarantine VALUES ('${workspace.id}', 'webhook_event', '${file}', 1, 'refused', now()::TIMESTAMP)`,
+    )
+    const stored = await storedEvent(writer, workspace.id, quarantinedEvent(file))
+    expect(await retryEvent(workspace.context, stored!, file)).toBeNull()
+    expect(await workspace.rows('messages_received', 'message_content')).toEqual([{ message_content: 'hi' }])
+    expect(await workspace.rows('webhook_events', 'count(*)::INTEGER AS n')).toEqual([{ n: 1 }])
+    expect(await workspace.rows('_quarantine', 'reason')).toEqual([])
+  })
+})
