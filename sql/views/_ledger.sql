@@ -61,6 +61,8 @@ told AS (
   SELECT workspace_id, agent_id, conversation_id FROM conversation_observations WHERE source <> 'export'
   UNION
   SELECT workspace_id, agent_id, conversation_id FROM conversation_patches
+  UNION
+  SELECT workspace_id, agent_id, conversation_id FROM webhook_events WHERE conversation_id IS NOT NULL
 ),
 -- A quarter is a number of quarters of an hour since the epoch.
 days AS MATERIALIZED (
