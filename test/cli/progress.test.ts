@@ -56,7 +56,7 @@ describe('progress', () => {
 
   it('is a plan that is being made, and what that waits for, until there is one', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
-    expect(liveLines('ws', listing, NOW)).toEqual(['ws  planning: listing the agents, reading what has landed'])
+    expect(liveLines('ws', listing, NOW)).toEqual(['ws  planning: listing the agents, looking at what has landed'])
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
     expect(liveLines('ws', held, NOW)[0]).toMatch(
       /^ws {2}planning: leases of a run before are held until \d\d:\d\d at most$/,

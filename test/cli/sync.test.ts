@@ -19,7 +19,7 @@ describe('sync', () => {
     const { code, stdout, stderr } = await cli(['sync'], { env })
     expect(code).toBe(0)
     expect(stderr).toContain(
-      'ws_demo: planning: listing the agents, reading what has landed\nws_demo: reading 3 windows of',
+      'ws_demo: planning: listing the agents, looking at what has landed\nws_demo: reading 3 windows of',
     )
     expect(stdout).toContain('ws_demo: up to date')
     expect(stdout).toMatch(/sessions left this period/)

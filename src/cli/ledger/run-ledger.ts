@@ -7,7 +7,7 @@ import { chooseFormat, type RowFormat } from '../output/format.ts'
 import { writeResult } from '../output/write.ts'
 import { askWarehouse } from '../query/asker.ts'
 import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
-import { readerOf, workspacesIn } from '../status/reading.ts'
+import { readerOf, reading, workspacesIn } from '../status/reading.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { type By, ledgerSql, type Scope } from './counts.ts'
@@ -49,15 +49,19 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
     )
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)
-  const rows = readerOf(storage)
-  const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
   const { agent: agents = [], since: sinceMs = null, by } = flags
-  if (flags.format) return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
-  const ledgers: WorkspaceLedger[] = []
-  for (const workspaceId of workspaceIds) {
-    const settings = config?.workspaces.find(({ id }) => id === workspaceId)
-    ledgers.push(await workspaceLedger({ rows, workspaceId, settings, agents, sinceMs, by, nowMs: Date.now() }))
+  if (flags.format) {
+    const workspaceIds = chooseIds(await workspacesIn(readerOf(storage)), flags.workspace)
+    return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
   }
+  const ledgers = await reading(storage, async rows => {
+    const found: WorkspaceLedger[] = []
+    for (const workspaceId of chooseIds(await workspacesIn(rows), flags.workspace)) {
+      const settings = config?.workspaces.find(({ id }) => id === workspaceId)
+      found.push(await workspaceLedger({ rows, workspaceId, settings, agents, sinceMs, by, nowMs: Date.now() }))
+    }
+    return found
+  })
   if (flags.json) sayJson({ home: storage.home, workspaces: ledgers })
   else show(ledgers)
 }

@@ -43,20 +43,29 @@ async function eitherWay<T>(here: () => Promise<T>, holder: () => Promise<T>, si
 const readerOf = ({ home, memoryLimit, threads }: Storage, parquetFile?: string): Promise<Reader> =>
   openReader({ file: warehouseFile(home), memoryLimit, threads, ...(parquetFile && { parquetFile }) })
 
-/** The result, whose `close` closes the reader as well. */
-async function readHere(question: Question & { maxRows?: number }): Promise<QueryResult> {
-  const reader = await readerOf(question.storage)
-  let open = true
-  const release = () => {
-    if (open) reader.close()
-    open = false
+export interface Asker {
+  /** Runs one SELECT; the result is to be closed before the next one is asked. @throws as `askWarehouse` */
+  ask(question: Omit<Question, 'storage'> & { maxRows?: number }): Promise<QueryResult>
+  close(): void
+}
+
+/** Asks several questions, one after the other: opening the warehouse takes as long as a small question. */
+export function openAsker(storage: Storage): Asker {
+  let kept: Reader | null = null
+  const close = () => {
+    kept?.close()
+    kept = null
   }
-  try {
-    const result = await runQuery({ ...question, connection: reader.connection })
-    return { ...result, close: () => result.close().finally(release) }
-  } catch (error) {
-    release()
-    throw error
+  return {
+    ask(question) {
+      const here = async () => {
+        kept ??= await readerOf(storage)
+        return runQuery({ ...question, connection: kept.connection })
+      }
+      const holder = () => askHolder({ ...question, home: storage.home })
+      return eitherWay(here, holder, question.signal)
+    },
+    close,
   }
 }
 
@@ -64,13 +73,15 @@ async function readHere(question: Question & { maxRows?: number }): Promise<Quer
  * Runs one SELECT; the result is to be closed.
  * @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
-export function askWarehouse(question: Question & { maxRows?: number }): Promise<QueryResult> {
-  const { storage, signal } = question
-  return eitherWay(
-    () => readHere(question),
-    () => askHolder({ ...question, home: storage.home }),
-    signal,
-  )
+export async function askWarehouse({ storage, ...question }: Question & { maxRows?: number }): Promise<QueryResult> {
+  const asker = openAsker(storage)
+  try {
+    const result = await asker.ask(question)
+    return { ...result, close: () => result.close().finally(asker.close) }
+  } catch (error) {
+    asker.close()
+    throw error
+  }
 }
 
 /** Writes what one SELECT answers to a Parquet file. @throws as `askWarehouse`, and HOME_UNUSABLE */

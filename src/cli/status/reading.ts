@@ -1,8 +1,8 @@
 // Rows of small SELECTs about the warehouse itself.
 import { SECOND } from '../../core/time.ts'
-import type { Cell, Shape } from '../../warehouse/results.ts'
+import type { Cell, QueryResult, Shape } from '../../warehouse/results.ts'
 import { timestampText } from '../output/time-text.ts'
-import { askWarehouse } from '../query/asker.ts'
+import { askWarehouse, openAsker } from '../query/asker.ts'
 import type { Storage } from '../query/storage.ts'
 
 export type Fact = string | number | boolean | null
@@ -17,11 +17,12 @@ function factOf(cell: Cell, shape: Shape): Fact {
   return typeof cell === 'bigint' ? Number(cell) : (cell as Fact)
 }
 
-/** Asks for rows as plain objects, by whichever way the warehouse can be asked. */
-export const readerOf =
-  (storage: Storage): Rows =>
+type Ask = (question: { sql: string; timeoutMs: number }) => Promise<QueryResult>
+
+const rowsBy =
+  (ask: Ask): Rows =>
   async <R>(sql: string) => {
-    const result = await askWarehouse({ storage, sql, timeoutMs: TIMEOUT_MS })
+    const result = await ask({ sql, timeoutMs: TIMEOUT_MS })
     try {
       const rows: R[] = []
       for await (const batch of result.batches) {
@@ -35,6 +36,19 @@ export const readerOf =
       await result.close()
     }
   }
+
+/** Asks for rows as plain objects, by whichever way the warehouse can be asked. */
+export const readerOf = (storage: Storage): Rows => rowsBy(question => askWarehouse({ storage, ...question }))
+
+/** The same, for work that asks for many: the warehouse is opened once. */
+export async function reading<T>(storage: Storage, work: (rows: Rows) => Promise<T>): Promise<T> {
+  const asker = openAsker(storage)
+  try {
+    return await work(rowsBy(asker.ask))
+  } finally {
+    asker.close()
+  }
+}
 
 /** Workspaces that something was ever synced of. */
 export async function workspacesIn(rows: Rows): Promise<string[]> {

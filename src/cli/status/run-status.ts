@@ -6,7 +6,7 @@ import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { bytes } from '../terminal/words.ts'
-import { type Rows, readerOf, workspacesIn } from './reading.ts'
+import { type Rows, reading, workspacesIn } from './reading.ts'
 import { warehouseSize } from './sizes.ts'
 import { workspaceLines } from './status-text.ts'
 import { type WorkspaceStatus, workspaceStatus } from './workspace.ts'
@@ -18,8 +18,7 @@ export interface StatusFlags {
 }
 
 /** Rows of the warehouse, or null where there is none yet. */
-async function rowsIfAny(storage: Storage): Promise<{ rows: Rows | null; known: string[] }> {
-  const rows = readerOf(storage)
+async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
     return { rows, known: await workspacesIn(rows) }
   } catch (error) {
@@ -40,11 +39,9 @@ function show(statuses: WorkspaceStatus[], storage: Storage, size: number): void
   for (const status of statuses) say('', ...workspaceLines(status, nowMs, options))
 }
 
-/** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
-export async function runStatus(flags: StatusFlags): Promise<void> {
+async function statusesOf(flags: StatusFlags, storage: Storage, asked: Rows): Promise<WorkspaceStatus[]> {
   const config = configIfAny(flags.config)
-  const storage = storageOf(flags.config)
-  const { rows, known } = await rowsIfAny(storage)
+  const { rows, known } = await rowsIfAny(asked)
   const configured = config ? config.workspaces : []
   const all = [...new Set([...configured.map(({ id }) => id), ...known])]
   const statuses: WorkspaceStatus[] = []
@@ -52,6 +49,13 @@ export async function runStatus(flags: StatusFlags): Promise<void> {
     const settings = configured.find(({ id }) => id === workspaceId)
     statuses.push(await workspaceStatus({ home: storage.home, workspaceId, settings, rows, nowMs: Date.now() }))
   }
+  return statuses
+}
+
+/** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
+export async function runStatus(flags: StatusFlags): Promise<void> {
+  const storage = storageOf(flags.config)
+  const statuses = await reading(storage, rows => statusesOf(flags, storage, rows))
   const size = await warehouseSize(warehouseFile(storage.home))
   if (flags.json) sayJson({ home: storage.home, warehouseBytes: size, workspaces: statuses })
   else show(statuses, storage, size)

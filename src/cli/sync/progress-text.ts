@@ -14,10 +14,10 @@ const REASONS: Record<Waiting['reason'], string> = {
 export const waitingText = ({ untilMs, reason }: Waiting, nowMs: number): string =>
   `waiting until ${clockTime(untilMs, nowMs)} (${REASONS[reason]})`
 
-/** `planning: listing the agents, reading what has landed`. */
+/** `planning: listing the agents, looking at what has landed`. */
 export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>
   heldUntilMs === null
-    ? 'planning: listing the agents, reading what has landed'
+    ? 'planning: listing the agents, looking at what has landed'
     : `planning: leases of a run before are held until ${clockTime(heldUntilMs, nowMs)} at most`
 
 /** `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
