@@ -1,32 +1,16 @@
 // kill -9 of whoever drains, under load, again and again: every acknowledged event is applied, and none twice.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { Draw } from '../../src/sandbox/random.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { MAIN, temporaryFolder } from '../cli/cli-process.ts'
+import { temporaryFolder } from '../cli/cli-process.ts'
+import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 
 /** More of them: `DRAIN_KILLS=50 npx vitest run test/faults/drain-kill.test.ts`. */
 const KILLS = Number(process.env.DRAIN_KILLS ?? 8)
-const SECRET = 'whsec-canary-9c1d'
-
-function started(home: string, ...args: string[]): ChildProcess {
-  const env = {
-    PATH: process.env.PATH,
-    // Nobody answers there: events are drained all the same.
-    CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
-    CONVOHOUSE_API_TOKEN: 'none',
-    CONVOHOUSE_WORKSPACE: 'ws',
-    CONVOHOUSE_HOME: home,
-    CONVOHOUSE_WEBHOOK_SECRET: SECRET,
-  }
-  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'ignore'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return child
-}
 
 /** Numbers of the events in a table, by `createdAt`, in seconds. */
 async function numbersIn(home: string, table: string): Promise<number[]> {
@@ -43,14 +27,14 @@ it('who drains may be killed at any moment: what was acknowledged is applied, an
   timeout: 600_000,
 }, async () => {
   const home = join(await temporaryFolder(), 'data')
-  const receiver = started(home, 'receive', '--port', '0', '--json')
+  const receiver = webhookCommand(home, 'receive', '--port', '0', '--json')
   const [line] = (await once(receiver.stdout!, 'data')) as [Buffer]
   const { port } = JSON.parse(String(line)) as { port: number }
   const sender = makeSender({ secret: SECRET, connections: 2, bytes: 2_000 })
   const load = sender.run(port)
   const draw = new Draw(7, 0, 0)
   for (let left = KILLS; left > 0; left--) {
-    const drainer = started(home, 'sync', '--watch', '1h', '--yes')
+    const drainer = webhookCommand(home, 'sync', '--watch', '1h', '--yes')
     await sleep(300 + draw.unit() * 2_500)
     drainer.kill('SIGKILL')
     await once(drainer, 'close')
@@ -58,7 +42,7 @@ it('who drains may be killed at any moment: what was acknowledged is applied, an
   await load.stop()
   receiver.kill('SIGTERM')
   await once(receiver, 'close')
-  await once(started(home, 'sync', '--yes'), 'close')
+  await once(webhookCommand(home, 'sync', '--yes'), 'close')
   const [all, messages] = [await numbersIn(home, 'webhook_events'), await numbersIn(home, 'messages_received')]
   const found = new Set(all)
   // The first is of no time, and so of that of its receipt.

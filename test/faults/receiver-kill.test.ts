@@ -1,16 +1,16 @@
 // kill -9 of the receiver under load, again and again: what it acknowledged is in the spool, and nothing twice.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { Draw } from '../../src/sandbox/random.ts'
-import { MAIN, temporaryFolder } from '../cli/cli-process.ts'
+import { temporaryFolder } from '../cli/cli-process.ts'
 import { spooled } from './spooled.ts'
+import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 
 /** More of them: `RECEIVER_KILLS=500 npx vitest run test/faults/receiver-kill.test.ts`. */
 const KILLS = Number(process.env.RECEIVER_KILLS ?? 50)
-const SECRET = 'whsec-canary-9c1d'
 /** They share a spool: while one starts, others are at work. */
 const RECEIVERS = 3
 
@@ -20,21 +20,9 @@ interface Started {
 }
 
 async function startReceiver(home: string): Promise<Started> {
-  const env = {
-    PATH: process.env.PATH,
-    CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
-    CONVOHOUSE_API_TOKEN: 'none',
-    CONVOHOUSE_WORKSPACE: 'ws',
-    CONVOHOUSE_HOME: home,
-    CONVOHOUSE_WEBHOOK_SECRET: SECRET,
-  }
-  const child = spawn(process.execPath, [MAIN, 'receive', '--port', '0', '--json'], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  const child = webhookCommand(home, 'receive', '--port', '0', '--json')
   const ended = once(child, 'exit').then(() => Promise.reject(new Error('a receiver ended before it listened')))
-  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
+  const [line] = (await Promise.race([once(child.stdout!, 'data'), ended])) as [Buffer]
   return { child, port: (JSON.parse(String(line)) as { port: number }).port }
 }
 
