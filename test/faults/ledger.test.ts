@@ -1,8 +1,9 @@
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
 import { isProbe } from '../workflows/probe.ts'
-import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
 
 const SMALL_PAGES = { maxPage: 10 }
 

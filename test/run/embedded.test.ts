@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
 
 const MINUTE = 60_000
 

@@ -12,7 +12,8 @@ import { applyEvents } from '../../src/warehouse/events/apply.ts'
 import { replaceableTables } from '../../src/warehouse/replace-tables.ts'
 import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
-import { simulatedHouse, WORKSPACE } from '../workflows/simulated-house.ts'
+import { WORKSPACE } from '../workflows/open-simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
 import { madeOnce, rowsOfTables } from './synced-home.ts'
 
 async function withWriter<T>(config: Config, work: (writer: Writer) => Promise<T>): Promise<T> {

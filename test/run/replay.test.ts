@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { openHouse } from '../../src/app.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
 
 async function tablesOf({ config }: SimulatedHouse): Promise<Record<string, string[]>> {

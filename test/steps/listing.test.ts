@@ -4,7 +4,8 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { CANARY } from '../../src/sandbox/agents/canary.ts'
 import { meddlingProxy } from '../workflows/meddling-proxy.ts'
-import { type SimulatedHouse, simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
 
 async function listings({ config }: SimulatedHouse): Promise<string[]> {
   const folder = join(config.home, 'landing', 'ws_demo', 'agents')

@@ -5,7 +5,8 @@ import { newRunId } from '../../src/app.ts'
 import type { Grant } from '../../src/core/governor.ts'
 import { startOf, type WindowProgress } from '../../src/core/windows.ts'
 import { openLedger } from '../../src/landing/ledger.ts'
-import { type SimulatedHouse, simulatedHouse, WORKSPACE } from '../workflows/simulated-house.ts'
+import { type SimulatedHouse, WORKSPACE } from '../workflows/open-simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
 
 const MINUTE = 60_000
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { readThrough } from './truth.ts'
 
 const windows = (simulated: SimulatedHouse, kind: string) =>

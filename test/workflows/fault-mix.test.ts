@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mixOf, runMix } from './fault-mix.ts'
 import { checkComplaints } from './fault-witness.ts'
-import { emptyHouse } from './simulated-house.ts'
+import { emptyHouse } from './open-simulated-house.ts'
 
 /** A second of processor time each: a part of them here, all two hundred by FAULT_RUNS=200; one alone by FAULT_SEED and FAULT_RUNS=1. */
 const RUNS = Number(process.env.FAULT_RUNS ?? 24)

@@ -12,7 +12,8 @@ import { Draw } from '../../src/sandbox/random.ts'
 import type { Rate } from '../../src/sandbox/rate.ts'
 import { VendorError } from '../../src/vendor/vendor-error.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
-import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 
 const PURPOSE = 9_000
 

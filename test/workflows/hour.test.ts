@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS, simulatedHouse, TOKEN } from './simulated-house.ts'
+import { type SimulatedHouse, START_MS, TOKEN } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const SMALL_HOUR = { conversations: 400, hourlyRequests: 20 }

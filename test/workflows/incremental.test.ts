@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { expectedTables } from './expected-rows.ts'
-import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { timeMs } from './expected-rows.ts'
-import { type SimulatedHouse, simulatedHouse } from './simulated-house.ts'
+import type { SimulatedHouse } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 
 const SETTLE_MS = 2 * MINUTE
 /** Nothing is read a second time but what a test asks for. */

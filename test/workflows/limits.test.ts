@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { type MeddlingProxy, meddlingProxy } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const rowsIn = async (simulated: SimulatedHouse): Promise<number> =>

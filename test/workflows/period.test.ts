@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
 import { isProbe } from './probe.ts'
-import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const QUOTA = 300

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
-import { START_MS, simulatedHouse, TOKEN } from './simulated-house.ts'
+import { START_MS, TOKEN } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const envelope = (code: string) => JSON.stringify({ message: code, code, issues: [] })

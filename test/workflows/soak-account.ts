@@ -3,7 +3,7 @@
 
 import { MINUTE } from '../../src/core/time.ts'
 import type { World } from '../../src/sandbox/world.ts'
-import type { SimulatedHouse } from './simulated-house.ts'
+import type { SimulatedHouse } from './open-simulated-house.ts'
 import type { Look, Mirror, Sight } from './soak-looks.ts'
 import type { Soaked } from './soak-run.ts'
 

@@ -6,7 +6,7 @@ import type { LedgerEntry, RequestMade } from '../../src/core/ledger-entries.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
-import { type SimulatedHouse, WORKSPACE } from './simulated-house.ts'
+import { type SimulatedHouse, WORKSPACE } from './open-simulated-house.ts'
 
 export interface LandedPage {
   path: string

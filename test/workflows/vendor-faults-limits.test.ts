@@ -4,7 +4,8 @@ import { LANES } from '../../workflows/lanes.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 
 const PAGES = { maxPage: 10 }
 

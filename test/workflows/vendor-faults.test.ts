@@ -10,8 +10,9 @@ import { createWorld } from '../../src/sandbox/world.ts'
 import { expectedTables } from './expected-rows.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, ledgerOf, truthComplaints, wasLost } from './fault-witness.ts'
+import { emptyHouse, START_MS } from './open-simulated-house.ts'
 import { isProbe } from './probe.ts'
-import { emptyHouse, START_MS, simulatedHouse } from './simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 interface Case {
