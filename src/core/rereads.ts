@@ -16,6 +16,8 @@ export interface ReadStretch {
   readAtMs: number
   scanned: number
   returned: number
+  /** Of those that it skipped, as many are held all the same: events tell of them, too. */
+  told: number
   /** What it billed. */
   sessions: number
 }
@@ -44,6 +46,9 @@ export interface Reread {
 
 const skippedIn = (stretch: ReadStretch): number => Math.max(0, stretch.scanned - stretch.returned)
 
+/** A skipped conversation that an event has told of is not hidden: the event that tells of a person in it has it bought. */
+const hiddenIn = (stretch: ReadStretch): number => Math.max(0, skippedIn(stretch) - stretch.told)
+
 /** Due when it has been left alone for a while, and each time for twice as long as before. */
 export function isDue(stretch: ReadStretch, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
   const endedMs = (stretch.toSec + 1) * 1_000
@@ -52,11 +57,11 @@ export function isDue(stretch: ReadStretch, { nowMs, horizonMs, quietMs }: Rerea
 }
 
 const worthOf = (stretch: ReadStretch): number =>
-  stretch.sessions === 0 ? Number.POSITIVE_INFINITY : skippedIn(stretch) / stretch.sessions
+  stretch.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(stretch) / stretch.sessions
 
-/** What skipped nothing is only given where it is wanted: for a sample, or because of late rows. */
+/** What hides nothing is only given where it is wanted: for a sample, or because of late rows. */
 const isWorth = (stretch: ReadStretch, { late }: RereadOptions): boolean =>
-  late || skippedIn(stretch) === 0 || worthOf(stretch) >= LEAST_WORTH
+  late || hiddenIn(stretch) === 0 || worthOf(stretch) >= LEAST_WORTH
 
 /** What costs nothing first, then what hides most for its price, then the newest. */
 function byWorth(a: ReadStretch, b: ReadStretch): number {
@@ -90,6 +95,7 @@ function melted(stretches: readonly ReadStretch[]): ReadStretch[] {
       toSec: Math.max(last.toSec, stretch.toSec),
       scanned: last.scanned + stretch.scanned,
       returned: last.returned + stretch.returned,
+      told: last.told + stretch.told,
       sessions: last.sessions + stretch.sessions,
     }
   }

@@ -8,9 +8,9 @@ type Rows = Pick<Writer, 'rows'>
 const at = (ms: number): string => `TIMESTAMP '${iso(ms)}'`
 
 /**
- * Stretches that reach beyond `sinceMs` and skipped conversations, each by its newest reading: what a later window has
- * read again, or is reading, is left out. Besides them `others` heads that skipped nothing: what enters the mirror late
- * may be anywhere.
+ * Stretches that reach beyond `sinceMs` and skipped conversations that nothing else has brought, each by its newest reading:
+ * what a later window has read again, or is reading, is left out. Besides them `others` heads that hide nothing: what enters
+ * the mirror late may be anywhere.
  */
 export async function hidingStretches(
   writer: Rows,
@@ -26,13 +26,24 @@ export async function hidingStretches(
       SELECT * FROM _requests r WHERE ${here} AND NOT EXISTS (
         SELECT 1 FROM again w WHERE w.agent_id = r.agent_id AND w.opened_at > r.sent_at AND w.to_at >= r.to_at
           AND coalesce(w.from_at <= r.from_at, w.from_at IS NULL))),
+    untold AS MATERIALIZED (
+      SELECT agent_id, ts FROM conversations c WHERE workspace_id = ${quoteText(workspaceId)} AND ts >= ${at(sinceMs)}
+        AND NOT EXISTS (SELECT 1 FROM conversation_observations o
+          WHERE o.workspace_id = c.workspace_id AND o.agent_id = c.agent_id AND o.conversation_id = c.conversation_id
+            AND o.source = 'export' AND o.observed_at >= ${at(sinceMs)} AND coalesce(o.kind, '') NOT IN ('selected', 'refresh', 'sample'))),
+    told AS (
+      SELECT n.file, count(*) AS told FROM newest n JOIN untold c
+        ON c.agent_id = n.agent_id AND c.ts < n.to_at + INTERVAL 1 SECOND AND c.ts >= coalesce(n.from_at, '-infinity'::TIMESTAMP)
+      WHERE n.scanned > n.returned GROUP BY n.file),
+    known AS (
+      SELECT n.*, coalesce(t.told, 0) AS told, n.scanned - n.returned - coalesce(t.told, 0) AS hidden FROM newest n LEFT JOIN told t USING (file)),
     chosen AS (
-      FROM newest WHERE scanned > returned
+      FROM known WHERE hidden > 0
       UNION ALL
-      (FROM newest WHERE scanned = returned AND kind = 'head' ORDER BY hash(file, ${seed}) ${limit}))
+      (FROM known WHERE hidden <= 0 AND kind = 'head' ORDER BY hash(file, ${seed}) ${limit}))
     SELECT agent_id AS "agentId", epoch(from_at)::BIGINT::VARCHAR AS "fromSec", epoch(to_at)::BIGINT::VARCHAR AS "toSec",
       epoch_ms(sent_at)::VARCHAR AS "readAtMs", scanned::VARCHAR AS scanned, returned::VARCHAR AS returned,
-      coalesce(billed_sessions, returned)::VARCHAR AS sessions
+      told::VARCHAR AS told, coalesce(billed_sessions, returned)::VARCHAR AS sessions
     FROM chosen ORDER BY agent_id, to_at, file`)
   return rows.map(row => ({
     agentId: row.agentId,
@@ -41,6 +52,7 @@ export async function hidingStretches(
     readAtMs: Number(row.readAtMs),
     scanned: Number(row.scanned),
     returned: Number(row.returned),
+    told: Number(row.told),
     sessions: Number(row.sessions),
   }))
 }

@@ -13,6 +13,7 @@ const stretch = (given: Partial<ReadStretch> = {}): ReadStretch => ({
   readAtMs: NOW - 2 * DAY + 17 * 60_000,
   scanned: 10,
   returned: 8,
+  told: 0,
   sessions: 9,
   ...given,
 })
@@ -41,6 +42,13 @@ describe('a stretch that hides something', () => {
       sessions: { low: 9, high: 11 },
       requests: { low: 1, high: 1 },
     })
+  })
+
+  it('hides less where events have told of what it skipped', () => {
+    expect(planned([stretch({ told: 2 })], { late: true })).toHaveLength(1)
+    const dear = { scanned: 100, returned: 80, sessions: 90 }
+    expect(planned([stretch({ ...dear, told: 0 })])).toHaveLength(1)
+    expect(planned([stretch({ ...dear, told: 15 })])).toEqual([])
   })
 
   it('is left alone until it has been quiet, and each time for twice as long', () => {

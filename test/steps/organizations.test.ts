@@ -5,7 +5,8 @@ import { DAY, HOUR } from '../../src/core/time.ts'
 import { PLAIN_SYNC, planOnly } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
-import { type SimulatedHouse, simulatedHouse, TOKEN } from '../workflows/simulated-house.ts'
+import { type SimulatedHouse, TOKEN } from '../workflows/open-simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
 
 /** Requests for organizations and their teams, `id` and `id/teams`. */
 async function asked({ sandbox }: SimulatedHouse): Promise<string[]> {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { spoolOf } from '../../src/app/spool.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { drainAll } from '../../workflows/ingest.ts'
+import { type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
 import { simulatedHouse } from './simulated-house.ts'
+import { openTelling } from './telling.ts'
 import { readThrough } from './truth.ts'
 
 const windows = (simulated: SimulatedHouse, kind: string) =>
@@ -72,6 +75,36 @@ describe('a conversation in which a person writes only later', () => {
     // What had been hidden bills besides.
     expect(reread!.billed).toBeLessThanOrEqual(100 + 20)
     expect((await windows(none, 'reread'))[0]!.n).toBe(0)
+  })
+
+  it('is not looked for where events have told of it: they tell of the person, too', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 1, conversations: 0, arrivalsPerDay: 40, traffic: true },
+      settings: { rereadShare: 0.2 },
+    })
+    const { sandbox: vendor, config, house, clock } = simulated
+    const workspace = config.workspaces[0]!
+    const spool = spoolOf({ house, home: config.home, workspace, now: clock.now })
+    const telling = openTelling(simulated, { dropped: 0 })
+    await simulated.sync()
+    for (let hour = 0; hour < 60; hour += 12) {
+      const fromMs = vendor.clock.now()
+      simulated.advance(12 * HOUR)
+      await telling.tell(fromMs, vendor.clock.now())
+      await drainAll(spool, WORKSPACE)
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    }
+    const [skipped] = await simulated.rows<{ n: number }>(
+      'SELECT count(*)::INTEGER AS n FROM _requests WHERE scanned > returned',
+    )
+    expect(skipped!.n).toBeGreaterThan(0)
+    expect((await windows(simulated, 'reread'))[0]!.n).toBe(0)
+    const complete = await simulated.rows<{ id: string }>(
+      'SELECT conversation_id AS id FROM conversations WHERE _complete',
+    )
+    const bought = new Set(complete.map(({ id }) => id))
+    const quiet = exportable(simulated, vendor.clock.now() - 30 * HOUR)
+    expect(quiet.filter(id => !bought.has(id))).toEqual([])
   })
 
   it('comes into the next head by itself where ts is the last activity: nothing is read again', async () => {

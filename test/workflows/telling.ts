@@ -1,0 +1,52 @@
+// The vendor's events into the spool, in process: judged and appended as the receiver does it, at the time of the sandbox's clock.
+
+import { makeDoor } from '../../src/receiver/door.ts'
+import { judge } from '../../src/receiver/judge.ts'
+import type { WorldEvent } from '../../src/sandbox/events/traffic.ts'
+import { bodyOf } from '../../src/sandbox/webhooks/body.ts'
+import { EventFaults } from '../../src/sandbox/webhooks/event-faults.ts'
+import { openSpool } from '../../src/spool/spool.ts'
+import { type SimulatedHouse, WORKSPACE } from './open-simulated-house.ts'
+
+const SECRET = 'whsec_of_a_simulated_house'
+
+export interface Telling {
+  /** Tells what happens after the one time, up to the other; all of it is sealed when it ends. */
+  tell(afterMs: number, untilMs: number): Promise<void>
+  /** Events so far, and those of them that were never sent. */
+  told(): { events: number; dropped: number }
+}
+
+export function openTelling(
+  { sandbox, config }: SimulatedHouse,
+  options: {
+    /** Share of the events that are never sent. */
+    dropped: number
+    /** Called with each event, sent or not. */
+    each?: (event: WorldEvent, isSent: boolean) => void
+  },
+): Telling {
+  const faults = new EventFaults({ rates: { dropped: options.dropped } })
+  const door = makeDoor([{ id: WORKSPACE, secrets: [SECRET] }])
+  return {
+    async tell(afterMs, untilMs) {
+      const spool = openSpool({ home: config.home, now: () => sandbox.clock.now() })
+      const kept: Promise<void>[] = []
+      for (const event of sandbox.world.events(afterMs, untilMs)) {
+        const fate = faults.fateOf(event)
+        const isSent = fate.content === undefined
+        options.each?.(event, isSent)
+        if (!isSent) continue
+        const judged = judge(Buffer.from(bodyOf(event, fate, SECRET)), null, door)
+        if ('refused' in judged) throw new Error(`an event was refused: ${judged.refused}`)
+        kept.push(spool.append({ ...judged.event, receivedAtMs: event.createdMs }))
+      }
+      await Promise.all(kept)
+      await spool.close()
+    },
+    told() {
+      const { events, served } = faults.told()
+      return { events, dropped: served.dropped ?? 0 }
+    },
+  }
+}
