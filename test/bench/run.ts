@@ -5,6 +5,7 @@ import { killsBench } from './kills.ts'
 import { landBench } from './land.ts'
 import { ledgerBench } from './ledger.ts'
 import { memoryBench } from './memory.ts'
+import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
 import { replayBench } from './replay.ts'
 import { temporalBench } from './temporal.ts'
@@ -20,6 +21,7 @@ const BENCHES = {
   peers: peersBench,
   upsert: upsertBench,
   memory: memoryBench,
+  month: monthBench,
   temporal: temporalBench,
   webhooks: webhooksBench,
 }

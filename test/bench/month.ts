@@ -1,0 +1,165 @@
+// A month of a workspace, on simulated time: polls, changes for days, events of which some are never sent, counters that are told
+// wrong or begin anew. What was paid for it, beside an oracle that knows the truth, and beside a week that is exported again each
+// day; and how many rows are stale at each day's end.
+import { spoolOf } from '../../src/app/spool.ts'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { drainAll } from '../../workflows/ingest.ts'
+import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from '../workflows/open-simulated-house.ts'
+import { openTelling } from '../workflows/telling.ts'
+import { type BenchOptions, rounded } from './measure.ts'
+import { type ChangedConversation, Changes } from './month/changes.ts'
+import { lookbackOf } from './month/lookback.ts'
+import { type OracleBill, oracleBill } from './month/oracle.ts'
+import { pairKey } from './month/pair-key.ts'
+import { type Staleness, stalenessOf } from './month/staleness.ts'
+
+const DAYS = 30
+const AGENTS = 2
+/** Half of the bench's time is DuckDB's, some statements a poll; what is polled more often has more of its requests in polls. */
+const POLL_EVERY_MS = 6 * HOUR
+/** As is recommended where the price matters more than the last day: most conversations are over before they are bought. */
+const SETTINGS = { settleMs: DAY, quietMs: DAY, rereadShare: 0.02, sampleShare: 0.002 }
+const DROPPED = 0.05
+
+const SANDBOX = {
+  agents: AGENTS,
+  conversations: 900,
+  historyDays: 30,
+  arrivalsPerDay: 30,
+  traffic: true,
+  mirrorLagMs: MINUTE,
+  quotaSessions: 6_000,
+  periodDays: 31,
+  faults: {
+    rates: {
+      'hour-forgotten': 0.01,
+      'hour-told-high': 0.01,
+      'usage-told-low': 0.01,
+      'old-period-told': 0.01,
+    },
+  },
+} as const
+
+type Bill = Pick<OracleBill, 'requests' | 'sessions'>
+
+interface Lived {
+  simulated: SimulatedHouse
+  changes: Changes
+  history: ReadonlyMap<string, number>
+  polls: number[]
+  ours: Bill
+  staleness: Staleness[]
+  packs: number
+  events: { events: number; dropped: number }
+}
+
+const billOf = (requests: readonly { billed: number }[]): Bill => ({
+  requests: requests.length,
+  sessions: requests.reduce((sum, { billed }) => sum + billed, 0),
+})
+
+async function live(simulated: SimulatedHouse): Promise<Lived> {
+  const { sandbox, config, house } = simulated
+  const changes = new Changes()
+  const history = historyOf(sandbox, changes)
+  const telling = openTelling(simulated, {
+    dropped: DROPPED,
+    each({ type, agentId, convoId, createdMs }, isTold) {
+      if (type === 'conversation_updated') changes.add({ agentId: agentId!, id: convoId!, ms: createdMs, isTold })
+    },
+  })
+  const workspace = config.workspaces[0]!
+  const spool = spoolOf({ house, home: config.home, workspace, now: simulated.clock.now })
+  const first = await simulated.sync()
+  if (first.outcome !== 'done') throw new Error(`the first sync ended as ${first.outcome}`)
+  const before = (await simulated.served()).length
+  const lived: Omit<Lived, 'ours' | 'events'> = { simulated, changes, history, polls: [], staleness: [], packs: 0 }
+  let toldMs = START_MS
+  for (let atMs = START_MS + POLL_EVERY_MS; atMs <= START_MS + DAYS * DAY; atMs += POLL_EVERY_MS) {
+    sandbox.clock.set(atMs)
+    await telling.tell(toldMs, atMs)
+    toldMs = atMs
+    await drainAll(spool, WORKSPACE)
+    const { outcome } = await simulated.sync()
+    if (outcome !== 'done') throw new Error(`a sync ended as ${outcome}`)
+    lived.polls.push(atMs)
+    if ((atMs - START_MS) % DAY === 0) await endDay(lived)
+  }
+  return { ...lived, ours: billOf((await simulated.served()).slice(before)), events: telling.told() }
+}
+
+async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
+  const { simulated, changes, staleness } = lived
+  const found = await stalenessOf(simulated, changes)
+  staleness.push(found)
+  lived.packs = Math.max(lived.packs, (await simulated.usage()).overagePacksCharged)
+  console.log(JSON.stringify({ day: staleness.length, ...found }))
+}
+
+/** When each conversation began that had by the start of the month; 0: it does not say. Those that have not settled are to be bought. */
+function historyOf({ world }: Sandbox, changes: Changes): Map<string, number> {
+  const began = new Map<string, number>()
+  for (const agentId of world.agentIds()) {
+    for (const { id, document } of world.conversations(agentId, START_MS)) {
+      const ms = Number(document.ts ?? 0)
+      began.set(pairKey(agentId, id), ms)
+      if (ms > START_MS - SETTINGS.settleMs)
+        changes.add({ agentId, id, ms: Number(document.lastModified), isTold: true })
+    }
+  }
+  return began
+}
+
+const SPENT = 'count(*)::INTEGER AS requests, coalesce(sum(billed_sessions), 0)::INTEGER AS sessions'
+
+async function tellSpent({ rows }: SimulatedHouse): Promise<void> {
+  const kinds = await rows(`SELECT kind, ${SPENT}, sum(returned)::INTEGER AS conversations
+    FROM _requests WHERE stream = 'conversations' GROUP BY kind ORDER BY kind`)
+  for (const kind of kinds) console.log(JSON.stringify(kind))
+}
+
+/** What samples took: conversations at random, and the stretches that are read again along with them. */
+async function sampledBy({ rows }: SimulatedHouse): Promise<Bill> {
+  const [bill] =
+    await rows<Bill>(`SELECT ${SPENT} FROM _requests r JOIN _windows w USING (workspace_id, agent_id, "window")
+    WHERE w.kind = 'sample' OR (w.kind = 'reread' AND EXISTS (SELECT 1 FROM _windows s
+      WHERE s.kind = 'sample' AND abs(epoch_ms(s.opened_at) - epoch_ms(w.opened_at)) < 1000))`)
+  return bill!
+}
+
+async function judge(lived: Lived): Promise<Record<string, number>> {
+  const { simulated, changes, history, polls, ours, staleness, packs, events } = lived
+  const { world } = simulated.sandbox
+  const sessionsAt = ({ agentId, id }: { agentId: string; id: string }, ms: number) =>
+    world.billable(world.find(agentId, id, ms)!, ms)
+  const beganMs = ({ agentId, id, changes: [first] }: ChangedConversation) =>
+    history.get(pairKey(agentId, id)) ?? first!.ms
+  const { settleMs, quietMs } = SETTINGS
+  const conversations = changes.all()
+  const oracle = oracleBill({ polls, agents: AGENTS, settleMs, quietMs, conversations, beganMs, sessionsAt }, START_MS)
+  const sampled = await sampledBy(simulated)
+  const days = staleness.map((_, day) => START_MS + (day + 1) * DAY)
+  const lookback = lookbackOf({ history, changes, days, sessionsAt })
+  for (const told of [{ ours }, { oracle }, { sampled }, { lookback }, { events }]) console.log(JSON.stringify(told))
+  const shares = staleness.map(({ rows, stale }) => stale / rows)
+  return {
+    requestsRatio: rounded(ours.requests / (oracle.requests + sampled.requests), 3),
+    sessionsRatio: rounded(ours.sessions / (oracle.sessions + sampled.sessions), 3),
+    lookbackFactor: rounded(lookback.sessions / ours.sessions),
+    overagePacks: packs,
+    staleAtDayEnds: rounded(shares.reduce((sum, share) => sum + share, 0) / shares.length, 4),
+    mostStaleAtDayEnd: rounded(Math.max(...shares), 4),
+  }
+}
+
+export async function monthBench({ seed }: BenchOptions): Promise<Record<string, number>> {
+  const { simulated, end } = await openSimulatedHouse({ sandbox: { ...SANDBOX, seed }, settings: SETTINGS })
+  try {
+    const lived = await live(simulated)
+    await tellSpent(simulated)
+    return await judge(lived)
+  } finally {
+    await end()
+  }
+}

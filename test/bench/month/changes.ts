@@ -1,0 +1,35 @@
+// What really happens to conversations: each change of a record, and whether an event told it.
+import { pairKey } from './pair-key.ts'
+
+export interface Change {
+  ms: number
+  isTold: boolean
+}
+
+export interface ChangedConversation {
+  agentId: string
+  id: string
+  /** In order. */
+  changes: Change[]
+}
+
+export class Changes {
+  private readonly conversations = new Map<string, ChangedConversation>()
+
+  /** Changes are added in order. */
+  add({ agentId, id, ...change }: Change & { agentId: string; id: string }): void {
+    const key = pairKey(agentId, id)
+    const known = this.conversations.get(key)
+    if (known) known.changes.push(change)
+    else this.conversations.set(key, { agentId, id, changes: [change] })
+  }
+
+  all(): Iterable<ChangedConversation> {
+    return this.conversations.values()
+  }
+
+  /** Undefined where it has not changed since the month began. */
+  lastOf(agentId: string, id: string): Change | undefined {
+    return this.conversations.get(pairKey(agentId, id))?.changes.at(-1)
+  }
+}

@@ -1,0 +1,34 @@
+// What is paid by who exports a week again each day, so as to miss no change of it.
+import { DAY } from '../../../src/core/time.ts'
+import type { Changes } from './changes.ts'
+import { pairKey } from './pair-key.ts'
+
+const WEEK_MS = 7 * DAY
+const PAGE = 100
+
+/** One export a day; `history`: when those began that had before the first of them. */
+export function lookbackOf(world: {
+  history: ReadonlyMap<string, number>
+  changes: Changes
+  days: readonly number[]
+  sessionsAt(conversation: { agentId: string; id: string }, ms: number): number
+}): { requests: number; sessions: number } {
+  const { history, changes, days, sessionsAt } = world
+  const began = new Map(history)
+  for (const { agentId, id, changes: own } of changes.all()) {
+    const key = pairKey(agentId, id)
+    if (!began.has(key)) began.set(key, own[0]!.ms)
+  }
+  const bill = { requests: 0, sessions: 0 }
+  for (const day of days) {
+    const pages = new Map<string, number>()
+    for (const [key, ms] of began) {
+      if (ms > day || ms <= day - WEEK_MS) continue
+      const [agentId, id] = JSON.parse(key) as [string, string]
+      bill.sessions += sessionsAt({ agentId, id }, day)
+      pages.set(agentId, (pages.get(agentId) ?? 0) + 1)
+    }
+    for (const looked of pages.values()) bill.requests += Math.ceil(looked / PAGE)
+  }
+  return bill
+}
