@@ -1,5 +1,6 @@
 // npm run bench -- NAME [flags]: runs one benchmark. Human lines go first; the last line is one JSON object.
 import { parseArgs } from 'node:util'
+import { eventsBench } from './events.ts'
 import { firstRows } from './first-rows.ts'
 import { killsBench } from './kills.ts'
 import { landBench } from './land.ts'
@@ -24,6 +25,7 @@ const BENCHES = {
   month: monthBench,
   temporal: temporalBench,
   webhooks: webhooksBench,
+  events: eventsBench,
 }
 
 const { values, positionals } = parseArgs({

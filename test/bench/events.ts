@@ -1,0 +1,155 @@
+// How long a webhook event takes from its acknowledgement until SQL sees it, while a sync runs: real processes (sandbox, receiver, a
+// sync that watches), events of 8 KB by a fixed rate, and a reader that asks as `convohouse query` does. All share the machine.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { request } from 'undici'
+import { askHolder } from '../../src/warehouse/socket-client.ts'
+import { Stages, type Waited } from './events/stages.ts'
+import { rounded } from './measure.ts'
+import { eventBodies, SECRET } from './webhooks/bodies.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const WORKSPACE = 'ws_demo'
+const A_SECOND = 80
+const SECONDS = 30
+/** Of so many conversations, each told of again and again. */
+const CONVERSATIONS = 500
+/** More than a sync reads in that time. */
+const EXPORTED = 100_000
+const LATENCY = '100ms'
+const PATIENCE_MS = 60_000
+
+/** A process that tells where it is on its first line. */
+async function serving(
+  children: ChildProcess[],
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ url: string; port: number }> {
+  const child = spawn(process.execPath, [cli, ...args, '--json'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  children.push(child)
+  const [line] = (await once(createInterface(child.stdout!), 'line')) as [string]
+  return JSON.parse(line) as { url: string; port: number }
+}
+
+async function exported(home: string): Promise<number> {
+  const sql = 'SELECT count(*)::INTEGER FROM conversations WHERE _complete'
+  const result = await askHolder({ home, sql, timeoutMs: 10_000 }).catch(() => null)
+  if (result === null) return 0
+  for await (const { columns } of result.batches) return Number(columns[0]![0])
+  return 0
+}
+
+async function until(isSo: () => Promise<boolean> | boolean, what: string): Promise<void> {
+  const endMs = Date.now() + PATIENCE_MS
+  while (!(await isSo())) {
+    if (Date.now() > endMs) throw new Error(`${what}: not within ${PATIENCE_MS / 1_000} s`)
+    await sleep(100)
+  }
+}
+
+/** Sends each when it is due, however late those before it are. */
+async function send(url: string, stages: Stages, fromMs: number): Promise<void> {
+  const bodies = eventBodies(50).map(body => JSON.parse(body.toString()) as Record<string, unknown>)
+  const answers: Promise<void>[] = []
+  for (let count = 0; count < A_SECOND * SECONDS; count++) {
+    await sleep(fromMs + (count * 1_000) / A_SECOND - Date.now())
+    const createdAt = fromMs + count
+    const convoId = `told-${count % CONVERSATIONS}`
+    const body = JSON.stringify({ ...bodies[count % bodies.length], agentId: 'told', convoId, createdAt })
+    const answered = request(url, { method: 'POST', body }).then(async answer => {
+      await answer.body.dump()
+      if (answer.statusCode !== 200) throw new Error(`an event was answered with ${answer.statusCode}`)
+      stages.at(createdAt).acknowledgedMs = Date.now()
+    })
+    answers.push(answered)
+  }
+  await Promise.all(answers)
+}
+
+/** Calls it again and again until it is stopped. */
+function repeat(work: () => Promise<void>, everyMs: number): () => Promise<void> {
+  let isOver = false
+  const repeated = (async () => {
+    while (!isOver) {
+      await work()
+      await sleep(everyMs)
+    }
+  })()
+  return async () => {
+    isOver = true
+    await repeated
+  }
+}
+
+function quantiles(
+  events: readonly Waited[],
+  from: keyof Waited,
+  to: keyof Waited,
+): { p50: number; p95: number; most: number } {
+  const told = events.flatMap(event =>
+    event[from] === undefined || event[to] === undefined ? [] : [event[to] - event[from]],
+  )
+  const sorted = told.sort((a, b) => a - b)
+  const at = (share: number) =>
+    rounded((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN) / 1_000)
+  return { p50: at(0.5), p95: at(0.95), most: at(1) }
+}
+
+async function measure(home: string, url: string): Promise<Record<string, number>> {
+  await until(async () => (await exported(home)) > 0, 'first rows')
+  const before = await exported(home)
+  const fromMs = Date.now()
+  const stages = new Stages(home, WORKSPACE)
+  const stops = [repeat(() => stages.lookAtSpool(), 20), repeat(() => stages.lookAtTables(fromMs), 100)]
+  await send(url, stages, fromMs)
+  const after = await exported(home)
+  const events = () => [...stages.events.values()]
+  await until(() => events().every(({ seenMs }) => seenMs !== undefined), 'all events in SQL')
+  for (const stop of stops) await stop()
+  console.log(JSON.stringify({ exportedMeanwhile: after - before, ofAll: EXPORTED }))
+  const waits = [
+    ['acknowledged until sealed', 'acknowledgedMs', 'sealedMs'],
+    ['sealed until its transaction writes', 'sealedMs', 'begunMs'],
+    ['in the transaction, until a reader sees it', 'begunMs', 'seenMs'],
+  ] as const
+  for (const [stage, from, to] of waits) console.log(JSON.stringify({ stage, ...quantiles(events(), from, to) }))
+  const { p50, p95 } = quantiles(events(), 'acknowledgedMs', 'seenMs')
+  return { p50Seconds: p50, p95Seconds: p95, events: events().length }
+}
+
+export async function eventsBench(): Promise<Record<string, number>> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
+  const children: ChildProcess[] = []
+  try {
+    const flags = ['--port', '0', '--no-limits', '--conversations', String(EXPORTED), '--latency', LATENCY]
+    const { url: apiUrl } = await serving(children, ['sandbox', ...flags], process.env)
+    const env = {
+      ...process.env,
+      CONVOHOUSE_API_URL: apiUrl,
+      CONVOHOUSE_API_TOKEN: 'sandbox-token',
+      CONVOHOUSE_WORKSPACE: WORKSPACE,
+      CONVOHOUSE_HOME: home,
+      CONVOHOUSE_WEBHOOK_SECRET: SECRET,
+    }
+    const { port } = await serving(children, ['receive', '--port', '0'], env)
+    children.push(
+      spawn(process.execPath, [cli, 'sync', '--watch', '1h', '--yes', '--json'], {
+        env,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      }),
+    )
+    return await measure(home, `http://127.0.0.1:${port}/webhooks`)
+  } finally {
+    for (const child of children.reverse()) {
+      child.kill('SIGKILL')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    }
+    await rm(home, { recursive: true, force: true })
+  }
+}
