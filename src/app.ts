@@ -6,6 +6,7 @@ import type { Config, WorkspaceConfig } from './config.ts'
 import { openLedger } from './landing/ledger.ts'
 import { openLanding } from './landing/store.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
+import type { SpoolSteps } from './steps/drain.ts'
 import type { Pending } from './steps/pending.ts'
 import { makeSteps, pendingOf } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
@@ -51,6 +52,8 @@ export interface House {
   socketPath: string
   /** What has landed and is not loaded, by workspace: whoever holds the warehouse is the only one who lands. */
   pending: Map<string, Pending>
+  /** Whoever drains the spools, by workspace. */
+  spools: Map<string, SpoolSteps>
   close(): Promise<void>
 }
 
@@ -64,7 +67,7 @@ export function openHouse({ config, bulk = false }: HouseOptions): Promise<House
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await sweepLeftBehind(home, begunMs)
     const socket = acquire(await serveQueries({ home, instance: warehouse.instance }), server => server.close())
-    return { warehouse, socketPath: socket.path, pending: new Map() }
+    return { warehouse, socketPath: socket.path, pending: new Map(), spools: new Map() }
   })
 }
 
@@ -131,6 +134,7 @@ export function openRun(options: RunOptions): Promise<{ steps: Steps; run: strin
       home,
       run,
       pending: await pendingIn(house, known),
+      eventsCome: () => house.spools.get(workspace.id)?.eventsCome() ?? false,
       settings: workspace,
       signal,
       ...(options.stopping && { stopping: options.stopping }),

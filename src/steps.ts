@@ -16,6 +16,9 @@ import { beginRun, endRun, markAgentGone } from './warehouse/runs.ts'
 /** Pages in a transaction: of 200 pages, those of 10 took 12.6 s of CPU, of 20 9.5, of 50 7.6, of 100 6.2, of 200 5.5; and more hold more memory. */
 export const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
 
+/** While events come: they wait for the end of a load, and shall be seen within seconds. */
+const A_SHORT_LOAD = { count: 20, bytes: 16 * 1024 * 1024 }
+
 export function loadContext(
   dependencies: Omit<StepsDependencies, 'vendor' | 'ledger' | 'signal'> & { home: string },
 ): LoadContext {
@@ -39,9 +42,11 @@ export async function pendingOf(
   return openPending(landing, await readUnloaded({ landing, writer: warehouse.writer, workspaceId, nowMs: now() }))
 }
 
-/** Makes the steps of one run. `pending` is kept from run to run of one process. */
-export function makeSteps(dependencies: StepsDependencies & { home: string; run: string; pending: Pending }): Steps {
-  const { warehouse, workspaceId, pending } = dependencies
+/** Makes the steps of one run. `pending` is kept from run to run of one process; while `eventsCome` loads are short. */
+export function makeSteps(
+  dependencies: StepsDependencies & { home: string; run: string; pending: Pending; eventsCome?: () => boolean },
+): Steps {
+  const { warehouse, workspaceId, pending, eventsCome = () => false } = dependencies
   const fetching: Planning = { ...dependencies, clock: openServerClock(), gate: openGate() }
   const context = loadContext(dependencies)
   const begunAtMs = dependencies.now()
@@ -71,7 +76,7 @@ export function makeSteps(dependencies: StepsDependencies & { home: string; run:
   }
 
   async function loadNext(): Promise<LoadOutcome> {
-    const pages = pending.next(A_LOAD)
+    const pages = pending.next(eventsCome() ? A_SHORT_LOAD : A_LOAD)
     const loaded = await telling(() => loadPages(context, pages))
     pending.taken(pages)
     return { pages: loaded.files, records: loaded.records, waiting: pending.all().length }

@@ -26,6 +26,14 @@ export async function warehouseSteps(options: {
 }): Promise<Pick<Steps, 'prepare' | 'load' | 'finish'>> {
   const { house, home, station, run, call } = options
   const pending = await pendingNow(house, station)
-  const { prepare, load, finish } = makeSteps({ ...station, ...call, warehouse: house.warehouse, home, run, pending })
+  const { prepare, load, finish } = makeSteps({
+    ...station,
+    ...call,
+    warehouse: house.warehouse,
+    home,
+    run,
+    pending,
+    eventsCome: () => house.spools.get(station.workspaceId)?.eventsCome() ?? false,
+  })
   return { prepare, load, finish }
 }

@@ -2,6 +2,7 @@
 // kill, is found again, and changes nothing.
 import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
+import { SECOND } from '../core/time.ts'
 import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../spool/archive.ts'
 import type { ReadLine } from '../spool/event-line.ts'
 import { spoolRoot } from '../spool/folders.ts'
@@ -49,11 +50,16 @@ async function* eventsOf(draining: Draining, segments: readonly string[]): Async
   for (const segment of segments) yield* (await readSegment(segment)).events.map(filed(draining, segment))
 }
 
-/** Applies what is sealed, oldest first. `machineMs` is the machine's time, as the times of files are. @throws HOME_UNUSABLE */
-export async function drainSpool(draining: Draining, machineMs: number): Promise<DrainOutcome> {
+/** Applies what is sealed, oldest first; calls `found` where there is some. `machineMs` is the machine's time, as the times of files are. @throws HOME_UNUSABLE */
+export async function drainSpool(
+  draining: Draining,
+  machineMs: number,
+  found: () => void = () => {},
+): Promise<DrainOutcome> {
   const { home, workspaceId } = draining
   await sealAbandoned(home, workspaceId, machineMs)
   const sealed = await sealedSegments(home, workspaceId)
+  if (sealed.length > 0) found()
   const segments = sealed.slice(0, SEGMENTS)
   const applied = await applyAll(draining, eventsOf(draining, segments))
   const isNewDay = await archiveSegments(home, workspaceId, { segments, nowMs: draining.now() })
@@ -61,16 +67,29 @@ export async function drainSpool(draining: Draining, machineMs: number): Promise
   return { events: applied, waiting: sealed.length - segments.length }
 }
 
+export interface SpoolSteps extends IngestSteps {
+  /** Events have come in the last seconds, or wait to be applied: whoever holds the warehouse's writer should not for long. */
+  eventsCome(): boolean
+}
+
+/** After so long without an event none is expected soon. */
+const COMING_MS = 10 * SECOND
+
 /** The steps of draining, one piece after the other. */
-export function spoolSteps(draining: Draining): IngestSteps {
+export function spoolSteps(draining: Draining): SpoolSteps {
   let last: Promise<unknown> = Promise.resolve()
+  let seenMs = Number.NEGATIVE_INFINITY
+  const seen = () => {
+    seenMs = performance.now()
+  }
   return {
     drain() {
       // The machine's time: no run sets the times of files.
-      const drained = last.then(() => drainSpool(draining, Date.now()))
+      const drained = last.then(() => drainSpool(draining, Date.now(), seen))
       last = drained.catch(() => {})
       return drained
     },
+    eventsCome: () => performance.now() - seenMs < COMING_MS,
   }
 }
 

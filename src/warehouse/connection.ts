@@ -16,6 +16,8 @@ export interface Writer {
   rows<R = Row>(sql: string, params?: (string | number | null)[]): Promise<R[]>
   /** Appends plain objects to a table: `columns` gives each one's SQL type (`['VARCHAR']`: a list); times are ISO text or null. */
   append(table: string, columns: Record<string, string | [string]>, rows: Row[]): Promise<void>
+  /** Fills a temporary table of text columns: a third of what `append` takes for texts of kilobytes. */
+  appendTexts(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>
   /**
    * Runs `work` alone, in one transaction: committed when it resolves, rolled back when it throws. `before` runs alone
    * too, just before the transaction begins: nothing can change between what it reads and what `work` writes.
@@ -66,6 +68,21 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
       await run(
         `INSERT INTO ${table} (${names.join(', ')}) SELECT unnest(from_json(${json}, ${shape}), max_depth := 2)`,
       )
+    },
+    async appendTexts(table, rows) {
+      if (rows.length === 0) return
+      const appender = await connection.createAppender(table, 'main', 'temp').catch(told)
+      try {
+        for (const row of rows) {
+          for (const text of row) {
+            if (text === null) appender.appendNull()
+            else appender.appendVarchar(text)
+          }
+          appender.endRow()
+        }
+      } finally {
+        appender.closeSync()
+      }
     },
     alone,
     transaction: (work, before) =>

@@ -28,25 +28,25 @@ export interface Patch {
 const KEY = 'agent_id, conversation_id'
 
 async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<void> {
-  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches
-    (agent_id VARCHAR, conversation_id VARCHAR, key VARCHAR, value JSON, modified TIMESTAMP, as_of TIMESTAMP, fetched_at TIMESTAMP)`)
-  const rows = patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, placeMs }) =>
-    Object.entries(values).map(([key, value]) => ({
-      agent_id: agentId,
-      conversation_id: conversationId,
-      key,
-      value: wellFormed(writeExactly(value)),
-      modified: modifiedMs === null ? null : iso(modifiedMs),
-      as_of: iso(createdMs),
-      fetched_at: iso(placeMs),
-    })),
+  const columns = ['agent_id', 'conversation_id', 'key', 'value', 'modified', 'as_of', 'fetched_at']
+  await writer.run(
+    `CREATE OR REPLACE TEMP TABLE patch_texts (${columns.map(column => `${column} VARCHAR`).join(', ')})`,
   )
-  const [text, time] = ['VARCHAR', 'TIMESTAMP']
-  await writer.append(
-    'new_patches',
-    { agent_id: text, conversation_id: text, key: text, value: text, modified: time, as_of: time, fetched_at: time },
-    rows,
+  await writer.appendTexts(
+    'patch_texts',
+    patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, placeMs }) => {
+      const times = [modifiedMs === null ? null : iso(modifiedMs), iso(createdMs), iso(placeMs)]
+      return Object.entries(values).map(([key, value]) => [
+        agentId,
+        conversationId,
+        key,
+        wellFormed(writeExactly(value)),
+        ...times,
+      ])
+    }),
   )
+  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches AS SELECT ${KEY}, key, value::JSON AS value,
+    modified::TIMESTAMP AS modified, as_of::TIMESTAMP AS as_of, fetched_at::TIMESTAMP AS fetched_at FROM patch_texts`)
 }
 
 /** Keys that no full record has, and so none overrules. */
@@ -106,13 +106,13 @@ export async function insertIncomplete(
 }
 
 /**
- * The stored patches of `keys` as `patch_stage`: of each conversation one record that carries only some keys, mended as
+ * The stored patches of `keys` as `patch_stage`, and which keys they carry: of each conversation one record of only some, mended as
  * a page's records are on the tolerant path. Events are few, so walking them costs nothing that matters.
  */
 async function stagePatched(
   writer: Writer,
   { layout, workspaceId, keys }: { layout: Layout; workspaceId: string; keys: string },
-): Promise<void> {
+): Promise<Set<string>> {
   const stored = await writer.rows<{ agent_id: string; conversation_id: string; members: string }>(
     `SELECT ${KEY}, json_group_object(key, value) AS members FROM (${winners(workspaceId, keys)}) GROUP BY ${KEY}`,
   )
@@ -128,6 +128,7 @@ async function stagePatched(
     SELECT agent_id AS "__agent", keys AS "__keys", _record AS "__record", d.* FROM (
       SELECT p.*, c._record FROM (SELECT agent_id, keys, from_json(record, ${struct}) AS d FROM partial) p JOIN conversations c
       ON c.workspace_id = ${quoteText(workspaceId)} AND c.agent_id = p.agent_id AND c.conversation_id = p.d."ID")`)
+  return new Set(rows.flatMap(row => row.keys))
 }
 
 /** Lays the stored patches of `keys` over their rows and child tables, by the same expressions as a full record's. */
@@ -136,13 +137,13 @@ async function overlay(
   options: { layout: Layout; workspaceId: string; keys: string; nowMs: number },
 ): Promise<void> {
   const { layout, workspaceId } = options
-  await stagePatched(writer, options)
+  const carried = await stagePatched(writer, options)
   await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
     SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
   await writer.run('DELETE FROM conversations WHERE _record IN (SELECT "__record" FROM patch_stage)')
   await writer.run('INSERT INTO conversations BY NAME SELECT * FROM patched')
-  for (const child of layout.children) {
+  for (const child of layout.children.filter(({ from }) => carried.has(from))) {
     const carrying = `SELECT "__record" FROM patch_stage WHERE list_contains("__keys", ${quoteText(child.from)})`
     await writer.run(`DELETE FROM ${child.table} WHERE _record IN (${carrying})`)
     const number = 's."__record"'

@@ -25,6 +25,8 @@ export interface IncomingEvent {
   /** False where it does not say when, and is taken to have happened when it was received. */
   isDated: boolean
   payload: Readonly<Record<string, unknown>>
+  /** Its numbers are what doubles hold: `JSON.stringify` writes it as it came. */
+  isPlain: boolean
   /** What it is of, where it tells both. */
   conversation: { agentId: string; id: string } | null
 }
@@ -48,10 +50,19 @@ export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
+/** Digits that a double may not hold, or half of a surrogate pair; in a text of its own neither does harm. */
+const NEEDS_CARE = /\d{16}|\d[eE][+-]?\d|\\ud/
+
+/** What the spool keeps is canonical: no key stands twice, and numbers are spelt as they are written again. */
+function parse(text: string): Pick<IncomingEvent, 'payload' | 'isPlain'> {
+  const isPlain = !NEEDS_CARE.test(text)
+  const value: unknown = isPlain ? JSON.parse(text) : readExactly(text).value
+  return { payload: isObject(value) ? value : {}, isPlain }
+}
+
 /** Reads what the spool keeps. */
 export function readIncoming({ id, type, receivedAtMs, payload: bytes }: SpooledEvent): IncomingEvent {
-  const { value } = readExactly(new TextDecoder().decode(bytes))
-  const payload = isObject(value) ? value : {}
+  const { payload, isPlain } = parse(new TextDecoder().decode(bytes))
   const [agentId, convoId] = [idOf(payload.agentId), idOf(payload.convoId)]
   return {
     id,
@@ -60,6 +71,7 @@ export function readIncoming({ id, type, receivedAtMs, payload: bytes }: Spooled
     receivedMs: receivedAtMs,
     ...createdOf(payload.createdAt, receivedAtMs),
     payload,
+    isPlain,
     conversation: agentId === null || convoId === null ? null : { agentId, id: convoId },
   }
 }

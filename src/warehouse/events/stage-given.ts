@@ -18,29 +18,28 @@ export interface Given extends Omit<MendedRecord, 'record'> {
 /** Mends a record; none where it has no id. */
 export function given(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): Given[] {
   const mended = mendRecord(type, record)
-  return mended === null ? [] : [{ ...mended, event, record: writeExactly(mended.record) }]
+  if (mended === null) return []
+  // Ten times as quick.
+  const write = event.isPlain ? JSON.stringify : writeExactly
+  return [{ ...mended, event, record: write(mended.record) }]
 }
-
-const [text, time] = ['VARCHAR', 'TIMESTAMP']
-const COLUMNS = { agent: text, as_of: time, fetched_at: time, record: text }
 
 /** Fills the stage, as pages do. */
 export async function stageGiven(writer: Writer, type: RecordType, records: readonly Given[]): Promise<void> {
   await writer.run(
-    'CREATE OR REPLACE TEMP TABLE given (agent VARCHAR, as_of TIMESTAMP, fetched_at TIMESTAMP, record VARCHAR)',
+    'CREATE OR REPLACE TEMP TABLE given (agent VARCHAR, as_of VARCHAR, fetched_at VARCHAR, record VARCHAR)',
   )
-  await writer.append(
+  await writer.appendTexts(
     'given',
-    COLUMNS,
-    records.map(({ event, record }) => ({
-      agent: event.conversation?.agentId ?? null,
-      as_of: iso(event.createdMs),
-      fetched_at: iso(placeInTime(event)),
+    records.map(({ event, record }) => [
+      event.conversation?.agentId ?? null,
+      iso(event.createdMs),
+      iso(placeInTime(event)),
       record,
-    })),
+    ]),
   )
   const struct = quoteText(JSON.stringify(recordStruct(type.fields, {})))
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
-    SELECT 0 AS "__file", agent AS "__agent", as_of AS "__as_of", fetched_at AS "__fetched", NULL::VARCHAR AS "__kind",
+    SELECT 0 AS "__file", agent AS "__agent", as_of::TIMESTAMP AS "__as_of", fetched_at::TIMESTAMP AS "__fetched", NULL::VARCHAR AS "__kind",
       place AS "__element", d.* FROM (SELECT *, rowid AS place, from_json(record, ${struct}) AS d FROM given)`)
 }
