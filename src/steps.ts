@@ -17,7 +17,7 @@ import { beginRun, endRun, markAgentGone } from './warehouse/runs.ts'
 export const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
 
 /** While events come: they wait for the end of a load, and shall be seen within seconds. */
-const A_SHORT_LOAD = { count: 20, bytes: 16 * 1024 * 1024 }
+const A_SHORT_LOAD = { count: 16, bytes: 12 * 1024 * 1024 }
 
 export function loadContext(
   dependencies: Omit<StepsDependencies, 'vendor' | 'ledger' | 'signal'> & { home: string },

@@ -4,7 +4,7 @@ import type { Host } from './host.ts'
 import type { DrainOutcome, IngestSteps } from './steps.ts'
 
 /** Between two looks into the spool: an event is to be seen in SQL within seconds. */
-export const LOOK_EVERY_MS = 1_000
+export const LOOK_EVERY_MS = 300
 
 /** Drains what is sealed now. */
 export async function drainAll(steps: IngestSteps, workspaceId: string): Promise<number> {
