@@ -34,7 +34,7 @@ export interface Receiver {
 
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
 /** Whoever sends too much is read on for so long, or would not see the answer. */
-const LINGER_MS = 500
+const LINGER_MS = 2_000
 
 class Service {
   private readonly options: ReceiverOptions
@@ -90,17 +90,23 @@ class Service {
     this.options.metrics.refuse(reason)
     if (allow) response.setHeader('Allow', allow)
     if (reason === 'disk-refuses' || reason === 'too-busy') response.setHeader('Retry-After', '1')
-    if (!request.complete) linger(request, response)
-    answer(response, REFUSALS[reason])
+    const status = REFUSALS[reason]
+    if (request.complete) answer(response, status)
+    else answerEarly(request, response, status)
   }
 }
 
-/** What is still sent is read and dropped for a moment, then the connection is closed. */
-function linger(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('Connection', 'close')
+/**
+ * Answers while the sender still sends: what comes is read and dropped for a moment, then the connection is closed. The answer
+ * is told at once and ended last, since its end closes the connection, and a sender who writes into a closed one never reads it.
+ */
+function answerEarly(request: IncomingMessage, response: ServerResponse, status: number): void {
   response.shouldKeepAlive = false
-  request.resume()
-  const timer = setTimeout(() => request.socket.destroy(), LINGER_MS)
+  response.writeHead(status, { Connection: 'close', 'Content-Length': 0 })
+  response.flushHeaders()
+  const end = () => response.end()
+  const timer = setTimeout(end, LINGER_MS)
+  request.once('end', end).resume()
   request.socket.once('close', () => clearTimeout(timer))
 }
 
