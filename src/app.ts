@@ -71,6 +71,10 @@ export function openHouse({ config, bulk = false }: HouseOptions): Promise<House
   })
 }
 
+/** True where events of that workspace are being applied, or have been a moment ago. */
+export const eventsComeTo = ({ spools }: House, workspaceId: string): boolean =>
+  spools.get(workspaceId)?.eventsCome() ?? false
+
 export interface RunOptions {
   config: Config
   workspace: WorkspaceConfig
@@ -134,7 +138,7 @@ export function openRun(options: RunOptions): Promise<{ steps: Steps; run: strin
       home,
       run,
       pending: await pendingIn(house, known),
-      eventsCome: () => house.spools.get(workspace.id)?.eventsCome() ?? false,
+      eventsCome: () => eventsComeTo(house, workspace.id),
       settings: workspace,
       signal,
       ...(options.stopping && { stopping: options.stopping }),

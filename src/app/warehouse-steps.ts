@@ -1,7 +1,7 @@
 // The steps of whoever holds the warehouse, where others fetch: what has landed is read from the landing.
 
 import type { Steps } from '../../workflows/steps.ts'
-import type { House } from '../app.ts'
+import { eventsComeTo, type House } from '../app.ts'
 import type { Call, Station } from '../steps/apart.ts'
 import type { Pending } from '../steps/pending.ts'
 import { A_LOAD, makeSteps, pendingOf } from '../steps.ts'
@@ -33,7 +33,7 @@ export async function warehouseSteps(options: {
     home,
     run,
     pending,
-    eventsCome: () => house.spools.get(station.workspaceId)?.eventsCome() ?? false,
+    eventsCome: () => eventsComeTo(house, station.workspaceId),
   })
   return { prepare, load, finish }
 }

@@ -19,7 +19,7 @@ export interface IngestOptions {
   clock?: Clock
   told: (news: IngestNews) => void
   /** Told of what the disk refuses; it is tried again. */
-  failed: (workspaceId: string, error: unknown) => void
+  failed: (error: unknown) => void
 }
 
 export interface Ingesting {
@@ -51,7 +51,7 @@ async function drainOne(
       await ingest(steps, host, { workspaceId: workspace.id, told: tell })
       return
     } catch (error) {
-      failed(workspace.id, error)
+      failed(error)
       if (stopping.aborted) return
       await clock.sleepUntil(clock.now() + AFTER_FAILURE_MS, stopping).catch(() => {})
     }

@@ -121,18 +121,25 @@ export async function keepBooks(
     COLUMNS._quota,
     pages.flatMap(page => quotaRow(workspaceId, page)),
   )
-  await writer.append(
+  const unreadable = files.flatMap(({ page, unreadable: found }) => found.map(one => ({ ...one, file: page.path })))
+  await quarantine(writer, { workspaceId, record: options.record, nowMs }, unreadable)
+}
+
+/** Notes what could not be loaded, inside the caller's transaction. */
+export const quarantine = (
+  writer: Writer,
+  { workspaceId, record, nowMs }: { workspaceId: string; record: string; nowMs: number },
+  unreadable: readonly { file: string; element: number; reason: string }[],
+): Promise<void> =>
+  writer.append(
     '_quarantine',
     COLUMNS._quarantine,
-    files.flatMap(({ page, unreadable }) =>
-      unreadable.map(({ element, reason }) => ({
-        workspace_id: workspaceId,
-        record: options.record,
-        file: page.path,
-        element,
-        reason,
-        quarantined_at: iso(nowMs),
-      })),
-    ),
+    unreadable.map(({ file, element, reason }) => ({
+      workspace_id: workspaceId,
+      record,
+      file,
+      element,
+      reason,
+      quarantined_at: iso(nowMs),
+    })),
   )
-}

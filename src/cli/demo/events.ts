@@ -19,14 +19,13 @@ const STEP_MS = HOUR
 const LOOK_EVERY_MS = 200
 
 /** A conversation that was exported, and of which an event has told another state, assignee or cost since. */
-const GONE_ON = `SELECT o.agent_id AS agent, o.conversation_id AS id
+const GONE_ON = `SELECT o.conversation_id AS id
   FROM conversation_observations o JOIN conversation_observations e USING (workspace_id, agent_id, conversation_id)
   WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)
     IS DISTINCT FROM (e.state, e.chat_assigned_to, e.token_usage_cumulative_total_tokens)
   ORDER BY o.observed_at DESC LIMIT 1`
 
 interface Conversation {
-  agent: string
   id: string
 }
 
@@ -76,7 +75,7 @@ export async function showEvents(options: { house: House; config: Config; sandbo
     told: ({ applied }) => {
       events = applied
     },
-    failed: (_, error) => {
+    failed: error => {
       throw error
     },
   })

@@ -1,10 +1,10 @@
 // `convohouse quarantine show`: a record as it landed. It is its owner's own data, and goes to standard output alone.
 import { webhookEvent } from '../../catalog/event-records.ts'
-import { quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { openLanding } from '../../landing/store.ts'
 import { quarantinedEvent } from '../../warehouse/events/apply.ts'
+import { storedEvent } from '../../warehouse/events/stored.ts'
 import { landedRecord } from '../../warehouse/tolerant.ts'
 import { storageOf } from '../query/storage.ts'
 import { type Rows, readerOf } from '../status/reading.ts'
@@ -25,11 +25,8 @@ async function recordOf(home: string, { workspaceId, record, file, element }: En
 
 /** An event is kept whole, whatever of it could not be loaded. */
 async function eventOf(rows: Rows, { workspaceId, file }: Entry): Promise<Uint8Array> {
-  const [found] = await rows<{ payload: string }>(
-    `SELECT payload::VARCHAR AS payload FROM webhook_events
-     WHERE workspace_id = ${quoteText(workspaceId)} AND event_id = ${quoteText(quarantinedEvent(file))}`,
-  )
-  return Buffer.from(found?.payload ?? 'null')
+  const event = await storedEvent({ rows }, workspaceId, quarantinedEvent(file))
+  return event?.payload ?? Buffer.from('null')
 }
 
 /** @throws RECORD_UNKNOWN, LANDING_CORRUPT, WAREHOUSE_MISSING */

@@ -181,7 +181,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     config,
     house,
     told: ({ workspaceId, applied }) => displays.get(workspaceId)?.news({ kind: 'events', applied }),
-    failed: (_, error) => tellError(error, flags.json === true),
+    failed: error => tellError(error, flags.json === true),
   })
   try {
     const syncing = { flags, config, house, stop, named, shown, displays }

@@ -8,6 +8,7 @@ import { webhookEvent } from '../../catalog/event-records.ts'
 import { emptyNotes } from '../../catalog/inspect.ts'
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
+import { quarantine } from '../bookkeeping.ts'
 import { iso, type Writer } from '../connection.ts'
 import { mendedFindings, tellFindings } from '../findings.ts'
 import { mergeStage, settleVersions } from '../merge.ts'
@@ -108,27 +109,11 @@ export const quarantinedEvent = (file: string): string => file.slice(file.lastIn
 /** Keeps an event of which something could not be loaded. */
 async function writeAlone(context: EventContext, event: Incoming, reason: string): Promise<void> {
   await writeRecords(context, webhookEvent, eventRecord(event))
-  await context.writer.append(
-    '_quarantine',
-    {
-      workspace_id: 'VARCHAR',
-      record: 'VARCHAR',
-      file: 'VARCHAR',
-      element: 'INTEGER',
-      reason: 'VARCHAR',
-      quarantined_at: 'TIMESTAMP',
-    },
-    [
-      {
-        workspace_id: context.workspaceId,
-        record: webhookEvent.name,
-        file: quarantinedAs(event.file, event.id),
-        element: 1,
-        reason,
-        quarantined_at: iso(context.now()),
-      },
-    ],
-  )
+  const { writer, workspaceId } = context
+  const file = quarantinedAs(event.file, event.id)
+  await quarantine(writer, { workspaceId, record: webhookEvent.name, nowMs: context.now() }, [
+    { file, element: 1, reason },
+  ])
 }
 
 /** How many were new. */

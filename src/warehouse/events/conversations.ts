@@ -6,11 +6,10 @@ import { isObject } from '../../catalog/inspect.ts'
 import { type Layout, quoteText } from '../../catalog/layout.ts'
 import { mendRecord } from '../../catalog/mend.ts'
 import { recordStruct } from '../../catalog/staging.ts'
-import { readTime } from '../../core/time.ts'
 import { iso, type Writer } from '../connection.ts'
 import { OBSERVED } from '../observations.ts'
 import { applyPatches, insertIncomplete, type Patch } from '../patches.ts'
-import { type IncomingEvent, placeInTime } from './incoming.ts'
+import { type IncomingEvent, placeInTime, timeOf } from './incoming.ts'
 
 type OfConversation = IncomingEvent & { conversation: NonNullable<IncomingEvent['conversation']> }
 
@@ -22,11 +21,7 @@ function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | nu
   return type?.tellsConversation === true && isObject(light) ? light : null
 }
 
-function modifiedMs(light: Record<string, unknown> | null): number | null {
-  const raw = light?.lastModified
-  const modified = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
-  return typeof modified === 'number' ? readTime(modified).ms : null
-}
+const modifiedMs = (light: Record<string, unknown> | null): number | null => timeOf(light?.lastModified)
 
 /** The record's own id is the conversation's, whatever is told with it. */
 function patchesOf(event: OfConversation): Patch[] {

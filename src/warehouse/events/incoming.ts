@@ -36,9 +36,14 @@ const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [t
 /** The vendor's clock may be ahead of ours, by whatever it is set to; what is years ahead is no time, and would win over all that comes. */
 const AHEAD_MS = 10 * 365 * DAY
 
-function createdOf(raw: unknown, receivedMs: number): Pick<IncomingEvent, 'createdMs' | 'isDated'> {
+/** A time that is a number, or a text of one, ms; null where it is none. */
+export function timeOf(raw: unknown): number | null {
   const given = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
-  const ms = typeof given === 'number' ? readTime(given).ms : null
+  return typeof given === 'number' ? readTime(given).ms : null
+}
+
+function createdOf(raw: unknown, receivedMs: number): Pick<IncomingEvent, 'createdMs' | 'isDated'> {
+  const ms = timeOf(raw)
   const isDated = ms !== null && ms <= receivedMs + AHEAD_MS
   return { createdMs: Math.floor(isDated ? ms : receivedMs), isDated }
 }

@@ -47,9 +47,6 @@ export interface ResourceOptions {
 
 const oneOf = (names: readonly string[]): string => names.map(quoteText).join(', ')
 
-/** When an event happened: what lies far ahead of its receipt is no time. */
-const HAPPENED = 'CASE WHEN created_at <= received_at + INTERVAL 3650 DAY THEN created_at ELSE received_at END'
-
 /** Of each of `ids`, an SQL relation, what events have told, as the temporary table `told_of`. */
 async function foldTold(
   writer: Writer,
@@ -58,13 +55,13 @@ async function foldTold(
 ): Promise<void> {
   const values = Object.entries(columns).map(([column, field]) => {
     const value = `payload->>${quoteText(`$.${field}`)}`
-    return `, arg_max(${value}, row(happened, event_id)) FILTER (${value} IS NOT NULL) AS ${column}`
+    return `, arg_max(${value}, _fetched_at) FILTER (${value} IS NOT NULL) AS ${column}`
   })
   await writer.run(`CREATE OR REPLACE TEMP TABLE told_of AS
-    SELECT ${id} AS id, max(happened) AS newest, max(happened) FILTER (type NOT IN (${oneOf(deleting)})) AS alive_at,
-      max(happened) FILTER (type IN (${oneOf(deleting)})) AS deleted_at${values.join('')}
-    FROM (SELECT *, ${HAPPENED} AS happened FROM webhook_events
-      WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(types)}) AND ${id} IN (${ids})) GROUP BY ALL`)
+    SELECT ${id} AS id, max(_as_of) AS newest, max(_as_of) FILTER (type NOT IN (${oneOf(deleting)})) AS alive_at,
+      max(_as_of) FILTER (type IN (${oneOf(deleting)})) AS deleted_at${values.join('')}
+    FROM webhook_events
+    WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(types)}) AND ${id} IN (${ids}) GROUP BY ALL`)
 }
 
 /** Those that go with another are gone when that one is. */
@@ -72,7 +69,7 @@ async function goWith(writer: Writer, { goesWith }: Resource, workspaceId: strin
   if (!goesWith) return
   const deleting = typesOf(goesWith.table).filter(({ isDeleted }) => isDeleted)
   await writer.run(`UPDATE told_of SET deleted_at = greatest(told_of.deleted_at, o.gone_at)
-    FROM (SELECT ${goesWith.column} AS id, max(${HAPPENED}) AS gone_at FROM webhook_events
+    FROM (SELECT ${goesWith.column} AS id, max(_as_of) AS gone_at FROM webhook_events
       WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(deleting.map(({ name }) => name))}) GROUP BY ALL) o
     WHERE told_of.${goesWith.column} = o.id`)
 }
@@ -127,10 +124,9 @@ function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {
 /** Ids are the sender's: a NUL among them would end a statement that they were written into. */
 async function stageIds(writer: Writer, name: string, ids: readonly string[]): Promise<void> {
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${name} (id VARCHAR)`)
-  await writer.append(
+  await writer.appendTexts(
     name,
-    { id: 'VARCHAR' },
-    ids.map(id => ({ id })),
+    ids.map(id => [id]),
   )
 }
 

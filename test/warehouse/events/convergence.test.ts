@@ -63,11 +63,11 @@ function eventFor(one: Told, id: number): FiledEvent {
   return eventOf('conversation_updated', { ...common, lightConvoData: light, ...spoken }, { receivedAtMs })
 }
 
-/** Exports of one sending land as one page. An answer tells each conversation once, and no two are sent at once. */
-async function loadExport(workspace: Workspace, { version, lateMs }: Told, id: number, place: number): Promise<void> {
+/** No two exports of a conversation are sent at once. */
+async function loadExport(workspace: Workspace, { version, lateMs, id }: Telling): Promise<void> {
   const records = [{ ID: nameOf(id), lastModified: changedMs(version), ...valuesAt(version) }]
-  const sentAtMs = changedMs(version) + lateMs + MIRROR_LAG_MS + id + place / 1_000
-  await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: Math.floor(sentAtMs) }))
+  const sentAtMs = changedMs(version) + lateMs + MIRROR_LAG_MS + id
+  await workspace.load(await landConversations(workspace.landing, { records, sentAtMs }))
 }
 
 interface Telling extends Told {
@@ -85,7 +85,7 @@ async function tell(workspace: Workspace, tellings: readonly Telling[]): Promise
   for (const telling of tellings) {
     if (telling.by === 'export') {
       await apply()
-      await loadExport(workspace, telling, telling.id, telling.place)
+      await loadExport(workspace, telling)
     } else batch.push(eventFor(telling, telling.id))
     if (batch.length >= 3) await apply()
   }
