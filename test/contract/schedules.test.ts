@@ -37,7 +37,11 @@ describeWithTemporal('a schedule', command => {
     const said = async (action: string, path: string) => {
       const { code, stdout, stderr } = await schedule(action, path)
       expect(code, stderr).toBe(0)
-      return JSON.parse(stdout) as { ensured?: string; schedule?: { paused: boolean; next: string } | null }
+      return JSON.parse(stdout) as {
+        ensured?: string
+        schedule?: { paused: boolean; next: string } | null
+        lastRun?: { outcome: string } | null
+      }
     }
     const hourly = await writeConfig(config, '2m', { schedule: { every: '1h' } })
     expect(await said('ensure', hourly)).toMatchObject({ ensured: 'created' })
@@ -47,11 +51,14 @@ describeWithTemporal('a schedule', command => {
     await said('pause', hourly)
     const daily = await writeConfig(config, '2m', { schedule: { cron: '0 4 * * *' } })
     expect(await said('ensure', daily)).toMatchObject({ ensured: 'updated' })
-    expect(await said('list', daily)).toMatchObject({ schedule: { paused: true } })
+    const note = 'by `convohouse schedule pause`'
+    expect(await said('list', daily)).toMatchObject({ schedule: { paused: true, note }, lastRun: null })
     await said('resume', daily)
     const { schedule: second } = await said('list', daily)
-    expect(second).toMatchObject({ paused: false })
+    expect(second).toMatchObject({ when: [{ cron: '0 4 * * *' }], paused: false, note: null })
     expect(second!.next).toMatch(/T04:0/)
+    await said('trigger', daily)
+    await until(async () => (await said('list', daily)).lastRun?.outcome === 'unanswered')
     const none = await writeConfig(config, '2m')
     expect(await said('ensure', none)).toMatchObject({ ensured: 'deleted' })
     expect(await said('list', none)).toMatchObject({ schedule: null })
@@ -108,8 +115,14 @@ describeWithTemporal('a schedule', command => {
 
     const request = scheduledSync(workspace!, Date.now())
     const byHand = await askForSync(client, { queues: config.temporal.queues, request })
+    await byHand.handle.executeUpdate('pause')
     await changeSchedule(client, WORKSPACE, 'trigger')
     await changeSchedule(client, WORKSPACE, 'trigger')
+    const path = await writeConfig(config, '2m')
+    const list = () =>
+      cli(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } })
+    expect((await list()).stdout).toMatch(/ running +\d+ s +\d$/m)
+    await byHand.handle.executeUpdate('resume')
     const report: SyncReport = await reportOf(byHand.handle)
     expect(report).toMatchObject({ outcome: 'done', run: byHand.run })
     const owners: string[] = []

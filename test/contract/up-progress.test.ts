@@ -44,7 +44,7 @@ describeWithTemporal('what up shows', command => {
           await says(new RegExp(`^${workspace}: reading \\d+ windows? of`, 'm'))
       }),
     )
-    const run = (...args: string[]) => cli([...args, '--config', path, '--workspace', 'ws_demo'], options)
+    const run = (...args: string[]) => cli([...args, '--config', path], options)
     return { running, says, run }
   }
 
@@ -54,7 +54,11 @@ describeWithTemporal('what up shows', command => {
     await says(/^ws_unpaid: failed, after/m)
     await says(/^error API_FORBIDDEN/m)
     for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^${workspace}: next sync at `, 'm'))
-    expect((await run('schedule', 'trigger')).code).toBe(0)
+    const { stdout: table } = await run('schedule', 'list')
+    expect(table).toMatch(/^workspace +schedule +state +next \(UTC\) +last run \(UTC\) +outcome +took +ticks$/m)
+    expect(table).toMatch(/^ws_demo +every 1 h +active +2[-\d]+ [:\d]+ +2[-\d]+ [:\d]+ +done +\d+ s +1$/m)
+    expect(table).toMatch(/^ws_unpaid .* failed \(API_FORBIDDEN\) /m)
+    expect((await run('schedule', 'trigger', '--workspace', 'ws_demo')).code).toBe(0)
     await says(/^ws_demo: up to date.*^ws_demo: up to date/ms)
     running.process.kill('SIGINT')
     const { code, stdout, stderr } = await running.ended

@@ -24,12 +24,12 @@ const ensureCommand = (): Command =>
   )
 
 const listCommand = (): Command =>
-  addFlags(new Command('list').description('which there are, and when their ticks come')).action(
-    async (flags: ScheduleFlags) => {
-      const { runList } = await import('../schedule/run-schedule.ts')
-      await runList(flags)
-    },
-  )
+  addFlags(
+    new Command('list').description('which there are, when their ticks come, and what became of the last run'),
+  ).action(async (flags: ScheduleFlags) => {
+    const { runList } = await import('../schedule/run-schedule.ts')
+    await runList(flags)
+  })
 
 const changeCommand = (change: Change): Command =>
   addFlags(new Command(change).description(ABOUT[change])).action(async (flags: ScheduleFlags) => {

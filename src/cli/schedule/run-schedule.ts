@@ -4,19 +4,20 @@ import { warehouseQueue } from '../../../workflows/activities.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { isPolled } from '../../run/temporal/answered.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
+import { lastRun } from '../../run/temporal/last-run.ts'
 import type { Change } from '../../run/temporal/schedule-change.ts'
 import {
   changeSchedule,
   deleteUnconfigured,
   type Ensured,
   ensureSchedule,
-  type ScheduleState,
   scheduleState,
 } from '../../run/temporal/schedules.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { remark, say, sayJson } from '../terminal/say.ts'
-import { counted } from '../terminal/words.ts'
+import { isTerminal, styleOf } from '../terminal/style.ts'
 import { noWorkerText } from '../worker/no-worker.ts'
+import { type ScheduleStatus, scheduleLines } from './schedule-text.ts'
 
 export interface ScheduleFlags {
   config?: string
@@ -47,14 +48,6 @@ async function eachChosen(
   }
 }
 
-const timeText = (time: Date | null): string => (time ? time.toISOString() : 'never')
-
-function stateText({ workspaceId, schedule }: ScheduleState): string {
-  if (schedule === null) return `${workspaceId}: no schedule`
-  const { paused, next, last, ticks } = schedule
-  return `${workspaceId}: ${paused ? 'paused' : `next ${timeText(next)}`}, last ${timeText(last)}, ${counted(ticks, 'tick')}`
-}
-
 const ENSURED: Record<Ensured, string> = {
   created: 'created',
   updated: 'updated',
@@ -83,12 +76,18 @@ export const runEnsure = (flags: ScheduleFlags): Promise<void> =>
     },
   )
 
-export const runList = (flags: ScheduleFlags): Promise<void> =>
-  eachChosen(flags, async ({ client, workspace }) => {
-    const state = await scheduleState(client, workspace.id)
-    if (flags.json) sayJson(state)
-    else say(stateText(state))
-  })
+async function statusOf(client: Client, workspaceId: string): Promise<ScheduleStatus> {
+  const state = await scheduleState(client, workspaceId)
+  return { ...state, lastRun: await lastRun(client, workspaceId, state.schedule?.lastTick ?? null) }
+}
+
+export async function runList(flags: ScheduleFlags): Promise<void> {
+  const all: ScheduleStatus[] = []
+  await eachChosen(flags, async ({ client, workspace }) => void all.push(await statusOf(client, workspace.id)))
+  if (flags.json) return all.forEach(sayJson)
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  say(...scheduleLines(all, Date.now(), { width, style: styleOf(process.stdout) }))
+}
 
 /** A tick is kept by the server until a worker takes it. */
 async function tellIfNobodyTakes(client: Client, { temporal }: Config): Promise<void> {

@@ -1,14 +1,12 @@
 // What `up` does to the schedules: each is made what the configuration says, and has a tick now, unless somebody has paused it.
-import type { Config, Schedule } from '../../config.ts'
-import { formatDuration, SECOND } from '../../core/time.ts'
+import type { Config } from '../../config.ts'
+import { SECOND } from '../../core/time.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/connection.ts'
 import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/schedules.ts'
+import { whenText } from '../schedule/schedule-text.ts'
 
 /** The configuration's own default. */
 const JITTER_MS = 30 * SECOND
-
-const whenText = (schedule: Schedule): string =>
-  'cron' in schedule ? schedule.cron : `every ${formatDuration(schedule.everyMs)}`
 
 /** A line a workspace, of what its schedule is now: `everyMs` where the configuration names none. @throws TEMPORAL_UNREACHABLE */
 export async function ensureSchedules(config: Config, place: TemporalPlace, everyMs: number): Promise<string[]> {

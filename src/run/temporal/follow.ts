@@ -5,11 +5,12 @@ import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@tempor
 import type { PlanTold } from '../../../workflows/plan-told.ts'
 import type { Progress } from '../../../workflows/progress.ts'
 import type { Failure, SyncReport } from '../../../workflows/steps.ts'
-import { ConvohouseError, ERRORS } from '../../core/errors.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
 import { abortable } from './abortable.ts'
 import { type Answered, wantsWorker } from './answered.ts'
+import { failureIn } from './failure.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface Seen {
@@ -25,9 +26,6 @@ const LOOK_EVERY_MS = 500
  */
 const ANSWERED_WITHIN_MS = 3 * SECOND
 
-const isOurs = (details: unknown): details is Failure =>
-  typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
-
 const errorOf = ({ code, what, mend }: Failure): ConvohouseError =>
   new ConvohouseError(code, { what, ...(mend && { mend }) })
 
@@ -42,11 +40,10 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> 
     const cause = error instanceof WorkflowFailedError ? error.cause : undefined
     if (cause instanceof CancelledFailure) throw stopped('cancelled')
     if (cause instanceof TerminatedFailure) throw stopped('terminated')
-    if (!(cause instanceof ApplicationFailure)) throw error
-    const [failure, report] = cause.details ?? []
+    const [, report] = cause instanceof ApplicationFailure ? (cause.details ?? []) : []
     if (report) return report as SyncReport
-    if (!isOurs(failure)) throw error
-    throw errorOf(failure)
+    const failure = failureIn(cause)
+    throw failure ? errorOf(failure) : error
   }
 }
 

@@ -13,6 +13,7 @@ import type { Config, Schedule, WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { parseMoment } from '../../core/time.ts'
 import { PLAIN_SYNC } from '../embedded.ts'
+import type { Tick } from './last-run.ts'
 import { ownerId } from './owner.ts'
 import type { Change } from './schedule-change.ts'
 
@@ -48,6 +49,7 @@ interface Chosen {
 interface MadeFrom {
   queues: string
   byDefault?: true
+  cron?: string
 }
 
 function wanted(config: Config, { id }: WorkspaceConfig, { schedule, byDefault }: Chosen) {
@@ -137,24 +139,57 @@ export async function deleteUnconfigured(client: Client, { temporal, workspaces 
 export interface ScheduleState {
   workspaceId: string
   /** Null: there is no schedule. */
-  schedule: { paused: boolean; next: Date | null; last: Date | null; ticks: number } | null
+  schedule: {
+    /** As the server has it: somebody may have changed it there. */
+    when: ({ everyMs: number } | { cron: string })[]
+    paused: boolean
+    /** Why it is paused. */
+    note: string | null
+    next: Date | null
+    lastTick: Tick | null
+    ticks: number
+  } | null
+}
+
+function whenOf(there: ScheduleDescription): NonNullable<ScheduleState['schedule']>['when'] {
+  const { intervals = [], calendars = [] } = there.spec
+  // The server keeps a cron expression in its own form.
+  const { cron = 'calendar' } = calendars.length > 0 ? madeFromOf(there) : {}
+  return [...intervals.map(({ every }) => ({ everyMs: every })), ...(calendars.length > 0 ? [{ cron }] : [])]
+}
+
+function lastTickOf({ info }: ScheduleDescription): Tick | null {
+  const last = info.recentActions.at(-1)
+  if (!last) return null
+  const { workflowId, firstExecutionRunId } = last.action.workflow
+  return { takenAt: last.takenAt, workflowId, runId: firstExecutionRunId }
 }
 
 export async function scheduleState(client: Client, workspaceId: string): Promise<ScheduleState> {
   const there = await described(client.schedule.getHandle(idOf(workspaceId)))
   if (there === null) return { workspaceId, schedule: null }
   const { state, info } = there
-  const last = info.recentActions.at(-1)?.takenAt ?? null
+  const { paused, note = '' } = state
   const [next = null] = info.nextActionTimes
-  return { workspaceId, schedule: { paused: state.paused, next, last, ticks: info.numActionsTaken } }
+  return {
+    workspaceId,
+    schedule: {
+      when: whenOf(there),
+      paused,
+      note: paused && note !== '' ? note : null,
+      next,
+      lastTick: lastTickOf(there),
+      ticks: info.numActionsTaken,
+    },
+  }
 }
 
 /** @throws SCHEDULE_MISSING */
 export async function changeSchedule(client: Client, workspaceId: string, change: Change): Promise<void> {
   const handle = client.schedule.getHandle(idOf(workspaceId))
   const work: Record<Change, () => Promise<void>> = {
-    pause: () => handle.pause('paused by convohouse'),
-    resume: () => handle.unpause('resumed by convohouse'),
+    pause: () => handle.pause('by `convohouse schedule pause`'),
+    resume: () => handle.unpause('by `convohouse schedule resume`'),
     trigger: () => handle.trigger(),
     delete: () => handle.delete(),
   }

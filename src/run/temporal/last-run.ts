@@ -1,0 +1,98 @@
+// What became of the last run of a workspace's schedule, as the server keeps it: no worker is asked, and none has to be there.
+//
+// A tick only asks the workspace's owner, which syncs. So a run is the owner's newest, whoever asked for it; where the newest tick
+// came later, and has not got through to the owner, it is that tick.
+import {
+  type Client,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client'
+import type { SyncReport } from '../../../workflows/steps.ts'
+import { ConvohouseError, type ErrorCode } from '../../core/errors.ts'
+import { failureIn } from './failure.ts'
+import { reportOf } from './follow.ts'
+import { type OwnerHandle, ownerId } from './owner.ts'
+
+interface End {
+  /** `unanswered`: no worker has taken the tick yet. */
+  outcome: SyncReport['outcome'] | 'running' | 'unanswered'
+  /** A failure that is none of ours has no code. */
+  failure: { code: ErrorCode | null; what: string } | null
+}
+
+export interface LastRun extends End {
+  startedAt: Date
+  /** Null: it goes on. */
+  endedAt: Date | null
+}
+
+/** What a schedule has started. */
+export interface Tick {
+  takenAt: Date
+  workflowId: string
+  runId: string
+}
+
+/** Null where the server has forgotten it, or never knew it. */
+async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
+  try {
+    return await handle.describe()
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null
+    throw error
+  }
+}
+
+/** What an error says that ended a workflow. */
+function endBy(error: unknown): End {
+  const { code, what } =
+    error instanceof ConvohouseError
+      ? { code: error.code, what: error.message }
+      : (failureIn(error) ?? { code: null, what: (error as Error).message })
+  return code === 'INTERRUPTED'
+    ? { outcome: 'interrupted', failure: null }
+    : { outcome: 'failed', failure: { code, what } }
+}
+
+function endWith({ outcome, failures: [first] }: SyncReport): End {
+  return { outcome, failure: first ? { code: first.code, what: first.what } : null }
+}
+
+/** Of a workflow that continues as new, the first one's. */
+async function startOf(
+  client: Client,
+  { startTime, workflowId, runId, raw }: WorkflowExecutionDescription,
+): Promise<Date> {
+  const first = raw.workflowExecutionInfo?.firstRunId
+  if (!first || first === runId) return startTime
+  return (await described(client.workflow.getHandle(workflowId, first)))?.startTime ?? startTime
+}
+
+/** Null: none is known. */
+async function ofOwner(client: Client, workspaceId: string): Promise<LastRun | null> {
+  const owner = await described(client.workflow.getHandle(ownerId(workspaceId)))
+  if (owner === null) return null
+  const startedAt = await startOf(client, owner)
+  const { runId, status, closeTime = null } = owner
+  if (status.name === 'RUNNING') return { startedAt, endedAt: null, outcome: 'running', failure: null }
+  const handle: OwnerHandle = client.workflow.getHandle(ownerId(workspaceId), runId)
+  const end = await reportOf(handle).then(report => report && endWith(report), endBy)
+  return end && { startedAt, endedAt: closeTime, ...end }
+}
+
+/** Null where it has got through: then the owner tells. */
+async function ofTick(client: Client, { takenAt, workflowId, runId }: Tick): Promise<LastRun | null> {
+  const handle = client.workflow.getHandle(workflowId, runId)
+  const tick = await described(handle)
+  if (tick === null || tick.status.name === 'COMPLETED') return null
+  if (tick.status.name === 'RUNNING') return { startedAt: takenAt, endedAt: null, outcome: 'unanswered', failure: null }
+  const end = await handle.result().then(() => null, endBy)
+  return end && { startedAt: takenAt, endedAt: tick.closeTime ?? null, ...end }
+}
+
+/** `tick`: the newest one of the schedule; null: there was none. */
+export async function lastRun(client: Client, workspaceId: string, tick: Tick | null): Promise<LastRun | null> {
+  const [asked, sync] = await Promise.all([tick && ofTick(client, tick), ofOwner(client, workspaceId)])
+  return asked && (sync === null || sync.startedAt < asked.startedAt) ? asked : sync
+}
