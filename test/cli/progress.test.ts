@@ -2,7 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseIds } from '../../src/cli/flags/ids-file.ts'
 import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
-import { plannedProgress, rateOf, startProgress, timeToGo, withNews, withPage } from '../../src/cli/sync/progress.ts'
+import {
+  overProgress,
+  plannedProgress,
+  rateOf,
+  startProgress,
+  timeToGo,
+  untold,
+  withNews,
+  withPage,
+} from '../../src/cli/sync/progress.ts'
 import { liveLines } from '../../src/cli/sync/progress-text.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
 import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
@@ -86,6 +95,16 @@ describe('a report', () => {
       'ws: up to date, after 1 min 5 s',
       '  10 conversations in 2 pages, 3 requests, 12 sessions billed',
     ])
+  })
+
+  it('is told with what failed and has not been told yet', () => {
+    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', mend: null } as const
+    const failed = report({ outcome: 'failed', failures: [{ ...failure, agentId: 'a' }] })
+    expect(untold(startProgress(NOW), failed)).toEqual(failed.failures)
+    const told = withNews(startProgress(NOW), { kind: 'failure', failure, agentId: 'a' }, NOW)
+    expect(untold(told, failed)).toEqual([])
+    expect(untold(overProgress(NOW), failed)).toEqual(failed.failures)
+    expect(reportLines('ws', { report: failed, progress: overProgress(NOW), nowMs: NOW })[0]).toBe('ws: failed')
   })
 
   it('tells of breaches, of lost answers, of agents that are gone, and of how to go on', () => {

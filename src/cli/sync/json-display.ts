@@ -12,7 +12,7 @@ const LINE_EVERY_MS = SECOND
 const reportJson = (report: SyncReport, { budget, startedMs }: Progress, nowMs: number): object => ({
   ...report,
   budget,
-  durationMs: nowMs - startedMs,
+  durationMs: startedMs === null ? null : nowMs - startedMs,
   exitCode: exitCodeOfReport(report),
 })
 

@@ -3,7 +3,16 @@ import { systemClock } from '../../clock.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import type { Board } from '../terminal/board.ts'
 import type { Style } from '../terminal/style.ts'
-import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
+import {
+  type Display,
+  overProgress,
+  type Progress,
+  plannedProgress,
+  startProgress,
+  untold,
+  withNews,
+  withPage,
+} from './progress.ts'
 import { liveLines } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
@@ -26,8 +35,11 @@ export function liveDisplay(name: string, board: Board, style: Style): Display {
     },
     note: text => board.stay([`${style('cyan', name)}  ${text}`]),
     report(report) {
+      const nowMs = systemClock.now()
       board.hide(name)
-      board.stay(reportLines(name, { report, progress, nowMs: systemClock.now() }))
+      for (const failure of untold(progress, report)) board.stay(failureLines(failure, style))
+      board.stay(reportLines(name, { report, progress, nowMs }))
+      progress = overProgress(nowMs)
     },
     end: () => board.hide(name),
   }

@@ -2,11 +2,21 @@
 
 import type { Writable } from 'node:stream'
 import { agentsOf } from '../../../workflows/plan-told.ts'
+import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { SECOND } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { counted, range } from '../terminal/words.ts'
-import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
+import {
+  type Display,
+  overProgress,
+  type Progress,
+  plannedProgress,
+  startProgress,
+  untold,
+  withNews,
+  withPage,
+} from './progress.ts'
 import { doneText, leftText, planningText, waitingText } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
@@ -18,6 +28,7 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
   let toldMs = systemClock.now()
   let toldWaiting = ''
   const line = (text: string) => to.write(`${name}: ${text}\n`)
+  const fail = (failure: Failure) => to.write(`${failureLines(failure).join('\n')}\n`)
   const wait = (text: string) => {
     if (text !== toldWaiting) line(text)
     toldWaiting = text
@@ -43,12 +54,15 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
     news(news) {
       progress = withNews(progress, news, systemClock.now())
       if (progress.planning) line(planningText(progress.planning, systemClock.now()))
-      if (news.kind === 'failure') to.write(`${failureLines(news.failure).join('\n')}\n`)
+      if (news.kind === 'failure') fail(news.failure)
       if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, systemClock.now()))
     },
     note: line,
     report: report => {
-      result.write(`${reportLines(name, { report, progress, nowMs: systemClock.now() }).join('\n')}\n`)
+      const nowMs = systemClock.now()
+      for (const failure of untold(progress, report)) fail(failure)
+      result.write(`${reportLines(name, { report, progress, nowMs }).join('\n')}\n`)
+      progress = overProgress(nowMs)
     },
     end() {},
   }

@@ -2,7 +2,7 @@
 
 import type { News } from '../../../workflows/host.ts'
 import { type PlanTold, toldOf } from '../../../workflows/plan-told.ts'
-import type { Prepared, SyncReport } from '../../../workflows/steps.ts'
+import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import type { Range } from '../../core/estimate.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
@@ -19,7 +19,8 @@ export interface Planning {
 }
 
 export interface Progress {
-  startedMs: number
+  /** Null where nobody has seen it begin. */
+  startedMs: number | null
   /** Null behind the plan. */
   planning: Planning | null
   pages: number
@@ -32,6 +33,8 @@ export interface Progress {
   waiting: Waiting | null
   /** Webhook events that have been applied. */
   events: number
+  /** Failures that have been told. */
+  told: readonly string[]
   /** Conversations landed by then, of the last seconds: what the rate is read off. */
   recent: readonly { atMs: number; conversations: number }[]
 }
@@ -50,8 +53,18 @@ export const startProgress = (nowMs: number): Progress => ({
   budget: null,
   waiting: null,
   events: 0,
+  told: [],
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
+
+/** Behind a report. The next sync may be over before anything is seen of it but its own report. */
+export const overProgress = (nowMs: number): Progress => ({ ...startProgress(nowMs), startedMs: null, recent: [] })
+
+const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
+
+/** What failed and was not told while it went on: it had failed before anybody looked on, or between two looks. */
+export const untold = ({ told }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
+  failures.filter(failure => !told.includes(failureKey(failure)))
 
 /** What a sync begins with. */
 export interface Planned {
@@ -66,6 +79,7 @@ export function plannedProgress({ plan, governor }: Planned, before: Progress, n
   return {
     ...startProgress(nowMs),
     events: before.events,
+    told: before.told,
     windowsLeft: plan.windows.length,
     expected: plan.windows.length > 0 && plan.unknown === 0 ? plan.total.conversations : null,
     budget: budgetOf(governor, nowMs),
@@ -95,6 +109,7 @@ export function withNews(progress: Progress, news: News, nowMs: number): Progres
   if (news.kind === 'planning') return { ...startProgress(nowMs), planning: { heldUntilMs: news.heldUntilMs } }
   if (news.kind === 'governor')
     return { ...progress, windowsLeft: news.windowsLeft, budget: budgetOf(news.governor, nowMs) }
+  if (news.kind === 'failure') return { ...progress, told: [...progress.told, failureKey(news.failure)] }
   if (news.kind === 'events') return { ...progress, events: news.applied }
   if (news.kind === 'waiting') return { ...progress, waiting: { untilMs: news.untilMs, reason: news.reason } }
   return progress

@@ -62,8 +62,9 @@ function left({ outcome, windowsLeft }: SyncReport): string[] {
 /** The summary of a sync. */
 export function reportLines(name: string, { report, progress, nowMs }: Reported): string[] {
   const { outcome, pages, conversations, requests, sessions } = report
+  const after = progress.startedMs === null ? '' : `, after ${formatDuration(nowMs - progress.startedMs)}`
   return [
-    `${name}: ${HEADS[outcome]}, after ${formatDuration(nowMs - progress.startedMs)}`,
+    `${name}: ${HEADS[outcome]}${after}`,
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
     ...spent(progress),
     ...breaches(report.breaches),

@@ -16,6 +16,8 @@ import { clockTime } from '../terminal/words.ts'
 export interface LookOn {
   workspaces: readonly WorkspaceConfig[]
   place: TemporalPlace
+  /** Owners that had ended before, by workspace: nobody has to be told of them. */
+  over: ReadonlyMap<string, string | null>
   /** Null: there is no terminal. */
   board: Board | null
   /** Writes lines that are about no workspace alone. */
@@ -62,12 +64,12 @@ export async function lookOn(on: LookOn): Promise<void> {
 }
 
 async function lookAtAll(on: LookOn): Promise<void> {
-  const { workspaces, place, signal } = on
+  const { workspaces, place, over, signal } = on
   const client = await connectClient(place)
   const lookAt = async (workspaceId: string): Promise<void> => {
     const audience = audienceOf(client, workspaceId, on)
     try {
-      await attend({ client, workspaceId, audience, signal })
+      await attend({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
     } finally {
       audience.end()
     }

@@ -50,9 +50,10 @@ async function screenOfUp(): Promise<Screen> {
 
 /** Works until it is told to end, or the server has ended. */
 async function work(
-  options: Up & { server: ServerOfUp; house: ReturnType<typeof openHouseSoon>; stop: Stop; screen: Screen },
+  options: Up &
+    Pick<LookOn, 'over'> & { server: ServerOfUp; house: ReturnType<typeof openHouseSoon>; stop: Stop; screen: Screen },
 ): Promise<void> {
-  const { config, server, house, stop, screen } = options
+  const { config, server, house, over, stop, screen } = options
   const { place } = server
   const lost = new AbortController()
   server.own?.ended.then(() => lost.abort(serverEnded(server)))
@@ -71,6 +72,7 @@ async function work(
         looking = lookOn({
           workspaces: config.workspaces,
           place,
+          over,
           signal: AbortSignal.any([stopping, ended.signal]),
           ...screen,
         })
@@ -105,11 +107,11 @@ export async function upOnTemporal(up: Up): Promise<number> {
   })
   try {
     const { house, server } = opened
-    const lines = await ensureSchedules(config, server.place, flags.every)
+    const { lines, over } = await ensureSchedules(config, server.place, flags.every)
     // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
     const metrics = await installWithMetrics({ log: screen.remark, metrics: flags.metrics })
     say(...addressLines(server, metrics), ...lines)
-    await work({ ...up, server, house: Promise.resolve(house), stop, screen })
+    await work({ ...up, server, house: Promise.resolve(house), over, stop, screen })
     return EXIT_CODES.ok
   } finally {
     await opened.close()

@@ -40,15 +40,20 @@ interface Execution {
 }
 
 /** The owner that is there, or was there last. */
-async function executionOf({ client, workspaceId, signal }: Attending): Promise<Execution | null> {
-  const handle = client.workflow.getHandle(ownerId(workspaceId))
+async function executionOf(client: Client, workspaceId: string): Promise<Execution | null> {
   try {
-    const { runId, status, raw } = await abortable(client, signal, () => handle.describe())
+    const { runId, status, raw } = await client.workflow.getHandle(ownerId(workspaceId)).describe()
     return { id: raw.workflowExecutionInfo?.firstRunId || runId, running: status.name === 'RUNNING' }
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null
     throw error
   }
+}
+
+/** The owner that was there last and has ended; null where none has. */
+export async function endedBefore(client: Client, workspaceId: string): Promise<string | null> {
+  const execution = await executionOf(client, workspaceId)
+  return execution === null || execution.running ? null : execution.id
 }
 
 function report(attending: Attending, ended: SyncReport | null): void {
@@ -77,7 +82,8 @@ async function attendTo(attending: Attending, { running }: Execution): Promise<v
 }
 
 async function lookOnce(attending: Attending): Promise<void> {
-  const execution = await executionOf(attending)
+  const { client, workspaceId, signal } = attending
+  const execution = await abortable(client, signal, () => executionOf(client, workspaceId))
   if (execution === null || execution.id === attending.over) return
   try {
     await attendTo(attending, execution)
@@ -89,17 +95,16 @@ async function lookOnce(attending: Attending): Promise<void> {
   }
 }
 
-/** Tells of each sync of a workspace that goes on or begins, until the signal; not of those that had ended before. */
+/** Tells of each sync of a workspace that goes on or begins, until the signal; not of those of the owner that is `over`. */
 export async function attend(options: {
   client: Client
   workspaceId: string
   audience: Audience
   signal: AbortSignal
+  over: string | null
 }): Promise<void> {
   const { signal } = options
-  const attending: Attending = { ...options, over: null, told: new Set(), listener: null }
-  const before = await executionOf(attending).catch(() => null)
-  if (before && !before.running) attending.over = before.id
+  const attending: Attending = { ...options, told: new Set(), listener: null }
   while (!signal.aborted) {
     // A server that is away, a worker that has no time to answer: the next look may see more.
     await lookOnce(attending).catch(() => {})
