@@ -16,7 +16,9 @@ import { liveLines } from '../../src/cli/sync/progress-text.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
 import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
 import { newGovernor } from '../../src/core/governor.ts'
+import type { Ahead } from '../../src/run/temporal/follow.ts'
 import type { PlanTold } from '../../workflows/plan-told.ts'
+import { begun, newProgress } from '../../workflows/progress.ts'
 import { emptyReport } from '../../workflows/run.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 
@@ -75,6 +77,16 @@ describe('progress', () => {
     expect(liveLines('ws', plannedProgress({ plan, governor }, startProgress(NOW), NOW), NOW).join()).not.toContain(
       'planning',
     )
+  })
+
+  it('is that of the sync that it waits behind, until it has its turn', () => {
+    const running = { ...begun(newProgress(), '1f0c9a2e'), phase: 'syncing', pages: 12, windowsLeft: 3 } as Ahead
+    const ahead = { ...startProgress(NOW), ahead: running }
+    expect(liveLines('ws', ahead, NOW)).toEqual([
+      'ws  waiting behind sync 1f0c9a2e, which goes on: 12 pages, 0 conversations, 3 windows left',
+    ])
+    const listing = withNews(ahead, { kind: 'planning', heldUntilMs: null }, NOW)
+    expect(liveLines('ws', listing, NOW).join()).not.toContain('behind')
   })
 
   it('tells of requests and quota as the governor has them', () => {

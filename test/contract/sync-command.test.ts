@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { cli, start } from '../cli/cli-process.ts'
+import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
@@ -20,6 +20,16 @@ const lines = (stdout: string): Line[] =>
     .split('\n')
     .filter(line => line.startsWith('{'))
     .map(line => JSON.parse(line) as Line)
+
+/** Until standard output has it. */
+const said = ({ process }: Running, text: string): Promise<void> =>
+  new Promise(resolve => {
+    let told = ''
+    process.stdout!.on('data', chunk => {
+      told += chunk
+      if (told.includes(text)) resolve()
+    })
+  })
 
 describeWithTemporal('sync --on temporal', command => {
   let server: DevServer
@@ -82,10 +92,22 @@ describeWithTemporal('sync --on temporal', command => {
     const second = there.begin('sync', '--on', 'temporal')
     await second.said('looking on')
     await second.said('paused: it asks for nothing')
+    const behind = there.begin('sync', '--on', 'temporal', '--full', '--yes')
+    await behind.said('ws_demo: waiting behind sync ')
+    const machine = there.begin('sync', '--on', 'temporal', '--full', '--yes', '--json')
+    await said(machine, '"kind":"queued"')
     expect((await there.run('resume')).stdout).toContain('resumed')
     expect((await there.run('cancel')).stdout).toContain('asked to end')
     const ended = await second.ended
     expect([ended.code, ended.stdout]).toEqual([130, expect.stringContaining('stopped')])
+    const waited = await behind.ended
+    expect([waited.code, waited.stderr]).toEqual([
+      130,
+      expect.stringMatching(/^ws_demo: waiting behind sync [0-9a-f]{8}, which is paused \(`convohouse resume`\)$/m),
+    ])
+    expect(waited.stderr.match(/waiting behind/g)).toHaveLength(1)
+    const queued = lines((await machine.ended).stdout).filter(({ kind }) => kind === 'queued')
+    expect(queued).toMatchObject([{ behind: { paused: true } }])
     while (!(await there.run('cancel')).stdout.includes('no sync goes on'));
   })
 

@@ -20,6 +20,7 @@ export function jsonDisplay(workspaceId: string): Display {
   let progress: Progress = startProgress(systemClock.now())
   let toldMs = 0
   let toldWaiting = ''
+  let toldAhead = ''
   const tell = (kind: string, facts: object) => sayJson({ kind, workspaceId, ...facts })
   return {
     planned(planned) {
@@ -34,6 +35,10 @@ export function jsonDisplay(workspaceId: string): Display {
       toldMs = nowMs
       const { pages, conversations, sessions, windowsLeft, budget } = progress
       tell('progress', { pages, conversations, sessions, windowsLeft, budget })
+    },
+    waits({ run, phase, paused, pages, conversations, windowsLeft }) {
+      if (run !== toldAhead) tell('queued', { behind: { run, phase, paused, pages, conversations, windowsLeft } })
+      toldAhead = run
     },
     news(news) {
       progress = withNews(progress, news, systemClock.now())

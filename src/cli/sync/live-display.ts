@@ -28,6 +28,10 @@ export function liveDisplay(name: string, board: Board, style: Style): Display {
     page(page) {
       progress = withPage(progress, page, systemClock.now())
     },
+    waits(ahead) {
+      progress = { ...progress, ahead }
+      board.show(name, lines)
+    },
     news(news) {
       progress = withNews(progress, news, systemClock.now())
       if (news.kind === 'planning') board.show(name, lines)

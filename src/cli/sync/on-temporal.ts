@@ -65,9 +65,10 @@ async function syncOne(
   const answered = answeredBy({ client, queue, unanswered: absence => display.note(noWorkerText(absence, queue)) })
   try {
     const owner = await answered(() => ask(client, { queues, request, signal }))
-    if (owner.joined) display.note('the same is being done already; looking on')
+    if (owner.joined) display.note('the same has been asked for already; looking on')
     const tell = shownOn(display)
-    const report = await follow({ client, workspaceId: workspace.id, asked: owner, signal, tell, answered })
+    const looking = { client, workspaceId: workspace.id, signal, tell, waits: display.waits, answered }
+    const report = await follow({ ...looking, asked: owner })
     if (report) display.report(report)
     else display.note('Not looking on any more: the sync goes on at Temporal. `convohouse cancel` ends it.')
     return report ? exitCodeOfReport(report) : EXIT_CODES.ok

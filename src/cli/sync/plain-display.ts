@@ -17,7 +17,7 @@ import {
   withNews,
   withPage,
 } from './progress.ts'
-import { doneText, leftText, planningText, waitingText } from './progress-text.ts'
+import { aheadText, doneText, leftText, planningText, waitingText } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
 const LINE_EVERY_MS = 5 * SECOND
@@ -27,6 +27,7 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
   let progress: Progress = startProgress(systemClock.now())
   let toldMs = systemClock.now()
   let toldWaiting = ''
+  let toldAhead = ''
   const line = (text: string) => to.write(`${name}: ${text}\n`)
   const fail = (failure: Failure) => to.write(`${failureLines(failure).join('\n')}\n`)
   const wait = (text: string) => {
@@ -50,6 +51,10 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
       if (nowMs - toldMs < LINE_EVERY_MS) return
       toldMs = nowMs
       line(`${doneText(progress, nowMs)} · ${leftText(progress, nowMs)}`)
+    },
+    waits(ahead) {
+      if (ahead.run !== toldAhead) line(aheadText(ahead, systemClock.now()))
+      toldAhead = ahead.run
     },
     news(news) {
       progress = withNews(progress, news, systemClock.now())

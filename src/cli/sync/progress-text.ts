@@ -1,5 +1,6 @@
 // Progress as lines for people.
 import { formatDuration } from '../../core/time.ts'
+import type { Ahead } from '../../run/temporal/follow.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { clockTime, count, counted } from '../terminal/words.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
@@ -19,6 +20,18 @@ export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =
   heldUntilMs === null
     ? 'planning: listing the agents, looking at what has landed'
     : `planning: leases of a run before are held until ${clockTime(heldUntilMs, nowMs)} at most`
+
+function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }: Ahead, nowMs: number): string {
+  if (paused) return 'is paused (`convohouse resume`)'
+  if (waiting) return `is ${waitingText(waiting, nowMs)}`
+  if (phase === 'planning') return 'is being planned'
+  const done = `${counted(pages, 'page')}, ${counted(conversations, 'conversation')}`
+  return `goes on: ${done}, ${counted(windowsLeft, 'window')} left`
+}
+
+/** `waiting behind sync 1f0c9a2e, which goes on: 12 pages, 1,134 conversations, 3 windows left`. */
+export const aheadText = (ahead: Ahead, nowMs: number): string =>
+  `waiting behind sync ${ahead.run}, which ${stageText(ahead, nowMs)}`
 
 /** `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
 export function doneText(progress: Progress, nowMs: number): string {
@@ -48,6 +61,7 @@ export function leftText(progress: Progress, nowMs: number): string {
 
 /** The live display: what is done, what is left, and what it waits for. */
 export function liveLines(name: string, progress: Progress, nowMs: number, style: Style = plain): string[] {
+  if (progress.ahead) return [`${style('cyan', name)}  ${aheadText(progress.ahead, nowMs)}`]
   if (progress.planning) return [`${style('cyan', name)}  ${planningText(progress.planning, nowMs)}`]
   const waiting = progress.waiting && progress.waiting.untilMs > nowMs ? waitingText(progress.waiting, nowMs) : null
   return [

@@ -6,6 +6,7 @@ import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import type { Range } from '../../core/estimate.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
+import type { Ahead } from '../../run/temporal/follow.ts'
 import { type Budget, budgetOf } from '../plan/budget.ts'
 
 export interface Waiting {
@@ -23,6 +24,8 @@ export interface Progress {
   startedMs: number | null
   /** Null behind the plan. */
   planning: Planning | null
+  /** The sync that it waits behind; null where it has its turn. */
+  ahead: Ahead | null
   pages: number
   conversations: number
   sessions: number
@@ -45,6 +48,7 @@ const RATE_OVER_MS = 15 * SECOND
 export const startProgress = (nowMs: number): Progress => ({
   startedMs: nowMs,
   planning: null,
+  ahead: null,
   pages: 0,
   conversations: 0,
   sessions: 0,
@@ -135,6 +139,8 @@ export function timeToGo(progress: Progress, nowMs: number): number | null {
 export interface Display {
   planned(planned: Planned): void
   page(page: PageLanded): void
+  /** It waits behind another. */
+  waits(ahead: Ahead): void
   news(news: News): void
   /** A word beside: stopping, the next round. */
   note(text: string): void

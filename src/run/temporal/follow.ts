@@ -19,7 +19,12 @@ export interface Seen {
   budget: GovernorState | null
 }
 
+/** A sync that goes on while another waits for its turn. */
+export type Ahead = Progress & { run: string }
+
 const LOOK_EVERY_MS = 500
+/** A workflow that is over is asked so often for the report of a run that its own end does not tell of: a worker may be slow. */
+const LAST_LOOKS = 3
 /**
  * Not the half minute that a server keeps a question for: a worker that begins would be asked before it is given what has happened since
  * the one before it, and take it at another time than a replay does.
@@ -78,6 +83,8 @@ interface Following {
   asked: { run: string; handle: OwnerHandle }
   signal: AbortSignal
   tell(seen: Seen): void
+  /** Told of the sync that it waits behind. */
+  waits?(ahead: Ahead): void
   answered?: Answered
 }
 
@@ -92,6 +99,13 @@ async function lookOnce(following: Following, plan: PlanTold | null): Promise<Se
   }
 }
 
+/** True for the progress of another sync than `run`, which has not had its turn. */
+const isAhead = (progress: Progress, run: string): progress is Ahead =>
+  progress.run !== null && progress.run !== run && progress.phase !== 'idle'
+
+const isOf = async (result: Promise<SyncReport | null>, run: string): Promise<boolean> =>
+  (await result.catch(() => null))?.run === run
+
 /**
  * Tells what is seen until that run has ended; its report, or null where `signal` ended the looking. Where no worker answers, it
  * looks on until one does.
@@ -102,6 +116,7 @@ export async function follow(following: Following): Promise<SyncReport | null> {
   const { run, handle } = following.asked
   let plan: PlanTold | null = null
   let over = false
+  let looks = 0
   const result = abortable(client, signal, () => reportOf(handle)).finally(() => {
     over = true
   })
@@ -115,7 +130,10 @@ export async function follow(following: Following): Promise<SyncReport | null> {
     }
     const report = seen?.progress.reports.find(ended => ended.run === run)
     if (report) return expectBegun(report)
-    if (last && !signal.aborted) return result
+    if (seen && isAhead(seen.progress, run)) following.waits?.(seen.progress)
+    if (last) looks += 1
+    const enough = seen !== null || looks === LAST_LOOKS
+    if (last && !signal.aborted && (enough || (await isOf(result, run)))) return result
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
   }
   return null
