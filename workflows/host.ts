@@ -26,5 +26,5 @@ export type News =
   | { kind: 'planned'; windows: number; agents: number }
   | { kind: 'governor'; governor: GovernorState; windowsLeft: number }
   | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour' | 'period' }
-  | { kind: 'events'; applied: number }
+  | { kind: 'events'; received: number; waiting: number; applied: number }
   | { kind: 'failure'; failure: Failure; agentId: string | null }

@@ -20,12 +20,12 @@ export async function drainAll(steps: IngestSteps, workspaceId: string): Promise
 export async function ingest(
   steps: IngestSteps,
   host: Pick<Host, 'now' | 'sleepUntil' | 'cancelled'>,
-  { workspaceId, told }: { workspaceId: string; told: (events: number) => void },
+  { workspaceId, told }: { workspaceId: string; told?: (events: number) => void },
 ): Promise<void> {
   for (;;) {
     const isLast = host.cancelled()
     const events = await drainAll(steps, workspaceId)
-    if (events > 0) told(events)
+    if (events > 0) told?.(events)
     if (isLast) return
     await host.sleepUntil(host.now() + LOOK_EVERY_MS, new Promise(() => {})).catch(() => {})
   }

@@ -99,6 +99,8 @@ export interface LoadOutcome {
 export interface DrainOutcome {
   /** Events that were new. */
   events: number
+  /** Those that were read, known ones among them. */
+  taken: number
   /** Sealed segments that are left. */
   waiting: number
 }

@@ -7,17 +7,10 @@ import type { Config } from '../config.ts'
 import { SECOND } from '../core/time.ts'
 import { hasSpool } from '../spool/folders.ts'
 
-export interface IngestNews {
-  workspaceId: string
-  /** Events that have been applied since it began. */
-  applied: number
-}
-
 export interface IngestOptions {
   config: Config
   house: House
   clock?: Clock
-  told: (news: IngestNews) => void
   /** Told of what the disk refuses; it is tried again. */
   failed: (error: unknown) => void
 }
@@ -31,7 +24,7 @@ export interface Ingesting {
 const AFTER_FAILURE_MS = 10 * SECOND
 
 async function drainOne(
-  { house, config, clock = systemClock, told, failed }: IngestOptions,
+  { house, config, clock = systemClock, failed }: IngestOptions,
   workspace: Config['workspaces'][number],
   stopping: AbortSignal,
 ): Promise<void> {
@@ -41,14 +34,9 @@ async function drainOne(
     cancelled: () => stopping.aborted,
     sleepUntil: (untilMs: number) => clock.sleepUntil(untilMs, stopping),
   }
-  let applied = 0
-  const tell = (events: number) => {
-    applied += events
-    told({ workspaceId: workspace.id, applied })
-  }
   for (;;) {
     try {
-      await ingest(steps, host, { workspaceId: workspace.id, told: tell })
+      await ingest(steps, host, { workspaceId: workspace.id })
       return
     } catch (error) {
       failed(error)

@@ -61,15 +61,24 @@ export async function drainSpool(
   const sealed = await sealedSegments(home, workspaceId)
   if (sealed.length > 0) found()
   const segments = sealed.slice(0, SEGMENTS)
-  const applied = await applyAll(draining, eventsOf(draining, segments))
+  let taken = 0
+  const counted = async function* () {
+    for await (const event of eventsOf(draining, segments)) {
+      taken += 1
+      yield event
+    }
+  }
+  const applied = await applyAll(draining, counted())
   const isNewDay = await archiveSegments(home, workspaceId, { segments, nowMs: draining.now() })
   if (isNewDay) await packArchive(home, workspaceId, draining.now())
-  return { events: applied, waiting: sealed.length - segments.length }
+  return { events: applied, taken, waiting: sealed.length - segments.length }
 }
 
 export interface SpoolSteps extends IngestSteps {
   /** Events have come in the last seconds, or wait to be applied: whoever holds the warehouse's writer should not for long. */
   eventsCome(): boolean
+  /** Events that were read from the spool so far, and those of them that were new. */
+  counts(): { taken: number; applied: number }
 }
 
 /** After so long without an event none is expected soon. */
@@ -82,13 +91,19 @@ export function spoolSteps(draining: Draining): SpoolSteps {
   const seen = () => {
     seenMs = performance.now()
   }
+  const counts = { taken: 0, applied: 0 }
+  const count = ({ taken, events }: DrainOutcome) => {
+    counts.taken += taken
+    counts.applied += events
+  }
   return {
     drain() {
       // The machine's time: no run sets the times of files.
       const drained = last.then(() => drainSpool(draining, Date.now(), seen))
-      last = drained.catch(() => {})
+      last = drained.then(count).catch(() => {})
       return drained
     },
+    counts: () => counts,
     eventsCome: () => performance.now() - seenMs < COMING_MS,
   }
 }

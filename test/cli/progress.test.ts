@@ -4,6 +4,7 @@ import { parseIds } from '../../src/cli/flags/ids-file.ts'
 import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
 import {
   overProgress,
+  type Progress,
   plannedProgress,
   rateOf,
   startProgress,
@@ -24,6 +25,8 @@ import type { SyncReport } from '../../workflows/steps.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 const page = (records: number) => ({ agentId: 'a', records, billed: records + 1 })
+
+const live = (progress: Progress, nowMs = NOW): string[] => liveLines({ name: 'ws', progress, nowMs })
 
 const report = (more: Partial<SyncReport>): SyncReport => ({
   ...emptyReport('r'),
@@ -60,38 +63,45 @@ describe('progress', () => {
 
   it('shows what it waits for until that has come', () => {
     const waiting = withNews(startProgress(NOW), { kind: 'waiting', untilMs: NOW + 60_000, reason: 'hour' }, NOW)
-    expect(liveLines('ws', waiting, NOW).at(-1)).toMatch(/^waiting until \d\d:\d\d \(hour spent\)$/)
-    expect(liveLines('ws', waiting, NOW + 61_000).join()).not.toContain('waiting')
-    expect(liveLines('ws', withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
+    expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d \(hour spent\)$/)
+    expect(live(waiting, NOW + 61_000).join()).not.toContain('waiting')
+    expect(live(withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
   })
 
   it('is a plan that is being made, and what that waits for, until there is one', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
-    expect(liveLines('ws', listing, NOW)).toEqual(['ws  planning: listing the agents, looking at what has landed'])
+    expect(live(listing)).toEqual(['ws  planning: listing the agents, looking at what has landed'])
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
-    expect(liveLines('ws', held, NOW)[0]).toMatch(
-      /^ws {2}planning: leases of a run before are held until \d\d:\d\d at most$/,
-    )
+    expect(live(held)[0]).toMatch(/^ws {2}planning: leases of a run before are held until \d\d:\d\d at most$/)
     const governor = newGovernor()
     const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanTold
-    expect(liveLines('ws', plannedProgress({ plan, governor }, startProgress(NOW), NOW), NOW).join()).not.toContain(
-      'planning',
-    )
+    expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')
   })
 
   it('is that of the sync that it waits behind, until it has its turn', () => {
     const running = { ...begun(newProgress(), '1f0c9a2e'), phase: 'syncing', pages: 12, windowsLeft: 3 } as Ahead
     const ahead = { ...startProgress(NOW), ahead: running }
-    expect(liveLines('ws', ahead, NOW)).toEqual([
+    expect(live(ahead)).toEqual([
       'ws  waiting behind sync 1f0c9a2e, which goes on: 12 pages, 0 conversations, 3 windows left',
     ])
     const listing = withNews(ahead, { kind: 'planning', heldUntilMs: null }, NOW)
-    expect(liveLines('ws', listing, NOW).join()).not.toContain('behind')
+    expect(live(listing).join()).not.toContain('behind')
+  })
+
+  it('has what webhooks bring beside it, from plan to plan, and by itself where no sync goes on', () => {
+    const events = { kind: 'events', received: 12, waiting: 3, applied: 9 } as const
+    const told = withNews(startProgress(NOW), events, NOW)
+    const planning = withNews(told, { kind: 'planning', heldUntilMs: null }, NOW)
+    expect(live(planning).slice(1)).toEqual(['12 events in, 3 waiting, 9 applied'])
+    const over = overProgress(planning, NOW)
+    expect(liveLines({ name: 'ws', progress: over, nowMs: NOW, syncs: false })).toEqual([
+      'ws  12 events in, 3 waiting, 9 applied',
+    ])
   })
 
   it('tells of requests and quota as the governor has them', () => {
     const told = withNews(startProgress(NOW), { kind: 'governor', governor: newGovernor(), windowsLeft: 2 }, NOW)
-    expect(liveLines('ws', told, NOW)).toEqual([
+    expect(live(told)).toEqual([
       'ws  0 pages · 0 conversations · 2 windows left',
       '1,500 requests left this hour · quota not told yet',
     ])
@@ -115,8 +125,8 @@ describe('a report', () => {
     expect(untold(startProgress(NOW), failed)).toEqual(failed.failures)
     const told = withNews(startProgress(NOW), { kind: 'failure', failure, agentId: 'a' }, NOW)
     expect(untold(told, failed)).toEqual([])
-    expect(untold(overProgress(NOW), failed)).toEqual(failed.failures)
-    expect(reportLines('ws', { report: failed, progress: overProgress(NOW), nowMs: NOW })[0]).toBe('ws: failed')
+    expect(untold(overProgress(told, NOW), failed)).toEqual(failed.failures)
+    expect(reportLines('ws', { report: failed, progress: overProgress(told, NOW), nowMs: NOW })[0]).toBe('ws: failed')
   })
 
   it('tells of breaches, of lost answers, of agents that are gone, and of how to go on', () => {

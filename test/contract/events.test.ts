@@ -83,9 +83,10 @@ async function expectSeen(there: House, url: string): Promise<void> {
 
 async function ended(running: Running, there: House): Promise<void> {
   running.process.kill('SIGINT')
-  await running.ended
+  const { stderr } = await running.ended
+  expect(stderr).toMatch(/^ws_demo: \d events? in, \d waiting, \d applied$/m)
   const { stdout } = await there.run('status')
-  expect(stdout).toContain('2 events applied, 0 waiting; 1 conversation changed since exported')
+  expect(stdout).toContain('2 events in, 0 waiting, 2 applied; 1 conversation changed since exported')
   expect(stdout).toMatch(/event +message_received: 1, last /)
 }
 
@@ -103,7 +104,7 @@ describe('events beside the embedded engine', () => {
     const there = await house()
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
-    await until(async () => (await there.run('status')).stdout.includes('0 events applied, 1 waiting'))
+    await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'))
     expect((await there.run('sync', '--yes')).code).toBe(0)
     expect(await there.query('SELECT type FROM webhook_events')).toEqual([{ type: 'webhook_test' }])
   })

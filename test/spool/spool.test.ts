@@ -1,6 +1,6 @@
 // A spool on a real disk: group commit, sealing, and what others find of it.
-import { appendFile, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { appendFile, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -9,6 +9,7 @@ import { type SpoolFolders, spoolFolders, spoolRoot } from '../../src/spool/fold
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { openSegments, sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 import { openSpool, type SpoolOptions } from '../../src/spool/spool.ts'
+import { countWaiting } from '../../src/spool/waiting.ts'
 import { type Commit, SpoolWriter } from '../../src/spool/writer.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 import { spoolEvent } from './arbitrary-events.ts'
@@ -227,6 +228,28 @@ it('a disk that refuses is told, and used again when it takes', async () => {
   for (const name of await readdir(folders.open)) await longAgo(join(folders.open, name))
   await sealAbandoned(home, 'ws', Date.now())
   expect(new Set(await sealedIds(home))).toEqual(new Set(idsOf([first!, second!])))
+})
+
+it('counts what waits, as it comes and goes, wherever it lies', async () => {
+  const { home, folders, opened } = await spool()
+  const waiting = countWaiting(home, 'ws')
+  expect(await waiting()).toEqual({ events: 0, bytes: 0 })
+  const [first, ...more] = events(4)
+  await opened.append(first!)
+  expect((await waiting()).events).toBe(1)
+  await appended(opened, more)
+  const { bytes } = await waiting()
+  expect(await waiting()).toEqual({ events: 4, bytes })
+  await opened.close()
+  expect(await waiting()).toEqual({ events: 4, bytes })
+  // Cut back by its writer, as after a write that failed.
+  const [sealed] = await sealedSegments(home, 'ws')
+  await truncate(sealed!, (await readFile(sealed!)).indexOf('\n') + 1)
+  expect((await waiting()).events).toBe(1)
+  await rename(sealed!, join(folders.open, basename(sealed!)))
+  expect((await waiting()).events).toBe(1)
+  await rm(folders.open, { recursive: true })
+  expect(await waiting()).toEqual({ events: 0, bytes: 0 })
 })
 
 it('names of the spool lead nowhere else', () => {

@@ -6,7 +6,7 @@ import { eventId } from '../../src/spool/event-line.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { spoolWaiting } from '../../src/spool/waiting.ts'
-import { applySpool, type Draining, drainSpool } from '../../src/steps/drain.ts'
+import { applySpool, type Draining, drainSpool, spoolSteps } from '../../src/steps/drain.ts'
 import { AGENT } from '../warehouse/landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 
@@ -46,11 +46,11 @@ describe('draining', () => {
     await receive(workspace, 'one', 'two')
     await receive(workspace, 'three')
     expect((await spoolWaiting(house.home, workspace.id)).events).toBe(3)
-    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 3, waiting: 0 })
+    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 3, taken: 3, waiting: 0 })
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
     expect(await archived(workspace)).toEqual(['2026-11-20.ndjson'])
     expect(await spoolWaiting(house.home, workspace.id)).toEqual({ events: 0, bytes: 0 })
-    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, waiting: 0 })
+    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, taken: 0, waiting: 0 })
   })
 
   it('applies nothing twice that a kill has left both applied and sealed', async () => {
@@ -61,8 +61,18 @@ describe('draining', () => {
     const bytes = await readFile(join(sealed, name!))
     await drainSpool(drainingOf(workspace), Date.now())
     await appendFile(join(sealed, name!), bytes)
-    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, waiting: 0 })
+    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, taken: 1, waiting: 0 })
     expect(await messages(workspace)).toEqual(['one'])
+  })
+
+  it('counts what it has taken, and what of that was new', async () => {
+    const workspace = house.workspace()
+    const steps = spoolSteps(drainingOf(workspace))
+    await receive(workspace, 'one', 'two')
+    await steps.drain({ workspaceId: workspace.id })
+    await receive(workspace, 'two', 'three')
+    await steps.drain({ workspaceId: workspace.id })
+    expect(steps.counts()).toEqual({ taken: 4, applied: 3 })
   })
 
   it('packs a day that is over, and begins a line anew where a kill has cut one off', async () => {

@@ -68,19 +68,16 @@ export async function showEvents(options: { house: House; config: Config; sandbo
   const { house, config, sandbox } = options
   const receiver = await openReceiver(config)
   sandbox.webhooks.set({ url: `${receiver.url}/webhooks`, secret: WEBHOOK_SECRET })
-  let events = 0
   const ingesting = ingestBeside({
     config,
     house,
-    told: ({ applied }) => {
-      events = applied
-    },
     failed: error => {
       throw error
     },
   })
   try {
     const conversation = await untilGoneOn(options)
+    const events = house.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
     say(`The vendor has posted what happened: ${counted(events, 'event')} applied, without a request.`, '')
     return conversation
   } finally {

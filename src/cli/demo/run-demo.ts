@@ -15,7 +15,7 @@ import { invalidFlag } from '../flags/values.ts'
 import { writeResult } from '../output/write.ts'
 import { planLines } from '../plan/plan-text.ts'
 import { askWarehouse } from '../query/asker.ts'
-import { chooseDisplay } from '../sync/choose-display.ts'
+import { chooseDisplays } from '../sync/choose-display.ts'
 import { plannedBy } from '../sync/progress.ts'
 import { say } from '../terminal/say.ts'
 import { type Stop, stopOnSignals } from '../terminal/stop.ts'
@@ -86,7 +86,7 @@ async function showPlan(options: EmbeddedOptions): Promise<void> {
 }
 
 async function sync(options: EmbeddedOptions): Promise<SyncReport> {
-  const display = await chooseDisplay(options.workspace.id, false)
+  const display = (await chooseDisplays(false)).of(options.workspace.id)
   try {
     const confirm: EmbeddedOptions['confirm'] = async prepared => {
       display.planned(plannedBy(prepared))

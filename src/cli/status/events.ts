@@ -10,6 +10,8 @@ export interface EventTypeStatus {
 }
 
 export interface EventsStatus {
+  /** Those that were applied, and those that wait. */
+  received: number
   applied: number
   waiting: number
   waitingBytes: number
@@ -47,8 +49,10 @@ export async function eventsStatus(options: {
   const waiting = await spoolWaiting(home, workspaceId)
   const types = rows ? await rows<EventTypeStatus>(typesSql(here)) : []
   const [conversations = NONE] = rows ? await rows<typeof NONE>(conversationsSql(here)) : []
+  const applied = types.reduce((sum, { events }) => sum + events, 0)
   return {
-    applied: types.reduce((sum, { events }) => sum + events, 0),
+    received: applied + waiting.events,
+    applied,
     waiting: waiting.events,
     waitingBytes: waiting.bytes,
     types,

@@ -1,5 +1,6 @@
 // The status for people.
 import { formatDuration } from '../../core/time.ts'
+import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
 import { ago, bytes, count, counted } from '../terminal/words.ts'
@@ -91,10 +92,10 @@ const restingLines = (resting: WorkspaceStatus['resting']): string[] =>
 
 /** Nothing is said of webhooks where there are none. */
 function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
-  const { applied, waiting, types, conversationsChanged, conversationsNotExported } = events
-  if (applied + waiting === 0) return []
+  const { received, types, conversationsChanged, conversationsNotExported } = events
+  if (received === 0) return []
   const about = [
-    `${counted(applied, 'event')} applied, ${count(waiting)} waiting`,
+    eventsText(events),
     `${counted(conversationsChanged, 'conversation')} changed since exported`,
     `${count(conversationsNotExported)} not exported yet`,
   ]

@@ -21,6 +21,7 @@ export function jsonDisplay(workspaceId: string): Display {
   let toldMs = 0
   let toldWaiting = ''
   let toldAhead = ''
+  let toldEvents = ''
   const tell = (kind: string, facts: object) => sayJson({ kind, workspaceId, ...facts })
   return {
     planned(planned) {
@@ -47,7 +48,12 @@ export function jsonDisplay(workspaceId: string): Display {
         tell('planning', { heldUntil: heldUntilMs === null ? null : new Date(heldUntilMs).toISOString() })
       }
       if (news.kind === 'failure') tell('failure', { agentId: news.agentId, ...news.failure })
-      if (news.kind === 'events') tell('events', { applied: news.applied })
+      if (news.kind === 'events') {
+        const { received, waiting, applied } = news
+        const facts = { received, waiting, applied }
+        if (JSON.stringify(facts) !== toldEvents) tell('events', facts)
+        toldEvents = JSON.stringify(facts)
+      }
       if (news.kind !== 'waiting') return
       const facts = { until: new Date(news.untilMs).toISOString(), reason: news.reason }
       if (JSON.stringify(facts) !== toldWaiting) tell('waiting', facts)

@@ -19,32 +19,42 @@ import { reportLines } from './report-text.ts'
 /** Has a section of that board, beside those of others. */
 export function liveDisplay(name: string, board: Board, style: Style): Display {
   let progress: Progress = startProgress(systemClock.now())
-  const lines = () => liveLines(name, progress, systemClock.now(), style)
+  let syncs = false
+  const show = () => board.show(name, () => liveLines({ name, progress, nowMs: systemClock.now(), syncs, style }))
+  const begin = () => {
+    syncs = true
+    show()
+  }
+  const end = () => {
+    syncs = false
+    board.hide(name)
+  }
   return {
     planned(planned) {
       progress = plannedProgress(planned, progress, systemClock.now())
-      board.show(name, lines)
+      begin()
     },
     page(page) {
       progress = withPage(progress, page, systemClock.now())
     },
     waits(ahead) {
       progress = { ...progress, ahead }
-      board.show(name, lines)
+      begin()
     },
     news(news) {
       progress = withNews(progress, news, systemClock.now())
-      if (news.kind === 'planning') board.show(name, lines)
+      if (news.kind === 'planning') begin()
+      if (news.kind === 'events') show()
       if (news.kind === 'failure') board.stay(failureLines(news.failure, style))
     },
     note: text => board.stay([`${style('cyan', name)}  ${text}`]),
     report(report) {
       const nowMs = systemClock.now()
-      board.hide(name)
+      end()
       for (const failure of untold(progress, report)) board.stay(failureLines(failure, style))
       board.stay(reportLines(name, { report, progress, nowMs }))
-      progress = overProgress(nowMs)
+      progress = overProgress(progress, nowMs)
     },
-    end: () => board.hide(name),
+    end,
   }
 }

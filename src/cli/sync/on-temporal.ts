@@ -14,7 +14,7 @@ import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { noWorkerText } from '../worker/no-worker.ts'
-import { chooseDisplay } from './choose-display.ts'
+import { chooseDisplays, type Displays } from './choose-display.ts'
 import { exitCodeOfReport } from './outcome.ts'
 import { shownOn } from './shown-on.ts'
 
@@ -51,7 +51,7 @@ async function syncOne(
   client: Client,
   on: OnTemporal,
   workspace: WorkspaceConfig,
-  signal: AbortSignal,
+  { displays, signal }: { displays: Displays; signal: AbortSignal },
 ): Promise<number> {
   const { flags, config, named, patient = false } = on
   const nowMs = systemClock.now()
@@ -59,7 +59,7 @@ async function syncOne(
   const consented = flags.yes === true || flags.maxSessions !== undefined
   const waiting = patient && { onPeriodSpent: 'sleep' as const }
   const request = { ...asked, ...waiting, workspaceId: workspace.id, consented }
-  const display = await chooseDisplay(workspace.id, flags.json === true)
+  const display = displays.of(workspace.id)
   const { queues } = config.temporal
   const queue = warehouseQueue(queues)
   const answered = answeredBy({ client, queue, unanswered: absence => display.note(noWorkerText(absence, queue)) })
@@ -80,12 +80,13 @@ async function syncOne(
 /** The process's exit code. @throws TEMPORAL_UNREACHABLE, and what ended a sync before it had a report */
 export async function syncOnTemporal(on: OnTemporal): Promise<number> {
   const client = await connectClient()
+  const displays = await chooseDisplays(on.flags.json === true)
   const stop = stopOnSignals()
   try {
     let code: number = EXIT_CODES.ok
     for (const workspace of on.workspaces) {
       if (stop.stopping.aborted) break
-      const ended = await syncOne(client, on, workspace, stop.stopping)
+      const ended = await syncOne(client, on, workspace, { displays, signal: stop.stopping })
       code ||= ended
     }
     return code

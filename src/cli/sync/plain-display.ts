@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 import { agentsOf } from '../../../workflows/plan-told.ts'
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
-import { SECOND } from '../../core/time.ts'
+import { MINUTE, SECOND } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { counted, range } from '../terminal/words.ts'
 import {
@@ -17,10 +17,12 @@ import {
   withNews,
   withPage,
 } from './progress.ts'
-import { aheadText, doneText, leftText, planningText, waitingText } from './progress-text.ts'
+import { aheadText, doneText, eventsText, leftText, planningText, waitingText } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
 const LINE_EVERY_MS = 5 * SECOND
+/** Webhooks go on for as long as it runs. */
+const EVENTS_EVERY_MS = MINUTE
 
 /** Writes progress there, and the report to `result`. */
 export function plainDisplay(name: string, to: Writable, result: Writable): Display {
@@ -28,11 +30,17 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
   let toldMs = systemClock.now()
   let toldWaiting = ''
   let toldAhead = ''
+  let toldEvents = { text: '', atMs: Number.NEGATIVE_INFINITY }
   const line = (text: string) => to.write(`${name}: ${text}\n`)
   const fail = (failure: Failure) => to.write(`${failureLines(failure).join('\n')}\n`)
   const wait = (text: string) => {
     if (text !== toldWaiting) line(text)
     toldWaiting = text
+  }
+  const tellEvents = (text: string, nowMs: number) => {
+    if (text === toldEvents.text || nowMs - toldEvents.atMs < EVENTS_EVERY_MS) return
+    toldEvents = { text, atMs: nowMs }
+    line(text)
   }
   return {
     planned(planned) {
@@ -57,17 +65,19 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
       toldAhead = ahead.run
     },
     news(news) {
-      progress = withNews(progress, news, systemClock.now())
-      if (progress.planning) line(planningText(progress.planning, systemClock.now()))
+      const nowMs = systemClock.now()
+      progress = withNews(progress, news, nowMs)
+      if (news.kind === 'planning' && progress.planning) line(planningText(progress.planning, nowMs))
       if (news.kind === 'failure') fail(news.failure)
-      if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, systemClock.now()))
+      if (news.kind === 'events') tellEvents(eventsText(news), nowMs)
+      if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, nowMs))
     },
     note: line,
     report: report => {
       const nowMs = systemClock.now()
       for (const failure of untold(progress, report)) fail(failure)
       result.write(`${reportLines(name, { report, progress, nowMs }).join('\n')}\n`)
-      progress = overProgress(nowMs)
+      progress = overProgress(progress, nowMs)
     },
     end() {},
   }

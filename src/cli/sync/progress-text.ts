@@ -1,6 +1,7 @@
 // Progress as lines for people.
 import { formatDuration } from '../../core/time.ts'
 import type { Ahead } from '../../run/temporal/follow.ts'
+import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { clockTime, count, counted } from '../terminal/words.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
@@ -41,7 +42,6 @@ export function doneText(progress: Progress, nowMs: number): string {
     counted(progress.conversations, 'conversation'),
     ...(rate === null ? [] : [`${count(rate)}/s`]),
     `${counted(progress.windowsLeft, 'window')} left`,
-    ...(progress.events > 0 ? [`${counted(progress.events, 'event')} applied`] : []),
   ].join(' · ')
 }
 
@@ -59,14 +59,33 @@ export function leftText(progress: Progress, nowMs: number): string {
   ].join(' · ')
 }
 
-/** The live display: what is done, what is left, and what it waits for. */
-export function liveLines(name: string, progress: Progress, nowMs: number, style: Style = plain): string[] {
-  if (progress.ahead) return [`${style('cyan', name)}  ${aheadText(progress.ahead, nowMs)}`]
-  if (progress.planning) return [`${style('cyan', name)}  ${planningText(progress.planning, nowMs)}`]
+/** `12 events in, 3 waiting, 9 applied`. */
+export const eventsText = ({ received, waiting, applied }: EventCounts): string =>
+  `${counted(received, 'event')} in, ${count(waiting)} waiting, ${count(applied)} applied`
+
+function syncLines(progress: Progress, nowMs: number, style: Style): string[] {
+  if (progress.ahead) return [aheadText(progress.ahead, nowMs)]
+  if (progress.planning) return [planningText(progress.planning, nowMs)]
   const waiting = progress.waiting && progress.waiting.untilMs > nowMs ? waitingText(progress.waiting, nowMs) : null
   return [
-    `${style('cyan', name)}  ${doneText(progress, nowMs)}`,
+    doneText(progress, nowMs),
     style('dim', leftText(progress, nowMs)),
     ...(waiting ? [style('yellow', waiting)] : []),
   ].filter(line => line !== '')
+}
+
+/** The live display: what is done, what is left, and what it waits for; and what webhooks bring, also where no sync goes on. */
+export function liveLines(options: {
+  name: string
+  progress: Progress
+  nowMs: number
+  syncs?: boolean
+  style?: Style
+}): string[] {
+  const { name, progress, nowMs, syncs = true, style = plain } = options
+  const [first = '', ...more] = [
+    ...(syncs ? syncLines(progress, nowMs, style) : []),
+    ...(progress.events ? [eventsText(progress.events)] : []),
+  ]
+  return [`${style('cyan', name)}  ${first}`, ...more]
 }

@@ -7,6 +7,7 @@ import type { Range } from '../../core/estimate.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
 import type { Ahead } from '../../run/temporal/follow.ts'
+import type { EventCounts } from '../../run/watch-events.ts'
 import { type Budget, budgetOf } from '../plan/budget.ts'
 
 export interface Waiting {
@@ -34,8 +35,8 @@ export interface Progress {
   expected: Range | null
   budget: Budget | null
   waiting: Waiting | null
-  /** Webhook events that have been applied. */
-  events: number
+  /** Webhook events; null where none has come. */
+  events: EventCounts | null
   /** Failures that have been told. */
   told: readonly string[]
   /** Conversations landed by then, of the last seconds: what the rate is read off. */
@@ -56,13 +57,18 @@ export const startProgress = (nowMs: number): Progress => ({
   expected: null,
   budget: null,
   waiting: null,
-  events: 0,
+  events: null,
   told: [],
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
 
 /** Behind a report. The next sync may be over before anything is seen of it but its own report. */
-export const overProgress = (nowMs: number): Progress => ({ ...startProgress(nowMs), startedMs: null, recent: [] })
+export const overProgress = ({ events }: Progress, nowMs: number): Progress => ({
+  ...startProgress(nowMs),
+  startedMs: null,
+  events,
+  recent: [],
+})
 
 const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
 
@@ -110,11 +116,17 @@ export function withPage(progress: Progress, page: PageLanded, nowMs: number): P
 }
 
 export function withNews(progress: Progress, news: News, nowMs: number): Progress {
-  if (news.kind === 'planning') return { ...startProgress(nowMs), planning: { heldUntilMs: news.heldUntilMs } }
+  if (news.kind === 'planning') {
+    const { heldUntilMs } = news
+    return { ...startProgress(nowMs), events: progress.events, planning: { heldUntilMs } }
+  }
   if (news.kind === 'governor')
     return { ...progress, windowsLeft: news.windowsLeft, budget: budgetOf(news.governor, nowMs) }
   if (news.kind === 'failure') return { ...progress, told: [...progress.told, failureKey(news.failure)] }
-  if (news.kind === 'events') return { ...progress, events: news.applied }
+  if (news.kind === 'events') {
+    const { received, waiting, applied } = news
+    return { ...progress, events: { received, waiting, applied } }
+  }
   if (news.kind === 'waiting') return { ...progress, waiting: { untilMs: news.untilMs, reason: news.reason } }
   return progress
 }

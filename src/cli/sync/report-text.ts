@@ -3,6 +3,7 @@ import type { SyncReport } from '../../../workflows/steps.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'
+import { eventsText } from './progress-text.ts'
 
 export interface Reported {
   report: SyncReport
@@ -36,6 +37,10 @@ function spent({ budget }: Progress): string[] {
   return [`  ${sessions}, ${counted(hour.requestsLeft, 'request')} left this hour`]
 }
 
+function webhooks({ events }: Progress): string[] {
+  return events ? [`  webhooks: ${eventsText(events)}`] : []
+}
+
 function breaches(pages: number): string[] {
   if (pages === 0) return []
   return [`  ${counted(pages, 'page')} billed more sessions than was thought: the reserve took it`]
@@ -67,6 +72,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     `${name}: ${HEADS[outcome]}${after}`,
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
     ...spent(progress),
+    ...webhooks(progress),
     ...breaches(report.breaches),
     ...lost(report),
     ...gone(report.agentsGone),

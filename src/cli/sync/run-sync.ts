@@ -6,17 +6,17 @@ import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { ingestBeside } from '../../run/ingest.ts'
+import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
 import { errorJson, errorLines, exitCodeOf } from '../failure/failure-text.ts'
 import { type NamedConversation, namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
 import { isInteractive } from '../terminal/prompt.ts'
-import { remark } from '../terminal/say.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { styleOf } from '../terminal/style.ts'
 import { clockTime } from '../terminal/words.ts'
-import { chooseDisplay } from './choose-display.ts'
+import { chooseDisplays, type Displays } from './choose-display.ts'
 import { mayBegin } from './consent.ts'
 import { lookUpIn } from './look-up.ts'
 import { openHouseSoon } from './open-house.ts'
@@ -32,8 +32,9 @@ interface Syncing {
   named: readonly NamedConversation[] | null
   /** The display that shows now, told when a signal comes. */
   shown: { now: Display | null }
-  /** By workspace. */
-  displays: Map<string, Display>
+  displays: Displays
+  /** Of the workspaces that have their turn, or will have it again: those that are told of events. */
+  watched: Map<string, Display>
 }
 
 interface Run {
@@ -45,18 +46,18 @@ const declined = () => new ConvohouseError('INTERRUPTED', { what: 'Not begun; no
 
 /** One workspace's run, with its display. */
 async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run> {
-  const { flags, config, house, stop, named, shown } = syncing
+  const { flags, config, house, stop, named, shown, displays, watched } = syncing
   const lookUp = lookUpIn(house, workspace.id)
   const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: systemClock.now() })
-  const display = await chooseDisplay(workspace.id, flags.json === true)
-  syncing.displays.set(workspace.id, display)
+  const display = displays.of(workspace.id)
+  watched.set(workspace.id, display)
   // A watch asks once: nobody sits there for its later rounds.
   let given = flags.yes === true || flags.maxSessions !== undefined
   const interactive = !flags.json && isInteractive()
   const confirm: EmbeddedOptions['confirm'] = async prepared => {
-    // What is redrawn would be in the way of a question.
-    display.end()
-    const begins = await mayBegin({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping })
+    const begins = await unwatched(watched, () =>
+      mayBegin({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping }),
+    )
     if (!begins && flags.watch !== undefined) throw declined()
     given = begins && flags.watch !== undefined
     if (begins) display.planned(plannedBy(prepared))
@@ -71,26 +72,41 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   return { options: { config, workspace, house, request, signal, stopping, ...told }, display }
 }
 
-function tellError(error: unknown, json: boolean): void {
-  if (json) remark(JSON.stringify(errorJson(error)))
-  else remark(...errorLines(error, styleOf(process.stderr)))
+/** What is redrawn would be in the way of a question. */
+async function unwatched<T>(watched: Syncing['watched'], asking: () => Promise<T>): Promise<T> {
+  const away = [...watched]
+  watched.clear()
+  for (const [, display] of away) display.end()
+  const answer = await asking()
+  for (const [workspaceId, display] of away) watched.set(workspaceId, display)
+  return answer
+}
+
+/** Takes away what is only for the moment; nothing comes again. */
+function endWatched({ watched }: Syncing): void {
+  const ended = [...watched.values()]
+  watched.clear()
+  for (const display of ended) display.end()
+}
+
+function tellError({ displays, flags }: Pick<Syncing, 'displays' | 'flags'>, error: unknown): void {
+  if (flags.json === true) displays.remark(JSON.stringify(errorJson(error)))
+  else displays.remark(...errorLines(error, styleOf(process.stderr)))
 }
 
 /** Runs one workspace once; its exit code. An error of one workspace does not keep the others from their turn. */
 async function syncWorkspaceOnce(syncing: Syncing, workspace: WorkspaceConfig): Promise<number> {
-  let display: Display | null = null
   try {
-    const run = await runOf(syncing, workspace)
-    display = run.display
-    const report = await syncOnce(run.options)
+    const { options, display } = await runOf(syncing, workspace)
+    const report = await syncOnce(options)
     if (report) display.report(report)
     return report ? exitCodeOfReport(report) : EXIT_CODES.ok
   } catch (error) {
-    display?.end()
-    tellError(error, syncing.flags.json === true)
+    endWatched(syncing)
+    tellError(syncing, error)
     return exitCodeOf(error)
   } finally {
-    display?.end()
+    endWatched(syncing)
     syncing.shown.now = null
   }
 }
@@ -123,7 +139,8 @@ async function watchOne({ flags, stop }: Syncing, { options, display }: Run): Pr
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok
 }
 
-async function watchSeveral({ flags, stop }: Syncing, runs: readonly Run[]): Promise<number> {
+async function watchSeveral(syncing: Syncing, runs: readonly Run[]): Promise<number> {
+  const { flags, stop } = syncing
   let code: number = EXIT_CODES.ok
   const displayOf = new Map(runs.map(({ options, display }) => [options.workspace.id, display]))
   await watchInTurn({
@@ -141,7 +158,7 @@ async function watchSeveral({ flags, stop }: Syncing, runs: readonly Run[]): Pro
     },
     failed({ workspace }, error) {
       displayOf.get(workspace.id)!.end()
-      tellError(error, flags.json === true)
+      tellError(syncing, error)
       code = exitCodeOf(error)
     },
     each: nextMs => runs[0]!.display.note(nextRound(nextMs)),
@@ -159,7 +176,7 @@ async function watchThem(syncing: Syncing, workspaces: readonly WorkspaceConfig[
     if (syncing.stop.stopping.aborted && isCode(error, 'INTERRUPTED')) return EXIT_CODES.interrupted
     throw error
   } finally {
-    for (const { display } of runs) display.end()
+    endWatched(syncing)
   }
 }
 
@@ -174,19 +191,20 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     return syncOnTemporal({ flags, config, workspaces, named })
   }
   const shown: Syncing['shown'] = { now: null }
-  const stop = stopOnSignals(() => (shown.now ? shown.now.note(STOPPING) : remark(STOPPING)))
+  const displays = await chooseDisplays(flags.json === true)
+  const stop = stopOnSignals(() => (shown.now ? shown.now.note(STOPPING) : displays.remark(STOPPING)))
   const house = await openHouseSoon(config)
-  const displays: Syncing['displays'] = new Map()
-  const ingesting = ingestBeside({
-    config,
-    house,
-    told: ({ workspaceId, applied }) => displays.get(workspaceId)?.news({ kind: 'events', applied }),
-    failed: error => tellError(error, flags.json === true),
+  const watched: Syncing['watched'] = new Map()
+  const ingesting = ingestBeside({ config, house, failed: error => tellError({ displays, flags }, error) })
+  const watching = workspaces.map(workspace => {
+    const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
+    return watchEvents({ house, home: config.home, workspace, told })
   })
   try {
-    const syncing = { flags, config, house, stop, named, shown, displays }
+    const syncing = { flags, config, house, stop, named, shown, displays, watched }
     return await (flags.watch === undefined ? syncInTurn(syncing, workspaces) : watchThem(syncing, workspaces))
   } finally {
+    for (const watch of watching) watch.end()
     await ingesting.end()
     await house.close()
     stop.release()

@@ -1,10 +1,12 @@
 // How the syncs go while `up` runs: every workspace, side by side, as `sync --on temporal` shows one.
 import type { Client } from '@temporalio/client'
+import type { House } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
-import type { WorkspaceConfig } from '../../config.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
 import { type Audience, attend } from '../../run/temporal/attend.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/connection.ts'
 import { scheduleState } from '../../run/temporal/schedules.ts'
+import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
 import { errorLines } from '../failure/failure-text.ts'
 import { displayOn } from '../sync/choose-display.ts'
 import type { Display } from '../sync/progress.ts'
@@ -14,7 +16,9 @@ import { styleOf } from '../terminal/style.ts'
 import { clockTime } from '../terminal/words.ts'
 
 export interface LookOn {
-  workspaces: readonly WorkspaceConfig[]
+  config: Config
+  /** Where events are applied. */
+  house: House
   place: TemporalPlace
   /** Owners that had ended before, by workspace: nobody has to be told of them. */
   over: ReadonlyMap<string, string | null>
@@ -36,7 +40,7 @@ function audienceOf(
   client: Client,
   workspaceId: string,
   { board, remark, signal }: LookOn,
-): Audience & Pick<Display, 'end'> {
+): Audience & Pick<Display, 'end' | 'news'> {
   const display = displayOn(board, workspaceId)
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
   return {
@@ -50,6 +54,7 @@ function audienceOf(
       remark(`${workspaceId}:`, ...errorLines(error, styleOf(process.stderr)))
       next()
     },
+    news: display.news,
     end: display.end,
   }
 }
@@ -64,18 +69,22 @@ export async function lookOn(on: LookOn): Promise<void> {
 }
 
 async function lookAtAll(on: LookOn): Promise<void> {
-  const { workspaces, place, over, signal } = on
+  const { config, house, place, over, signal } = on
   const client = await connectClient(place)
-  const lookAt = async (workspaceId: string): Promise<void> => {
+  const lookAt = async (workspace: WorkspaceConfig): Promise<void> => {
+    const workspaceId = workspace.id
     const audience = audienceOf(client, workspaceId, on)
+    const told = (counts: EventCounts) => audience.news({ kind: 'events', ...counts })
+    const watching = watchEvents({ house, home: config.home, workspace, told })
     try {
       await attend({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
     } finally {
+      watching.end()
       audience.end()
     }
   }
   try {
-    await Promise.all(workspaces.map(({ id }) => lookAt(id)))
+    await Promise.all(config.workspaces.map(lookAt))
   } finally {
     await client.connection.close()
   }

@@ -50,8 +50,7 @@ async function screenOfUp(): Promise<Screen> {
 
 /** Works until it is told to end, or the server has ended. */
 async function work(
-  options: Up &
-    Pick<LookOn, 'over'> & { server: ServerOfUp; house: ReturnType<typeof openHouseSoon>; stop: Stop; screen: Screen },
+  options: Up & Pick<LookOn, 'house' | 'over'> & { server: ServerOfUp; stop: Stop; screen: Screen },
 ): Promise<void> {
   const { config, server, house, over, stop, screen } = options
   const { place } = server
@@ -66,11 +65,12 @@ async function work(
       role: 'all',
       place,
       ending: { stopping, aborted: AbortSignal.any([stop.aborted, lost.signal]) },
-      openHouse: () => house,
+      openHouse: async () => house,
       ready() {
         screen.remark('Up. Ctrl-C ends it.')
         looking = lookOn({
-          workspaces: config.workspaces,
+          config,
+          house,
           place,
           over,
           signal: AbortSignal.any([stopping, ended.signal]),
@@ -111,7 +111,7 @@ export async function upOnTemporal(up: Up): Promise<number> {
     // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
     const metrics = await installWithMetrics({ log: screen.remark, metrics: flags.metrics })
     say(...addressLines(server, metrics), ...lines)
-    await work({ ...up, server, house: Promise.resolve(house), over, stop, screen })
+    await work({ ...up, server, house, over, stop, screen })
     return EXIT_CODES.ok
   } finally {
     await opened.close()

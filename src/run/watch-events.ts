@@ -1,0 +1,53 @@
+// How many webhook events of a workspace have come in, wait, and have been applied, for whoever looks on at the process that applies them.
+// Those that wait are counted in the spool, whichever receivers have written it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { spoolOf } from '../app/spool.ts'
+import type { House } from '../app.ts'
+import { systemClock } from '../clock.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import { SECOND } from '../core/time.ts'
+import { hasSpool } from '../spool/folders.ts'
+import { countWaiting } from '../spool/waiting.ts'
+
+export interface EventCounts {
+  /** Since this process began, with those that waited then. */
+  received: number
+  waiting: number
+  /** Those that were new; the others had been applied before. */
+  applied: number
+}
+
+export interface WatchEvents {
+  house: House
+  home: string
+  workspace: WorkspaceConfig
+  told: (counts: EventCounts) => void
+}
+
+const LOOK_EVERY_MS = SECOND
+
+/** Tells every second, from the first event on, until it is ended. */
+export function watchEvents({ house, home, workspace, told }: WatchEvents): { end(): void } {
+  const ending = new AbortController()
+  const { signal } = ending
+  const drained = spoolOf({ house, home, workspace, now: systemClock.now })
+  const waitingNow = countWaiting(home, workspace.id)
+  let received = 0
+  const look = async () => {
+    if (!hasSpool(home, workspace.id)) return
+    // What is drained between the two is in neither, and never in both: the largest sum is the true one.
+    const { taken, applied } = drained.counts()
+    const { events: waiting } = await waitingNow()
+    received = Math.max(received, taken + waiting)
+    if (received > 0 && !signal.aborted) told({ received, waiting, applied })
+  }
+  const watch = async () => {
+    while (!signal.aborted) {
+      // What the disk refuses, whoever drains tells.
+      await look().catch(() => {})
+      await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+  watch()
+  return { end: () => ending.abort() }
+}
