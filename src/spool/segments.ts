@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { hasCode, unusable } from '../core/disk.ts'
 import { isCode } from '../core/errors.ts'
 import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
+import { damagedName } from './damaged.ts'
 import { linePieces } from './event-line.ts'
 import { isSegment, type SpoolFolders, spoolFolders } from './folders.ts'
 import { readSegment, type Stretch } from './read-segment.ts'
@@ -74,7 +75,7 @@ async function takeOver(folders: SpoolFolders, name: string): Promise<SealedAban
       // Sealed by its writer before it was moved, or by another.
       if (!isCode(error, 'LANDING_TAKEN')) throw error
     })
-  await (damaged.length > 0 ? rename(file, `${file}.damaged`) : unlink(file)).catch(error => {
+  await (damaged.length > 0 ? rename(file, damagedName(file)) : unlink(file)).catch(error => {
     if (!isGone(error)) throw unusable(file, error)
   })
   return [{ name, events: events.length, torn, damaged }]

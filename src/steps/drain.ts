@@ -4,11 +4,13 @@ import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
 import { SECOND } from '../core/time.ts'
 import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../spool/archive.ts'
+import { damagedFiles, damageIn, keepDamaged } from '../spool/damaged.ts'
 import type { ReadLine } from '../spool/event-line.ts'
 import { spoolRoot } from '../spool/folders.ts'
 import { readSegment } from '../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../spool/segments.ts'
 import { applyEvents, type EventContext, type FiledEvent } from '../warehouse/events/apply.ts'
+import { tellDamage } from '../warehouse/events/damage.ts'
 
 export interface Draining extends EventContext {
   home: string
@@ -41,13 +43,28 @@ export async function applyAll(
   return applied
 }
 
-const filed = ({ home }: Draining, file: string) => {
-  const name = relative(spoolRoot(home), file)
+const inSpool = ({ home }: Draining, file: string): string => relative(spoolRoot(home), file)
+
+const filed = (draining: Draining, file: string) => {
+  const name = inSpool(draining, file)
   return (event: ReadLine): FiledEvent => ({ ...event, file: name })
 }
 
 async function* eventsOf(draining: Draining, segments: readonly string[]): AsyncGenerator<FiledEvent> {
-  for (const segment of segments) yield* (await readSegment(segment)).events.map(filed(draining, segment))
+  for (const segment of segments) {
+    const { events, torn, damaged } = await readSegment(segment)
+    if (torn.length + damaged.length > 0) await keepDamaged(segment)
+    yield* events.map(filed(draining, segment))
+  }
+}
+
+/** Tells of segments that have been damaged, but for those of `told`, which it adds to. @throws HOME_UNUSABLE */
+async function tellDamaged(draining: Draining, told: Set<string>): Promise<void> {
+  const { home, workspaceId } = draining
+  for (const file of (await damagedFiles(home, workspaceId)).filter(file => !told.has(file))) {
+    await tellDamage(draining, { ...(await damageIn(file)), file: inSpool(draining, file) })
+    told.add(file)
+  }
 }
 
 /** Applies what is sealed, oldest first; calls `found` where there is some. `machineMs` is the machine's time, as the times of files are. @throws HOME_UNUSABLE */
@@ -91,16 +108,20 @@ export function spoolSteps(draining: Draining): SpoolSteps {
   const seen = () => {
     seenMs = performance.now()
   }
+  const damaged = new Set<string>()
   const counts = { taken: 0, applied: 0 }
-  const count = ({ taken, events }: DrainOutcome) => {
-    counts.taken += taken
-    counts.applied += events
+  const drain = async (): Promise<DrainOutcome> => {
+    // The machine's time: no run sets the times of files.
+    const outcome = await drainSpool(draining, Date.now(), seen)
+    counts.taken += outcome.taken
+    counts.applied += outcome.events
+    await tellDamaged(draining, damaged)
+    return outcome
   }
   return {
     drain() {
-      // The machine's time: no run sets the times of files.
-      const drained = last.then(() => drainSpool(draining, Date.now(), seen))
-      last = drained.then(count).catch(() => {})
+      const drained = last.then(drain)
+      last = drained.catch(() => {})
       return drained
     },
     counts: () => counts,
@@ -119,5 +140,7 @@ export async function applySpool(draining: Draining): Promise<number> {
     }
     applied += await applyAll(draining, events())
   }
-  return applied + (await applyAll(draining, eventsOf(draining, await sealedSegments(home, workspaceId))))
+  applied += await applyAll(draining, eventsOf(draining, await sealedSegments(home, workspaceId)))
+  await tellDamaged(draining, new Set())
+  return applied
 }

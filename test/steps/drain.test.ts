@@ -1,4 +1,4 @@
-import { appendFile, readdir, readFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
@@ -7,6 +7,7 @@ import { spoolFolders } from '../../src/spool/folders.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { spoolWaiting } from '../../src/spool/waiting.ts'
 import { applySpool, type Draining, drainSpool, spoolSteps } from '../../src/steps/drain.ts'
+import { flipped } from '../landing/flipped.ts'
 import { AGENT } from '../warehouse/landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 
@@ -73,6 +74,37 @@ describe('draining', () => {
     await receive(workspace, 'two', 'three')
     await steps.drain({ workspaceId: workspace.id })
     expect(steps.counts()).toEqual({ taken: 4, applied: 3 })
+  })
+
+  it('tells once of lines that have been damaged, keeps what they were, and applies the others', async () => {
+    const workspace = house.workspace()
+    const { id } = workspace
+    await receive(workspace, 'one', 'secret words', 'three')
+    const { sealed } = spoolFolders(house.home, id)
+    const [name] = await readdir(sealed)
+    const bytes = await readFile(join(sealed, name!))
+    const spoilt = flipped(bytes, 8 * bytes.indexOf('secret words'))
+    // The last line, too: of a sealed segment none was cut off by a kill.
+    await writeFile(join(sealed, name!), flipped(spoilt, 8 * (bytes.length - 10)))
+    for (const steps of [1, 2].map(() => spoolSteps(drainingOf(workspace))))
+      for (let times = 0; times < 2; times++) await steps.drain({ workspaceId: id })
+    expect(await messages(workspace)).toEqual(['one'])
+    const told = await workspace.rows('_issues')
+    expect(told).toMatchObject([
+      {
+        record: 'webhook_event',
+        path: name,
+        issue: 'damaged in the spool',
+        occurrences: '2',
+        example_file: `${id}/sealed/${name}.damaged`,
+      },
+    ])
+    expect(Object.values(told[0]!).join()).not.toMatch(/secret|words/)
+    expect(await readFile(join(sealed, `${name}.damaged`))).toHaveLength(bytes.length)
+    expect((await spoolWaiting(house.home, id)).events).toBe(0)
+    await house.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
+    expect(await applySpool(drainingOf(workspace))).toBe(0)
+    expect(await workspace.rows('_issues')).toEqual(told)
   })
 
   it('packs a day that is over, and begins a line anew where a kill has cut one off', async () => {
