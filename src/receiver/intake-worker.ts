@@ -28,7 +28,8 @@ async function take(number: number, body: Uint8Array, addressed: string | null):
   isTelling = true
 }
 
-port.on('message', async ({ first, bytes, lengths, addressed, close }: ToLane) => {
+port.on('message', async ({ first, bytes, lengths, addressed, admitted, close }: ToLane) => {
+  if (admitted) intake.admit(admitted)
   let at = 0
   lengths.forEach((length, index) => {
     take(first + index, bytes.subarray(at, at + length), addressed?.[index] ?? null)

@@ -9,6 +9,8 @@ import type { Verdict } from './refusals.ts'
 export interface Intake {
   /** A body in pieces. `addressed`: the workspace in the address, if any. */
   take(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
+  /** From now on these secrets are valid, and no other. */
+  admit(workspaces: readonly WorkspaceSecrets[]): void
   /** Segments that are open. */
   openSegments(): number
   /** Ends when all that was taken is durable and sealed. */
@@ -29,7 +31,7 @@ const whole = (pieces: readonly Uint8Array[]): Buffer => {
 
 export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intake {
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
-  const door = makeDoor(workspaces)
+  let door = makeDoor(workspaces)
   return {
     async take(body, addressed) {
       const receivedAtMs = Date.now()
@@ -42,6 +44,9 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intak
         if (error instanceof ConvohouseError) return 'disk-refuses'
         throw error
       }
+    },
+    admit(admitted) {
+      door = makeDoor(admitted)
     },
     openSegments: () => spool.open(),
     close: () => spool.close(),

@@ -1,6 +1,7 @@
 // What the thread that reads requests and those that take bodies in tell each other. Numbers go over as arrays of numbers:
 // an object for each event took longer to hand over than its verdict to find.
 import type { Commit } from '../spool/writer.ts'
+import type { WorkspaceSecrets } from './door.ts'
 import type { Refusal } from './refusals.ts'
 
 export interface ToLane {
@@ -11,6 +12,8 @@ export interface ToLane {
   lengths: Uint32Array
   /** The workspaces in their addresses; null where none of them has one. */
   addressed: (string | null)[] | null
+  /** Whose secrets are valid from here on, where that has changed. */
+  admitted?: readonly WorkspaceSecrets[]
   close?: true
 }
 

@@ -1,6 +1,7 @@
 // Intakes in threads of their own, so that the one that reads requests does nothing else, and a body of megabytes holds up no
 // small one: there is a lane for each. Bodies of one turn of the event loop go over in one message.
 import { Worker } from 'node:worker_threads'
+import type { WorkspaceSecrets } from './door.ts'
 import type { Intake, IntakeOptions } from './intake.ts'
 import type { FromLane, ToLane } from './lane-messages.ts'
 import type { Verdict } from './refusals.ts'
@@ -19,6 +20,7 @@ interface Lane {
   take(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
   /** Bodies that are not answered, in steps of many: those of one turn of the event loop stay together. */
   load(): number
+  admit(workspaces: readonly WorkspaceSecrets[]): void
   open(): number
   close(): Promise<void>
 }
@@ -32,7 +34,14 @@ interface Waiting {
 
 const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
 
-function startLane({ onCommit, ...options }: IntakeOptions): Lane {
+const NOTHING = (): Pick<ToLane, 'bytes' | 'lengths' | 'addressed'> => ({
+  bytes: new Uint8Array(),
+  lengths: new Uint32Array(),
+  addressed: null,
+})
+
+function startLane({ onCommit, ...given }: IntakeOptions): Lane {
+  let options = given
   let waiting: Waiting[] = []
   let asked = new Map<number, (verdict: Verdict) => void>()
   let count = 0
@@ -78,6 +87,7 @@ function startLane({ onCommit, ...options }: IntakeOptions): Lane {
 
   function send(): void {
     const bodies = waiting
+    if (bodies.length === 0) return
     waiting = []
     post({
       bytes: joined(bodies.flatMap(({ chunks }) => chunks)),
@@ -99,12 +109,18 @@ function startLane({ onCommit, ...options }: IntakeOptions): Lane {
         if (waiting.push({ chunks, length: lengthOf(chunks), addressed, answer }) === 1) sendSoon()
       }),
     load: () => Math.floor((asked.size + waiting.length) / TOGETHER),
+    admit(workspaces) {
+      // What came before is judged as it was then.
+      send()
+      options = { ...options, workspaces }
+      if (worker) post({ ...NOTHING(), admitted: workspaces })
+    },
     open: () => open,
     close: () =>
       new Promise(resolve => {
         closed = resolve
         if (!worker) return resolve()
-        post({ bytes: new Uint8Array(), lengths: new Uint32Array(), addressed: null, close: true })
+        post({ ...NOTHING(), close: true })
       }),
   }
 }
@@ -128,6 +144,9 @@ export function threadedIntake(options: IntakeOptions): Intake {
   const idlest = () => small.reduce((best, lane) => (lane.load() < best.load() ? lane : best))
   return {
     take: (body, addressed) => (lengthOf(body) > LARGE_BYTES ? large : idlest()).take(body, addressed),
+    admit(workspaces) {
+      for (const lane of lanes) lane.admit(workspaces)
+    },
     openSegments: () => lanes.reduce((sum, lane) => sum + lane.open(), 0),
     close: async () => {
       await Promise.all(lanes.map(lane => lane.close()))

@@ -49,6 +49,54 @@ it('takes events in until SIGTERM, large ones beside small ones, and tells its s
   expect([stdout, stderr, ...texts].join('')).not.toContain(SECRET)
 })
 
+it('reads its secrets anew at SIGHUP: no event is refused in between, and what cannot be read changes nothing', async () => {
+  const folder = await temporaryFolder()
+  const NEXT = 'whsec-canary-next'
+  const path = join(folder, 'convohouse.yaml')
+  const configure = (...files: string[]) => {
+    const secrets = files.map(file => ({ file: join(folder, file) }))
+    const workspace = { id: 'ws_demo', apiUrl: 'http://127.0.0.1:1', token: { env: 'T' }, webhooks: { secrets } }
+    return writeFile(path, JSON.stringify({ home: join(folder, 'data'), workspaces: [workspace] }))
+  }
+  await writeFile(join(folder, 'now'), SECRET)
+  await writeFile(join(folder, 'next'), NEXT)
+  await configure('now')
+  const running = start(['receive', '--port', '0', '--json', '--config', path], { env: { T: TOKEN } })
+  const { url } = await told(running)
+  let sent = 0
+  const post = async (workspaceSecret: string, size = 0) => {
+    sent += 1
+    const event = { event: 'webhook_test', createdAt: sent, message: 'x'.repeat(size), workspaceSecret }
+    return (await fetch(`${url}/webhooks`, { method: 'POST', body: JSON.stringify(event) })).status
+  }
+  const hangUp = async () => {
+    const telling = told(running)
+    running.process.kill('SIGHUP')
+    return (await telling).workspaces
+  }
+  expect([await post(SECRET), await post(SECRET, 300_000), await post(NEXT)]).toEqual([200, 200, 401])
+
+  await configure('now', 'next')
+  const telling = hangUp()
+  const meanwhile = await Promise.all(Array.from({ length: 40 }, () => post(SECRET)))
+  expect(new Set(meanwhile)).toEqual(new Set([200]))
+  expect(await telling).toEqual([{ id: 'ws_demo', secrets: 2 }])
+  expect([await post(SECRET), await post(NEXT), await post(NEXT, 300_000)]).toEqual([200, 200, 200])
+
+  await configure('next')
+  expect(await hangUp()).toEqual([{ id: 'ws_demo', secrets: 1 }])
+  expect([await post(SECRET), await post(SECRET, 300_000), await post(NEXT)]).toEqual([401, 401, 200])
+
+  await configure('nowhere')
+  running.process.kill('SIGHUP')
+  await running.said('The secrets of before stay valid.')
+  expect([await post(SECRET), await post(NEXT)]).toEqual([401, 200])
+  running.process.kill('SIGTERM')
+  const { code, stdout, stderr } = await running.ended
+  expect([code, stderr]).toEqual([0, expect.stringContaining('error SECRET_MISSING')])
+  for (const secret of [SECRET, NEXT]) expect(stdout + stderr).not.toContain(secret)
+})
+
 it('needs a secret, and an address that is free', async () => {
   const home = join(await temporaryFolder(), 'data')
   const without = await start(['receive'], { env: env(home) }).ended

@@ -18,7 +18,7 @@ Examples:
 
 An event is on the disk, in the spool of the data folder, before it is acknowledged. Several receivers may share a data folder.
 Where the secrets are, the configuration says: \`webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }\` of a workspace, or
-without a file CONVOHOUSE_WEBHOOK_SECRET itself. SIGTERM and Ctrl-C end it when what is under way is on the disk. docs/webhooks.md
+without a file CONVOHOUSE_WEBHOOK_SECRET itself; SIGHUP has them read anew. SIGTERM and Ctrl-C end it when what is under way is on the disk. docs/webhooks.md
 shows how to set the vendor's address, TLS in front, and a test.`,
     )
     .action(async (flags: ReceiveFlags) => {

@@ -1,6 +1,7 @@
 // The receiver of a configuration: its intake in threads, and what it waits for, in words.
 import type { Config } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import type { WorkspaceSecrets } from '../../receiver/door.ts'
 import { Metrics } from '../../receiver/metrics.ts'
 import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
@@ -11,27 +12,42 @@ import { counted } from '../terminal/words.ts'
 export const hasWebhooks = ({ workspaces }: Config): boolean =>
   workspaces.some(({ readWebhookSecrets }) => readWebhookSecrets !== null)
 
+/** A workspace, and of how many secrets one opens it. */
+interface AwaitedWorkspace {
+  id: string
+  secrets: number
+}
+
 export interface OpenedReceiver extends Receiver {
-  /** By workspace, of how many secrets. */
-  waitsFor: { id: string; secrets: number }[]
+  waitsFor(): AwaitedWorkspace[]
+  /** The secrets of that configuration are valid from now on, and no other. @throws as opening it; then those of before stay valid */
+  readSecretsAnew(config: Config): void
   /** Closes it; whoever is still sending then is let go. */
   closeWithin(ms: number): Promise<void>
 }
 
-/** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, CONFIG_INVALID */
-export async function openReceiver(config: Config): Promise<OpenedReceiver> {
+function secretsOf(config: Config): WorkspaceSecrets[] {
   if (!hasWebhooks(config))
     throw new ConvohouseError('WEBHOOKS_UNCONFIGURED', {
       what: `${config.source} names no webhook secret of any workspace.`,
       mend: 'Set CONVOHOUSE_WEBHOOK_SECRET, or give a workspace `webhooks: { secrets: [{ env: NAME }] }`.',
     })
-  const workspaces = readSecrets(config)
+  return readSecrets(config)
+}
+
+/** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, CONFIG_INVALID */
+export async function openReceiver(config: Config): Promise<OpenedReceiver> {
+  let workspaces = secretsOf(config)
   const metrics = new Metrics()
   const intake = threadedIntake({ home: config.home, workspaces, onCommit: commit => metrics.commit(commit) })
   const receiver = await startReceiver({ ...config.webhooks, intake, metrics })
   return {
     ...receiver,
-    waitsFor: workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),
+    waitsFor: () => workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),
+    readSecretsAnew(anew) {
+      workspaces = secretsOf(anew)
+      intake.admit(workspaces)
+    },
     async closeWithin(ms) {
       const timer = setTimeout(receiver.abort, ms)
       await receiver.close()
@@ -42,4 +58,6 @@ export async function openReceiver(config: Config): Promise<OpenedReceiver> {
 
 /** `ws_demo (2 secrets)`. */
 export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
-  waitsFor.map(({ id, secrets }) => (secrets === 1 ? id : `${id} (${counted(secrets, 'secret')})`)).join(', ')
+  waitsFor()
+    .map(({ id, secrets }) => (secrets === 1 ? id : `${id} (${counted(secrets, 'secret')})`))
+    .join(', ')

@@ -2,6 +2,7 @@
 import { EXIT_CODES } from '../../core/errors.ts'
 
 export const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+export type EndingSignal = (typeof ENDING_SIGNALS)[number]
 
 /** Ends the process with 130 at such a signal, from now on, unless somebody else listens to it too. */
 export function endOnSignals(): void {

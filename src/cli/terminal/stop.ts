@@ -5,7 +5,7 @@
 
 import { EXIT_CODES } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
-import { ENDING_SIGNALS } from './signals.ts'
+import { ENDING_SIGNALS, type EndingSignal } from './signals.ts'
 
 const GRACE_MS = 10 * SECOND
 
@@ -29,7 +29,10 @@ export const untilStopping = ({ stopping }: Stop): Promise<void> =>
   })
 
 /** Takes the signals over until released. A reader of standard output who has gone counts as one of them. */
-export function stopOnSignals(onStopping: () => void = () => {}): Stop {
+export function stopOnSignals(
+  onStopping: () => void = () => {},
+  signals: readonly EndingSignal[] = ENDING_SIGNALS,
+): Stop {
   const stopping = new AbortController()
   const aborted = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -44,14 +47,14 @@ export function stopOnSignals(onStopping: () => void = () => {}): Stop {
   const gone = () => {
     if (!stopping.signal.aborted) step()
   }
-  for (const signal of ENDING_SIGNALS) process.on(signal, step)
+  for (const signal of signals) process.on(signal, step)
   process.stdout.on('error', gone)
   return {
     stopping: stopping.signal,
     aborted: aborted.signal,
     release() {
       clearTimeout(timer)
-      for (const signal of ENDING_SIGNALS) process.off(signal, step)
+      for (const signal of signals) process.off(signal, step)
       process.stdout.off('error', gone)
     },
   }
