@@ -1,5 +1,6 @@
 // Whose an event is: the workspace's whose secret it carries. Every secret is compared, in constant time, whichever fits.
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
+import { writtenForms } from '../vendor/redaction.ts'
 
 export interface WorkspaceSecrets {
   id: string
@@ -7,16 +8,29 @@ export interface WorkspaceSecrets {
   secrets: readonly string[]
 }
 
-/** The workspace that the secret opens, among all or at the one that was addressed; null where it opens none. */
-export type Door = (given: unknown, addressed: string | null) => WorkspaceSecrets | null
+export interface Opened extends WorkspaceSecrets {
+  /** Every way in which its secrets may be written; null where one has characters that JSON means something else by. */
+  forms: readonly Buffer[] | null
+}
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+/** The workspace that the secret opens, among all or at the one that was addressed; null where it opens none. */
+export type Door = (given: unknown, addressed: string | null) => Opened | null
+
+/** Of graphic ASCII, and nothing that JSON escapes or puts between values: what is written so stands within one string. */
+const PLAIN = /^(?:(?!["\\{}[\],:])[!-~])+$/
+
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 export function makeDoor(workspaces: readonly WorkspaceSecrets[]): Door {
-  const keys = workspaces.flatMap(workspace => workspace.secrets.map(secret => ({ workspace, digest: digest(secret) })))
+  const keys = workspaces.flatMap(({ id, secrets }) => {
+    const forms = secrets.every(secret => PLAIN.test(secret))
+      ? writtenForms(secrets).map(form => Buffer.from(form))
+      : null
+    return secrets.map(secret => ({ workspace: { id, secrets, forms }, digest: digest(secret) }))
+  })
   return (given, addressed) => {
     const told = digest(typeof given === 'string' ? given : '')
-    let opened: WorkspaceSecrets | null = null
+    let opened: Opened | null = null
     for (const { workspace, digest } of keys) {
       const fits = timingSafeEqual(told, digest)
       if (fits && (addressed === null || addressed === workspace.id)) opened = workspace

@@ -1,4 +1,4 @@
-// The thread of an intake: bodies come in messages, verdicts go back, those of one sync together.
+// The thread of an intake, for bodies in doubt: they come in messages, verdicts go back, those of one sync together.
 import { parentPort, workerData } from 'node:worker_threads'
 import { type IntakeOptions, openIntake } from './intake.ts'
 import type { FromLane, ToLane } from './lane-messages.ts'
@@ -21,7 +21,7 @@ function tell(more: { isClosed?: true } = {}): void {
 const intake = openIntake({ ...(workerData as IntakeOptions), onCommit: commit => commits.push(commit) })
 
 async function take(number: number, body: Uint8Array, addressed: string | null): Promise<void> {
-  const verdict = await intake.take([body], addressed)
+  const verdict = await intake.takeInDoubt([body], addressed)
   if (verdict === 'kept') kept.push(number)
   else refused.push([number, verdict])
   if (!isTelling) setImmediate(tell)

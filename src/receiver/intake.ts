@@ -2,8 +2,9 @@
 import { ConvohouseError } from '../core/errors.ts'
 import { openSpool } from '../spool/spool.ts'
 import type { Commit } from '../spool/writer.ts'
+import { takeAsSent } from './as-sent.ts'
 import { makeDoor, type WorkspaceSecrets } from './door.ts'
-import { judge } from './judge.ts'
+import { type Judged, judge } from './judge.ts'
 import type { Verdict } from './refusals.ts'
 
 export interface Intake {
@@ -15,6 +16,13 @@ export interface Intake {
   openSegments(): number
   /** Ends when all that was taken is durable and sealed. */
   close(): Promise<void>
+}
+
+/** Tells quick bodies, which nearly all are, from others, which take three times as long. */
+export interface OwnIntake extends Intake {
+  /** Null where the body is in doubt. */
+  takeQuick(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict> | null
+  takeInDoubt(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
 }
 
 export interface IntakeOptions {
@@ -29,22 +37,30 @@ const whole = (pieces: readonly Uint8Array[]): Buffer => {
   return only && pieces.length === 1 ? Buffer.from(only.buffer, only.byteOffset, only.length) : Buffer.concat(pieces)
 }
 
-export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intake {
+export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIntake {
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
   let door = makeDoor(workspaces)
+
+  async function keep(judged: Judged): Promise<Verdict> {
+    if ('refused' in judged) return judged.refused
+    try {
+      await spool.append({ ...judged.event, receivedAtMs: Date.now() })
+      return 'kept'
+    } catch (error) {
+      if (error instanceof ConvohouseError) return 'disk-refuses'
+      throw error
+    }
+  }
+
+  const takeQuick: OwnIntake['takeQuick'] = (body, addressed) => {
+    const judged = takeAsSent(whole(body), addressed, door)
+    return judged && keep(judged)
+  }
+  const takeInDoubt: OwnIntake['takeInDoubt'] = (body, addressed) => keep(judge(whole(body), addressed, door))
   return {
-    async take(body, addressed) {
-      const receivedAtMs = Date.now()
-      const judged = judge(whole(body), addressed, door)
-      if ('refused' in judged) return judged.refused
-      try {
-        await spool.append({ ...judged.event, receivedAtMs })
-        return 'kept'
-      } catch (error) {
-        if (error instanceof ConvohouseError) return 'disk-refuses'
-        throw error
-      }
-    },
+    takeQuick,
+    takeInDoubt,
+    take: (body, addressed) => takeQuick(body, addressed) ?? takeInDoubt(body, addressed),
     admit(admitted) {
       door = makeDoor(admitted)
     },

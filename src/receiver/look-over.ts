@@ -1,7 +1,7 @@
-// One quick walk over a payload: whether it has to be gone through slowly, which hardly any has. Most names come again and
-// again, so what a name says is kept: the patterns of secrets, tried on each name each time, would take longer than the parser.
+// One quick walk over a payload: whether it has to be gone through slowly, which hardly any has.
 import { MAX_DEPTH } from '../catalog/exact-json.ts'
-import { isSecret, isSecretName, isVoicePlatform } from '../vendor/secret-names.ts'
+import { isSecret } from '../vendor/secret-names.ts'
+import { findSuspicion, suspicionOf } from './suspicion.ts'
 
 export interface Look {
   /** Nested deeper than anything that is read. */
@@ -10,27 +10,6 @@ export interface Look {
   inexact: boolean
   /** A name, or what stands beside it, may be of a secret. */
   mayHoldSecret: boolean
-}
-
-type Suspicion = 'none' | 'by value' | 'always'
-
-/** Names are the sender's: beyond so many, none is kept. */
-const MOST_NAMES = 4_096
-const LONGEST_NAME = 64
-
-const suspicions = new Map<string, Suspicion>()
-
-function findSuspicion(name: string): Suspicion {
-  if (name === 'isEnv' || isVoicePlatform(name)) return 'always'
-  return isSecretName(name) || /tokens$/i.test(name) ? 'by value' : 'none'
-}
-
-function suspicionOf(name: string): Suspicion {
-  const known = suspicions.get(name)
-  if (known !== undefined) return known
-  const found = findSuspicion(name)
-  if (suspicions.size < MOST_NAMES && name.length <= LONGEST_NAME) suspicions.set(name, found)
-  return found
 }
 
 const has = (object: object, ...keys: string[]): boolean => keys.some(key => key in object)

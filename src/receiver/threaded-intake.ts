@@ -1,16 +1,15 @@
-// Intakes in threads of their own, so that the one that reads requests does nothing else, and a body of megabytes holds up no
-// small one: there is a lane for each. Bodies of one turn of the event loop go over in one message.
+// The intake of a receiver: the thread that reads requests takes in what is quick, and hands over what is in doubt to threads of their
+// own, so that no body holds up another for long. A body of megabytes holds up no small one: there is a lane for each. Bodies of one
+// turn of the event loop go over in one message.
 import { Worker } from 'node:worker_threads'
 import type { WorkspaceSecrets } from './door.ts'
-import type { Intake, IntakeOptions } from './intake.ts'
+import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
 import type { FromLane, ToLane } from './lane-messages.ts'
 import type { Verdict } from './refusals.ts'
 
 /** Compiled, it lies at the same place seen from its neighbour and from the bundle of the command. */
 const WORKER = new URL('../receiver/intake-worker.js', import.meta.url)
 const LARGE_BYTES = 256 * 1024
-/** Of small bodies; one judges some eight thousand a second. */
-const SMALL_LANES = 2
 const TOGETHER = 32
 const TOGETHER_MS = 1
 /** Hostile bodies may need much memory; then the lane ends, and begins anew. */
@@ -18,8 +17,6 @@ const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
 
 interface Lane {
   take(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
-  /** Bodies that are not answered, in steps of many: those of one turn of the event loop stay together. */
-  load(): number
   admit(workspaces: readonly WorkspaceSecrets[]): void
   open(): number
   close(): Promise<void>
@@ -108,7 +105,6 @@ function startLane({ onCommit, ...given }: IntakeOptions): Lane {
       new Promise(answer => {
         if (waiting.push({ chunks, length: lengthOf(chunks), addressed, answer }) === 1) sendSoon()
       }),
-    load: () => Math.floor((asked.size + waiting.length) / TOGETHER),
     admit(workspaces) {
       // What came before is judged as it was then.
       send()
@@ -137,19 +133,17 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 }
 
 export function threadedIntake(options: IntakeOptions): Intake {
-  const large = startLane(options)
-  const small = Array.from({ length: SMALL_LANES }, () => startLane(options))
-  const lanes = [large, ...small]
-  // Where little comes, one lane has it all, and its events share their syncs.
-  const idlest = () => small.reduce((best, lane) => (lane.load() < best.load() ? lane : best))
+  const own = openIntake(options)
+  const [large, small] = [startLane(options), startLane(options)]
+  const lane = (body: readonly Uint8Array[]) => (lengthOf(body) > LARGE_BYTES ? large : small)
   return {
-    take: (body, addressed) => (lengthOf(body) > LARGE_BYTES ? large : idlest()).take(body, addressed),
+    take: (body, addressed) => own.takeQuick(body, addressed) ?? lane(body).take(body, addressed),
     admit(workspaces) {
-      for (const lane of lanes) lane.admit(workspaces)
+      for (const each of [own, large, small]) each.admit(workspaces)
     },
-    openSegments: () => lanes.reduce((sum, lane) => sum + lane.open(), 0),
+    openSegments: () => own.openSegments() + large.open() + small.open(),
     close: async () => {
-      await Promise.all(lanes.map(lane => lane.close()))
+      await Promise.all([own.close(), large.close(), small.close()])
     },
   }
 }

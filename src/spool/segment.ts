@@ -8,7 +8,7 @@ import { type FileHandle, link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../core/disk.ts'
 import { syncFolder } from '../files/durable.ts'
-import { linePieces, type SpoolEvent } from './event-line.ts'
+import { linesOf, type SpoolEvent } from './event-line.ts'
 import type { SpoolFolders } from './folders.ts'
 
 /** Thrown where the file was moved away under its writer: what was appended is to be appended elsewhere. */
@@ -20,6 +20,8 @@ export class Segment {
   private readonly name: string
   private readonly folders: SpoolFolders
   private readonly handle: FileHandle
+  /** The largest of the batches so far lay in it, the next one will: fresh memory costs as much as what is copied into it. */
+  private room: Buffer = Buffer.alloc(0)
 
   private constructor(name: string, folders: SpoolFolders, handle: FileHandle) {
     this.name = name
@@ -45,14 +47,14 @@ export class Segment {
 
   /** Appends and syncs: when it resolves, the events may be acknowledged. @throws Fenced, or what the disk refuses */
   async append(events: readonly SpoolEvent[]): Promise<void> {
-    const pieces = events.flatMap(event => linePieces(event, this.bytes))
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-    const { bytesWritten } = await this.handle.writev(pieces)
+    const lines = linesOf(events, this.bytes, this.room)
+    if (lines.length > this.room.length) this.room = lines
+    const { bytesWritten } = await this.handle.write(lines)
     // A disk that fills up cuts it short without an error.
-    if (bytesWritten !== length) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' })
+    if (bytesWritten !== lines.length) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' })
     await this.handle.datasync()
     if (!existsSync(this.file)) throw new Fenced()
-    this.bytes += length
+    this.bytes += lines.length
   }
 
   /** Says that its writer lives. */

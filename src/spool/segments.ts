@@ -5,7 +5,7 @@ import { hasCode, unusable } from '../core/disk.ts'
 import { isCode } from '../core/errors.ts'
 import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
 import { damagedName } from './damaged.ts'
-import { linePieces } from './event-line.ts'
+import { linesOf } from './event-line.ts'
 import { isSegment, type SpoolFolders, spoolFolders } from './folders.ts'
 import { readSegment, type Stretch } from './read-segment.ts'
 
@@ -69,9 +69,8 @@ async function takeOver(folders: SpoolFolders, name: string): Promise<SealedAban
   // By another who does the same.
   if (reading === null) return []
   const { events, torn, damaged } = reading
-  const lines = Buffer.concat(events.flatMap(event => linePieces(event, 0)))
   if (events.length > 0)
-    await writeOnce(join(folders.sealed, name), [lines]).catch(error => {
+    await writeOnce(join(folders.sealed, name), [linesOf(events, 0)]).catch(error => {
       // Sealed by its writer before it was moved, or by another.
       if (!isCode(error, 'LANDING_TAKEN')) throw error
     })

@@ -5,8 +5,9 @@ import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
 import { SECOND } from '../core/time.ts'
 import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../spool/archive.ts'
 import { damagedFiles, damageIn, keepDamaged } from '../spool/damaged.ts'
-import type { ReadLine } from '../spool/event-line.ts'
+import type { SpoolEvent } from '../spool/event-line.ts'
 import { spoolRoot } from '../spool/folders.ts'
+import { identified } from '../spool/identity.ts'
 import { readSegment } from '../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../spool/segments.ts'
 import { applyEvents, type EventContext, type FiledEvent } from '../warehouse/events/apply.ts'
@@ -47,14 +48,15 @@ const inSpool = ({ home }: Draining, file: string): string => relative(spoolRoot
 
 const filed = (draining: Draining, file: string) => {
   const name = inSpool(draining, file)
-  return (event: ReadLine): FiledEvent => ({ ...event, file: name })
+  return (event: SpoolEvent): FiledEvent => ({ ...identified(event), file: name })
 }
 
 async function* eventsOf(draining: Draining, segments: readonly string[]): AsyncGenerator<FiledEvent> {
   for (const segment of segments) {
     const { events, torn, damaged } = await readSegment(segment)
     if (torn.length + damaged.length > 0) await keepDamaged(segment)
-    yield* events.map(filed(draining, segment))
+    const name = filed(draining, segment)
+    for (const event of events) yield name(event)
   }
 }
 

@@ -28,13 +28,16 @@ export function redactSecrets(value: unknown): Redacted {
 
 /** The text with every known secret blanked, as it is, URL-encoded, or escaped as in JSON. */
 export function redactText(text: string, secrets: readonly string[]): string {
-  const forms = secrets.filter(secret => secret !== '').flatMap(writtenForms)
-  // Longest first: a secret that begins with another one must not leave its end behind.
-  const longestFirst = [...new Set(forms)].sort((a, b) => b.length - a.length)
-  return longestFirst.reduce((rest, form) => rest.replaceAll(form, '***'), text)
+  return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, '***'), text)
 }
 
-function writtenForms(secret: string): string[] {
+/** Longest first: a secret that begins with another one must not leave its end behind. */
+export function writtenForms(secrets: readonly string[]): string[] {
+  const forms = secrets.filter(secret => secret !== '').flatMap(formsOf)
+  return [...new Set(forms)].sort((a, b) => b.length - a.length)
+}
+
+function formsOf(secret: string): string[] {
   // A lone surrogate cannot be URL-encoded.
   const encodable = secret.replace(/\p{Surrogate}/gu, '\ufffd')
   return [secret, encodeURIComponent(encodable), JSON.stringify(secret).slice(1, -1)]

@@ -1,5 +1,6 @@
 // What is in a spool after faults: every segment is taken over, sealed, and read.
 import { expect } from 'vitest'
+import { identified } from '../../src/spool/identity.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 
@@ -20,7 +21,7 @@ export async function spooled(home: string, workspaceId: string): Promise<Spoole
   expect(taken.flatMap(({ damaged }) => damaged)).toEqual([])
   const readings = await Promise.all((await sealedSegments(home, workspaceId)).map(readSegment))
   expect(readings.flatMap(({ torn, damaged }) => [...torn, ...damaged])).toEqual([])
-  const events = readings.flatMap(reading => reading.events)
+  const events = readings.flatMap(reading => reading.events.map(identified))
   return {
     numbers: events.map(
       ({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as { createdAt: number }).createdAt,

@@ -2,11 +2,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/core/canonical.ts'
-import { eventId, linePieces, readLine, type SpoolEvent } from '../../src/spool/event-line.ts'
+import { linesOf, readLine, type SpoolEvent } from '../../src/spool/event-line.ts'
+import { eventId } from '../../src/spool/identity.ts'
 import { readLines } from '../../src/spool/read-segment.ts'
 import { payloads, spoolEvent, spoolEvents } from './arbitrary-events.ts'
 
-const lineOf = (event: SpoolEvent, batch: number): Buffer => Buffer.concat(linePieces(event, batch))
+const lineOf = (event: SpoolEvent, batch: number): Buffer => linesOf([event], batch)
 
 /** A segment as it is after these syncs, and where each of its lines begins. */
 function segmentOf(batches: readonly (readonly SpoolEvent[])[]): { bytes: Buffer; begins: number[]; lastSync: number } {

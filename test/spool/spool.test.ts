@@ -4,8 +4,8 @@ import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { SpoolEvent } from '../../src/spool/event-line.ts'
 import { type SpoolFolders, spoolFolders, spoolRoot } from '../../src/spool/folders.ts'
+import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { openSegments, sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 import { openSpool, type SpoolOptions } from '../../src/spool/spool.ts'
@@ -14,7 +14,7 @@ import { type Commit, SpoolWriter } from '../../src/spool/writer.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 import { spoolEvent } from './arbitrary-events.ts'
 
-const events = (count: number, from = 0): SpoolEvent[] =>
+const events = (count: number, from = 0): IdentifiedEvent[] =>
   Array.from({ length: count }, (_, index) => spoolEvent({ createdAt: from + index, text: 'ä' }))
 
 const NEVER = { sealAfterMs: 3_600_000, sealAfterBytes: 2 ** 40 }
@@ -25,17 +25,17 @@ async function spool(options: Partial<SpoolOptions> = {}) {
   return { home, folders, opened: openSpool({ home, now: () => 1_763_745_000_123, ...NEVER, ...options }) }
 }
 
-const appended = (opened: ReturnType<typeof openSpool>, given: readonly SpoolEvent[]) =>
+const appended = (opened: ReturnType<typeof openSpool>, given: readonly IdentifiedEvent[]) =>
   Promise.all(given.map(event => opened.append(event)))
 
 /** Ids in all sealed segments, in their order. */
 async function sealedIds(home: string): Promise<string[]> {
   const read = await Promise.all((await sealedSegments(home, 'ws')).map(readSegment))
   expect(read.flatMap(({ torn, damaged }) => [...torn, ...damaged])).toEqual([])
-  return read.flatMap(segment => segment.events.map(({ id }) => id))
+  return read.flatMap(segment => idsOf(segment.events.map(identified)))
 }
 
-const idsOf = (given: readonly SpoolEvent[]) => given.map(({ id }) => id)
+const idsOf = (given: readonly IdentifiedEvent[]) => given.map(({ id }) => id)
 
 /** The name of the one segment in which something is; the next one is open ahead. */
 async function written({ open }: SpoolFolders): Promise<string> {
@@ -53,7 +53,7 @@ describe('an event', () => {
     const [event] = events(1)
     await opened.append(event!)
     const file = join(folders.open, await written(folders))
-    expect(idsOf((await readSegment(file)).events)).toEqual([event!.id])
+    expect(idsOf((await readSegment(file)).events.map(identified))).toEqual([event!.id])
     expect([(await stat(file)).mode & 0o777, (await stat(folders.open)).mode & 0o777]).toEqual([0o600, 0o700])
     await opened.close()
     const [sealed] = await sealedSegments(home, 'ws')

@@ -1,5 +1,6 @@
 // The vendor's events into the spool, in process: judged and appended as the receiver does it, at the time of the sandbox's clock.
 
+import { takeAsSent } from '../../src/receiver/as-sent.ts'
 import { makeDoor } from '../../src/receiver/door.ts'
 import { judge } from '../../src/receiver/judge.ts'
 import type { WorldEvent } from '../../src/sandbox/events/traffic.ts'
@@ -37,7 +38,8 @@ export function openTelling(
         const isSent = fate.content === undefined
         options.each?.(event, isSent)
         if (!isSent) continue
-        const judged = judge(Buffer.from(bodyOf(event, fate, SECRET)), null, door)
+        const body = Buffer.from(bodyOf(event, fate, SECRET))
+        const judged = takeAsSent(body, null, door) ?? judge(body, null, door)
         if ('refused' in judged) throw new Error(`an event was refused: ${judged.refused}`)
         kept.push(spool.append({ ...judged.event, receivedAtMs: event.createdMs }))
       }

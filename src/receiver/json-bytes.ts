@@ -1,0 +1,44 @@
+// The bytes that JSON is written with.
+
+export const BYTE = {
+  tab: 0x09,
+  space: 0x20,
+  quote: 0x22,
+  comma: 0x2c,
+  minus: 0x2d,
+  point: 0x2e,
+  zero: 0x30,
+  nine: 0x39,
+  colon: 0x3a,
+  openList: 0x5b,
+  backslash: 0x5c,
+  closeList: 0x5d,
+  openObject: 0x7b,
+  closeObject: 0x7d,
+} as const
+
+const table = (has: (byte: number) => boolean): Uint8Array =>
+  Uint8Array.from({ length: 256 }, (_, byte) => (has(byte) ? 1 : 0))
+
+/** What stands in a string for itself. */
+export const PLAIN = table(byte => byte >= BYTE.space && byte !== BYTE.quote && byte !== BYTE.backslash)
+
+/** Escapes of what canonical text escapes, too. */
+export const ESCAPED = table(byte => '"\\bfnrt'.includes(String.fromCharCode(byte)))
+
+/** The words, by their first bytes. */
+export const WORDS: readonly (readonly number[] | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
+  ['true', 'false', 'null'].map(word => [...Buffer.from(word)]).find(([first]) => first === byte),
+)
+
+export const isDigit = (byte: number): boolean => byte >= BYTE.zero && byte <= BYTE.nine
+
+export const isBlank = (byte: number): boolean => byte === BYTE.space || byte === BYTE.tab
+
+/** One of four bytes, seen as one number, may not stand for itself in a string; where it says so of none, all do. */
+export function hasSpecial(word: number): boolean {
+  const [quote, backslash] = [word ^ 0x22222222, word ^ 0x5c5c5c5c]
+  const found =
+    ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash) | ((word - 0x20202020) & ~word)
+  return (found & 0x80808080) !== 0
+}

@@ -1,0 +1,223 @@
+// Which bodies are appended as they were sent, that nothing of a secret is in one of them, and that they are the same events as if
+// they had been written anew.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { takeAsSent } from '../../src/receiver/as-sent.ts'
+import { makeDoor } from '../../src/receiver/door.ts'
+import { type Judged, judge } from '../../src/receiver/judge.ts'
+import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
+
+const SECRET = 'whsec-canary-8a1f/+='
+const NEXT = '0123456789'
+const door = makeDoor([{ id: 'ws', secrets: [SECRET, NEXT] }])
+
+const quickly = (body: string | Buffer): Judged | null => takeAsSent(Buffer.from(body), null, door)
+const slowly = (body: string | Buffer): Judged => judge(Buffer.from(body), null, door)
+
+function eventOf(judged: Judged | null): IdentifiedEvent {
+  if (judged === null || 'refused' in judged) throw new Error(judged?.refused ?? 'in doubt')
+  return identified({ ...judged.event, receivedAtMs: 0 })
+}
+
+/** What is appended; null where that is not what was sent. */
+function appended(body: string | Buffer): string | null {
+  const judged = quickly(body)
+  return judged && 'event' in judged ? Buffer.from(judged.event.payload).toString() : null
+}
+
+const MEMBER = `"workspaceSecret":"${SECRET}"`
+
+describe('a body is appended as it was sent', () => {
+  it.each([
+    ['first', `{${MEMBER},"b":1,"a":[2]}`, '{"b":1,"a":[2]}'],
+    ['in the middle', `{"b":1,${MEMBER},"a":[2]}`, '{"b":1,"a":[2]}'],
+    ['last', `{"b":1,"a":[2],${MEMBER}}`, '{"b":1,"a":[2]}'],
+    ['alone', `{${MEMBER}}`, '{}'],
+    [
+      'between blanks',
+      ` { "b" : 1 ,\t"workspaceSecret" :\t"${SECRET}" , "a" : [ 2 ] } `,
+      ' { "b" : 1 ,\t "a" : [ 2 ] } ',
+    ],
+    ['last between blanks', `{ "b" : 1 , ${MEMBER} }`, '{ "b" : 1  }'],
+    ['the next one', `{"b":1,"workspaceSecret":"${NEXT}"}`, '{"b":1}'],
+  ])('without its secret, which stands %s', (_where, body, left) => {
+    expect(appended(body)).toBe(left)
+  })
+
+  it.each([
+    ['colons, brackets and quotes in texts', `{${MEMBER},"text":"a: \\"b\\": {\\\\\\"c\\":1}, [","d":"\\\\"}`],
+    ['texts and names beyond ASCII', `{${MEMBER},"größe":"Größe 😀 \u00a0\u2028","n":[1.50,-0,0,123456789012345]}`],
+    ['names of prototypes', `{${MEMBER},"__proto__":{"a":1},"constructor":{"prototype":{}},"toString":1}`],
+    ['counts of tokens', `{${MEMBER},"tokenUsage":{"inputTokens":12,"maxTokens":null}}`],
+    ['one name in many objects', `{${MEMBER},"a":[{"a":1,"b":{"a":2}},{"a":3}],"b":{"b":{}}}`],
+    ['names and values of no secret', `{${MEMBER},"a":[{"name":"colour","value":"red"}],"field":"x"}`],
+    ['nothing in lists and objects', `{${MEMBER},"a":[],"b":{},"c":[ ],"d":{ },"e":[true,false,null]}`],
+  ])('with %s', (_what, body) => {
+    expect(appended(body)).toBe(body.replace(`${MEMBER},`, ''))
+    expect(eventOf(quickly(body))).toEqual(eventOf(slowly(body)))
+  })
+})
+
+describe('a body is in doubt', () => {
+  it.each([
+    ['has a key twice', `{${MEMBER},"a":{"password":"canary"},"a":{}}`],
+    ['has a key twice, once before a blank', `{${MEMBER},"a":1,"b":{"a":2},"a" :{}}`],
+    ['has its secret twice', `{"workspaceSecret":"x","a":1,${MEMBER}}`],
+    ['has its secret in another object, too', `{"a":{${MEMBER}},${MEMBER}}`],
+    ['has its secret in another object alone', `{"a":{${MEMBER}}}`],
+    ['has its secret in a text', `{${MEMBER},"a":"it is ${SECRET}"}`],
+    ['has its secret in a text before', `{"a":"it is ${SECRET}",${MEMBER}}`],
+    ['has its secret in a name', `{${MEMBER},"${SECRET}":1}`],
+    ['has its secret in an address', `{${MEMBER},"a":"https://x/?s=${encodeURIComponent(SECRET)}"}`],
+    ['has its other secret', `{${MEMBER},"a":"${NEXT}"}`],
+    ['has a number with a secret in it', `{${MEMBER},"a":1${NEXT}}`],
+    ['has its secret behind an escape', `{${MEMBER},"a":"whsec\\u002dcanary-8a1f/+="}`],
+    ['has its secret behind another escape', `{${MEMBER},"a":"whsec-canary-8a1f\\/+="}`],
+    ['has the name of its secret behind an escape', `{"workspac\\u0065Secret":"${SECRET}"}`],
+    ['has an escape in a name', `{"a\\n":1,${MEMBER}}`],
+    ['has no text for a secret', `{"workspaceSecret":7}`],
+    ['has no secret', `{"a":1}`],
+    ['has the name of a secret', `{${MEMBER},"a":[{"apiKey":"canary"}]}`],
+    ['has the name of a secret with a blank beyond ASCII', `{${MEMBER},"api\u00a0key":"canary"}`],
+    ['has a field named after a secret', `{${MEMBER},"a":[{"key":"api\u00a0key","value":"canary"}]}`],
+    ['has a field that may be', `{${MEMBER},"a":[{"value":"canary","name":"author\\u0069zation"}]}`],
+    ['has an entry of an audit log', `{${MEMBER},"a":[{"field":"nodes[n1].apiKey","oldValue":"canary"}]}`],
+    ['has a variable of the environment', `{${MEMBER},"a":[{"isEnv":true,"value":"canary"}]}`],
+    ['has settings of a voice platform', `{${MEMBER},"vapiConfig":{"anyKey":"canary"}}`],
+    ['has tokens that are none of a model', `{${MEMBER},"accessTokens":["canary"]}`],
+    ['has a number that a double does not hold', `{${MEMBER},"a":12345678901234567890}`],
+    ['has a number with an exponent', `{${MEMBER},"a":1e3}`],
+    ['has lines', `{${MEMBER},\n"a":1}`],
+    ['has lines that end otherwise', `{${MEMBER},\r"a":1}`],
+    ['is nested deep', `{${MEMBER},"a":${'['.repeat(20)}${']'.repeat(20)}}`],
+    ['has a name that is long', `{${MEMBER},"${'x'.repeat(100)}":1}`],
+    ['is large', `{${MEMBER},"a":"${'x'.repeat(300_000)}"}`],
+  ])('that %s', (_what, body) => {
+    expect(quickly(body)).toBeNull()
+    const judged = slowly(body)
+    if ('event' in judged) expect(Buffer.from(judged.event.payload).toString()).not.toMatch(/canary|workspaceSecret"/)
+  })
+
+  const values = String.raw`01 - 1. .5 +1 --1 1..2 tru truee True NaN " "a "\" "\x" [1,] [,1] [1 [} {] {"b"} {"b":} {"b"1} {b:1} {"b":1,} ""a`
+  const odd = ['nul\0', '"\t"', '"\0"', '[1 2]', '']
+  it.each([
+    ...['', ' ', '{', `{${MEMBER}`, `{${MEMBER},`, `{${MEMBER},}`, `{${MEMBER}}}`, `{${MEMBER}}\0`, `{,${MEMBER}}`],
+    ...[...values.split(' '), ...odd].map(value => `{${MEMBER},"a":${value}}`),
+  ])('that is no JSON: %j', body => {
+    expect(quickly(body)).toBeNull()
+    expect(slowly(body)).toEqual({ refused: 'not-json' })
+  })
+
+  it('that is no UTF-8', () => {
+    const body = Buffer.from(`{${MEMBER},"accessTokens":"\u00a0","a":"b"}`, 'latin1')
+    expect(quickly(body)).toBeNull()
+  })
+
+  it('where JSON may write the secret otherwise', () => {
+    for (const secret of ['with "quotes"', 'with-{braces}', 'ümläüts', 'with\\slash', 'a,b:c[d]']) {
+      const one = makeDoor([{ id: 'ws', secrets: [secret] }])
+      expect(takeAsSent(Buffer.from(JSON.stringify({ workspaceSecret: secret, a: 1 })), null, one)).toBeNull()
+    }
+  })
+})
+
+it('a body whose secret opens no door is refused', () => {
+  expect(quickly('{"workspaceSecret":"x"}')).toEqual({ refused: 'wrong-secret' })
+  expect(takeAsSent(Buffer.from(`{${MEMBER}}`), 'elsewhere', door)).toEqual({ refused: 'wrong-secret' })
+})
+
+describe('names', () => {
+  const names = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => `"n${from + index}":1`).join(',')
+
+  it('are told apart however many there have been', () => {
+    for (let from = 0; from < 20_000; from += 500) {
+      const some = names(from, 500)
+      expect(appended(`{${some},${MEMBER},"apiKeys":1,"a":2}`)).toBeNull()
+      expect(appended(`{${some},${MEMBER},"a":2}`)).toBe(`{${some},"a":2}`)
+      expect(appended(`{${some},${MEMBER},"n${from + 7}":2}`)).toBeNull()
+    }
+  })
+
+  it('that are new and too many are in doubt, until they are known', () => {
+    const body = `{${MEMBER},${names(100_000, 1_500)}}`
+    const taken = [1, 2, 3].map(() => quickly(body) !== null)
+    expect([taken[0], taken[2]]).toEqual([false, true])
+    expect(quickly(`{${MEMBER},"a":[${'{"name":"n","value":1},'.repeat(1_500)}{}]}`)).toBeNull()
+  })
+})
+
+/** JSON of any spelling: blanks, escapes, keys that stand twice, and what is looked for. */
+const { text } = fc.letrec<{ text: string; value: string; member: string }>(tie => {
+  const blank = fc.constantFrom('', '', '', ' ', '\t')
+  const string = fc.oneof(
+    fc.constantFrom('"a"', '"b"', '"c"', '":d"', '"e\\""', '"\\u0061"', '"\\/"', '"\\\\"', '"ä\u00a0"', '"\\ud83d"'),
+    fc.constantFrom('"workspaceSecret"', '"api\u00a0key"', '"maxTokens"', '"password"', '"key"', '"value"', '"isEnv"'),
+    fc.constantFrom(`"${SECRET}"`, `"x${NEXT}"`, `"${encodeURIComponent(SECRET)}"`, '"\\"workspaceSecret\\":\\"x\\""'),
+    fc.string({ unit: 'binary' }).map(value => JSON.stringify(value)),
+  )
+  const plain = fc.constantFrom('0', '-0', '1.50', '1e3', '1e400', NEXT.slice(1), '9007199254740993', 'true', 'null')
+  const list = (open: string, close: string, element: fc.Arbitrary<string>) =>
+    fc.array(element, { maxLength: 4 }).map(elements => `${open}${elements.join(',')}${close}`)
+  const value = fc.oneof(
+    { depthSize: 'small' },
+    string,
+    plain,
+    list('[', ']', tie('value')),
+    list('{', '}', tie('member')),
+  )
+  return {
+    value: fc.tuple(blank, value, blank).map(parts => parts.join('')),
+    member: fc.tuple(blank, string, blank, tie('value')).map(([a, key, b, inner]) => `${a}${key}${b}:${inner}`),
+    text: fc
+      .tuple(fc.array(tie('member'), { maxLength: 5 }), fc.nat(5), fc.constantFrom(SECRET, NEXT), blank)
+      .map(([members, at, secret, b]) => {
+        const own = `${b}"workspaceSecret"${b}:${b}"${secret}"${b}`
+        return `{${members.toSpliced(at, 0, own).join(',')}}`
+      }),
+  }
+})
+
+it('an event is the same one, appended as it was sent or written anew', () => {
+  let sent = 0
+  fc.assert(
+    fc.property(text, body => {
+      const judged = quickly(body)
+      if (judged === null) return
+      if ('refused' in judged) return expect(slowly(body)).toEqual(judged)
+      sent += 1
+      expect(eventOf(judged)).toEqual(eventOf(slowly(body)))
+      for (const secret of [SECRET, NEXT]) expect(appended(body)).not.toContain(secret)
+    }),
+    { numRuns: 5_000 },
+  )
+  // What it says of them it says of some.
+  expect(sent).toBeGreaterThan(100)
+})
+
+it('what is taken as it was sent is JSON of what was sent, but for the secret', () => {
+  const values = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }))
+  fc.assert(
+    fc.property(values, payload => {
+      const { workspaceSecret: _, ...rest } = payload
+      const body = JSON.stringify({ ...rest, workspaceSecret: SECRET })
+      const left = appended(body)
+      if (left !== null) expect(JSON.parse(left)).toEqual(JSON.parse(JSON.stringify(rest)))
+    }),
+  )
+})
+
+it('bytes that have been damaged are none that are taken as they are', () => {
+  const whole = Buffer.from(`{"event":"lead_captured","createdAt":1.5,${MEMBER},"a":[{"b":"c\\n","d":null},-2]}`)
+  fc.assert(
+    fc.property(fc.nat(whole.length - 1), fc.nat(255), (at, byte) => {
+      const body = Buffer.from(whole)
+      body[at] = byte
+      const judged = quickly(body)
+      const parsed = slowly(body)
+      if (judged && 'event' in judged) expect(eventOf(judged)).toEqual(eventOf(parsed))
+      else if (judged) expect(parsed).toEqual(judged)
+    }),
+    { numRuns: 5_000 },
+  )
+})
