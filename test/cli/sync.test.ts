@@ -15,7 +15,8 @@ import {
 
 describe('sync', () => {
   it('needs four variables and no file, and brings what the workspace has', async () => {
-    const { env, sandbox } = await scene()
+    const { env: all, sandbox } = await scene()
+    const { CONVOHOUSE_CONFIG: _, ...env } = all
     const { code, stdout, stderr } = await cli(['sync'], { env })
     expect(code).toBe(0)
     expect(stderr).toContain(
@@ -44,14 +45,14 @@ describe('sync', () => {
   it('takes the workspaces of a file in turn, and keeps them apart', async () => {
     const [one, two] = [
       await scene({ workspaceId: 'ws_one' }),
-      await scene({ workspaceId: 'ws_two', seed: 2, conversations: 150 }),
+      await scene({ workspaceId: 'ws_two', seed: 2, conversations: 60 }),
     ]
     const folder = await temporaryFolder()
     const entry = (id: string, url: string) => `  - { id: ${id}, apiUrl: "${url}", token: { env: T } }\n`
     const file = join(folder, 'convohouse.yaml')
     await writeFile(
       file,
-      `home: data\nworkspaces:\n${entry('ws_one', one.sandbox.url)}${entry('ws_two', two.sandbox.url)}`,
+      `home: data\nthreads: 1\nworkspaces:\n${entry('ws_one', one.sandbox.url)}${entry('ws_two', two.sandbox.url)}`,
     )
     const env = { T: TOKEN }
     const synced = await cli(['sync'], { env, cwd: folder })
@@ -108,7 +109,7 @@ describe('sync', () => {
   })
 
   it('stops at the limit of requests, and says so', async () => {
-    const { env } = await scene()
+    const { env } = await scene({ conversations: 400 })
     const { code, stdout } = await cli(['sync', '--max-requests', '3'], { env })
     expect(code).toBe(0)
     expect(stdout).toContain('stopped at the limit that was given')
@@ -117,14 +118,14 @@ describe('sync', () => {
   })
 
   it('ends with 7 where the hour is spent and it is not to wait', async () => {
-    const { env } = await scene({ hourlyRequests: 4 })
+    const { env } = await scene({ conversations: 400, hourlyRequests: 4 })
     const { code, stdout } = await cli(['sync', '--no-wait'], { env })
     expect(code).toBe(7)
     expect(stdout).toContain("stopped, this hour's requests are spent")
   })
 
   it('ends with 8 where the period is spent, and buys no overage', async () => {
-    const { env, sandbox } = await scene({ quotaSessions: 100 })
+    const { env, sandbox } = await scene({ conversations: 400, quotaSessions: 100 })
     const { code, stdout } = await cli(['sync'], { env })
     expect(code).toBe(8)
     expect(stdout).toContain('--allow-overage-packs')
@@ -142,7 +143,7 @@ describe('sync', () => {
   })
 
   it('asks for a yes before a first backfill that is known to take most of a period', async () => {
-    const { env, sandbox } = await scene({ quotaSessions: 300 })
+    const { env, sandbox } = await scene({ conversations: 400, quotaSessions: 300 })
     const agent = sandbox.world.agentIds()[0]!
     const ids = [...sandbox.world.conversations(agent, sandbox.clock.now())].slice(-60).map(({ id }) => id)
     const bought = await cli(['sync', '--ids', '-', '--agent', agent], { env, stdin: ids.join('\n') })

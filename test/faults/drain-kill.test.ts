@@ -14,7 +14,7 @@ const KILLS = Number(process.env.DRAIN_KILLS ?? 8)
 
 /** Numbers of the events in a table, by `createdAt`, in seconds. */
 async function numbersIn(home: string, table: string): Promise<number[]> {
-  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 2 })
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     const rows = await warehouse.writer.rows<{ n: string }>(`SELECT epoch(_as_of)::BIGINT::VARCHAR AS n FROM ${table}`)
     return rows.map(({ n }) => Number(n))

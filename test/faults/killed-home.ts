@@ -71,7 +71,7 @@ export function differenceOf(expected: Lines, found: Lines): Difference {
 }
 
 async function tablesIn(home: string): Promise<Lines> {
-  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 2 })
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     return asLines(await warehouseTables(warehouse.writer.rows))
   } finally {

@@ -27,6 +27,8 @@ export async function writeConfig(
     path,
     [
       `home: ${JSON.stringify(options.home)}`,
+      // Of tiny worlds: a second thread only costs.
+      'threads: 1',
       ...(options.top ?? []),
       'workspaces:',
       '  - id: ws_demo',

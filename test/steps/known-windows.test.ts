@@ -21,7 +21,7 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 
 async function temporary(): Promise<Warehouse> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
-  const warehouse = await openWarehouse({ home, memoryLimit: '500MB', threads: 2 })
+  const warehouse = await openWarehouse({ home, memoryLimit: '500MB', threads: 1 })
   onTestFinished(async () => {
     await warehouse.close()
     await rm(home, { recursive: true })

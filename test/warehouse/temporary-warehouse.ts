@@ -13,7 +13,7 @@ import type { LoadContext } from '../../src/warehouse/load-context.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import type { LoadablePage } from '../../src/warehouse/page.ts'
 
-export const SMALL = { memoryLimit: '1GB', threads: 2 }
+export const SMALL = { memoryLimit: '1GB', threads: 1 }
 
 export const MIRROR_LAG_MS = 2 * MINUTE
 

@@ -206,7 +206,8 @@ describe('the doctor of a house without access', () => {
       state: 'fail',
       code: 'WORKSPACE_UNKNOWN',
     })
-    const other = await doctor({ ...env, CONVOHOUSE_WORKSPACE: 'ws_other' })
+    const { CONVOHOUSE_CONFIG: _, ...variables } = env
+    const other = await doctor({ ...variables, CONVOHOUSE_WORKSPACE: 'ws_other' })
     expect(checkOf(other, 'api')).toMatchObject({ state: 'fail', code: 'API_FORBIDDEN' })
     expect(checkOf(other, 'workspaces')!.found).toContain('ws_demo')
   })

@@ -9,7 +9,7 @@ it('a warehouse is as large as its file and the log beside it, and nothing where
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
   onTestFinished(() => rm(home, { recursive: true }))
   expect(await warehouseSize(join(home, 'warehouse.duckdb'))).toBe(0)
-  const { file, writer, close } = await openWarehouse({ home, memoryLimit: '500MB', threads: 2 })
+  const { file, writer, close } = await openWarehouse({ home, memoryLimit: '500MB', threads: 1 })
   await writer.run('CREATE TABLE told AS SELECT uuid()::VARCHAR AS text FROM range(20000)')
   const bytes = (await stat(file)).size
   expect(await warehouseSize(file)).toBeGreaterThan(bytes + 500_000)
