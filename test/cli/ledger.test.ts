@@ -1,9 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { WorkspaceLedger } from '../../src/cli/ledger/workspace.ts'
 import { DAY } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { cli, scene, start } from './cli-process.ts'
+import { cli, type Scene, scene, start, temporaryFolder } from './cli-process.ts'
 import { whileSlowed } from './slowed.ts'
 
 async function ledger(env: Record<string, string>, ...args: string[]): Promise<WorkspaceLedger> {
@@ -26,12 +29,30 @@ async function inWarehouse(home: string, sql: string): Promise<void> {
   await writer.run(sql).finally(close)
 }
 
-const synced = async () => {
+/** A data folder that has been synced, made once: each test takes a copy. */
+let made: Scene | undefined
+afterAll(async () => {
+  if (made) await rm(made.home, { recursive: true })
+})
+
+async function makeSynced(): Promise<Scene> {
   // The clock stands still a while after the last conversation: all that there is, has settled.
-  const found = await scene({ conversations: 300, arrivalsPerDay: 0, startMs: Date.now(), speed: 0 })
-  found.sandbox.clock.advance(10 * 60_000)
-  expect((await cli(['sync'], { env: found.env })).code).toBe(0)
-  return found
+  const { sandbox, home, env } = await scene({ conversations: 300, arrivalsPerDay: 0, startMs: Date.now(), speed: 0 })
+  sandbox.clock.advance(10 * 60_000)
+  expect((await cli(['sync'], { env })).code).toBe(0)
+  const kept = await mkdtemp(join(tmpdir(), 'convohouse-ledger-'))
+  await cp(home, kept, { recursive: true })
+  // The file of the configuration goes with this test.
+  const { CONVOHOUSE_CONFIG: _, ...variables } = env
+  return { sandbox, home: kept, env: variables }
+}
+
+/** Nobody is asked any more: its sandbox tells what there is, and serves nothing. */
+async function synced(): Promise<Scene> {
+  made ??= await makeSynced()
+  const home = join(await temporaryFolder(), 'data')
+  await cp(made.home, home, { recursive: true })
+  return { ...made, home, env: { ...made.env, CONVOHOUSE_HOME: home } }
 }
 
 describe('the ledger', () => {

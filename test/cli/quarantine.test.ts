@@ -1,4 +1,7 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openHouse } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/store.ts'
@@ -8,19 +11,32 @@ import { cli, type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
 const NO_ID = '{ "id": "no id",  "n": 12345678901234567890 }'
 const DEEP = `{"ID":"deep","x":${'['.repeat(600)}${']'.repeat(600)}}`
 
-/** A house with two records of a page quarantined and one loaded. */
-async function house(): Promise<{ env: Record<string, string>; file: string }> {
-  const home = await temporaryFolder()
-  const env = {
-    CONVOHOUSE_API_URL: 'http://127.0.0.1:9',
-    CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: 'ws_demo',
-    CONVOHOUSE_HOME: home,
-  }
+const envOf = (home: string) => ({
+  CONVOHOUSE_API_URL: 'http://127.0.0.1:9',
+  CONVOHOUSE_API_TOKEN: TOKEN,
+  CONVOHOUSE_WORKSPACE: 'ws_demo',
+  CONVOHOUSE_HOME: home,
+})
+
+/** A data folder with two records of a page quarantined and one loaded, made once: each test takes a copy. */
+let made: { home: string; file: string } | undefined
+afterAll(async () => {
+  if (made) await rm(made.home, { recursive: true })
+})
+
+async function makeHouse(): Promise<{ home: string; file: string }> {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-quarantine-'))
   const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
   const { path } = await landConversations(openLanding(home, 'ws_demo'), { body })
-  expect(await cli(['replay'], { env })).toMatchObject({ code: 0 })
-  return { env, file: path }
+  expect(await cli(['replay'], { env: envOf(home) })).toMatchObject({ code: 0 })
+  return { home, file: path }
+}
+
+async function house(): Promise<{ env: Record<string, string>; file: string }> {
+  made ??= await makeHouse()
+  const home = join(await temporaryFolder(), 'data')
+  await cp(made.home, home, { recursive: true })
+  return { env: envOf(home), file: made.file }
 }
 
 const json = async (ended: Promise<Ended>) => JSON.parse((await ended).stdout)
