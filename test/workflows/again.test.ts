@@ -62,10 +62,13 @@ describe('a conversation in which a person writes only later', () => {
       sandbox: { ...sandbox, quotaSessions: 10_000 },
       settings: { maxPage: 5, rereadShare: 0.01 },
     })
-    const none = await simulatedHouse({ sandbox, settings: { maxPage: 5, rereadShare: 0 } })
-    for (const simulated of [limited, none]) {
+    const none = await simulatedHouse({ sandbox, settings: { maxPage: 20, rereadShare: 0 } })
+    for (const { simulated, days } of [
+      { simulated: limited, days: 3 },
+      { simulated: none, days: 1 },
+    ]) {
       await simulated.sync()
-      for (let day = 0; day < 4; day++) {
+      for (let day = 0; day < days; day++) {
         simulated.advance(26 * HOUR)
         await simulated.sync()
       }
@@ -79,7 +82,7 @@ describe('a conversation in which a person writes only later', () => {
 
   it('is not looked for where events have told of it: they tell of the person, too', async () => {
     const simulated = await simulatedHouse({
-      sandbox: { agents: 1, conversations: 0, arrivalsPerDay: 40, traffic: true },
+      sandbox: { agents: 1, conversations: 0, arrivalsPerDay: 24, traffic: true },
       settings: { rereadShare: 0.2 },
     })
     const { sandbox: vendor, config, house, clock } = simulated
@@ -87,7 +90,7 @@ describe('a conversation in which a person writes only later', () => {
     const spool = spoolOf({ house, home: config.home, workspace, now: clock.now })
     const telling = openTelling(simulated, { dropped: 0 })
     await simulated.sync()
-    for (let hour = 0; hour < 60; hour += 12) {
+    for (let hour = 0; hour < 48; hour += 12) {
       const fromMs = vendor.clock.now()
       simulated.advance(12 * HOUR)
       await telling.tell(fromMs, vendor.clock.now())
@@ -128,7 +131,7 @@ describe('conversations that enter the mirror late', () => {
       settings: { mirrorLagMs: 2 * MINUTE, rereadHorizonMs: 20 * DAY, rereadShare: 0.5, sampleShare: 0.002 },
     })
     await simulated.sync()
-    for (let hour = 0; hour < 30; hour++) {
+    for (let hour = 0; hour < 8; hour++) {
       simulated.advance(HOUR)
       await simulated.sync()
     }
@@ -138,7 +141,7 @@ describe('conversations that enter the mirror late', () => {
       return exportable(simulated, throughMs).filter(id => !all.has(id)).length
     }
     expect(await missed()).toBeGreaterThan(3)
-    simulated.advance(8 * DAY - 30 * HOUR)
+    simulated.advance(8 * DAY - 8 * HOUR)
     await simulated.sync()
     const late = await simulated.rows<{ n: number }>('SELECT sum(late_at_least)::INTEGER AS n FROM late_rows')
     expect(late[0]!.n).toBeGreaterThan(0)

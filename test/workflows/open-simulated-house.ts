@@ -21,6 +21,9 @@ export const START_MS = Date.UTC(2026, 5, 1, 12)
 export const TOKEN = 'sandbox-token-9f3a'
 export const WORKSPACE = 'ws_demo'
 
+/** Others read on while one loads: a load costs more than what it loads. */
+const LOAD_MS = 1
+
 type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
 
 export interface SimulatedHouse {
@@ -55,7 +58,7 @@ export interface SimulatedHouseOptions {
   at?: Sandbox
   /** A house that is there already, for a workspace of its own in it; it is closed by whoever opened it. */
   beside?: { house: House; home: string; workspaceId: string }
-  /** How long each load takes, simulated: meanwhile more lands, and there are fewer of them. */
+  /** How long each load takes, simulated: meanwhile more lands, and there are fewer of them. Default: a moment. */
   loadMs?: number
 }
 
@@ -133,7 +136,7 @@ export async function openSimulatedHouse(
       const host = simulatedHost(clock, { signal, tell: news => simulated.news.push(news) })
       const request = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
       const load: Steps['load'] = async input => {
-        if (options.loadMs) await clock.within.sleepUntil(clock.now() + options.loadMs, signal).catch(() => {})
+        await clock.within.sleepUntil(clock.now() + (options.loadMs ?? LOAD_MS), signal).catch(() => {})
         return steps.load(input)
       }
       return syncWorkspace(timed({ ...steps, load }, clock), host, request).finally(closeRun)

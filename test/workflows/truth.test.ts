@@ -35,7 +35,7 @@ describe('a sync of a workspace', () => {
   )
 
   it('asks for nothing twice', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 2_500, agents: 5 } })
+    const simulated = await simulatedHouse({ sandbox: { conversations: 1_000, agents: 5 } })
     const report = await simulated.sync()
     const requests = await simulated.served()
     const keys = requests.map(({ agentId, query }) => JSON.stringify([agentId, query]))

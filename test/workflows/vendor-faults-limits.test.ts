@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR, MINUTE } from '../../src/core/time.ts'
+import { HOUR } from '../../src/core/time.ts'
 import { LANES } from '../../workflows/lanes.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
@@ -59,9 +59,9 @@ describe('a window that comes no further', () => {
       (await simulated.bought()).filter(({ status, query }) => status === 200 && query.sort === 'desc').length
     const boughtInADay = async () => {
       const before = await pages()
-      for (let poll = 0; poll < 16; poll++) {
+      for (let poll = 0; poll < 8; poll++) {
         await simulated.sync({ unattended: true })
-        simulated.advance(90 * MINUTE)
+        simulated.advance(3 * HOUR)
       }
       return (await pages()) - before
     }
