@@ -14,7 +14,7 @@ import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { WORKSPACE } from '../workflows/open-simulated-house.ts'
 import { simulatedHouse } from '../workflows/simulated-house.ts'
-import { madeOnce, rowsOfTables } from './synced-home.ts'
+import { madeOnce, once, rowsOfTables } from './synced-home.ts'
 
 async function withWriter<T>(config: Config, work: (writer: Writer) => Promise<T>): Promise<T> {
   const house = await openHouse({ config })
@@ -70,6 +70,9 @@ const synced = madeOnce(async () => {
   return simulated.config
 })
 
+/** What each copy holds before it is spoiled. */
+const asSynced = once(async () => snapshot(await synced()))
+
 const spoil = (config: Config, ...statements: string[]): Promise<void> =>
   withWriter(config, async writer => {
     for (const statement of statements) await writer.run(statement)
@@ -86,7 +89,7 @@ async function takeAway({ home }: Config): Promise<string> {
 describe('a replay of single tables', () => {
   it('gives back what they held, and touches no other', async () => {
     const config = await synced()
-    const before = await snapshot(config)
+    const before = await asSynced()
     expect(before._quarantine).toHaveLength(1)
     await spoil(
       config,
@@ -108,7 +111,7 @@ describe('a replay of single tables', () => {
 
   it('gives back all of them', async () => {
     const config = await synced()
-    const before = await snapshot(config)
+    const before = await asSynced()
     await replayTables({ config, tables: replaceableTables() })
     expect(await snapshot(config)).toEqual(before)
     expect(await misnumbered(config)).toEqual([])
@@ -116,7 +119,7 @@ describe('a replay of single tables', () => {
 
   it('numbers records and what hangs on them alike, whichever of them are replaced', async () => {
     const config = await synced()
-    const before = await snapshot(config)
+    const before = await asSynced()
     const odd = `hash(conversation_id) % 2 = 0`
     const spoiling = [
       `DELETE FROM conversations WHERE ${odd}`,
@@ -159,7 +162,7 @@ describe('a replay of single tables', () => {
   it('is refused where a loaded file is not in the landing any more', async () => {
     const config = await synced()
     const path = await takeAway(config)
-    const before = await snapshot(config)
+    const before = await asSynced()
     await expect(replayTables({ config, tables: ['_drift'] })).rejects.toMatchObject({
       code: 'LANDING_INCOMPLETE',
       message: expect.stringContaining(path) as string,
@@ -171,7 +174,7 @@ describe('a replay of single tables', () => {
 describe('a whole replay', () => {
   it('keeps what events told, and since when records are quarantined', async () => {
     const config = await synced()
-    const before = await snapshot(config)
+    const before = await asSynced()
     await replay({ config })
     expect(await snapshot(config)).toEqual(before)
     expect(await misnumbered(config)).toEqual([])
@@ -180,7 +183,7 @@ describe('a whole replay', () => {
   it('is refused where a loaded file is not in the landing any more', async () => {
     const config = await synced()
     await takeAway(config)
-    const before = await snapshot(config)
+    const before = await asSynced()
     await expect(replay({ config })).rejects.toMatchObject({ code: 'LANDING_INCOMPLETE' })
     expect(await snapshot(config)).toEqual(before)
   })
@@ -205,7 +208,7 @@ describe('a whole replay', () => {
 
   it('keeps what only that file told, where it is allowed to go on', async () => {
     const config = await synced()
-    const before = await snapshot(config)
+    const before = await asSynced()
     await takeAway(config)
     const report = await replay({ config, allowIncomplete: true })
     expect(report.files).toBe(before._loads!.length - 1)

@@ -9,7 +9,7 @@ import type { Row } from '../../src/warehouse/connection.ts'
 import { replaceableTables } from '../../src/warehouse/replace-tables.ts'
 import { WORKSPACE } from '../workflows/open-simulated-house.ts'
 import { simulatedHouse } from '../workflows/simulated-house.ts'
-import { madeOnce, rowsOfTables } from './synced-home.ts'
+import { madeOnce, once, rowsOfTables } from './synced-home.ts'
 
 const OTHER = 'ws_other'
 /** In the warehouse, and not configured. */
@@ -43,6 +43,9 @@ const snapshot = (config: Config): Promise<Record<string, Row[]>> =>
     without: ['_loaded_at', 'loaded_at', '_record'],
   })
 
+/** What each copy holds at first. */
+const asSynced = once(async () => snapshot(await twoAndAFormerOne()))
+
 /** Takes pages of conversations out of the landing: the second of one agent's, and all of another's. */
 async function takeAway({ home }: Config, workspaceId: string): Promise<string[]> {
   const { root, list } = openLanding(home, workspaceId)
@@ -60,7 +63,7 @@ async function takeAway({ home }: Config, workspaceId: string): Promise<string[]
 describe('a replay of several workspaces', () => {
   it('gives back what each had, and keeps one that is not configured any more', async () => {
     const config = await twoAndAFormerOne()
-    const before = await snapshot(config)
+    const before = await asSynced()
     await replay({ config })
     expect(await snapshot(config)).toEqual(before)
     await replayTables({ config, tables: replaceableTables() })
@@ -74,7 +77,7 @@ describe('a replay of several workspaces', () => {
     'from whose landing pages of %s are gone is refused, and keeps what only they told where it is allowed',
     async (_, from) => {
       const config = await twoAndAFormerOne()
-      const before = await snapshot(config)
+      const before = await asSynced()
       const taken: string[] = []
       for (const id of from) taken.push(...(await takeAway(config, id)))
       await expect(replay({ config })).rejects.toMatchObject({

@@ -17,15 +17,27 @@ const removed = ({ home }: Config): Promise<void> => rm(home, { recursive: true 
 
 /** `make` syncs a house of its own and closes it; what is returned gives each test a copy of that one's data folder. */
 export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
-  let original: Promise<Config> | undefined
+  let made: Config | undefined
+  const original = once(async () => {
+    made = await copied(await make())
+    return made
+  })
   afterAll(async () => {
-    if (original) await removed(await original)
+    if (made) await removed(made)
   })
   return async () => {
-    original ??= make().then(copied)
-    const copy = await copied(await original)
+    const copy = await copied(await original())
     onTestFinished(() => removed(copy))
     return copy
+  }
+}
+
+/** What `make` gives, made when it is first asked for. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 
