@@ -1,5 +1,5 @@
 import { readdir, rm } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
@@ -18,21 +18,20 @@ async function command(
   return runCommand({ args, token: TOKEN, ...(killAfterMs !== undefined && { killAfterMs }) })
 }
 
-/** Two days' pages, landed and loaded: the second has replaced rows of the first. */
-async function syncedHome(seed: number): Promise<KilledHome> {
-  const killed = await openKilledHome(seed)
-  onTestFinished(() => killed.close())
+/** Two days' pages, landed and loaded: the second has replaced rows of the first. Each test leaves its warehouse whole. */
+let killed: KilledHome
+beforeAll(async () => {
+  killed = await openKilledHome(3)
   expect((await command(killed, 'sync')).code).toBe(0)
   killed.nextDay()
   expect((await command(killed, 'sync')).code).toBe(0)
   expect(await killed.compare()).toEqual(EQUAL)
-  return killed
-}
+})
+afterAll(() => killed.close())
 
 it('a replay that is killed at 5 random points leaves the old warehouse or the new one, whole', {
   timeout: 300_000,
 }, async () => {
-  const killed = await syncedHome(3)
   const times = killTimes(3)
   for (let kills = 0; kills < KILLS; ) {
     const ended = await command(killed, 'replay', times.nextMs())
@@ -49,7 +48,6 @@ it('a replay that is killed at 5 random points leaves the old warehouse or the n
 it('a replay of single tables that is killed at 4 random points leaves each as it was or as it is rebuilt, and all others', {
   timeout: 300_000,
 }, async () => {
-  const killed = await syncedHome(7)
   const times = killTimes(7)
   const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
   for (let kills = 0; kills < 4; ) {
@@ -67,7 +65,6 @@ it('a replay of single tables that is killed at 4 random points leaves each as i
 it('a replay of a warehouse that was deleted, killed at random points, is completed by the next sync', {
   timeout: 300_000,
 }, async () => {
-  const killed = await syncedHome(5)
   const times = killTimes(5)
   for (let kills = 0; kills < 2; ) {
     await rm(warehouseFile(killed.home), { force: true })

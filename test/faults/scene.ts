@@ -56,13 +56,16 @@ async function sceneOf(sandbox: Sandbox, folder: string, home: string, settings:
   }
 }
 
-/** Some twenty pages of three agents, unless told otherwise. */
+/** A sandbox that whoever starts it closes. */
+export const stillSandbox = (options: Partial<SandboxOptions> = {}): Promise<Sandbox> =>
+  startSandbox({ port: 0, token: TOKEN, startMs: START_MS, speed: 0, conversations: 200, ...options })
+
+/** Some twenty pages of three agents, unless told otherwise. `beside`: a sandbox that is there already. */
 export async function faultScene(
-  options: { sandbox?: Partial<SandboxOptions> } & Partial<Settings> = {},
+  options: { sandbox?: Partial<SandboxOptions>; beside?: Sandbox } & Partial<Settings> = {},
 ): Promise<FaultScene> {
-  const still = { port: 0, token: TOKEN, startMs: START_MS, speed: 0, conversations: 200 }
-  const sandbox = await startSandbox({ ...still, ...options.sandbox })
-  onTestFinished(() => sandbox.close())
+  const sandbox = options.beside ?? (await stillSandbox(options.sandbox))
+  if (!options.beside) onTestFinished(() => sandbox.close())
   const folder = await temporaryFolder()
   return sceneOf(sandbox, folder, join(folder, 'data'), { pageSize: 10, ...options })
 }
@@ -90,7 +93,7 @@ export function expectClean(sandbox: Sandbox, { stdout, stderr }: Ended): void {
 
 /** The tables equal what the sandbox has. `home`: another folder to look into than the scene's. */
 export async function expectWhole({ sandbox, home }: Pick<FaultScene, 'sandbox' | 'home'>): Promise<void> {
-  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 2 })
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     const truth = truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), SETTLE_MS) })
     expect(asLines(await warehouseTables(warehouse.writer.rows))).toEqual(asLines(expectedTables(truth)))

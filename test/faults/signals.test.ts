@@ -7,6 +7,8 @@ import { boughtTwice, expectClean, expectMended, expectWhole, type FaultScene, f
 /** Longer than what is under way may take (ten seconds), and far shorter than an hour that is waited for. */
 const SOON = { timeout: 120_000 }
 const SEED = 20_260_601
+/** For each signal; more of them by `SIGNALS=50`. */
+const MOMENTS = Number(process.env.SIGNALS ?? 4)
 
 /** Numbers that are the same in each run of the tests. */
 const seeded = (count: number, { from, to }: { from: number; to: number }): number[] =>
@@ -30,9 +32,9 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
     'at any moment ends a sync in good order: what was asked for has landed, and the next one goes on',
     SOON,
     async () => {
-      const scene = await faultScene({ sandbox: { conversations: 400, latencyMs: 60 } })
+      const scene = await faultScene({ sandbox: { conversations: 300, latencyMs: 80 } })
       // From before the process can listen, over opening, planning and fetching, to the end of its work.
-      for (const delayMs of seeded(7, { from: 20, to: 2_500 })) {
+      for (const delayMs of seeded(MOMENTS, { from: 20, to: 2_500 })) {
         const running = scene.start(['sync', '--yes'])
         await sleep(delayMs)
         running.process.kill(signal)
@@ -58,7 +60,7 @@ describe('a second signal', () => {
   it('while a sync is stopping gives up what is under way, once, and loses nothing that has landed', SOON, async () => {
     const scene = await faultScene({ sandbox: { conversations: 300, latencyMs: 200 } })
     let signalled = 0
-    for (const pauseMs of seeded(3, { from: 0, to: 250 })) {
+    for (const pauseMs of seeded(2, { from: 0, to: 250 })) {
       const running = scene.start(['sync', '--yes'])
       await running.said('reading')
       await sleep(pauseMs * 2)

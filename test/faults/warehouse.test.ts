@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
-import { copyFile, cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
-import { expectMended, expectTold, expectWhole, type FaultScene, faultScene } from './scene.ts'
+import { expectMended, expectTold, expectWhole, type FaultScene, faultScene, stillSandbox } from './scene.ts'
 
 /** Windows that are read at once: so many requests are under way at a kill, at most. */
 const LANES = 4
-const SMALL = { memoryLimit: '1GB', threads: 2 }
+const SMALL = { memoryLimit: '1GB', threads: 1 }
 
 interface Synced extends FaultScene {
   file: string
@@ -17,10 +19,25 @@ interface Synced extends FaultScene {
   paid: number
 }
 
+let sandbox: Sandbox
+/** A data folder that has been synced: by the first test, for all. */
+let made: string
+beforeAll(async () => {
+  sandbox = await stillSandbox()
+  made = await mkdtemp(join(tmpdir(), 'convohouse-warehouse-'))
+})
+afterAll(async () => {
+  await sandbox.close()
+  await rm(made, { recursive: true })
+})
+
 async function synced(): Promise<Synced> {
-  const scene = await faultScene({ pageSize: 20 })
-  const { code, stderr } = await scene.run(['sync', '--yes'])
-  expect(code, stderr).toBe(0)
+  const scene = await faultScene({ beside: sandbox, pageSize: 20 })
+  if ((await scene.bought()).length === 0) {
+    const { code, stderr } = await scene.run(['sync', '--yes'])
+    expect(code, stderr).toBe(0)
+    await cp(scene.home, made, { recursive: true })
+  } else await cp(made, scene.home, { recursive: true })
   return { ...scene, file: join(scene.home, 'warehouse.duckdb'), paid: (await scene.bought()).length }
 }
 
