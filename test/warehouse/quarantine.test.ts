@@ -8,6 +8,8 @@ import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 const house = temporaryWarehouse()
 
 const CANARY = 'canary-of-a-person'
+/** Of pages at random; more of them by `FAULT_RUNS=200`. */
+const RUNS = Number(process.env.FAULT_RUNS ?? 16)
 
 const page = (workspace: Workspace, elements: readonly string[]) =>
   landConversations(workspace.landing, { body: `{"data":[${elements.join(',')}]}` })
@@ -269,7 +271,7 @@ describe('whatever a page holds', () => {
           expect(gone.filter(element => plain.includes(element))).toEqual([])
         }
       }),
-      { numRuns: 40 },
+      { numRuns: RUNS },
     )
   })
 })

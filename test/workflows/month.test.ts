@@ -5,12 +5,12 @@ import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 
 /**
- * Every quarter of an hour at first, then every six hours: half of a poll's time is DuckDB's, some twenty small statements. At the
- * first pace throughout: `MONTH_POLLS_A_DAY=96 npx vitest run test/workflows/month.test.ts`.
+ * Every half hour at first, then twice a day: half of a poll's time is DuckDB's, some twenty small statements. Every quarter of an
+ * hour: `MONTH_POLLS_A_DAY=96 npx vitest run test/workflows/month.test.ts`.
  */
 const PACES = [
-  { days: 1, pollsADay: 96 },
-  { days: 29, pollsADay: Number(process.env.MONTH_POLLS_A_DAY ?? 4) },
+  { days: 1, pollsADay: 48 },
+  { days: 29, pollsADay: Number(process.env.MONTH_POLLS_A_DAY ?? 2) },
 ]
 const POLLS = PACES.reduce((sum, { days, pollsADay }) => sum + days * pollsADay, 0)
 const AGENTS = 2

@@ -32,7 +32,9 @@ interface Soak {
 }
 
 const PURPOSE = 7_002
-const RESTART_SHARE = 1 / 30
+/** From one poll to the next, minutes: seven hours on average. */
+const POLL = { least: 40, most: 800 }
+const RESTART_SHARE = 1 / 20
 const GIVE_UP_SHARE = 0.08
 /** Real milliseconds into a run at which it is given up, at most: somewhere in its listing, fetching or loading. */
 const GIVE_UP_MS = 120
@@ -78,7 +80,7 @@ async function rounds(soak: Soak): Promise<void> {
   const { clock } = simulated.sandbox
   const due = weatherOf(seed, days)
   let refreshedMs = START_MS
-  for (let atMs = START_MS; atMs < START_MS + days * DAY; atMs += draw.int(10, 540) * MINUTE) {
+  for (let atMs = START_MS; atMs < START_MS + days * DAY; atMs += draw.int(POLL.least, POLL.most) * MINUTE) {
     if (clock.now() < atMs) clock.set(atMs)
     happen(soak, due)
     if (draw.chance(RESTART_SHARE)) await simulated.restart()

@@ -60,7 +60,7 @@ const dailyFaults = (seed: number, days: number): Happening[] =>
     return { afterMs: day * DAY, faults: { seed: seed + day, rates: ratesOf(rough ? ROUGH : 1), search: true } }
   })
 
-/** What changes and, but for an agent who leaves for good, changes back. Each recurs every thirty days. */
+/** What changes and, but for an agent who leaves for good, changes back: later than the next poll. Each recurs every thirty days. */
 const CHANGES: readonly Happening[] = [
   { afterMs: 4 * DAY + 20 * MINUTE, conditions: { gone: [2] } },
   { afterMs: 7 * DAY, conditions: { gone: [] } },
@@ -70,18 +70,18 @@ const CHANGES: readonly Happening[] = [
   { afterMs: 12 * DAY, conditions: { mirrorLagMs: 90 * MINUTE } },
   { afterMs: 13 * DAY, conditions: { mirrorLagMs: 0 } },
   { afterMs: 14 * DAY, aheadMs: DAY },
-  { afterMs: 14 * DAY + 6 * HOUR, aheadMs: 0 },
+  { afterMs: 14 * DAY + 14 * HOUR, aheadMs: 0 },
   { afterMs: 16 * DAY, conditions: { gone: [1] } },
-  { afterMs: 16 * DAY + 12 * HOUR, conditions: { gone: [] } },
+  { afterMs: 16 * DAY + 14 * HOUR, conditions: { gone: [] } },
   { afterMs: 17 * DAY, conditions: { clockOffsetMs: -20 * MINUTE } },
   { afterMs: 19 * DAY, conditions: { clockOffsetMs: 0 } },
   { afterMs: 19 * DAY + 7 * HOUR, conditions: { turnPeriod: true } },
   { afterMs: 21 * DAY, aheadMs: -DAY },
-  { afterMs: 21 * DAY + 6 * HOUR, aheadMs: 0 },
+  { afterMs: 21 * DAY + 14 * HOUR, aheadMs: 0 },
   { afterMs: 23 * DAY, conditions: { forgetHour: true, othersRequests: 20 } },
   // In the middle of a run, after it was listed.
   { afterMs: 25 * DAY + 9 * HOUR, faults: { script: [{ at: 2, set: { gone: [1] } }] } },
-  { afterMs: 25 * DAY + 20 * HOUR, conditions: { gone: [] } },
+  { afterMs: 25 * DAY + 23 * HOUR, conditions: { gone: [] } },
 ]
 
 /** Number of the agent who leaves for good. */
