@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { needsTemporal } from './test/temporal-command.ts'
@@ -7,7 +8,7 @@ import { needsTemporal } from './test/temporal-command.ts'
  * these files has a process of its own. The others take turns in a few, since to load the modules of a file takes half a second.
  */
 const ALONE = [
-  'test/{contract,deploy,faults,histories}/**/*.test.ts',
+  'test/{contract,deploy,histories}/**/*.test.ts',
   'test/run/temporal/**/*.test.ts',
   'test/workflows/{bundle,month,soak}.test.ts',
   'test/cli/doctor/doctor.test.ts',
@@ -27,8 +28,7 @@ const COMMANDS = [
 const LONGEST = [
   'workflows/soak',
   'faults/kill',
-  'contract/workers',
-  'workflows/month',
+  'contract/zombies',
   'contract/',
   'deploy/',
   'faults/',
@@ -63,6 +63,18 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Workers in a test's own process take the workflows as the build has bundled them: to bundle them takes each file four seconds. */
+const BUILT = {
+  resolve: {
+    alias: [
+      {
+        find: /^.*\/workflow-code\.ts$/,
+        replacement: fileURLToPath(new URL('dist/src/run/workflow-code.js', import.meta.url)),
+      },
+    ],
+  },
+}
+
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 60_000 }
 
 export default defineConfig({
@@ -72,7 +84,7 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
+      { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
       { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS } },
       {
         test: {

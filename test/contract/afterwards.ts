@@ -32,6 +32,7 @@ export async function paidTwice({ bought }: Scene): Promise<number> {
   return asked.length - new Set(asked).size
 }
 
-export async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await sleep(50)
+/** Looks every 50 ms; less often where the look itself is work. */
+export async function until(isTrue: () => Promise<boolean>, everyMs = 50): Promise<void> {
+  while (!(await isTrue())) await sleep(everyMs)
 }

@@ -12,8 +12,8 @@ import { ownServer } from './own-server.ts'
 import { elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-/** A tenth of the vendor's 1,500, in an hour of ten seconds: three workers at work come to more than that. All of them by HOUR_REQUESTS=1500. */
-const REQUESTS = Number(process.env.HOUR_REQUESTS ?? 150)
+/** A fifteenth of the vendor's 1,500, in an hour of seven seconds: three workers at work come to more than that. All of them by HOUR_REQUESTS=1500. */
+const REQUESTS = Number(process.env.HOUR_REQUESTS ?? 100)
 const HOUR = { requests: REQUESTS, ms: Math.ceil(REQUESTS / 15) * 1_000 }
 /** A little more than two hours of requests, of one conversation each. */
 const CONVERSATIONS = Math.round(2.2 * REQUESTS)

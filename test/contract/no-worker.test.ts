@@ -129,7 +129,7 @@ describeWithTemporal('where no worker answers', command => {
     const query = handle.query('progress')
     const lost = async () =>
       ((await handle.fetchHistory()).events ?? []).some(event => event.activityTaskTimedOutEventAttributes)
-    await until(lost)
+    await until(lost, 1_000)
     await there.worker()
     expect(await query).toMatchObject({ phase: 'syncing' })
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })

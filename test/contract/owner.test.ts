@@ -25,24 +25,31 @@ import { ownServer } from './own-server.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
 /** Pages of the sync that outgrows its histories: 5,000 by `HISTORY_PAGES=5000 npx vitest run test/contract/owner.test.ts -t 'carries'`. */
-const PAGES = Number(process.env.HISTORY_PAGES ?? 300)
+const PAGES = Number(process.env.HISTORY_PAGES ?? 150)
 const PAGE = 2
 /** Some nine leases; a server would let a history grow to thousands of events. */
 const SUGGESTED_EVENTS = 60
-const AGENTS = 5_600
-/** Of one payload, by a server as it comes. */
-const REFUSED_BYTES = 2 * 1024 * 1024
+/** Of one payload: a quarter of what a server refuses as it comes, and so a quarter of the agents that come to more than it. */
+const REFUSED_BYTES = 512 * 1024
+const AGENTS = 1_400
 
 describeWithTemporal('the owner of a workspace', command => {
   let server: DevServer
   let client: Client
-  const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': SUGGESTED_EVENTS }
+  const dynamicConfig = {
+    'limit.historyCount.suggestContinueAsNew': SUGGESTED_EVENTS,
+    'limit.blobSize.error': REFUSED_BYTES,
+    'limit.blobSize.warn': REFUSED_BYTES / 2,
+  }
   ownServer({ command, dynamicConfig }, (...opened) => {
     ;[server, client] = opened
   })
 
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
-    const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10, ...settings } })
+    const there = await scene(elsewhere, {
+      sandbox,
+      settings: { maxPage: 10, ...settings },
+    })
     const { house } = await startWorker(there.config, { address: server.address })
     const rows: Scene['rows'] = sql => house!.warehouse.writer.rows(sql)
     const ask = async (asked: AskedOf = {}) => {
@@ -160,7 +167,7 @@ describeWithTemporal('the owner of a workspace', command => {
   })
 
   it('sleeps where the period is spent, until more is allowed', async () => {
-    const there = await owned({ quotaSessions: 100 }, { headReserveShare: 0 })
+    const there = await owned({ quotaSessions: 60 }, { headReserveShare: 0 })
     const { handle } = await there.ask({ onPeriodSpent: 'sleep' })
     for (;;) {
       const { phase, waiting } = await handle.query<Progress>('progress')

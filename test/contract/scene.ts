@@ -65,7 +65,7 @@ export function configAt(options: { url: string; home: string; settings?: Partia
   scenes += 1
   return {
     ...config,
-    threads: 2,
+    threads: 1,
     temporal: { ...config.temporal, queues: `contract-${process.pid}-${scenes}` },
     workspaces: [{ ...config.workspaces[0]!, ...nothingAgain, ...settings }],
   }
@@ -75,7 +75,7 @@ export async function scene(
   open: OpenHost,
   options: { sandbox?: Partial<SandboxOptions>; settings?: Partial<WorkspaceConfig> } = {},
 ): Promise<Scene> {
-  const still = { port: 0, token: TOKEN, workspaceId: WORKSPACE, conversations: 200, arrivalsPerDay: 0 }
+  const still = { port: 0, token: TOKEN, workspaceId: WORKSPACE, conversations: 120, arrivalsPerDay: 0 }
   const sandbox = await startSandbox({ ...still, ...options.sandbox })
   onTestFinished(() => sandbox.close())
   const config = configAt({ url: sandbox.url, home: await homeFolder(), ...options })

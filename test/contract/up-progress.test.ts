@@ -28,7 +28,7 @@ describeWithTemporal('what up shows', command => {
     }))
     const { home, temporal } = paying.config
     const path = join(home, 'convohouse.yaml')
-    await writeFile(path, JSON.stringify({ home, threads: 2, temporal: { queues: temporal.queues }, workspaces }))
+    await writeFile(path, JSON.stringify({ home, threads: 1, temporal: { queues: temporal.queues }, workspaces }))
     const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
     const running = start(['up', '--every', '1h', '--config', path], options)
     let shown = ''

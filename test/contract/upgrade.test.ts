@@ -123,7 +123,7 @@ describeWithTemporal('an upgrade', command => {
         await ended(first)
         return there.worker('warehouse', careless.main)
       })
-      await until(() => isStuck(handle))
+      await until(() => isStuck(handle), 500)
       expect((await handle.describe()).status.name).toBe('RUNNING')
       await ended(wrong)
       const again = await there.worker('warehouse')

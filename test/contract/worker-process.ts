@@ -16,7 +16,7 @@ export async function writeConfig(config: Config, lease: string, more: object = 
     path,
     JSON.stringify({
       home: config.home,
-      threads: 2,
+      threads: 1,
       temporal: { queues: config.temporal.queues, lease },
       workspaces: [{ id, apiUrl, token: { env: 'WORKER_TOKEN' }, ...settings, ...more }],
     }),

@@ -33,7 +33,7 @@ describeWithTemporal('workers', command => {
   })
 
   async function house(sandbox: Partial<SandboxOptions> = {}, lease = '2m') {
-    const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
+    const there = await scene(elsewhere, { sandbox: { conversations: 200, ...sandbox }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, lease)
     const worker = (role: 'export' | 'warehouse' | 'all', more: string[] = []) =>
       workerProcess({ address: server.address, path, role, more })

@@ -104,7 +104,7 @@ describeWithTemporal('a worker that is only thought dead', command => {
     await until(async () => (await there.bought()).length >= 8)
     const held = await frozen(there, zombie)
     const second = await there.worker('export')
-    await until(async () => (await givenUp(handle)) >= held)
+    await until(async () => (await givenUp(handle)) >= held, 500)
     zombie.process.kill('SIGCONT')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     expect(await openLeases(there)).toBe(0)

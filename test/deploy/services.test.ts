@@ -89,7 +89,7 @@ describeWithTemporal('the services of the compose file', command => {
     })
 
   async function healthy(place: Place): Promise<void> {
-    while (!(await isHealthy(place))) await sleep(200)
+    while (!(await isHealthy(place))) await sleep(600)
   }
 
   it('are healthy when they take tasks, have schedules, sync, and end in good order', async () => {
