@@ -12,6 +12,8 @@ import { payloadTexts } from './history.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 
 const SECRET = 'canary-webhook-secret'
+/** Each look is a process. */
+const LOOK_MS = 700
 
 async function house(more: Record<string, string> = {}) {
   const { sandbox, config } = await scene(elsewhere)
@@ -23,7 +25,7 @@ async function house(more: Record<string, string> = {}) {
     token: { env: 'WORKER_TOKEN' },
     webhooks: { secrets: [{ env: 'HOOK_SECRET' }] },
   }
-  const settings = { home, threads: 2, webhooks: { port: 0 }, temporal: { queues: temporal.queues } }
+  const settings = { home, threads: 1, webhooks: { port: 0 }, temporal: { queues: temporal.queues } }
   await writeFile(path, JSON.stringify({ ...settings, workspaces: [workspace] }))
   const options = { env: { WORKER_TOKEN: TOKEN, HOOK_SECRET: SECRET, ...more } }
   const run = (...args: string[]) => cli([...args, '--config', path], options)
@@ -62,7 +64,7 @@ async function expectSeen(there: House, url: string): Promise<void> {
     there.query<{ agentId: string; convoId: string }>(
       'SELECT agent_id AS "agentId", conversation_id AS "convoId" FROM conversations WHERE _complete ORDER BY ALL LIMIT 1',
     )
-  await until(async () => (await held()).length > 0)
+  await until(async () => (await held()).length > 0, LOOK_MS)
   const [conversation] = await held()
   const common = { ...conversation, createdAt: Date.now() }
   const lightConvoData = { state: 'told-by-event' }
@@ -77,7 +79,7 @@ async function expectSeen(there: House, url: string): Promise<void> {
   expect(await post(url, { event: 'message_received', ...common, messageContent: 'hi', channel: 'webchat' })).toBe(200)
   const seen = `SELECT c.state, t.text, m.message_content AS content FROM conversations c
     JOIN conversation_turns t USING (agent_id, conversation_id) JOIN messages_received m USING (agent_id, conversation_id)`
-  await until(async () => (await there.query(seen)).length > 0)
+  await until(async () => (await there.query(seen)).length > 0, LOOK_MS)
   expect(await there.query(seen)).toEqual([{ state: 'told-by-event', text: 'hi', content: 'hi' }])
 }
 
@@ -104,7 +106,7 @@ describe('events beside the embedded engine', () => {
     const there = await house()
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
-    await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'))
+    await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'), LOOK_MS)
     expect((await there.run('sync', '--yes')).code).toBe(0)
     expect(await there.query('SELECT type FROM webhook_events')).toEqual([{ type: 'webhook_test' }])
   })

@@ -1,5 +1,6 @@
 // `sync --on temporal`, and what else the command says to Temporal.
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { DAY } from '../../src/core/time.ts'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
@@ -53,7 +54,7 @@ describeWithTemporal('sync --on temporal', command => {
     }
   }
 
-  it('shows how it goes, and ends with its report, as an embedded one would', async () => {
+  it('shows that it is being planned and how it goes, and ends with its report, as an embedded one would', async () => {
     const there = await house({ latencyMs: 30 })
     const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
     expect(code, stderr).toBe(0)
@@ -63,19 +64,17 @@ describeWithTemporal('sync --on temporal', command => {
     expect(told.at(-1)!.pages).toBe((await there.bought()).length)
     const beside = await there.run('sync')
     expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('sync --on temporal')])
-  })
 
-  it('shows that it is being planned', async () => {
-    const there = await house({ conversations: 50 })
+    there.sandbox.clock.advance(DAY)
     const running = await whileSlowed(there.sandbox, async () => {
       const begun = there.begin('sync', '--on', 'temporal')
       await begun.said('ws_demo: planning: listing the agents')
       return begun
     })
-    const { code, stderr } = await running.ended
-    expect(code, stderr).toBe(0)
-    expect(stderr.match(/planning/g)).toHaveLength(1)
-    expect(stderr).toMatch(/planning[\s\S]*reading 3 windows/)
+    const planned = await running.ended
+    expect(planned.code, planned.stderr).toBe(0)
+    expect(planned.stderr.match(/planning/g)).toHaveLength(1)
+    expect(planned.stderr).toMatch(/planning[\s\S]*reading 3 windows/)
   })
 
   it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {
@@ -112,7 +111,7 @@ describeWithTemporal('sync --on temporal', command => {
   })
 
   it('is not begun where it may take most of a period and nobody has said yes', async () => {
-    const there = await house({ quotaSessions: 300 })
+    const there = await house({ conversations: 200, quotaSessions: 300 })
     const agent = there.sandbox.world.agentIds()[0]!
     const held = [...there.sandbox.world.conversations(agent, there.sandbox.clock.now())].slice(-60)
     const stdin = held.map(({ id }) => `${agent},${id}`).join('\n')

@@ -50,7 +50,7 @@ const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.cloc
 async function untilWhole(there: House): Promise<void> {
   const all = truth(there).length
   await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all)
-  await until(async () => (await conversations(there)) === all)
+  while ((await conversations(there)) !== all) await sleep(1_000)
 }
 
 async function until(true_: () => Promise<boolean>): Promise<void> {
@@ -124,30 +124,18 @@ describeWithTemporal('up', command => {
     expect(await there.servers()).toEqual([])
   })
 
-  it('takes the server that is configured, and leaves it running', async () => {
-    const server = await startDevServer({ command })
-    try {
-      const there = await house({ TEMPORAL_ADDRESS: server.address })
-      const running = there.begin()
-      await untilWhole(there)
-      expect(addressIn(await ended(running), 'Temporal')).toBe(server.address)
-      expect((await there.run(['schedule', 'list'])).stdout).toMatch(/^ws_demo +every 1 h +active .* 1$/m)
-      await expectWhole(there)
-    } finally {
-      await server.stop()
-    }
-  })
-
-  it('is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {
+  it('takes the server that is configured and leaves it running, is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {
     const server = await startDevServer({ command })
     try {
       const there = await house({ TEMPORAL_ADDRESS: server.address })
       const first = there.begin()
-      await first.said('Up.')
+      await untilWhole(there)
       const beside = await there.run(['up'])
       expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
+      expect(addressIn(await ended(first), 'Temporal')).toBe(server.address)
+      expect((await there.run(['schedule', 'list'])).stdout).toMatch(/^ws_demo +every 1 h +active .* 1$/m)
+      await expectWhole(there)
       expect((await there.run(['schedule', 'pause'])).code).toBe(0)
-      await ended(first)
       const second = there.begin()
       await second.said('Up.')
       expect(await ended(second)).toContain('paused: `convohouse schedule resume`')
