@@ -44,7 +44,7 @@ async function synced(): Promise<Synced> {
 /** A sync that was killed with commits in its log, which is not checkpointed before the end. */
 async function killedInTheMidst(): Promise<FaultScene & { log: string }> {
   // It fetches for longer than a load waits, so that it goes on behind the load whose log it is killed with.
-  const scene = await faultScene({ sandbox: { conversations: 400, latencyMs: 500 } })
+  const scene = await faultScene({ sandbox: { conversations: 260, latencyMs: 500 } })
   const log = join(scene.home, 'warehouse.duckdb.wal')
   const running = scene.start(['sync', '--yes'])
   const grown = async () => (await readFile(log).catch(() => Buffer.alloc(0))).length > 400_000
