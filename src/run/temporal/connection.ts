@@ -4,6 +4,7 @@ import { Client, Connection } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { ConvohouseError } from '../../core/errors.ts'
 import { dataConverter } from './packing.ts'
+import { RETRYING } from './retries.ts'
 
 export interface TemporalPlace {
   address: string
@@ -52,7 +53,7 @@ export async function connectClient(given: Partial<TemporalPlace> = {}): Promise
   const { connectionOptions, place } = settingsAt(given)
   let opened: Connection | null = null
   try {
-    opened = await Connection.connect({ ...connectionOptions, address: place.address })
+    opened = await Connection.connect({ ...connectionOptions, address: place.address, interceptors: RETRYING })
     await expectNamespace(opened, place)
     return new Client({ connection: opened, namespace: place.namespace, dataConverter })
   } catch (cause) {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { connectClient } from '../../../src/run/temporal/connection.ts'
 import { startDevServer } from '../../../src/run/temporal/dev-server.ts'
 import { describeWithTemporal } from './with-temporal.ts'
 
@@ -43,6 +44,17 @@ describeWithTemporal('a dev server', command => {
     expect(server.uiUrl).toBeNull()
     await server.stop()
     expect(isAlive(server.pid)).toBe(false)
+  })
+
+  it('that is gone is asked again, until the client is closed', async () => {
+    const server = await startDevServer({ command })
+    const client = await connectClient(server)
+    await server.stop()
+    const asked = client.connection.workflowService.describeNamespace({ namespace: 'default' })
+    // The first try is refused at once, the second is made after a tenth of a second and more.
+    await sleep(50)
+    await client.connection.close()
+    await expect(asked).rejects.toMatchObject({ code: 1, details: expect.stringContaining('shut down') })
   })
 
   it('serves its UI where that is wanted', async () => {
