@@ -13,9 +13,12 @@ import { ownServer } from './own-server.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-/** A fifteenth of the vendor's 1,500, in an hour of seven seconds: three workers at work come to more than that. All of them by HOUR_REQUESTS=1500. */
+/**
+ * A fifteenth of the vendor's 1,500, in an hour of ten seconds: three workers at work come to more than that, on a busy machine
+ * too. All of them by HOUR_REQUESTS=1500.
+ */
 const REQUESTS = Number(process.env.HOUR_REQUESTS ?? 100)
-const HOUR = { requests: REQUESTS, ms: Math.ceil(REQUESTS / 15) * 1_000 }
+const HOUR = { requests: REQUESTS, ms: Math.ceil(REQUESTS / 10) * 1_000 }
 /** A little more than two hours of requests, of one conversation each. */
 const CONVERSATIONS = Math.round(2.2 * REQUESTS)
 const PATIENCE = { timeout: 120_000 + 8 * HOUR.ms }
@@ -69,8 +72,9 @@ describeWithTemporal('three workers', command => {
       .map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(new Set(paid).size).toBe(paid.length)
     expect(disturbed.flatMap(({ faults }) => faults)).toEqual(expect.arrayContaining(['others-requests', '429']))
-    // Each lane may have had one request under way when the first was refused.
-    expect(disturbed.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(4)
+    // Each lane may have had one request under way when the first was refused for what others had taken.
+    const refused = disturbed.filter(({ status, faults }) => status === 429 && !faults.includes('429'))
+    expect(refused.length).toBeLessThanOrEqual(4)
 
     for (const { process } of workers) process.kill('SIGTERM')
     for (const { ended } of workers) expect((await ended).code).toBe(0)
