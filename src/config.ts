@@ -17,6 +17,7 @@ import {
   webhookSettings,
 } from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
+import { REFRESH_ON, type RefreshOn } from './core/refresh-on.ts'
 import { parseDuration, parseMoment } from './core/time.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
@@ -91,6 +92,7 @@ const workspace = z.strictObject({
   hourReserve: share.default(0.02),
   headReserve: share.default(0.1),
   quiet: duration.prefault('24h'),
+  refreshOn: z.enum(REFRESH_ON).default('change'),
   rereadHorizon: duration.prefault('7d'),
   rereadShare: share.default(0.02),
   sampleShare: share.default(0.002),
@@ -142,6 +144,7 @@ export interface WorkspaceConfig {
   hourReserveShare: number
   headReserveShare: number
   quietMs: number
+  refreshOn: RefreshOn
   rereadHorizonMs: number
   rereadShare: number
   sampleShare: number
@@ -183,6 +186,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     hourReserveShare: given.hourReserve,
     headReserveShare: given.headReserve,
     quietMs: given.quiet,
+    refreshOn: given.refreshOn,
     rereadHorizonMs: given.rereadHorizon,
     rereadShare: given.rereadShare,
     sampleShare: given.sampleShare,

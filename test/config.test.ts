@@ -71,6 +71,7 @@ describe('a configuration out of the environment', () => {
         headReserveShare: 0.1,
         maxPage: 100,
         quietMs: 86_400_000,
+        refreshOn: 'change',
         rereadHorizonMs: 7 * 86_400_000,
         rereadShare: 0.02,
         sampleShare: 0.002,

@@ -57,7 +57,11 @@ async function refreshIds({ dependencies, request, nowMs }: Asking): Promise<Hel
   const { settings, warehouse, workspaceId } = dependencies
   const readBeforeMs = nowMs - settings.quietMs
   const { refresh } = request
-  const dirty = await dirtyIds(warehouse.writer, workspaceId, { beforeMs: readBeforeMs, limit: REFRESHED_A_RUN })
+  const dirty = await dirtyIds(warehouse.writer, workspaceId, {
+    beforeMs: readBeforeMs,
+    toldIsEnough: settings.refreshOn === 'message',
+    limit: REFRESHED_A_RUN,
+  })
   const aged =
     refresh?.ageMs == null
       ? []

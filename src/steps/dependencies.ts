@@ -1,5 +1,6 @@
 // What the steps need: the resources that the composition root opened, for one workspace.
 import type { LedgerEntry } from '../core/ledger-entries.ts'
+import type { RefreshOn } from '../core/refresh-on.ts'
 import type { Landing } from '../landing/store.ts'
 import type { VendorClient } from '../vendor/client.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -42,6 +43,8 @@ export interface WorkspaceSettings {
   leaseMs?: number
   /** How long a conversation, or a stretch, is left alone before it is bought again. */
   quietMs: number
+  /** Which changes have it bought again. */
+  refreshOn: RefreshOn
   /** How far back stretches that may hide something are read again. */
   rereadHorizonMs: number
   /** Shares of the period's sessions that re-reads and samples may take; 0: none. */

@@ -117,14 +117,26 @@ const idsWhere = (
 const WAS_PASSED = `(_complete OR EXISTS (SELECT 1 FROM _covered v WHERE v.workspace_id = conversations.workspace_id
   AND v.agent_id = conversations.agent_id AND epoch(coalesce(ts, _as_of)) BETWEEN v.from_sec AND v.to_sec))`
 
-/** Conversations that have been dirty since before `beforeMs`, longest first. */
+/** What the vendor works out from messages (sessions, costs, metrics) is there by so long after the last of them. */
+const WORKED_OUT = 'INTERVAL 1 HOUR'
+
+/**
+ * An event that is as new as the change told when the last message was, and the copy was exported later than that and what follows
+ * from it: the event told all that has changed.
+ */
+const WAS_TOLD = `coalesce(_complete AND last_message_ts + ${WORKED_OUT} <= _as_of AND EXISTS (
+  SELECT 1 FROM conversation_patches p WHERE p.workspace_id = conversations.workspace_id AND p.agent_id = conversations.agent_id
+    AND p.conversation_id = conversations.conversation_id AND p.key = 'lastMessageTS' AND p.as_of >= _dirty_since), false)`
+
+/** Conversations that have been dirty since before `beforeMs`, longest first. `toldIsEnough`: but those of which events told all. */
 export const dirtyIds = (
   writer: Rows,
   workspaceId: string,
-  options: { beforeMs: number; limit: number },
+  options: { beforeMs: number; toldIsEnough: boolean; limit: number },
 ): Promise<HeldId[]> =>
   idsWhere(writer, workspaceId, {
-    where: `(_missing_since IS NULL OR _missing_since < _dirty_since) AND _dirty_since <= ${at(options.beforeMs)} AND ${WAS_PASSED}`,
+    where: `(_missing_since IS NULL OR _missing_since < _dirty_since) AND _dirty_since <= ${at(options.beforeMs)} AND ${WAS_PASSED}
+      ${options.toldIsEnough ? `AND NOT ${WAS_TOLD}` : ''}`,
     order: '_dirty_since',
     limit: options.limit,
   })

@@ -19,7 +19,13 @@ const AGENTS = 2
 /** Half of the bench's time is DuckDB's, some statements a poll; what is polled more often has more of its requests in polls. */
 const POLL_EVERY_MS = 6 * HOUR
 /** As is recommended where the price matters more than the last day: most conversations are over before they are bought. */
-const SETTINGS = { settleMs: DAY, quietMs: DAY, rereadShare: 0.02, sampleShare: 0.002 }
+const SETTINGS = {
+  settleMs: DAY,
+  quietMs: DAY,
+  refreshOn: 'message',
+  rereadShare: 0.02,
+  sampleShare: 0.002,
+} as const
 const DROPPED = 0.05
 
 const SANDBOX = {
@@ -128,6 +134,12 @@ async function sampledBy({ rows }: SimulatedHouse): Promise<Bill> {
   return bill!
 }
 
+/** How many messages the record tells of at that time. */
+const messagesIn =
+  (world: Sandbox['world']) =>
+  ({ agentId, id }: ChangedConversation, ms: number): number =>
+    (JSON.parse(world.render(world.find(agentId, id, ms)!, ms)) as { messagesNum: number }).messagesNum
+
 async function judge(lived: Lived): Promise<Record<string, number>> {
   const { simulated, changes, history, polls, ours, staleness, packs, events } = lived
   const { world } = simulated.sandbox
@@ -137,7 +149,8 @@ async function judge(lived: Lived): Promise<Record<string, number>> {
     history.get(pairKey(agentId, id)) ?? first!.ms
   const { settleMs, quietMs } = SETTINGS
   const conversations = changes.all()
-  const oracle = oracleBill({ polls, agents: AGENTS, settleMs, quietMs, conversations, beganMs, sessionsAt }, START_MS)
+  const truth = { polls, startMs: START_MS, agents: AGENTS, settleMs, quietMs, conversations, beganMs, sessionsAt }
+  const oracle = oracleBill({ ...truth, messagesAt: messagesIn(world) })
   const sampled = await sampledBy(simulated)
   const days = staleness.map((_, day) => START_MS + (day + 1) * DAY)
   const lookback = lookbackOf({ history, changes, days, sessionsAt })

@@ -77,6 +77,7 @@ describe('init', () => {
       'organizations',
       'pageSize',
       'quiet',
+      'refreshOn',
       'requestsPerHour',
       'rereadHorizon',
       'rereadShare',

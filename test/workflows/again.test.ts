@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
+import type { RefreshOn } from '../../src/core/refresh-on.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
 import { simulatedHouse } from './simulated-house.ts'
 import { openTelling } from './telling.ts'
 import { readThrough } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const windows = (simulated: SimulatedHouse, kind: string) =>
   simulated.rows<{ n: number; billed: number; returned: number }>(
@@ -215,6 +217,39 @@ describe('a refresh', () => {
     simulated.advance(2 * DAY)
     await simulated.sync()
     expect((await windows(simulated, 'refresh'))[0]!.n).toBe(1)
+  })
+})
+
+describe('a change that events tell in full', () => {
+  /** A week of changes of what is held, all of them told: what is held then, and what was bought again. */
+  async function lived(refreshOn: RefreshOn) {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 1, conversations: 50, historyDays: 3, arrivalsPerDay: 0, traffic: true },
+      settings: { refreshOn },
+    })
+    const { sandbox, config, house, clock } = simulated
+    const spool = spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
+    const telling = openTelling(simulated, { dropped: 0 })
+    await simulated.sync()
+    for (const days of [4, 3]) {
+      const fromMs = sandbox.clock.now()
+      simulated.advance(days * DAY)
+      await telling.tell(fromMs, sandbox.clock.now())
+      await drainAll(spool, WORKSPACE)
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    }
+    const { conversations, ...children } = asLines(await warehouseTables(simulated.rows))
+    // What no event carries, and changes without a message: who looked at it, and that an answer was to come.
+    const alike = conversations!.map(line => line.replace(/"(last_viewed|pending_ai_reply_at)":[^,}]+/g, '')).sort()
+    const counts = Object.entries(children).map(([table, lines]) => `${table}: ${lines.length}`)
+    return { rows: [...alike, ...counts], again: (await windows(simulated, 'refresh'))[0]! }
+  }
+
+  it('is not bought again where only what was written since counts, and the record is the same but for what no event carries', async () => {
+    const [change, message] = [await lived('change'), await lived('message')]
+    expect(message.again.returned).toBeGreaterThan(0)
+    expect(message.again.billed).toBeLessThan(change.again.billed)
+    expect(message.rows).toEqual(change.rows)
   })
 })
 

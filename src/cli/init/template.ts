@@ -73,6 +73,10 @@ workspaces:
     # How long a conversation that has changed is left alone before it is bought again, once.
     # quiet: 24h
 
+    # Which changes that is for: "change", any; "message", only where something was written since it was exported, or no event
+    # told what has changed. Fewer sessions are bought, and columns that only an export has stay as they were.
+    # refreshOn: change
+
     # The export skips conversations in which no person has written yet. Stretches of time that skipped some are read
     # again, within so many days and for at most this share of the period's sessions (0 to 0.9; 0: never).
     # rereadHorizon: 7d

@@ -16,7 +16,7 @@ export interface Difference {
   sessions: number | null
 }
 
-export type Settings = Pick<WorkspaceConfig, 'quietMs' | 'rereadHorizonMs' | 'rereadShare'>
+export type Settings = Pick<WorkspaceConfig, 'quietMs' | 'refreshOn' | 'rereadHorizonMs' | 'rereadShare'>
 
 export interface Found {
   totals: Counts
@@ -61,10 +61,16 @@ const incomplete: Describe = ({ totals: { incomplete: n }, price }) => ({
   sessions: Math.ceil(n * price.perConversation),
 })
 
+function boughtAgain(n: number, settings: Settings | undefined): string {
+  const after = `after ${settings ? formatDuration(settings.quietMs) : 'a time'} of quiet`
+  if (settings?.refreshOn !== 'message') return `\`convohouse sync\` buys ${verb(n, 'it', 'them')} again ${after}.`
+  return `\`convohouse sync\` buys again ${after} where something was written since, or no event told the change; \`refreshOn: change\` has it buy all.`
+}
+
 const stale: Describe = ({ totals: { knownStale: n }, price, settings }) => ({
   count: n,
   what: `${counted(n, 'row')} ${verb(n, 'has', 'have')} changed since ${verb(n, 'it was', 'they were')} exported.`,
-  mend: `\`convohouse sync\` buys ${verb(n, 'it', 'them')} again after ${settings ? formatDuration(settings.quietMs) : 'a time'} of quiet.`,
+  mend: boughtAgain(n, settings),
   sessions: Math.ceil(n * price.perConversation),
 })
 

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { COUNT_NAMES, type Counts } from '../../../src/cli/ledger/counts.ts'
+import { differencesOf, type Settings } from '../../../src/cli/ledger/differences.ts'
+import { DAY, formatDuration } from '../../../src/core/time.ts'
+
+const A_DAY = formatDuration(DAY)
+
+const none = Object.fromEntries(COUNT_NAMES.map(name => [name, 0])) as Counts
+
+const mendOfStale = (settings: Settings | undefined): string => {
+  const differences = differencesOf({
+    totals: { ...none, knownStale: 2 },
+    price: { perConversation: 1.5, hiddenBehind: 0 },
+    reading: { uncovered: [], unread: [], readThrough: null },
+    settings,
+  })
+  expect(differences).toMatchObject([{ kind: 'stale', count: 2, sessions: 3 }])
+  return differences[0]!.mend
+}
+
+describe('rows that have changed since they were exported', () => {
+  it('are bought again after the configured quiet, all of them or those that events did not tell in full', () => {
+    const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02 }
+    expect(mendOfStale({ ...settings, refreshOn: 'change' })).toBe(
+      `\`convohouse sync\` buys them again after ${A_DAY} of quiet.`,
+    )
+    const mend = mendOfStale({ ...settings, refreshOn: 'message' })
+    expect(mend).toContain(`after ${A_DAY} of quiet where something was written since`)
+    expect(mend).toContain('`refreshOn: change` has it buy all')
+    expect(mendOfStale(undefined)).toBe('`convohouse sync` buys them again after a time of quiet.')
+  })
+})
