@@ -107,17 +107,22 @@ it('needs a secret, and an address that is free', async () => {
   expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('EADDRINUSE')])
 })
 
-it('is part of `up` where a workspace has a secret', async () => {
+it('is part of `up` where a workspace has a secret, and reads its secrets anew at SIGHUP there, too', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
   // No Temporal can be had: neither on the path, nor in a cache that is a file.
   await symlink(process.execPath, join(folder, 'node'))
   await writeFile(join(folder, 'cache'), '')
   await chmod(join(folder, 'cache'), 0o400)
-  const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'T' }, webhooks: { secrets: [{ env: 'S' }] } }
+  const NEXT = 'whsec-canary-next'
   const config = join(folder, 'convohouse.yaml')
-  await writeFile(config, JSON.stringify({ webhooks: { port: 0 }, workspaces: [workspace] }))
-  const kept = { PATH: folder, XDG_CACHE_HOME: join(folder, 'cache'), T: TOKEN, S: SECRET }
+  const configure = (...names: string[]) => {
+    const secrets = names.map(env => ({ env }))
+    const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'T' }, webhooks: { secrets } }
+    return writeFile(config, JSON.stringify({ webhooks: { port: 0 }, workspaces: [workspace] }))
+  }
+  await configure('S')
+  const kept = { PATH: folder, XDG_CACHE_HOME: join(folder, 'cache'), T: TOKEN, S: SECRET, NEXT }
   const running = start(['up', '--every', '1h', '--config', config], { env: kept })
   let told = ''
   running.process.stderr!.on('data', text => {
@@ -125,10 +130,18 @@ it('is part of `up` where a workspace has a secret', async () => {
   })
   await running.said('next round at')
   const [, url] = /Waiting for webhooks of ws_demo at (\S+)\./.exec(told)!
-  const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret: SECRET })
-  expect((await fetch(url!, { method: 'POST', body })).status).toBe(200)
+  const post = async (workspaceSecret: string) => {
+    const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret })
+    return (await fetch(url!, { method: 'POST', body })).status
+  }
+  expect([await post(SECRET), await post(NEXT)]).toEqual([200, 401])
+  await configure('S', 'NEXT')
+  running.process.kill('SIGHUP')
+  await running.said('ws_demo (2 secrets)')
+  expect([await post(SECRET), await post(NEXT)]).toEqual([200, 200])
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended
   expect(code, stderr).toBe(0)
-  expect(await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo', 'sealed'))).toHaveLength(1)
+  expect(await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo', 'sealed'))).not.toEqual([])
+  expect(told + stderr).not.toMatch(/whsec/)
 })

@@ -5,7 +5,7 @@
 
 import { EXIT_CODES } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
-import { ENDING_SIGNALS, type EndingSignal } from './signals.ts'
+import { endingSignals } from './signals.ts'
 
 const GRACE_MS = 10 * SECOND
 
@@ -29,10 +29,8 @@ export const untilStopping = ({ stopping }: Stop): Promise<void> =>
   })
 
 /** Takes the signals over until released. A reader of standard output who has gone counts as one of them. */
-export function stopOnSignals(
-  onStopping: () => void = () => {},
-  signals: readonly EndingSignal[] = ENDING_SIGNALS,
-): Stop {
+export function stopOnSignals(onStopping: () => void = () => {}): Stop {
+  const signals = endingSignals()
   const stopping = new AbortController()
   const aborted = new AbortController()
   let timer: NodeJS.Timeout | undefined

@@ -4,7 +4,8 @@ import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
-import { hasWebhooks, openReceiver, waitsForText } from '../receive/open-receiver.ts'
+import { hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
+import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
 import { runSync } from '../sync/run-sync.ts'
 import { remark } from '../terminal/say.ts'
 import type { UpFlags } from './up-flags.ts'
@@ -30,14 +31,29 @@ const commandForServer = async (): Promise<string | null> =>
 
 /** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
-  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
-  // Webhooks are taken in first and last: what comes while nobody listens is lost.
-  const receiver = hasWebhooks(config) ? await openReceiver(config) : null
-  if (receiver) remark(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
+  const config = configAt(flags)
+  return hasWebhooks(config) ? receiving(flags, config) : runSyncs(flags, config)
+}
+
+const configAt = ({ config: path }: UpFlags): Config => readConfig(path === undefined ? {} : { path })
+
+const tellReceiver = (receiver: OpenedReceiver): void =>
+  remark(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
+
+/** Webhooks are taken in first and last: what comes while nobody listens is lost. */
+async function receiving(flags: UpFlags, config: Config): Promise<number> {
+  const receiver = await openReceiver(config)
+  const leaveHangUp = readSecretsAtHangUp({
+    receiver: () => receiver,
+    readConfig: () => configAt(flags),
+    tell: tellReceiver,
+  })
+  tellReceiver(receiver)
   try {
     return await runSyncs(flags, config)
   } finally {
-    await receiver?.closeWithin(CLOSE_MS)
+    await receiver.closeWithin(CLOSE_MS)
+    leaveHangUp()
   }
 }
 
