@@ -8,8 +8,9 @@ import { type FileHandle, link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../core/disk.ts'
 import { syncFolder } from '../files/durable.ts'
-import { linesOf, type SpoolEvent } from './event-line.ts'
+import type { SpoolEvent } from './event-line.ts'
 import type { SpoolFolders } from './folders.ts'
+import type { Room } from './room.ts'
 
 /** Thrown where the file was moved away under its writer: what was appended is to be appended elsewhere. */
 export class Fenced extends Error {}
@@ -20,8 +21,6 @@ export class Segment {
   private readonly name: string
   private readonly folders: SpoolFolders
   private readonly handle: FileHandle
-  /** The largest of the batches so far lay in it, the next one will: fresh memory costs as much as what is copied into it. */
-  private room: Buffer = Buffer.alloc(0)
 
   private constructor(name: string, folders: SpoolFolders, handle: FileHandle) {
     this.name = name
@@ -46,9 +45,8 @@ export class Segment {
   }
 
   /** Appends and syncs: when it resolves, the events may be acknowledged. @throws Fenced, or what the disk refuses */
-  async append(events: readonly SpoolEvent[]): Promise<void> {
-    const lines = linesOf(events, this.bytes, this.room)
-    if (lines.length > this.room.length) this.room = lines
+  async append(events: readonly SpoolEvent[], room: Room): Promise<void> {
+    const lines = room.linesOf(events, this.bytes)
     const { bytesWritten } = await this.handle.write(lines)
     // A disk that fills up cuts it short without an error.
     if (bytesWritten !== lines.length) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' })

@@ -8,6 +8,7 @@ import { compactTimestamp } from '../core/time.ts'
 import { makeFolder } from '../files/durable.ts'
 import type { SpoolEvent } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
+import { Room } from './room.ts'
 import { Fenced, Segment } from './segment.ts'
 
 export interface WriterOptions {
@@ -51,6 +52,7 @@ export class SpoolWriter {
   private due = false
   private readonly sealings = new Set<Promise<void>>()
   private readonly touching: NodeJS.Timeout
+  private readonly room = new Room()
 
   constructor(options: WriterOptions) {
     this.options = options
@@ -113,7 +115,7 @@ export class SpoolWriter {
       const segment = await this.current()
       const [bytes, begunMs] = [segment.bytes, performance.now()]
       try {
-        await segment.append(events)
+        await segment.append(events, this.room)
       } catch (error) {
         this.segment = null
         await this.giveUp(segment)
@@ -137,7 +139,9 @@ export class SpoolWriter {
 
   private sealSoon(): void {
     this.due = true
-    if (!this.flushing) this.roll()
+    if (this.flushing) return
+    this.room.giveBack()
+    this.roll()
   }
 
   /** Seals the segment beside what goes on. */
