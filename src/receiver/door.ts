@@ -1,5 +1,5 @@
 // Whose an event is: the workspace's whose secret it carries. Every secret is compared, in constant time, whichever fits.
-import { hash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { writtenForms } from '../vendor/redaction.ts'
 
 export interface WorkspaceSecrets {
@@ -19,20 +19,32 @@ export type Door = (given: unknown, addressed: string | null) => Opened | null
 /** Of graphic ASCII, and nothing that JSON escapes or puts between values: what is written so stands within one string. */
 const PLAIN = /^(?:(?!["\\{}[\],:])[!-~])+$/
 
-const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
+/** So much longer than the longest secret that a longer text is never cut to a secret's length: a character takes up to four bytes. */
+const MARGIN_BYTES = 4
+
+/** A text, at the begin of bytes of which there are as many whatever it is; how many of them are its own. */
+function writeOver(padded: Buffer, text: string): number {
+  padded.fill(0)
+  return padded.write(text)
+}
 
 export function makeDoor(workspaces: readonly WorkspaceSecrets[]): Door {
+  const lengths = workspaces.flatMap(({ secrets }) => secrets.map(secret => Buffer.byteLength(secret)))
+  const given = Buffer.alloc(Math.max(0, ...lengths) + MARGIN_BYTES)
   const keys = workspaces.flatMap(({ id, secrets }) => {
     const forms = secrets.every(secret => PLAIN.test(secret))
       ? writtenForms(secrets).map(form => Buffer.from(form))
       : null
-    return secrets.map(secret => ({ workspace: { id, secrets, forms }, digest: digest(secret) }))
+    return secrets.map(secret => {
+      const padded = Buffer.alloc(given.length)
+      return { workspace: { id, secrets, forms }, length: writeOver(padded, secret), padded }
+    })
   })
-  return (given, addressed) => {
-    const told = digest(typeof given === 'string' ? given : '')
+  return (told, addressed) => {
+    const length = writeOver(given, typeof told === 'string' ? told : '')
     let opened: Opened | null = null
-    for (const { workspace, digest } of keys) {
-      const fits = timingSafeEqual(told, digest)
+    for (const { workspace, length: own, padded } of keys) {
+      const fits = timingSafeEqual(given, padded) && length === own
       if (fits && (addressed === null || addressed === workspace.id)) opened = workspace
     }
     return opened
