@@ -35,10 +35,18 @@ export const isDigit = (byte: number): boolean => byte >= BYTE.zero && byte <= B
 
 export const isBlank = (byte: number): boolean => byte === BYTE.space || byte === BYTE.tab
 
-/** One of four bytes, seen as one number, may not stand for itself in a string; where it says so of none, all do. */
-export function hasSpecial(word: number): boolean {
-  const [quote, backslash] = [word ^ 0x22222222, word ^ 0x5c5c5c5c]
-  const found =
-    ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash) | ((word - 0x20202020) & ~word)
-  return (found & 0x80808080) !== 0
+export const WORD_BYTES = 4
+
+/**
+ * Which of four bytes, seen as one number of which the first is the lowest, may not stand for themselves in a string: the highest bit
+ * of the first that may not, none of those before it, and any of those behind it; zero where all may.
+ */
+export function specials(word: number): number {
+  // Quotes and blanks change places, so that one comparison finds quotes and all that is below a blank.
+  const quoted = word ^ 0x02020202
+  const backslash = word ^ 0x5c5c5c5c
+  return (((quoted - 0x21212121) & ~quoted) | ((backslash - 0x01010101) & ~backslash)) & 0x80808080
 }
+
+/** Of four bytes, the first that `specials` says something of. */
+export const firstByte = (found: number): number => (31 - Math.clz32(found & -found)) >> 3

@@ -4,7 +4,7 @@
 // It says so only of what leaves no doubt, and of nearly every body: not where a name or a secret might hide behind an escape, a key
 // stands twice, a name is one of a secret, a number is one that a double does not hold, lines end, it is nested deep or has many names
 // that nobody has seen before; nor of what is no JSON. What is in doubt is parsed.
-import { BYTE, ESCAPED, hasSpecial, isBlank, isDigit, PLAIN, WORDS } from './json-bytes.ts'
+import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from './json-bytes.ts'
 import { type Name, Names, SAYS, stands } from './names.ts'
 
 /** The member, with the comma that goes with it. */
@@ -33,9 +33,9 @@ const LARGEST_BYTES = 256 * 1024
 
 class Scan {
   private readonly names = new Names(LEVELS)
-  /** A copy of the body, with a zero behind it: to read where nothing is takes five times as long. */
-  private readonly body = Buffer.alloc(LARGEST_BYTES + 4)
-  private readonly words = new Int32Array(this.body.buffer)
+  /** A copy of the body, with zeros behind it: to read where nothing is takes five times as long. */
+  private readonly body = Buffer.alloc(LARGEST_BYTES + WORD_BYTES)
+  private readonly words = new DataView(this.body.buffer)
   private at = 0
   private last: Name = this.names.begin()
   /** How many have been begun; of this and of all bodies before. */
@@ -46,7 +46,7 @@ class Scan {
     if (body.length > LARGEST_BYTES) return null
     this.last = this.names.begin()
     this.body.set(body)
-    this.body[body.length] = 0
+    this.words.setInt32(body.length, 0)
     this.at = 0
     this.member = null
     try {
@@ -89,18 +89,16 @@ class Scan {
     this.at = at + 1
   }
 
-  /** Where the first byte stands from there on that does not stand for itself. */
+  /** Where the first byte stands from there on that does not stand for itself; behind the body, there is one. */
   private behindPlain(from: number): number {
-    const { body, words } = this
+    const { words } = this
     let at = from
-    while ((at & 3) !== 0)
-      if (PLAIN[body[at]!] === 1) at += 1
-      else return at
-    let word = at >> 2
-    while (!hasSpecial(words[word]!)) word += 1
-    at = word << 2
-    while (PLAIN[body[at]!] === 1) at += 1
-    return at
+    let found = specials(words.getInt32(at, true))
+    while (found === 0) {
+      at += WORD_BYTES
+      found = specials(words.getInt32(at, true))
+    }
+    return at + firstByte(found)
   }
 
   private number(): void {
