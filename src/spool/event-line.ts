@@ -29,8 +29,15 @@ const hex8 = (value: number): string => value.toString(16).padStart(8, '0')
 
 /** A line as far as its payload, without a checksum. */
 function headOf({ id, receivedAtMs, workspaceId, type }: SpoolEvent, batch: number): string {
-  const told = JSON.stringify({ batch, id, receivedAt: receivedAtMs, workspace: workspaceId, type })
-  return `{"crc":"${hex8(0)}",${told.slice(1, -1)}${PAYLOAD}`
+  const told = `"batch":${batch},"id":${JSON.stringify(id)},"receivedAt":${receivedAtMs}`
+  return `{"crc":"00000000",${told},"workspace":${JSON.stringify(workspaceId)},"type":${JSON.stringify(type)}${PAYLOAD}`
+}
+
+const HEX = Buffer.from('0123456789abcdef')
+
+/** In eight digits: as a text first, it would take three times as long. */
+function writeHex8(value: number, to: Buffer, at: number): void {
+  for (let digit = 0; digit < 8; digit++) to[at + digit] = HEX[(value >>> (28 - 4 * digit)) & 0xf]!
 }
 
 /**
@@ -43,15 +50,14 @@ export function linesOf(events: readonly SpoolEvent[], batch: number, room: Buff
   const length = lengths.reduce((sum, own) => sum + own, 0)
   const lines = length <= room.length ? room.subarray(0, length) : Buffer.allocUnsafe(length)
   let begin = 0
-  events.forEach(({ payload }, index) => {
+  for (const [index, { payload }] of events.entries()) {
     const end = begin + lengths[index]!
     lines.write(heads[index]!, begin)
     lines.set(payload, end - END.length - payload.length)
     lines.write(END, end - END.length, 'latin1')
-    const crc = crc32(lines.subarray(begin + CRC_BYTES, end - 1))
-    lines.write(hex8(crc), begin + CRC_AT, 'latin1')
+    writeHex8(crc32(lines.subarray(begin + CRC_BYTES, end - 1)), lines, begin + CRC_AT)
     begin = end
-  })
+  }
   return lines
 }
 
