@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { unusable } from '../core/disk.ts'
 import { compactTimestamp } from '../core/time.ts'
 import { makeFolder } from '../files/durable.ts'
+import { Batch } from './batch.ts'
 import type { SpoolEvent } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
 import { Room } from './room.ts'
@@ -27,14 +28,6 @@ export interface Commit {
   ms: number
 }
 
-interface Waiting {
-  event: SpoolEvent
-  done: () => void
-  failed: (error: unknown) => void
-}
-
-/** A sync takes longer the more there is to write, and all of it waits. */
-const MAX_BATCH_BYTES = 4 * 1024 * 1024
 const TOUCH_MS = 5_000
 /** A writer is thought dead and comes back: once. More than that is a file system that loses names. */
 const FENCED_TRIES = 3
@@ -46,7 +39,7 @@ export class SpoolWriter {
   private ready: Promise<void> | null = null
   private segment: Segment | null = null
   private next: Promise<Segment | null> | null = null
-  private waiting: Waiting[] = []
+  private waiting: Batch[] = []
   private flushing: Promise<void> | null = null
   private sealTimer: NodeJS.Timeout | undefined
   private due = false
@@ -61,10 +54,17 @@ export class SpoolWriter {
 
   /** Resolves when the event is on the disk. @throws HOME_UNUSABLE: then it may be on the disk, and is not acknowledged */
   append(event: SpoolEvent): Promise<void> {
-    return new Promise((done, failed) => {
-      this.waiting.push({ event, done, failed })
-      this.flushing ??= this.flush()
-    })
+    const batch = this.batchFor(event)
+    this.flushing ??= this.flush()
+    return batch.done
+  }
+
+  private batchFor(event: SpoolEvent): Batch {
+    const last = this.waiting.at(-1)
+    if (last?.take(event)) return last
+    const batch = new Batch(event)
+    this.waiting.push(batch)
+    return batch
   }
 
   /** Segments that are open. */
@@ -86,26 +86,16 @@ export class SpoolWriter {
   private async flush(): Promise<void> {
     // Those of the same turn of the event loop share the first sync, too.
     await Promise.resolve()
-    while (this.waiting.length > 0) await this.commit(this.take())
+    for (let batch = this.waiting.shift(); batch; batch = this.waiting.shift()) await this.commit(batch)
     this.flushing = null
   }
 
-  private take(): Waiting[] {
-    let bytes = 0
-    const end = this.waiting.findIndex(({ event }) => {
-      bytes += event.payload.length
-      return bytes > MAX_BATCH_BYTES
-    })
-    return this.waiting.splice(0, end < 0 ? this.waiting.length : Math.max(1, end))
-  }
-
-  private async commit(batch: readonly Waiting[]): Promise<void> {
+  private async commit(batch: Batch): Promise<void> {
     try {
-      await this.store(batch.map(({ event }) => event))
-      for (const { done } of batch) done()
+      await this.store(batch.events)
+      batch.stored()
     } catch (cause) {
-      const error = unusable(this.options.folders.open, cause)
-      for (const { failed } of batch) failed(error)
+      batch.failed(unusable(this.options.folders.open, cause))
     }
     if (this.due || (this.segment && this.segment.bytes >= this.options.sealAfterBytes)) this.roll()
   }
