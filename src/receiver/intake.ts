@@ -32,24 +32,27 @@ export interface IntakeOptions {
   onCommit?: (commit: Commit) => void
 }
 
-const whole = (pieces: readonly Uint8Array[]): Buffer => {
-  const [only] = pieces
-  return only && pieces.length === 1 ? Buffer.from(only.buffer, only.byteOffset, only.length) : Buffer.concat(pieces)
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+
+const whole = (pieces: readonly Uint8Array[]): Buffer =>
+  pieces.length === 1 ? asBuffer(pieces[0]!) : Buffer.concat(pieces)
+
+const kept = (): Verdict => 'kept'
+
+function notKept(error: unknown): Verdict {
+  if (error instanceof ConvohouseError) return 'disk-refuses'
+  throw error
 }
 
 export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIntake {
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
   let door = makeDoor(workspaces)
 
-  async function keep(judged: Judged): Promise<Verdict> {
-    if ('refused' in judged) return judged.refused
-    try {
-      await spool.append({ ...judged.event, receivedAtMs: Date.now() })
-      return 'kept'
-    } catch (error) {
-      if (error instanceof ConvohouseError) return 'disk-refuses'
-      throw error
-    }
+  function keep(judged: Judged): Promise<Verdict> {
+    if ('refused' in judged) return Promise.resolve(judged.refused)
+    const { id, type, workspaceId, payload } = judged.event
+    return spool.append({ id, type, workspaceId, payload, receivedAtMs: Date.now() }).then(kept, notKept)
   }
 
   const takeQuick: OwnIntake['takeQuick'] = (body, addressed) => {

@@ -36,34 +36,33 @@ export function refusedByHead(request: IncomingMessage, { maxBytes }: BodyLimits
   return Number(request.headers['content-length'] ?? 0) > maxBytes ? 'too-large' : null
 }
 
-/** Resolves with the body, or with why it is not read on; never, where the sender hangs up. */
-export function readBody(request: IncomingMessage, memory: BodyMemory): Promise<ReadBody> {
-  return new Promise(resolve => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    let isOver = false
-    const release = () => {
-      if (!isOver) memory.release(bytes)
-      isOver = true
-    }
-    const refuse = (refused: Refusal) => {
-      request.off('data', onData)
-      release()
-      resolve({ refused })
-    }
-    const onData = (chunk: Buffer) => {
-      if (!memory.hold(chunk.length)) return refuse('too-busy')
-      bytes += chunk.length
-      if (bytes > memory.limits.maxBytes) return refuse('too-large')
-      chunks.push(chunk)
-    }
-    request.on('data', onData)
-    request.once('end', () => {
-      if (!isOver) resolve({ chunks, release })
-    })
-    request.once('close', () => {
-      if (!request.complete) release()
-    })
-    request.on('error', release)
+/** Tells the body, or why it is not read on; nothing, where the sender hangs up. Whoever has the body releases it. */
+export function readBody(request: IncomingMessage, memory: BodyMemory, tell: (body: ReadBody) => void): void {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  let isOver = false
+  const release = () => memory.release(bytes)
+  const refuse = (refused: Refusal) => {
+    isOver = true
+    request.off('data', onData)
+    release()
+    tell({ refused })
+  }
+  const onData = (chunk: Buffer) => {
+    if (!memory.hold(chunk.length)) return refuse('too-busy')
+    bytes += chunk.length
+    if (bytes > memory.limits.maxBytes) return refuse('too-large')
+    chunks.push(chunk)
+  }
+  request.on('data', onData)
+  request.on('end', () => {
+    if (isOver) return
+    isOver = true
+    tell({ chunks, release })
+  })
+  // It comes after the end, too. An error is none of ours, and closes.
+  request.on('close', () => {
+    if (!isOver) release()
+    isOver = true
   })
 }

@@ -21,7 +21,11 @@ function addressedBy(path: string): string | null | undefined {
   }
 }
 
+/** Where nearly all that comes goes. */
+const WEBHOOKS: Route = { kind: 'webhook', addressed: null }
+
 export function routeOf(method: string, target: string): Route {
+  if (target === '/webhooks' && method === 'POST') return WEBHOOKS
   const [path] = target.split('?') as [string]
   if (isPage(path)) {
     return method === 'GET' || method === 'HEAD'

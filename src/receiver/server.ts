@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { ConvohouseError } from '../core/errors.ts'
 import type { Intake } from './intake.ts'
 import type { Metrics } from './metrics.ts'
-import { REFUSALS, type Refusal } from './refusals.ts'
+import { REFUSALS, type Refusal, type Verdict } from './refusals.ts'
 import { BodyMemory, type ReadBody, readBody, refusedByHead } from './request-body.ts'
 import { routeOf } from './route.ts'
 
@@ -32,6 +32,20 @@ export interface Receiver {
   abort(): void
 }
 
+interface Way {
+  response: ServerResponse
+  /** The workspace in the address, if any. */
+  addressed: string | null
+  /** Tells a sender who has asked that the body may come. */
+  proceed: (() => void) | undefined
+}
+
+interface Begun {
+  request: IncomingMessage
+  response: ServerResponse
+  begunMs: number
+}
+
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
 /** Whoever sends too much is read on for so long, or would not see the answer. */
 const LINGER_MS = 2_000
@@ -51,35 +65,54 @@ class Service {
     })
   }
 
-  async serve(request: IncomingMessage, response: ServerResponse, proceed?: () => void): Promise<void> {
+  serve(request: IncomingMessage, response: ServerResponse, proceed?: () => void): void {
     if (this.isClosing) response.shouldKeepAlive = false
     const route = routeOf(request.method!, request.url!)
-    if (route.kind === 'webhook') return this.receive(request, { response, addressed: route.addressed, proceed })
-    if (route.kind === 'refused') return this.refuse(request, response, route)
-    if (route.kind === 'metrics') {
-      const { metrics, intake } = this.options
-      return answer(response, 200, { type: 'text/plain; version=0.0.4', body: metrics.text(intake.openSegments()) })
-    }
-    const isReady = route.kind === 'health' || !(this.isDiskRefusing || this.isClosing)
-    answer(response, isReady ? 200 : 503, { type: 'text/plain', body: isReady ? 'ok\n' : 'not ready\n' })
+    if (route.kind === 'webhook') this.receive(request, { response, addressed: route.addressed, proceed })
+    else if (route.kind === 'refused') this.refuse(request, response, route)
+    else answer(response, ...this.page(route.kind))
   }
 
-  private async receive(
-    request: IncomingMessage,
-    way: { response: ServerResponse; addressed: string | null; proceed: (() => void) | undefined },
-  ): Promise<void> {
-    const { intake, metrics } = this.options
+  private page(kind: 'health' | 'ready' | 'metrics'): [status: number, content: Content] {
+    const { metrics, intake } = this.options
+    if (kind === 'metrics')
+      return [200, { type: 'text/plain; version=0.0.4', body: metrics.text(intake.openSegments()) }]
+    const isReady = kind === 'health' || !(this.isDiskRefusing || this.isClosing)
+    return [isReady ? 200 : 503, { type: 'text/plain', body: isReady ? 'ok\n' : 'not ready\n' }]
+  }
+
+  private receive(request: IncomingMessage, { response, addressed, proceed }: Way): void {
     const begunMs = performance.now()
-    metrics.begin()
+    this.options.metrics.begin()
     const refused = refusedByHead(request, this.memory.limits)
-    if (!refused) way.proceed?.()
-    const body: ReadBody = refused ? { refused } : await readBody(request, this.memory)
-    if ('refused' in body) return this.refuse(request, way.response, { reason: body.refused })
-    const verdict = await intake.take(body.chunks, way.addressed).finally(body.release)
-    this.isDiskRefusing = verdict === 'disk-refuses'
-    if (verdict !== 'kept') return this.refuse(request, way.response, { reason: verdict })
-    metrics.keep((performance.now() - begunMs) / 1_000)
-    answer(way.response, 200)
+    if (refused) {
+      this.refuse(request, response, { reason: refused })
+      return
+    }
+    proceed?.()
+    readBody(request, this.memory, body => {
+      this.keep(body, addressed)
+        .then(verdict => this.tell(verdict, { request, response, begunMs }))
+        .catch(() => response.destroy())
+    })
+  }
+
+  private async keep(body: ReadBody, addressed: string | null): Promise<Verdict> {
+    if ('refused' in body) return body.refused
+    try {
+      const verdict = await this.options.intake.take(body.chunks, addressed)
+      this.isDiskRefusing = verdict === 'disk-refuses'
+      return verdict
+    } finally {
+      body.release()
+    }
+  }
+
+  private tell(verdict: Verdict, { request, response, begunMs }: Begun): void {
+    if (verdict === 'kept') {
+      this.options.metrics.keep((performance.now() - begunMs) / 1_000)
+      answer(response, 200)
+    } else this.refuse(request, response, { reason: verdict })
   }
 
   private refuse(
@@ -110,10 +143,16 @@ function answerEarly(request: IncomingMessage, response: ServerResponse, status:
   request.socket.once('close', () => clearTimeout(timer))
 }
 
-function answer(response: ServerResponse, status: number, content?: { type: string; body: string }): void {
-  const length = content ? Buffer.byteLength(content.body) : 0
-  response.writeHead(status, { 'Content-Length': length, ...(content && { 'Content-Type': content.type }) })
-  response.end(content?.body)
+interface Content {
+  type: string
+  body: string
+}
+
+const EMPTY = { 'Content-Length': 0 }
+
+function answer(response: ServerResponse, status: number, content?: Content): void {
+  const head = content ? { 'Content-Length': Buffer.byteLength(content.body), 'Content-Type': content.type } : EMPTY
+  response.writeHead(status, head).end(content?.body)
 }
 
 function createHttpServer(service: Service, options: ReceiverOptions): Server {
@@ -128,8 +167,11 @@ function createHttpServer(service: Service, options: ReceiverOptions): Server {
   })
   server.maxConnections = maxConnections
   const serve = (request: IncomingMessage, response: ServerResponse, proceed?: () => void) => {
-    // A sender who hangs up in the middle is told nothing.
-    service.serve(request, response, proceed).catch(() => response.destroy())
+    try {
+      service.serve(request, response, proceed)
+    } catch {
+      response.destroy()
+    }
   }
   server.on('request', (request, response) => serve(request, response))
   server.on('checkContinue', (request, response) => serve(request, response, () => response.writeContinue()))

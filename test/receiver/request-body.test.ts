@@ -1,0 +1,71 @@
+// What bodies hold while they are read, and that it is let go of whichever way a request ends.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { BodyMemory, type ReadBody, readBody } from '../../src/receiver/request-body.ts'
+
+const LIMITS = { maxBytes: 1_000, maxBytesAtOnce: 1_500 }
+
+/** A server that reads bodies; each is told of, and released by the test. */
+async function reading(memory: BodyMemory) {
+  const told: ReadBody[] = []
+  let closed = 0
+  const server = createServer((request, response) => {
+    request.on('close', () => closed++)
+    readBody(request, memory, body => {
+      told.push(body)
+      response.end()
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const send = (length: number, body: string) => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {})
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`)
+    return socket
+  }
+  return { told, send, closed: () => closed }
+}
+
+/** All that may be held at once is free: it is held, and let go of. */
+function isFree(memory: BodyMemory): boolean {
+  const free = memory.hold(LIMITS.maxBytesAtOnce)
+  if (free) memory.release(LIMITS.maxBytesAtOnce)
+  return free
+}
+
+it('a body is held until whoever has it releases it', async () => {
+  const memory = new BodyMemory(LIMITS)
+  const { told, send, closed } = await reading(memory)
+  await once(send(900, 'x'.repeat(900)), 'data')
+  await expect.poll(closed).toBe(1)
+  expect(isFree(memory)).toBe(false)
+  const [body] = told
+  if (!body || 'refused' in body) throw new Error('not read')
+  body.release()
+  expect(isFree(memory)).toBe(true)
+})
+
+it('a sender who hangs up in the middle leaves nothing held, and is not told of', async () => {
+  const memory = new BodyMemory(LIMITS)
+  const { told, send, closed } = await reading(memory)
+  const socket = send(900, 'x'.repeat(500))
+  await expect.poll(() => isFree(memory)).toBe(false)
+  socket.destroy()
+  await expect.poll(closed).toBe(1)
+  expect([isFree(memory), told]).toEqual([true, []])
+})
+
+it('a body that is refused in the middle is told of once, and nothing of it is held', async () => {
+  const memory = new BodyMemory(LIMITS)
+  const { told, send, closed } = await reading(memory)
+  const socket = send(5_000, 'x'.repeat(2_000))
+  await expect.poll(() => told).toEqual([{ refused: expect.stringMatching(/too-large|too-busy/) }])
+  socket.write('x'.repeat(3_000))
+  await expect.poll(closed).toBe(1)
+  expect([isFree(memory), told.length]).toEqual([true, 1])
+})
