@@ -19,10 +19,10 @@ export function takeAsSent(body: Buffer, addressed: string | null, door: Door): 
   const { secret, from, to } = member
   const opened = door(secret, addressed)
   if (opened === null) return { refused: 'wrong-secret' }
-  const isElsewhere = (form: Buffer): boolean => {
-    const first = body.indexOf(form)
-    return (first >= 0 && first < from) || body.indexOf(form, to) >= 0
+  const isElsewhere = (trace: Buffer): boolean => {
+    const first = body.indexOf(trace)
+    return (first >= 0 && first < from) || body.indexOf(trace, to) >= 0
   }
-  if (opened.forms === null || opened.forms.some(isElsewhere)) return null
+  if (opened.traces === null || opened.traces.some(isElsewhere)) return null
   return { event: { id: null, type: null, workspaceId: opened.id, payload: cutOut(body, from, to) } }
 }

@@ -121,6 +121,39 @@ describe('a body is in doubt', () => {
   })
 })
 
+describe('a secret is found elsewhere', () => {
+  const secrets = fc.oneof(
+    fc.string({
+      unit: fc.constantFrom('a', 'b', 'w', '_', '-', 'A', '7', '+', '/', '%', '='),
+      minLength: 1,
+      maxLength: 40,
+    }),
+    fc.constantFrom(
+      'whsec_0123456789abcdef',
+      'onlysmallletters',
+      'ends-late_',
+      'short',
+      'UPPERCASE',
+      '12345678',
+      'a%2Fb%2Fc',
+    ),
+  )
+  const around = fc.string({ unit: fc.constantFrom('a', 'w', '_', ' ', 'A', '7', '%', 'ä') })
+
+  it('however it is made and written, and wherever it stands', () => {
+    fc.assert(
+      fc.property(secrets, around, around, fc.boolean(), fc.nat(2), (secret, before, behind, isFirst, way) => {
+        const opens = makeDoor([{ id: 'ws', secrets: [secret] }])
+        const form = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)][way]
+        const [own, other] = [`"workspaceSecret":"${secret}"`, `"x":${JSON.stringify(before + form + behind)}`]
+        const body = Buffer.from(`{${isFirst ? `${own},${other}` : `${other},${own}`}}`)
+        expect(takeAsSent(body, null, opens)).toBeNull()
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
 it('a body whose secret opens no door is refused', () => {
   expect(quickly('{"workspaceSecret":"x"}')).toEqual({ refused: 'wrong-secret' })
   expect(takeAsSent(Buffer.from(`{${MEMBER}}`), 'elsewhere', door)).toEqual({ refused: 'wrong-secret' })
