@@ -11,9 +11,12 @@ import { SECRET } from './webhooks/bodies.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js')
 const script = (name: string): string => join(import.meta.dirname, 'webhooks', `${name}.js`)
-const SECONDS = 6
+const STEADY_SECONDS = 6
 /** Before that: servers run for months, and what their first second takes goes into compiling them. */
 const WARMING_SECONDS = 3
+/** Both servers are up and measured in turns, so many times a round: what disk and machine do changes from one second to the next. */
+const TURNS = 4
+const TURN_SECONDS = 2
 const CONNECTIONS = 256
 const AT_RATE = 1_000
 
@@ -31,12 +34,7 @@ interface Offered {
   rate: number
 }
 
-async function load(port: number, offered: Offered): Promise<Load> {
-  await loadFor(WARMING_SECONDS, port, offered)
-  return loadFor(SECONDS, port, offered)
-}
-
-async function loadFor(seconds: number, port: number, { connections, rate }: Offered): Promise<Load> {
+async function load(port: number, seconds: number, { connections, rate }: Offered): Promise<Load> {
   const args = [port, seconds, connections, rate].map(String)
   const { stdout } = await execute(process.execPath, [script('load'), ...args])
   const told = JSON.parse(stdout) as Load
@@ -45,7 +43,11 @@ async function loadFor(seconds: number, port: number, { connections, rate }: Off
 }
 
 /** A server that tells its port on its first line, while `work` lasts. */
-async function serving(args: readonly string[], env: Record<string, string>, work: (port: number) => Promise<Load>) {
+async function serving<T>(
+  args: readonly string[],
+  env: Record<string, string>,
+  work: (port: number) => Promise<T>,
+): Promise<T> {
   const server: ChildProcess = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -68,7 +70,7 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-const receiver = (work: (port: number) => Promise<Load>): Promise<Load> =>
+const receiver = <T>(work: (port: number) => Promise<T>): Promise<T> =>
   inFolder(home => {
     const env = {
       CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
@@ -80,32 +82,54 @@ const receiver = (work: (port: number) => Promise<Load>): Promise<Load> =>
     return serving([MAIN, 'receive', '--port', '0', '--json'], env, work)
   })
 
-const plain = (work: (port: number) => Promise<Load>): Promise<Load> =>
+const plain = <T>(work: (port: number) => Promise<T>): Promise<T> =>
   inFolder(folder => serving([script('plain-server'), join(folder, 'appended')], {}, work))
 
 const tell = (what: string, { eventsPerSecond, p50Ms, p99Ms }: Load): void =>
   console.log(`${what}: ${rounded(eventsPerSecond, 0)} events/s, p50 ${rounded(p50Ms)} ms, p99 ${rounded(p99Ms)} ms`)
 
-/** Medians of rounds: each measures the receiver and the bare server one after the other. */
-export async function webhooksBench({ rounds }: BenchOptions): Promise<Record<string, number>> {
-  const fastest = (port: number) => load(port, { connections: CONNECTIONS, rate: 0 })
-  const measured: { events: number; ratio: number; p99Ms: number }[] = []
-  for (let round = 1; round <= rounds; round++) {
-    const ours = await receiver(fastest)
+const FASTEST: Offered = { connections: CONNECTIONS, rate: 0 }
+const STEADY: Offered = { connections: 64, rate: AT_RATE }
+
+interface Turn {
+  ours: Load
+  bare: Load
+}
+
+/** Each begins every other turn. */
+async function turns(ports: { ours: number; bare: number }): Promise<Turn[]> {
+  for (const port of [ports.ours, ports.bare]) await load(port, WARMING_SECONDS, FASTEST)
+  const taken: Turn[] = []
+  for (let turn = 0; turn < TURNS; turn++) {
+    const measured: Partial<Turn> = {}
+    for (const which of turn % 2 === 0 ? (['ours', 'bare'] as const) : (['bare', 'ours'] as const))
+      measured[which] = await load(ports[which], TURN_SECONDS, FASTEST)
+    const { ours, bare } = measured as Turn
     tell('receiver', ours)
-    const bare = await plain(fastest)
     tell('plain   ', bare)
-    const steady = await receiver(port => load(port, { connections: 64, rate: AT_RATE }))
-    tell(`receiver at ${AT_RATE}/s`, steady)
-    measured.push({
-      events: ours.eventsPerSecond,
-      ratio: ours.eventsPerSecond / bare.eventsPerSecond,
-      p99Ms: steady.p99Ms,
-    })
+    taken.push({ ours, bare })
+  }
+  return taken
+}
+
+async function steady(port: number): Promise<Load> {
+  await load(port, WARMING_SECONDS, STEADY)
+  const told = await load(port, STEADY_SECONDS, STEADY)
+  tell(`receiver at ${AT_RATE}/s`, told)
+  return told
+}
+
+/** Medians over the turns of all rounds; the ratio is that of one turn. */
+export async function webhooksBench({ rounds }: BenchOptions): Promise<Record<string, number>> {
+  const taken: Turn[] = []
+  const p99sMs: number[] = []
+  for (let round = 1; round <= rounds; round++) {
+    taken.push(...(await receiver(ours => plain(bare => turns({ ours, bare })))))
+    p99sMs.push((await receiver(steady)).p99Ms)
   }
   return {
-    eventsPerSecond: rounded(median(measured.map(({ events }) => events)), 0),
-    p99MsAt1k: rounded(median(measured.map(({ p99Ms }) => p99Ms))),
-    ratioToPlain: rounded(median(measured.map(({ ratio }) => ratio))),
+    eventsPerSecond: rounded(median(taken.map(({ ours }) => ours.eventsPerSecond)), 0),
+    p99MsAt1k: rounded(median(p99sMs)),
+    ratioToPlain: rounded(median(taken.map(({ ours, bare }) => ours.eventsPerSecond / bare.eventsPerSecond))),
   }
 }
