@@ -21,8 +21,15 @@ type Payload = Record<string, unknown>
 /** Smaller bodies are parsed before it is looked how deep they are: they have no room for more than the parser can take. */
 const LOOKED_INTO_BYTES = 64 * 1024
 
+/** Some senders begin with it; a parser may ignore it (RFC 8259, section 8.1). */
+const BYTE_ORDER_MARK = '\uFEFF'
+
 /** Bytes that are no UTF-8 become U+FFFD: what else the event says is not lost with them. */
-const textOf = (body: Buffer): string => body.toString(isAscii(body) ? 'latin1' : 'utf8')
+function textOf(body: Buffer): string {
+  if (isAscii(body)) return body.toString('latin1')
+  const text = body.toString('utf8')
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+}
 
 function parse(text: string): unknown {
   try {

@@ -152,6 +152,12 @@ describe('an event', () => {
     expect(text).toBe('{"a":1e400,"m":[1.5],"z":12345678901234567890}')
   })
 
+  it('takes a body behind a byte order mark, as the same event', () => {
+    const body = JSON.stringify({ workspaceSecret: SECRET, event: 'webhook_test', createdAt: 1 })
+    expect(kept(ofText(`\uFEFF${body}`))).toEqual(kept(ofText(body)))
+    expect(ofText(`\uFEFF\uFEFF${body}`)).toEqual({ refused: 'not-json' })
+  })
+
   it('keeps what can be read of bytes that are no UTF-8', () => {
     const bytes = Buffer.concat([
       Buffer.from(`{"workspaceSecret":"${NEXT}","text":"a`),
