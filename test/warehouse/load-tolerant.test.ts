@@ -54,6 +54,24 @@ describe('a page of whatever records', () => {
   })
 })
 
+describe('a page on more than one line', () => {
+  const golden = goldenRecords('full-record')
+  const beside = '{"data":[{"ID":"beside"}]}'
+
+  it.each([
+    ['indented', JSON.stringify({ data: golden }, null, 2)],
+    ['with a line for each record', `{"data":[\n${golden.map(record => JSON.stringify(record)).join(',\n')}\n]}\n`],
+    ['with the line ends of Windows', JSON.stringify({ data: golden }, null, '\t').replaceAll('\n', '\r\n')],
+    ['behind an empty line', `\n\n${JSON.stringify({ data: golden })}\n\n`],
+  ])('%s gives the same rows as on one, and is not mended', async (_, body) => {
+    const [one, more] = [house.workspace(), house.workspace()]
+    await one.load(await records(one, ...golden), await page(one, beside))
+    const result = await more.load(await page(more, body), await page(more, beside))
+    expect(result).toMatchObject({ files: 2, records: golden.length + 1, mended: 0, quarantined: 0 })
+    expect(await recordRows(more)).toEqual(await recordRows(one))
+  })
+})
+
 describe('a page that DuckDB refuses', () => {
   it('for a lone surrogate is loaded with the replacement character in its place', async () => {
     const workspace = house.workspace()
