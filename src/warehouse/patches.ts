@@ -141,11 +141,11 @@ async function overlay(
   await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
     SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
-  await writer.run('DELETE FROM conversations WHERE _record IN (SELECT "__record" FROM patch_stage)')
+  await writer.run('DELETE FROM conversations c USING patch_stage s WHERE c._record = s."__record"')
   await writer.run('INSERT INTO conversations BY NAME SELECT * FROM patched')
   for (const child of layout.children.filter(({ from }) => carried.has(from))) {
-    const carrying = `SELECT "__record" FROM patch_stage WHERE list_contains("__keys", ${quoteText(child.from)})`
-    await writer.run(`DELETE FROM ${child.table} WHERE _record IN (${carrying})`)
+    const carrying = `list_contains(s."__keys", ${quoteText(child.from)})`
+    await writer.run(`DELETE FROM ${child.table} t USING patch_stage s WHERE t._record = s."__record" AND ${carrying}`)
     const number = 's."__record"'
     const select = childSelect({ layout, child, stage: 'patch_stage', workspaceId, number, unknown: {} })
     await writer.run(`INSERT INTO ${child.table} (${childColumns(layout, child).join(', ')}) ${select}`)
