@@ -77,6 +77,9 @@ const BUILT = {
 
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 60_000 }
 
+/** As the command has it (`src/cli/wasm-tiers.ts`): each process of tests that asks a server would optimize undici's parser, and Node's own. */
+const NODE = { execArgv: ['--wasm-tiering-budget=1000000000'] }
+
 export default defineConfig({
   test: {
     globalSetup: 'test/temporal-command.ts',
@@ -84,8 +87,8 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
-      { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS } },
+      { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS, ...NODE } },
+      { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS, ...NODE } },
       {
         test: {
           name: 'together',
@@ -93,6 +96,7 @@ export default defineConfig({
           exclude: [...ALONE, ...COMMANDS],
           isolate: false,
           ...TIMEOUTS,
+          ...NODE,
         },
       },
     ],

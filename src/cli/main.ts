@@ -9,6 +9,7 @@ import { createProgram } from './program.ts'
 import { remark } from './terminal/say.ts'
 import { endOnSignals } from './terminal/signals.ts'
 import { styleOf } from './terminal/style.ts'
+import { optimizeWasmLate } from './wasm-tiers.ts'
 import { keepYoungSpaceSmall } from './young-space.ts'
 
 /** Whoever reads our output is gone: the next command of a pipe, or a terminal that was closed. */
@@ -36,6 +37,7 @@ const notWritten = (cause: Error): ConvohouseError =>
 
 async function main(args: readonly string[]): Promise<void> {
   keepYoungSpaceSmall()
+  optimizeWasmLate()
   endOnSignals()
   // Whoever reads our output may have seen enough (`| head`): no error. Nor is it one that nobody reads how it goes.
   process.stderr.on('error', () => {})
