@@ -1,5 +1,7 @@
 // What is said to a sync where no worker is there that could hear it.
-import { type Client, ServiceError } from '@temporalio/client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, ServiceError, type WorkflowExecutionDescription } from '@temporalio/client'
+import { temporal } from '@temporalio/proto'
 import { Worker } from '@temporalio/worker'
 import { expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -10,6 +12,7 @@ import { workflowCode } from '../../src/run/workflow-code.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { exportQueue, warehouseQueue } from '../../workflows/activities.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
@@ -20,6 +23,13 @@ import { workerProcess, writeConfig } from './worker-process.ts'
 /** In one line, with how to start one. */
 const NOBODY =
   /No worker has answered yet, and none takes tasks of the queue contract-\S+-warehouse: `convohouse worker` or/g
+
+type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]
+
+const { PENDING_ACTIVITY_STATE_STARTED: STARTED } = temporal.api.enums.v1.PendingActivityState
+
+const isFetching = ({ activityType, state }: PendingActivity): boolean =>
+  activityType?.name === 'fetchPages' && state === STARTED
 
 describeWithTemporal('where no worker answers', command => {
   let server: DevServer
@@ -124,7 +134,13 @@ describeWithTemporal('where no worker answers', command => {
     const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
     const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
     await until(async () => (await there.bought()).length >= 2)
-    worker.process.kill('SIGKILL')
+    // Killed between two leases it would leave none behind whose end the server could miss.
+    await whileSlowed(there.sandbox, async () => {
+      await sleep(1_000)
+      await until(async () => ((await handle.describe()).raw.pendingActivities ?? []).some(isFetching))
+      worker.process.kill('SIGKILL')
+      await worker.ended
+    })
     // The server keeps it for the next worker, half a minute long.
     const query = handle.query('progress')
     const lost = async () =>
