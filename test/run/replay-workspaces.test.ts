@@ -89,6 +89,7 @@ describe('a replay of several workspaces', () => {
       const configured = before._loads!.filter(load => load.workspace_id !== FORMER)
       expect(report.files).toBe(configured.length - taken.length)
       expect(await snapshot(config)).toEqual(before)
+      if (from.length === 1) return
       // And once more, now that the warehouse itself is one that was rebuilt without them.
       await replay({ config, allowIncomplete: true })
       expect(await snapshot(config)).toEqual(before)
