@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { WASM_LATE } from './src/cli/wasm-tiers.ts'
 import { needsTemporal } from './test/temporal-command.ts'
 
 /**
@@ -77,8 +78,8 @@ const BUILT = {
 
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 60_000 }
 
-/** As the command has it (`src/cli/wasm-tiers.ts`): each process of tests that asks a server would optimize undici's parser, and Node's own. */
-const NODE = { execArgv: ['--wasm-tiering-budget=1000000000'] }
+/** As the command has it: each process of tests that asks a server would optimize undici's parser, and Node's own. */
+const NODE = { execArgv: [WASM_LATE] }
 
 export default defineConfig({
   test: {

@@ -6,6 +6,7 @@ import { recordStruct } from '../catalog/staging.ts'
 import type { UnknownTree } from '../catalog/unknown.ts'
 import type { WindowKind } from '../core/windows.ts'
 import { iso, type Writer } from './connection.ts'
+import { isAboutRecords } from './quarantine-reason.ts'
 
 /** A file to stage: the landed page itself, or its mended copy. */
 export interface StageSource {
@@ -49,7 +50,10 @@ export async function fillStage(
       WHERE data IS NOT NULL)`
   // To look for line feeds takes a fifth less than to follow every brace and string to where a value ends. A body that has any
   // inside is refused, never misread: its first line is no whole value.
-  await writer.run(staged('newline_delimited')).catch(() => writer.run(staged('unstructured')))
+  await writer.run(staged('newline_delimited')).catch(fault => {
+    if (!isAboutRecords(fault)) throw fault
+    return writer.run(staged('unstructured'))
+  })
 }
 
 /** The narrow side of the stage: keys and versions, one row for each staged record. */
