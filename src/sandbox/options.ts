@@ -7,6 +7,8 @@ import type { HostileName } from './hostile/hostile-table.ts'
 import { HOSTILE } from './hostile/hostile-table.ts'
 import type { Rate } from './rate.ts'
 import { ratesSchema } from './rate-settings.ts'
+import type { Readings } from './readings.ts'
+import { resolveReadings } from './readings.ts'
 import { issueTexts } from './setting-issues.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
 
@@ -59,6 +61,10 @@ export interface SandboxOptions {
   burstSize: number
   /** Hostile records, by rate of conversations. */
   hostile: Partial<Record<HostileName, Rate>>
+  /** How the points that the API document leaves open are served (`readings.ts`); those that are not given have their default. */
+  readings: Partial<Readings>
+  /** Serves what the document shows and nothing else, and refuses parameters that it does not name; `readings` go before it. */
+  literal: boolean
   /** Faults served from the start; they can be changed while it runs. */
   faults: FaultSettings
   /** Where events are sent from the start, and what befalls them; can be changed while it runs. */
@@ -67,6 +73,7 @@ export interface SandboxOptions {
 
 export interface ResolvedOptions extends SandboxOptions {
   startMs: number
+  readings: Readings
 }
 
 export const SANDBOX_DEFAULTS: SandboxOptions = {
@@ -99,6 +106,8 @@ export const SANDBOX_DEFAULTS: SandboxOptions = {
   burstEvery: 0,
   burstSize: 150,
   hostile: {},
+  readings: {},
+  literal: false,
   faults: {},
   webhooks: {},
 }
@@ -154,6 +163,7 @@ export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number
   const resolved: ResolvedOptions = {
     ...options,
     startMs: options.startMs ?? realNowMs,
+    readings: resolveReadings(options.readings, options.literal),
     hourlyRequests: given.hourlyRequests ?? (options.paid ? options.hourlyRequests : UNPAID_HOURLY_REQUESTS),
     traffic: given.traffic ?? typeof options.webhooks.url === 'string',
     arrivalsPerDay: given.arrivalsPerDay ?? (onRealClock ? options.arrivalsPerDay : 0),

@@ -127,6 +127,28 @@ describe('the flag for hostile records', () => {
   })
 })
 
+describe('the flags for what the API document leaves open', () => {
+  it('set readings by name, and all of them to the letter', async () => {
+    const given = ['--reading', 'paging=nested', '--reading', 'usage-lag=2', '--reading', 'paging=both']
+    expect(await optionsOf(...given, '--literal')).toMatchObject({
+      readings: { paging: 'both', 'usage-lag': '2' },
+      literal: true,
+    })
+  })
+
+  it.each([
+    ['paging=deep', 'paging is one of flat, nested, both'],
+    ['pages=flat', 'there is no reading "pages"; known are paging'],
+    ['paging', 'paging is one of'],
+    ['toString=1', 'there is no reading "toString"'],
+  ])('are refused: %s', async (text, told) => {
+    await expect(optionsOf('--reading', text)).rejects.toMatchObject({
+      code: 'FLAG_INVALID',
+      message: expect.stringContaining(told),
+    })
+  })
+})
+
 describe('the sandbox command with faults', () => {
   it('serves them', async () => {
     const path = join(await temporaryFolder(), 'script.json')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { FAULTS } from '../../src/sandbox/faults/fault-table.ts'
 import { HOSTILE } from '../../src/sandbox/hostile/hostile-table.ts'
+import { LITERAL, READINGS } from '../../src/sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../src/sandbox/webhooks/event-fault-table.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
@@ -40,5 +41,16 @@ describe('docs/sandbox.md', () => {
     expect(rowsBelow('Hostile records')).toEqual(
       Object.entries(HOSTILE).map(([name, { help }]) => [`\`${name}\``, help]),
     )
+  })
+
+  it('lists every reading, in their order, with the default first', () => {
+    const quoted = (words: readonly string[]) => words.map(word => `\`${word}\``).join(', ')
+    expect(rowsBelow('Readings')).toEqual(
+      Object.entries(READINGS).map(([name, { values, help, open }]) => [`\`${name}\``, quoted(values), help, open]),
+    )
+  })
+
+  it('lists what is read literally', () => {
+    expect(rowsBelow('Literally')).toEqual(Object.entries(LITERAL).map(pair => pair.map(text => `\`${text}\``)))
   })
 })

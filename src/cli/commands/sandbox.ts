@@ -3,9 +3,11 @@ import { DAY, SECOND } from '../../core/time.ts'
 import { TS_UNITS } from '../../sandbox/document/ts-unit.ts'
 import { FAULTS } from '../../sandbox/faults/fault-table.ts'
 import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
+import { READINGS } from '../../sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../sandbox/webhooks/event-fault-table.ts'
 import { duration, filled, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
 import { namesTable, rated } from '../sandbox/rate-flags.ts'
+import { readings, readingsTable } from '../sandbox/reading-flags.ts'
 import type { SandboxFlags } from '../sandbox/run-sandbox.ts'
 
 export const sandboxCommand = (): Command =>
@@ -89,6 +91,12 @@ export const sandboxCommand = (): Command =>
       'records hostile in that way, at that rate of conversations; repeatable',
       rated('--hostile', HOSTILE, 'hostile record'),
     )
+    .option(
+      '--reading <name=value>',
+      'a point that the API document leaves open, served in that way; repeatable',
+      readings('--reading'),
+    )
+    .option('--literal', 'serve what the API document shows and nothing else; refuse parameters that it does not name')
     .option('--fault-script <file>', 'faults by number of the request: JSON, a list of rules', filled('--fault-script'))
     .option('--fault-seed <n>', 'another seed hits other requests (default: 1)', whole('--fault-seed', 0, 2 ** 32 - 1))
     .option('--fault-search', 'faults at a rate hit agent searches, and requests for organizations, too')
@@ -138,6 +146,9 @@ ${namesTable(EVENT_FAULTS)}
 
 They can be changed while it runs, as the address can: POST /_sandbox/webhooks.
 
+Readings of what the API document leaves open, the default first:
+${readingsTable(READINGS)}
+
 Examples:
   $ convohouse sandbox                                   on port 4010
   $ convohouse sandbox --conversations 200000 --no-limits
@@ -145,6 +156,7 @@ Examples:
   $ convohouse sandbox --start 2026-01-01 --speed ${DAY / SECOND}     a day a second
   $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s --fault-seed 7
   $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000
+  $ convohouse sandbox --literal --reading unpaid=402    the document to the letter
   $ convohouse sandbox --webhooks http://127.0.0.1:8080/ --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
     .action(async (flags: SandboxFlags) => {

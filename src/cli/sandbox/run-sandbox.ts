@@ -6,6 +6,7 @@ import type { ScriptRule } from '../../sandbox/faults/fault-settings.ts'
 import type { SandboxOptions } from '../../sandbox/options.ts'
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
 import type { Rate } from '../../sandbox/rate.ts'
+import type { Readings } from '../../sandbox/readings.ts'
 import { startSandbox } from '../../sandbox/server.ts'
 import type { EventRule } from '../../sandbox/webhooks/webhook-settings.ts'
 import { say, sayJson } from '../terminal/say.ts'
@@ -42,6 +43,8 @@ export interface SandboxFlags {
   clockOffset?: number
   fault?: Record<string, Rate>
   hostile?: Record<string, Rate>
+  reading?: Partial<Readings>
+  literal?: boolean
   faultScript?: string
   faultSeed?: number
   faultSearch?: boolean
@@ -70,6 +73,7 @@ export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<Sandb
     clockOffset,
     start,
     cache,
+    reading,
     json: _,
     ...others
   } = flags
@@ -87,6 +91,7 @@ export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<Sandb
     clockOffsetMs: clockOffset,
     startMs: start,
     cacheBytes: cache,
+    readings: reading,
     faults: {
       seed: faultSeed,
       rates: fault,

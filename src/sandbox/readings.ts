@@ -1,0 +1,254 @@
+// Every point that the API document leaves open, as a reading: the ways in which a vendor may serve it. The first value of each
+// is the default. Declared here and nowhere else; each is applied in one place.
+import { ConvohouseError } from '../core/errors.ts'
+
+export interface ReadingDefinition {
+  /** The first is the default. */
+  values: readonly [string, string, ...string[]]
+  /** One line, for `--help` and the docs: what each value but the obvious ones means. */
+  help: string
+  /** The section of the API document that is silent, or its row in the notes on the API. */
+  open: string
+}
+
+const TABLE = {
+  // The export's answer
+  paging: {
+    values: ['flat', 'nested', 'both'],
+    help: 'paging fields beside `data`, in an object `paging`, or in both places',
+    open: '4.12 and 2.11: paging fields',
+  },
+  'has-more': {
+    values: ['boolean', 'text', 'absent'],
+    help: '`hasMore` as a boolean, as text ("true"), or only by `nextCursor`',
+    open: '4.12: hasMore',
+  },
+  'last-cursor': {
+    values: ['null', 'absent', 'empty', 'present'],
+    help: '`nextCursor` of the last page: null, left out, "", or a cursor although hasMore is false',
+    open: '4.12: nextCursor',
+  },
+  'last-page': {
+    values: ['exact', 'full'],
+    help: 'hasMore is exact, or true after every full page: the last page may be empty',
+    open: '4.12: hasMore true and data empty',
+  },
+  'page-fill': {
+    values: ['looked-at', 'returned'],
+    help: '`limit` counts the conversations looked at, or those returned',
+    open: '4.12: limit, rule 1',
+  },
+  'empty-pages': {
+    values: ['none', 'between'],
+    help: 'between: each third page of a window is empty, with hasMore true and a cursor',
+    open: '4.12: hasMore true and data empty',
+  },
+  limit: { values: ['present', 'absent'], help: '`limit` in the answer', open: '4.12: limit' },
+  scanned: {
+    values: ['looked-at', 'returned', 'absent'],
+    help: '`scannedConvoCount` counts conversations looked at, or those returned, or is left out',
+    open: '2.11: scannedConvoCount',
+  },
+  mode: { values: ['present', 'absent'], help: '`mode` in the answer', open: '2.11: mode' },
+  source: { values: ['present', 'absent'], help: '`source` in the answer', open: '2.11: source' },
+  echo: {
+    values: ['as-sent', 's', 'ms', 'absent'],
+    help: '`fromTs` and `toTs` of the echoed `query`: as sent, in seconds, in ms; or no `query`',
+    open: '4.12: query',
+  },
+  numbers: {
+    values: ['number', 'text'],
+    help: 'numbers of usage, rateLimit and paging as numbers, or spelled ("42")',
+    open: '2.11: numbers',
+  },
+  // Windows and cursors
+  bounds: {
+    values: ['ms', 's', 'instant'],
+    help: '`ts` is compared with `fromTs` and `toTs` in ms, in whole seconds, or as instants (a second has no end)',
+    open: '4.12: does toTs compare in seconds or ms',
+  },
+  ties: {
+    values: ['ascending', 'descending'],
+    help: 'conversations of one `ts` in one order, or in the reverse',
+    open: '4.12: order of equal ts',
+  },
+  'cursor-life': {
+    values: ['forever', '10m', 'once'],
+    help: 'a cursor is good for ever, for ten minutes (of the sandbox’s clock), or for one request',
+    open: '4.12: a cursor that has expired',
+  },
+  'unknown-params': {
+    values: ['ignored', 'refused'],
+    help: 'query parameters of an export that the document does not name, and a repeated `convoIds`, are a 400 where refused',
+    open: '4.12: query parameters',
+  },
+  'unknown-ids': {
+    values: ['omitted', '404', '400'],
+    help: 'of ids that are not there: the others are answered, or none, with that status',
+    open: '4.12: unknown ids in convoIds',
+  },
+  // Quota and limits
+  usage: {
+    values: ['present', 'absent', 'nested'],
+    help: '`usage` beside `data`, left out, or in an object `meta` that no document names',
+    open: '2.11: usage',
+  },
+  'usage-lag': {
+    values: ['0', '1', '2', '5'],
+    help: 'what usage tells of the period is so many requests behind',
+    open: '2.11: billableUsedThisPeriod',
+  },
+  'period-key': {
+    values: ['period', 'daily', 'absent'],
+    help: '`periodKey` names the period, or the day although the period goes on, or is left out',
+    open: '2.11: periodKey',
+  },
+  rebill: {
+    values: ['always', 'once'],
+    help: 'a session that is exported again is billed again, or once in a period',
+    open: '4.12, rule 2: does a re-export bill again',
+  },
+  'rate-limit': { values: ['present', 'absent'], help: '`rateLimit` in the answer', open: '2.11: rateLimit' },
+  hour: {
+    values: ['rolling', 'fixed'],
+    help: 'the hour of the hourly limit rolls, or begins anew',
+    open: '8: hourly limit',
+  },
+  'retry-after': {
+    values: ['seconds', 'absent', 'date', 'absurd', 'epoch'],
+    help: 'Retry-After of a 429: seconds, none, an HTTP date, 99999999999999, or a unix time',
+    open: '8: the response is 429',
+  },
+  // Errors
+  error: {
+    values: ['envelope', 'nested', 'text', 'empty'],
+    help: 'an error has the documented envelope, has it in an object `error`, is plain text, or has no body',
+    open: '7: errors',
+  },
+  'not-found': {
+    values: ['envelope', 'page', 'empty'],
+    help: 'a 404 has the documented envelope, is a web page, or has no body',
+    open: '7.3: export of an agent that is gone',
+  },
+  unpaid: {
+    values: ['403', '401', '402'],
+    help: 'status of an export by a workspace that has never paid',
+    open: '7.6: status code of a workspace that has never paid',
+  },
+  // Lists of agents and teams
+  'agent-params': {
+    values: ['read', 'ignored', 'refused'],
+    help: 'query parameters of the agent search are read, ignored (all agents are answered), or a 400',
+    open: '4.16: query parameters of the search',
+  },
+  'agent-page': {
+    values: ['asked', '3'],
+    help: 'a page of agents holds as many as asked for, or 3 at most',
+    open: '4.16: query parameters of the search',
+  },
+  'agent-totals': {
+    values: ['both', 'hasMore', 'total', 'neither', 'text'],
+    help: 'the agent search tells `total` and `hasMore`, one of them, none, or both as text',
+    open: '4.16: response',
+  },
+  starred: {
+    values: ['every-page', 'first-page', 'own-page', 'apart'],
+    help: '`starredAgents` holds all on every page, all on the first, those of the page, or what `agents` then leaves out',
+    open: '4.16: agents and starredAgents',
+  },
+  'team-params': {
+    values: ['read', 'ignored', 'refused'],
+    help: 'query parameters of the list of teams: as of agents',
+    open: '4.14: request paging parameters',
+  },
+  'team-page': { values: ['asked', '1'], help: 'a page of teams: as of agents, 1 at most', open: '4.14: paginated' },
+  'team-totals': {
+    values: ['both', 'hasMore', 'total', 'neither', 'text'],
+    help: 'what the list of teams tells of its length: as of agents',
+    open: '4.14: total, hasMore',
+  },
+  // Conversation records
+  undocumented: {
+    values: ['present', 'absent'],
+    help: 'fields that real records carry and section 2.10 does not list',
+    open: '2.10: fields the document does not list',
+  },
+  nulls: {
+    values: ['both', 'absent', 'null'],
+    help: 'a field without a value is null or left out, always left out, or always null',
+    open: '2.10: a listed field that is missing, or null',
+  },
+  'record-numbers': {
+    values: ['number', 'text'],
+    help: 'counters of a record as numbers, or spelled',
+    open: '2.10: a listed field of another type',
+  },
+  'record-times': {
+    values: ['ms', 's', 'us'],
+    help: 'times of a record other than `ts` (that is `--ts-unit`)',
+    open: '2.10: unit of a timestamp',
+  },
+  ext: { values: ['ext', 'vapi'], help: 'name of the object of the external voice platform', open: '2.10: ext' },
+  'handoff-teams': {
+    values: ['parallel', 'reversed', 'shorter'],
+    help: '`teamKeys` of a handoff in the order of `teamIds`, in the reverse, or without the first',
+    open: '2.10: teamIds and teamKeys are two lists',
+  },
+  // Webhooks
+  'event-field': {
+    values: ['event', 'eventType', 'type', 'name', 'absent'],
+    help: 'the field that holds the type of an event',
+    open: '6.3: the event’s type is in which field',
+  },
+  turns: {
+    values: ['text', 'content', 'message', 'parts', 'messages'],
+    help: 'text of a turn in `text`, `content`, `message`, `parts[].text`, or `messages[].item.payload.message`',
+    open: '6.3: shape of an element of turns',
+  },
+} as const satisfies Record<string, ReadingDefinition>
+
+export type ReadingName = keyof typeof TABLE
+
+export type Readings = { [Name in ReadingName]: (typeof TABLE)[Name]['values'][number] }
+
+export const READINGS: Record<ReadingName, ReadingDefinition> = TABLE
+
+export const READING_NAMES = Object.keys(TABLE) as ReadingName[]
+
+/** What the document shows and nothing else: `--literal`. */
+export const LITERAL: Partial<Readings> = {
+  'last-cursor': 'absent',
+  'unknown-params': 'refused',
+  'retry-after': 'absent',
+  'agent-params': 'refused',
+  'agent-totals': 'neither',
+  'team-params': 'refused',
+  undocumented: 'absent',
+  'event-field': 'absent',
+}
+
+/** Undefined for a reading and a value that the table has. */
+export function readingIssue(name: string, value: unknown): string | undefined {
+  if (!Object.hasOwn(TABLE, name))
+    return `there is no reading ${JSON.stringify(name)}; known are ${READING_NAMES.join(', ')}`
+  const { values } = READINGS[name as ReadingName]
+  return values.some(known => known === value) ? undefined : `${name} is one of ${values.join(', ')}`
+}
+
+/**
+ * The reading of every point: what is given, then what `--literal` asks for, then the default.
+ * @throws ConvohouseError CONFIG_INVALID
+ */
+export function resolveReadings(given: Partial<Readings>, literal: boolean): Readings {
+  for (const [name, value] of Object.entries(given)) {
+    const issue = readingIssue(name, value)
+    if (issue === undefined) continue
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `The sandbox's readings cannot be used: ${issue}`,
+      mend: 'Give values by name; docs/sandbox.md lists the readings.',
+      facts: { option: 'readings' },
+    })
+  }
+  const defaults = Object.fromEntries(READING_NAMES.map(name => [name, READINGS[name].values[0]])) as Readings
+  return { ...defaults, ...(literal && LITERAL), ...given }
+}
