@@ -41,12 +41,16 @@ const duration = z
   .refine(text => parseDuration(text) !== undefined, 'must be a duration such as 90s, 15m, 2h or 1d')
   .transform(text => parseDuration(text)!)
 
+/** A timer of Node's that is set further ahead goes off at once. */
+const LONGEST_TIMEOUT_MS = 24 * 24 * HOUR_MS
+
 const moment = z
   .union([z.string(), z.date().transform(date => date.toISOString())])
   .refine(
     text => parseMoment(text, Date.now()) !== undefined,
     'must be a date such as 2026-01-31, a time, or an age such as 90d',
   )
+  .refine(text => (parseMoment(text, Date.now()) ?? 0) <= Date.now(), 'must not lie in the future')
 
 const timeZone = z.string().refine(name => {
   try {
@@ -97,7 +101,7 @@ const workspace = z.strictObject({
   rereadShare: share.default(0.02),
   sampleShare: share.default(0.002),
   pageSize: z.int().min(1).max(100).default(100),
-  timeout: duration.optional(),
+  timeout: duration.refine(ms => ms <= LONGEST_TIMEOUT_MS, 'must be 24d at most').optional(),
 })
 
 const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')

@@ -17,7 +17,7 @@ import {
 } from './estimate.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
 import { type IdsByAgent, idWindows } from './selection.ts'
-import { DAY } from './time.ts'
+import { DAY, EARLIEST_MS } from './time.ts'
 import { isById, openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
 
 export interface AgentFacts {
@@ -158,8 +158,10 @@ function windowsOf(agent: AgentFacts, options: PlanOptions): PlannedWindow[] {
     options.untilMs === null
       ? options.nowMs - options.settleMs
       : Math.min(options.untilMs, options.nowMs - options.settleMs)
+  // No request can name a lower bound before EARLIEST_MS, so what begins there begins at the beginning, and says so.
+  const from = options.sinceMs === null || options.sinceMs < EARLIEST_MS ? 0 : second(options.sinceMs)
   // The last second is open until it has passed.
-  const wanted = { from: options.sinceMs === null ? 0 : second(options.sinceMs), to: second(until) - 1 }
+  const wanted = { from, to: second(until) - 1 }
   if (wanted.from > wanted.to) return resumed
   if (options.mode.kind === 'full') {
     if (agent.open.some(open => open.window.kind === 'full')) return resumed

@@ -5,6 +5,13 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
+/**
+ * The earliest time that a request may carry, ms: 2001-09-09T01:46:40Z, the first of thirteen digits. The vendor takes seconds
+ * and milliseconds in the same parameter and does not say where it draws the line (section 4.12); whoever draws it by digits, or at
+ * 1e10, 1e11 or 1e12, takes this one for milliseconds.
+ */
+export const EARLIEST_MS = 1e12
+
 /** What a raw numeric time turned out to be. `zero` is how the vendor writes "never". */
 export type TimeReading = { ms: number } | { ms: null; reason: 'zero' | 'out-of-range' }
 
@@ -22,10 +29,13 @@ export function readTime(raw: number): TimeReading {
 const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }
 
-/** `15m`, `2h`, `1.5d` in milliseconds; undefined where the text is no duration. */
+/** Longer durations are as good as this one, and keep sums and dates within what a number and a calendar hold: a hundred years, ms. */
+const LONGEST = 36_525 * DAY
+
+/** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined where the text is no duration. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text.trim())
-  return match ? Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!) : undefined
+  return match ? Math.min(LONGEST, Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!)) : undefined
 }
 
 /** `3 d 4 h`, `2 h 5 min`, `12 s`: the two largest units, for people. */
@@ -60,14 +70,19 @@ function isDay(day: string): boolean {
 }
 
 /**
- * A moment that a person typed: ISO-8601 date or time, seconds or milliseconds since the epoch, or an age such as `90d`.
- * Undefined where it is none of them.
+ * A moment that a person typed, ms: ISO-8601 date or time, an epoch of 10 to 16 digits (fewer are a year, or a date without its
+ * dashes), or an age such as `90d`. What lies before the epoch is told as the epoch. Undefined where it is none of them.
  */
 export function parseMoment(text: string, nowMs: number): number | undefined {
+  const ms = readMoment(text.trim(), nowMs)
+  return ms === undefined ? undefined : Math.max(0, ms)
+}
+
+function readMoment(text: string, nowMs: number): number | undefined {
   const age = parseDuration(text)
   if (age !== undefined) return nowMs - age
-  if (/^\d+$/.test(text)) return readTime(Number(text)).ms ?? undefined
-  const [, day, time] = ISO.exec(text.trim()) ?? []
+  if (/^\d{10,16}$/.test(text)) return readTime(Number(text)).ms ?? undefined
+  const [, day, time] = ISO.exec(text) ?? []
   if (day === undefined || !isDay(day)) return undefined
   // A date or time without an offset is UTC, whatever the machine's zone is.
   const ms = Date.parse(time === undefined ? day : `${day}T${/(Z|[+-]\d{2}:?\d{2})$/.test(time) ? time : `${time}Z`}`)

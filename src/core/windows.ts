@@ -7,7 +7,7 @@
 //
 // How far it is, is a fold over the heads of its landed pages: nothing else knows it. Bounds are whole seconds, sent as
 // milliseconds `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
-import { compactTimestamp } from './time.ts'
+import { compactTimestamp, EARLIEST_MS } from './time.ts'
 
 export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
 /**
@@ -204,8 +204,9 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
     query: {
       sort,
       limit,
-      ...(fromTs !== null && { fromTs }),
-      toTs,
+      // A time that the vendor could read in the other unit is never sent: the request then asks for more than its window.
+      ...(fromTs !== null && fromTs >= EARLIEST_MS && { fromTs }),
+      toTs: Math.max(toTs, EARLIEST_MS + 999),
       ...(current.cursor !== null && { cursor: current.cursor }),
     },
   }

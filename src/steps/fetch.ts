@@ -8,7 +8,7 @@ import { CATALOG_VERSION } from '../catalog/records.ts'
 import { TOO_DEEP_AROUND } from '../catalog/surroundings.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { Answer, Grant } from '../core/governor.ts'
-import { readTime } from '../core/time.ts'
+import { EARLIEST_MS, readTime } from '../core/time.ts'
 import {
   advance,
   isById,
@@ -350,8 +350,8 @@ const outcomeOf = (
   failure,
 })
 
-/** A window that can hold nothing: the second after the epoch's first. It tells the usage and bills nothing. */
-const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: 1_000, toTs: 1_000 }
+/** A window that can hold nothing: one moment of 2001, in whichever unit it is read. It tells the usage and bills nothing. */
+const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
 
 /** Asks for nothing, to be told the usage. Its answer is not landed: nobody paid for it. */
 export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {

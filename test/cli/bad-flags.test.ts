@@ -28,6 +28,11 @@ describe('a bad flag', () => {
   it.each([
     ['sync --ful', "FLAG_INVALID: convohouse sync: unknown option '--ful'. → Did you mean --full?"],
     ['sync --since yesterday', 'FLAG_INVALID: --since cannot be "yesterday". → Give a date such as 2026-01-31'],
+    ['sync --since 2026', 'FLAG_INVALID: --since cannot be "2026". → Give a date such as 2026-01-31'],
+    ['sync --since 20260115', 'FLAG_INVALID: --since cannot be "20260115".'],
+    ['sync --since NaN', 'FLAG_INVALID: --since cannot be "NaN".'],
+    ['sync --since=-90d', 'FLAG_INVALID: --since cannot be "-90d".'],
+    ['sync --since 1e12', 'FLAG_INVALID: --since cannot be "1e12".'],
     ['sync --until 2026-13-45', 'FLAG_INVALID: --until cannot be "2026-13-45".'],
     ['sync --max-requests 0', 'FLAG_INVALID: --max-requests cannot be "0". → Give a whole number of 1 or more.'],
     ['sync --max-sessions 1.5', 'FLAG_INVALID: --max-sessions cannot be "1.5".'],
@@ -39,6 +44,7 @@ describe('a bad flag', () => {
     ['sync now', "FLAG_INVALID: convohouse sync: too many arguments for 'sync'. Expected 0 arguments but got 1."],
     ['query --format xml', 'FLAG_INVALID: --format cannot be "xml". → Give one of table, csv, json'],
     ['query --timeout soon', 'FLAG_INVALID: --timeout cannot be "soon".'],
+    ['query --timeout 25d', 'FLAG_INVALID: --timeout cannot be "25d". → Give at most 24 d.'],
     ['query --max-rows none', 'FLAG_INVALID: --max-rows cannot be "none".'],
     ['sandbox --port 70000', 'FLAG_INVALID: --port cannot be "70000". → Give a whole number from 0 to 65535.'],
     ['sandbox --ts edited', 'FLAG_INVALID: --ts cannot be "edited". → Give one of created, activity.'],
@@ -59,6 +65,9 @@ describe('a bad flag', () => {
     ['sync --watch 15m --until 1d', '--watch and --until contradict each other.'],
     ['sync --since 1d --until 2d', '--since is not before --until.'],
     ['plan --since 2199-01-01', '--since lies in the future.'],
+    ['plan --since 99999999999', '--since lies in the future.'],
+    ['sync --until 20000d', '--until lies before 2001-09-09, where the API takes'],
+    ['sync --since 1970-01-01 --until 2001-09-09T01:46:40Z', '--until lies before 2001-09-09'],
   ])('%s is refused: the two cannot stand together', async (line, told) => {
     expect(await complaint(line)).toContain(`FLAG_INVALID: ${told}`)
   })

@@ -57,6 +57,18 @@ describe('a plan', () => {
     expect(plan).toMatchObject({ firstBackfills: 1, unknown: 1 })
   })
 
+  it.each([0, -5 * DAY, 1_000, 1e11, 1e12 - 1])(
+    'from %d ms on is one from the beginning, and so is its coverage',
+    sinceMs => {
+      expect(boundsOf(planned({ sinceMs }))).toEqual([['a', 'tail', null, LAST]])
+      expect(boundsOf(planned({ sinceMs, agents: [agent({ coverage: [{ from: 0, to: LAST }] })] }))).toEqual([])
+    },
+  )
+
+  it('from 2001 on begins there', () => {
+    expect(boundsOf(planned({ sinceMs: 1e12 }))).toEqual([['a', 'tail', 1e9, LAST]])
+  })
+
   it('goes on as head from the end of coverage', () => {
     expect(boundsOf(planned({ agents: [agent({ coverage: [{ from: 0, to: LAST - 900 }] })] }))).toEqual([
       ['a', 'head', LAST - 899, LAST],

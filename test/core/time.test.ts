@@ -55,6 +55,9 @@ describe('a duration', () => {
     [' 2 d ', 2 * DAY],
     ['1w', 7 * DAY],
     ['0s', 0],
+    // Nothing that a calendar could not hold.
+    ['40000d', 36_525 * DAY],
+    [`${'9'.repeat(400)}w`, 36_525 * DAY],
   ])('%j is %d ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
 
   it.each(['', '15', 'm', '-5m', '5 min', '1h30m', '1e3s', '.5h', 'infinity'])('is not told by %j', text => {
@@ -106,6 +109,11 @@ describe('a moment that a person typed', () => {
     ['2026-11-20 10:00:00+02:00', Date.UTC(2026, 10, 20, 8)],
     ['2026-11-20T10:00:00-0530', Date.UTC(2026, 10, 20, 15, 30)],
     ['2028-02-29', Date.UTC(2028, 1, 29)],
+    ['1763600000000000', 1_763_600_000_000],
+    // Nothing before the epoch.
+    ['99999999999d', 0],
+    ['1969-12-31', 0],
+    ['0001-01-01T00:00:00Z', 0],
   ])('%j is understood, in UTC where it names no offset', (text, ms) => expect(parseMoment(text, now)).toBe(ms))
 
   it.each([
@@ -118,5 +126,13 @@ describe('a moment that a person typed', () => {
     '2026-11-20 noon',
     '0',
     '-5',
+    // A year, and a date without its dashes: as an epoch they would be in 1970.
+    '2026',
+    '20260115',
+    '999999999',
+    '12345678901234567',
+    '1_763_600_000',
+    'NaN',
+    'Infinity',
   ])('is not told by %j', text => expect(parseMoment(text, now)).toBeUndefined())
 })

@@ -17,8 +17,19 @@ import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
 
 const OPENED_AT_MS = Date.UTC(2026, 10, 20, 9)
 
+/** The windows here lie within two hundred seconds of this one: their bounds are told as seconds, and ms, after it. */
+const BASE_SEC = 1_700_000_000
+const at = (ms: number): number => BASE_SEC * 1_000 + ms
+
 const windowOf = (parts: Partial<Omit<Window, 'name'>> = {}): Window =>
-  openWindow({ agentId: 'a', kind: 'head', fromSec: 100, toSec: 200, openedAtMs: OPENED_AT_MS, ...parts })
+  openWindow({
+    agentId: 'a',
+    kind: 'head',
+    fromSec: BASE_SEC + 100,
+    toSec: BASE_SEC + 200,
+    openedAtMs: OPENED_AT_MS,
+    ...parts,
+  })
 
 const factsAt = (progress: WindowProgress, parts: Partial<PageFacts> = {}): PageFacts => ({
   window: progress.window,
@@ -31,15 +42,15 @@ const factsAt = (progress: WindowProgress, parts: Partial<PageFacts> = {}): Page
   returned: 10,
   scanned: 12,
   billed: 11,
-  lastTsMs: 150_000,
+  lastTsMs: at(150_000),
   missing: [],
   ...parts,
 })
 
 describe('a window', () => {
   it('is named by when it was opened, its kind and its bounds', () => {
-    expect(windowOf().name).toBe('20261120T090000000Z-head-100-200')
-    expect(windowOf({ kind: 'tail', fromSec: null }).name).toBe('20261120T090000000Z-tail-start-200')
+    expect(windowOf().name).toBe('20261120T090000000Z-head-1700000100-1700000200')
+    expect(windowOf({ kind: 'tail', fromSec: null }).name).toBe('20261120T090000000Z-tail-start-1700000200')
     expect(windowOf({ kind: 'selected', ids: ['x', 'y'] }).name).toBe('20261120T090000000Z-selected-2')
   })
 
@@ -51,8 +62,8 @@ describe('a window', () => {
     expect(nextRequest(startOf(windowOf({ kind })), 50).query).toEqual({
       sort,
       limit: 50,
-      fromTs: 100_000,
-      toTs: 200_999,
+      fromTs: at(100_000),
+      toTs: at(200_999),
     })
   })
 
@@ -66,8 +77,8 @@ describe('a window', () => {
     expect(nextRequest(second, 10).query).toEqual({
       sort: 'asc',
       limit: 10,
-      fromTs: 100_000,
-      toTs: 200_999,
+      fromTs: at(100_000),
+      toTs: at(200_999),
       cursor: 'next',
     })
     const last = advance(second, factsAt(second, { hasMore: false, cursorOut: null, scanned: null, billed: null }))
@@ -84,7 +95,7 @@ describe('a window', () => {
     const start = startOf(windowOf())
     const second = advance(start, factsAt(start))
     const skipped = advance(second, factsAt(second, { returned: 0, lastTsMs: null, cursorOut: 'third' }))
-    expect(skipped).toMatchObject({ done: false, cursor: 'third', lastTsMs: 150_000 })
+    expect(skipped).toMatchObject({ done: false, cursor: 'third', lastTsMs: at(150_000) })
   })
 
   it.each([
@@ -97,13 +108,14 @@ describe('a window', () => {
     ['head', [110_000, 5_000, 130_000, 9e15], 130_000],
     ['head', [], null],
   ] as const)('of kind %s begins again behind a page of the times %j at %j', (kind, times, point) => {
-    expect(restartPoint(windowOf({ kind }), times)).toBe(point)
+    const told = times.map(ms => (ms < 9e15 ? at(ms) : ms))
+    expect(restartPoint(windowOf({ kind }), told)).toBe(point === null ? null : at(point))
   })
 
   it('resumes under the next generation from the last second that landed, inclusive', () => {
     for (const [kind, bounds] of [
-      ['head', { fromTs: 150_000, toTs: 200_999 }],
-      ['tail', { fromTs: 100_000, toTs: 150_999 }],
+      ['head', { fromTs: at(150_000), toTs: at(200_999) }],
+      ['tail', { fromTs: at(100_000), toTs: at(150_999) }],
     ] as const) {
       const start = startOf(windowOf({ kind }))
       const refused = restarted(advance(start, factsAt(start)))
@@ -113,13 +125,13 @@ describe('a window', () => {
   })
 
   it.each([
-    ['head', 999_000, { fromTs: 200_999, toTs: 200_999 }],
-    ['head', 1_000, { fromTs: 100_000, toTs: 200_999 }],
-    ['tail', 999_000, { fromTs: 100_000, toTs: 200_999 }],
-    ['tail', 1_000, { fromTs: 100_000, toTs: 100_000 }],
+    ['head', 999_000, { fromTs: at(200_999), toTs: at(200_999) }],
+    ['head', 1_000, { fromTs: at(100_000), toTs: at(200_999) }],
+    ['tail', 999_000, { fromTs: at(100_000), toTs: at(200_999) }],
+    ['tail', 1_000, { fromTs: at(100_000), toTs: at(100_000) }],
   ] as const)('of kind %s stays inside its bounds where the last `ts` is %d', (kind, lastTsMs, bounds) => {
     const start = startOf(windowOf({ kind }))
-    const refused = restarted(advance(start, factsAt(start, { lastTsMs })))
+    const refused = restarted(advance(start, factsAt(start, { lastTsMs: at(lastTsMs) })))
     expect(nextRequest(refused, 10).query).toMatchObject(bounds)
   })
 
@@ -127,7 +139,7 @@ describe('a window', () => {
     const start = startOf(windowOf())
     const { progress, query } = nextRequest(advance(start, factsAt(start)), 5)
     expect(progress).toMatchObject({ generation: 2, sequence: 1 })
-    expect(query).toEqual({ sort: 'asc', limit: 5, fromTs: 150_000, toTs: 200_999 })
+    expect(query).toEqual({ sort: 'asc', limit: 5, fromTs: at(150_000), toTs: at(200_999) })
   })
 
   it('of ids asks for each id once, in order, and is done when all were asked for', () => {
@@ -164,8 +176,8 @@ describe('a window', () => {
   })
 })
 
-const FROM_SEC = 100
-const TO_SEC = 130
+const FROM_SEC = BASE_SEC + 100
+const TO_SEC = BASE_SEC + 130
 
 const vendors = fc.record({
   unit: fc.constantFrom('ms' as const, 's' as const),
@@ -243,6 +255,25 @@ describe('whatever happens while a window is paged', () => {
           expect(toTs).toBeLessThanOrEqual(TO_SEC * 1_000 + 999)
           if (fromTs !== undefined) expect(toTs).toBeGreaterThanOrEqual(fromTs)
         }
+      }),
+    )
+  })
+
+  it('no request carries a time that could be one of another unit: it asks for more instead, and for all of its window', () => {
+    const kinds = fc.constantFrom('head' as const, 'tail' as const, 'full' as const, 'reread' as const)
+    const seconds = fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 4e9 }))
+    fc.assert(
+      fc.property(kinds, fc.option(seconds), seconds, fc.option(seconds), (kind, fromSec, length, lastSec) => {
+        const toSec = (fromSec ?? 0) + length
+        const start = startOf(windowOf({ kind, fromSec, toSec }))
+        const { query } = nextRequest(
+          lastSec === null ? start : restarted(advance(start, factsAt(start, { lastTsMs: lastSec * 1_000 }))),
+          10,
+        )
+        for (const time of [query.fromTs, query.toTs]) if (time !== undefined) expect(time).toBeGreaterThanOrEqual(1e12)
+        if (lastSec !== null) return
+        expect(query.fromTs ?? 0).toBeLessThanOrEqual((fromSec ?? 0) * 1_000)
+        expect(query.toTs).toBeGreaterThanOrEqual(toSec * 1_000 + 999)
       }),
     )
   })

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { PROBE_TS } from './probe.ts'
 
 export interface Passing {
   agentId: string
@@ -40,7 +41,7 @@ export async function meddlingProxy(
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', upstream)
-    const isExport = url.pathname.endsWith('/convos/export') && url.searchParams.get('toTs') !== '1000'
+    const isExport = url.pathname.endsWith('/convos/export') && url.searchParams.get('toTs') !== PROBE_TS
     const agentId = decodeURIComponent(url.pathname.split('/')[3] ?? '')
     if (isExport) number += 1
     if (url.pathname.endsWith('/agents/search') && searchIsDown()) {

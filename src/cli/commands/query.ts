@@ -1,11 +1,14 @@
 import { Command } from 'commander'
-import { SECOND } from '../../core/time.ts'
+import { DAY, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, filled, oneOf, whole } from '../flags/values.ts'
 import type { Format } from '../output/format.ts'
 import type { QueryFlags } from '../query/run-query.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const satisfies readonly Format[]
+
+/** A timer of Node's that is set further ahead goes off at once. */
+const LONGEST_TIMEOUT_MS = 24 * DAY
 
 export const queryCommand = (): Command =>
   addConfigFlag(new Command('query').description('answer one SELECT; works while a sync runs'))
@@ -17,7 +20,12 @@ export const queryCommand = (): Command =>
       oneOf('--format', FORMATS),
     )
     .option('-o, --output <file>', 'write to a file; its ending tells the format', filled('--output'))
-    .option('--timeout <duration>', 'stop after so long', duration('--timeout', { min: SECOND / 10 }), 60 * SECOND)
+    .option(
+      '--timeout <duration>',
+      'stop after so long',
+      duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }),
+      60 * SECOND,
+    )
     .option('--max-rows <n>', 'give at most so many rows', whole('--max-rows', 1))
     .addHelpText(
       'after',

@@ -1,6 +1,6 @@
 // The flags that `plan` and `sync` share: what to read, and what it may cost.
 import { type Command, Option } from 'commander'
-import { SECOND } from '../../core/time.ts'
+import { EARLIEST_MS, SECOND } from '../../core/time.ts'
 import { ageOrFile, duration, filled, invalidFlag, moment, repeated, whole } from './values.ts'
 
 export interface SyncFlags {
@@ -107,6 +107,11 @@ export function checkTogether(flags: SyncFlags, nowMs: number): void {
     )
   if (since !== undefined && until !== undefined && since >= until)
     throw invalidFlag('--since is not before --until.', 'Give an earlier --since, or a later --until.')
+  if (until !== undefined && until <= EARLIEST_MS)
+    throw invalidFlag(
+      '--until lies before 2001-09-09, where the API takes a time in milliseconds for one in seconds.',
+      'Give a later moment.',
+    )
   if (since !== undefined && since > nowMs)
     throw invalidFlag('--since lies in the future.', 'Give a moment that has passed, or an age such as 90d.')
 }
