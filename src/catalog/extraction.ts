@@ -68,7 +68,7 @@ function liftedText(lift: Lift, paths: string[]): string {
 
 function typed(lift: Lift, text: string): string {
   if (lift.type === 'text') return text
-  return lift.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : `parse_moment(${text})`
+  return lift.type === 'number' ? `parse_number(${text})` : `parse_moment(${text})`
 }
 
 function explodedSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {

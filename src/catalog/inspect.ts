@@ -4,6 +4,7 @@ import { readTime } from '../core/time.ts'
 import { ExactNumber, MAX_DEPTH } from './exact-json.ts'
 import type { Field, Fields, RecordType, Scalar } from './shape.ts'
 import { ELEMENT, isPlainKey } from './unknown.ts'
+import { tellsMoments, type UnreadTime, unreadTimes } from './unread-times.ts'
 
 export interface PageNotes {
   /** Undeclared paths: how often, and the JSON type first seen there. */
@@ -12,6 +13,8 @@ export interface PageNotes {
   mismatched: Record<string, { count: number; declared: string; seen: string }>
   /** Times that are 0, "never" in the vendor's hand: NULL in the warehouse. */
   zeroTimes: Record<string, number>
+  /** Texts in the place of a time that tell none: kept as text, NULL as a time. */
+  unreadTimes: Record<string, { count: number; declared: string; seen: string }>
   /** What cannot be a column of the stage, by its raw path: the file must take the tolerant path. Not to be told. */
   awkward: string[]
 }
@@ -96,6 +99,11 @@ function noteMismatch(notes: PageNotes, path: string, field: Field, value: unkno
   notes.mismatched[path].count += 1
 }
 
+function noteUnread(notes: PageNotes, { path, declared, seen }: UnreadTime): void {
+  notes.unreadTimes[path] ??= { count: 0, declared, seen }
+  notes.unreadTimes[path].count += 1
+}
+
 function noteAwkward(notes: PageNotes, path: string): void {
   if (notes.awkward.length < MAX_UNKNOWN_PATHS && !notes.awkward.includes(path)) notes.awkward.push(path)
 }
@@ -132,13 +140,16 @@ const clashes = (paths: readonly string[], path: string): boolean => {
 function compileField(field: Field, path: string): (value: unknown, notes: PageNotes) => void {
   if (field.kind === 'scalar') {
     const { type } = field
+    const hasTimes = tellsMoments(field)
     if (type === 'any' || type === 'loose') {
       return (value, notes) => {
         if (isTooDeep(value)) noteAwkward(notes, path)
+        if (hasTimes) for (const unread of unreadTimes(field, value, path)) noteUnread(notes, unread)
       }
     }
     return (value, notes) => {
       if (!scalarFits(type, value)) noteMismatch(notes, path, field, value)
+      else if (hasTimes) for (const unread of unreadTimes(field, value, path)) noteUnread(notes, unread)
       else if (type === 'time' && numberIn(value) === 0) notes.zeroTimes[path] = (notes.zeroTimes[path] ?? 0) + 1
     }
   }
@@ -174,7 +185,13 @@ export type Inspect = (records: readonly unknown[]) => PageNotes
 // No prototype: a key of the record may be called `constructor`.
 const bare = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
 
-export const emptyNotes = (): PageNotes => ({ unknown: bare(), mismatched: bare(), zeroTimes: bare(), awkward: [] })
+export const emptyNotes = (): PageNotes => ({
+  unknown: bare(),
+  mismatched: bare(),
+  zeroTimes: bare(),
+  unreadTimes: bare(),
+  awkward: [],
+})
 
 /** Compiles the inspection of a record type's pages. */
 export function compileInspection(record: RecordType): Inspect {

@@ -5,6 +5,7 @@ import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
 import type { Field, Fields, RecordType } from './shape.ts'
 import { MENDED_EXTRA } from './staging.ts'
 import { toldKey } from './told-path.ts'
+import { tellsMoments, UNREAD_TIME, unreadTimes } from './unread-times.ts'
 
 /** A value that did not fit, or was mended while it was read. The path may be told; a value is never in it. */
 export interface Issue {
@@ -47,6 +48,8 @@ function mendField(field: Field, value: unknown, path: string, found: Findings):
     found.issues.push(wrongType(path, field, value))
     return { kept: null, spare: value }
   }
+  if (field.kind === 'scalar' && tellsMoments(field))
+    for (const unread of unreadTimes(field, value, path)) found.issues.push({ ...unread, issue: UNREAD_TIME })
   if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
     return { kept: value, spare: undefined }
   if (field.kind === 'group') return mendObject(field.fields, value as Json, `${path}.`, found)

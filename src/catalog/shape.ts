@@ -5,7 +5,8 @@
  * What a scalar is on the wire, and in the warehouse:
  * - `text`, `number` (DOUBLE: the API says "number" and a fraction is possible), `boolean`
  * - `time`: a number of seconds, ms or µs, told apart by its magnitude → TIMESTAMP (UTC)
- * - `moment`: a string that tells a time; kept as sent, with a parsed TIMESTAMP twin beside it
+ * - `moment`: a string that tells a time; kept as sent, with a parsed TIMESTAMP twin beside it where it is ISO-8601 (in UTC where it
+ *   tells no offset) or an epoch of 10 to 16 digits
  * - `loose`: any scalar, of a type that the API does not state → text
  * - `any`: any JSON → JSON
  */

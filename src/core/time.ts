@@ -61,6 +61,27 @@ export function compactTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, '')
 }
 
+const CLOCK = String.raw`[Tt ]([01]\d|2[0-3]):[0-5]\d`
+const SECONDS = String.raw`:[0-5]\d(\.\d{1,9})?`
+
+/**
+ * Texts that tell a moment, as regular expressions that JavaScript and DuckDB read alike: an ISO-8601 date or time without an offset
+ * or of UTC; one with an offset, or without seconds in UTC; an epoch of 10 to 16 digits. Names of time zones are none.
+ */
+export const MOMENT_TEXTS = {
+  utc: String.raw`\d{4}-\d{2}-\d{2}(${CLOCK}(${SECONDS}[Zz]?)?)?`,
+  offset: String.raw`\d{4}-\d{2}-\d{2}${CLOCK}(${SECONDS})?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)`,
+  epoch: String.raw`[1-9]\d{9,15}(\.\d+)?`,
+} as const
+
+const MOMENT = new RegExp(`^(${MOMENT_TEXTS.utc}|${MOMENT_TEXTS.offset}|(?<epoch>${MOMENT_TEXTS.epoch}))$`)
+
+/** True where `parse_moment` of the warehouse reads a time out of a text. */
+export function isMoment(text: string): boolean {
+  const match = MOMENT.exec(text)
+  return match !== null && (match.groups!.epoch !== undefined || isDay(text.slice(0, 10)))
+}
+
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}.*))?$/
 
 /** False for the 30th of February, which `Date.parse` takes for the 2nd of March. */

@@ -4,6 +4,7 @@ import type { PageNotes } from '../catalog/inspect.ts'
 import type { Issue } from '../catalog/mend.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { ANY_KEY, toldKey } from '../catalog/told-path.ts'
+import { UNREAD_TIME } from '../catalog/unread-times.ts'
 import { iso, type Row, type Writer } from './connection.ts'
 import type { Tolerated } from './tolerant.ts'
 
@@ -54,6 +55,9 @@ const zeroTimes = ({ zeroTimes }: PageNotes): PageFindings['issues'] =>
     count,
   }))
 
+const unreadTimes = ({ unreadTimes }: PageNotes): PageFindings['issues'] =>
+  Object.entries(unreadTimes).map(([path, found]) => ({ path, issue: UNREAD_TIME, ...found }))
+
 /** Findings of a page that is staged as it landed: those of its inspection. */
 export const inspected = (notes: PageNotes): PageFindings => ({
   drift: driftOf(
@@ -64,7 +68,7 @@ export const inspected = (notes: PageNotes): PageFindings => ({
       count,
     })),
   ),
-  issues: zeroTimes(notes),
+  issues: [...zeroTimes(notes), ...unreadTimes(notes)],
 })
 
 /** Findings of a page that was mended: those of its records, counted while they were taken apart. */

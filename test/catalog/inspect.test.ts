@@ -7,7 +7,7 @@ const inspect = compileInspection(conversation)
 /** Notes as they lie in a head, which is JSON. */
 const notesOf = (...records: unknown[]): PageNotes => JSON.parse(JSON.stringify(inspect(records))) as PageNotes
 
-const NOTHING: PageNotes = { unknown: {}, mismatched: {}, zeroTimes: {}, awkward: [] }
+const NOTHING: PageNotes = { unknown: {}, mismatched: {}, zeroTimes: {}, unreadTimes: {}, awkward: [] }
 
 const parsed = (text: string): unknown => JSON.parse(text)
 

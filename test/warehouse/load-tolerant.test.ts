@@ -161,7 +161,7 @@ describe('a page', () => {
       records: [{ ID: 'c1', messagesNum: 'many', title: 't' }],
       catalogVersion: 0,
     })
-    const nothing = { unknown: {}, mismatched: {}, zeroTimes: {}, awkward: [] }
+    const nothing = { unknown: {}, mismatched: {}, zeroTimes: {}, unreadTimes: {}, awkward: [] }
     const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: nothing } }
     expect(await workspace.load(stale)).toMatchObject({ mended: 1, inserted: 1 })
     expect(await workspace.rows('conversations', 'extra')).toEqual([{ extra: '{"messagesNum":"many","title":"t"}' }])

@@ -81,10 +81,18 @@ export function timeMs(raw: unknown): number | null {
   return raw < 1e11 ? raw * 1_000 : raw < 1e14 ? raw : raw / 1_000
 }
 
+/** ISO-8601 with an offset, or else in UTC, and epochs of 10 to 16 digits; any other text tells no time. */
 function textTimeMs(raw: unknown): number | null {
-  if (typeof raw === 'number') return timeMs(raw)
-  if (typeof raw !== 'string') return null
-  return /^\d+(\.\d+)?$/.test(raw) ? timeMs(Number(raw)) : Date.parse(raw)
+  if (typeof raw !== 'string' && typeof raw !== 'number') return null
+  const text = String(raw)
+  if (/^[1-9][0-9]{9,15}$/.test(text)) return timeMs(Number(text))
+  const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/.exec(text)
+  if (parts === null) return null
+  const [, day, clock = '00:00', seconds = ':00', zone = 'Z'] = parts
+  const offset = zone === 'Z' ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`
+  const ms = Date.parse(`${day}T${clock}${seconds}${offset}`)
+  const isDay = new Date(`${day}T00:00:00Z`).getUTCDate() === Number(day!.slice(8))
+  return Number.isNaN(ms) || !isDay ? null : ms
 }
 
 /** A value as text: a string as it is, anything else as its JSON. */
@@ -93,9 +101,14 @@ const asText = (value: unknown): string | null =>
 
 const isScalar = (value: unknown): boolean => value !== null && value !== undefined && typeof value !== 'object'
 
+/** As JSON writes numbers, of those that a double holds. */
 const asNumber = (value: unknown): number | null => {
   if (typeof value === 'number') return value
-  return typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)) ? Number(value) : null
+  if (typeof value !== 'string' || !/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(value)) return null
+  const number = Number(value)
+  return Number.isFinite(number) && !(Math.abs(number) > Number.MAX_SAFE_INTEGER && /^-?\d+$/.test(value))
+    ? number
+    : null
 }
 
 /** What is in `record` and in none of `known`, or null. */
@@ -290,7 +303,7 @@ function childRows(record: Json): [string, ExpectedRow][] {
       matched_at: timeMs(step.matchedAt),
     })),
     ...elements('conversation_funnel_scores', record.funnelScoreHistory, score => ({
-      score: present(score.score),
+      score: asNumber(score.score),
       scored_at: timeMs(score.at),
       reason: present(score.reason),
     })),

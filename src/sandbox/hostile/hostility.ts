@@ -9,7 +9,16 @@ import { hostileId, ID_NAMES, plainId } from './ids.ts'
 import { caseKeys, deepNesting, duplicateKeys, unknownFields } from './keys.ts'
 import type { Piece } from './piece.ts'
 import { close, open } from './piece.ts'
-import { hugeNumbers, hugeRecord, loneSurrogates, nulText, sqlText, wrongTypes } from './values.ts'
+import {
+  hugeNumbers,
+  hugeRecord,
+  loneSurrogates,
+  nulText,
+  oddDates,
+  oddNumerals,
+  sqlText,
+  wrongTypes,
+} from './values.ts'
 
 export interface Hostility {
   /** No record is hostile. */
@@ -47,6 +56,8 @@ const SPOILS: Partial<Record<HostileName, Spoil>> = {
   'no-id': ({ record }, draw) => {
     record.ID = draw.pick<unknown>([undefined, null, []])
   },
+  'odd-dates': oddDates,
+  'odd-numerals': oddNumerals,
 }
 
 const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const

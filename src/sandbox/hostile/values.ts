@@ -63,3 +63,56 @@ export function loneSurrogates({ record }: Piece): void {
 export function hugeRecord({ record }: Piece, _: Draw, bytes: number): void {
   record.notes = 'A long story. '.repeat(Math.ceil(bytes / 14)).slice(0, bytes)
 }
+
+const ODD_DATES = [
+  '2026-01-15 10:00:00 PST',
+  '2026-01-15 10:00:00 EST',
+  '2026-01-15T10:00:00 America/New_York',
+  '2026-01-15 10:00:00 UTC',
+  '2026-01-15 10:00:00',
+  '2026-01-15',
+  '2026-01-15T10:00:00+05:30',
+  '2026-01-15T10:00:00-0800',
+  '2026-01-15T10:00+02',
+  '2026-02-30',
+  '2026',
+  '20260115',
+  '5',
+  '14.30',
+  '1_000',
+  '1768471200',
+  '1768471200123',
+] as const
+
+export function oddDates({ record }: Piece, draw: Draw): void {
+  const at = () => draw.pick(ODD_DATES)
+  record.expectedCloseDate = at()
+  record.demoDate = at()
+  record.lastActivityDate = at()
+  record.assignedToUsers = [{ userId: 'u1', assignedAt: at() }]
+  record.crmActivities = [{ id: 'a1', date: at(), dueDate: at(), notesHistory: [{ text: 'x', timestamp: at() }] }]
+}
+
+export const ODD_NUMERALS = [
+  'NaN',
+  'nan',
+  'Infinity',
+  '-inf',
+  '1e400',
+  '1_000',
+  '0x10',
+  '1,5',
+  ' 7',
+  '007',
+  '9007199254740993',
+  'true',
+  '',
+  '12',
+  '-0.5',
+  '1.5e3',
+] as const
+
+export function oddNumerals({ record }: Piece): void {
+  record.metrics = ODD_NUMERALS.map((value, index) => ({ metricId: `m${index}`, key: 'odd', value }))
+  record.funnelScoreHistory = ODD_NUMERALS.map(score => ({ score }))
+}

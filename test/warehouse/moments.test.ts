@@ -1,0 +1,289 @@
+// Texts that tell a moment: each is read by itself, whatever stands beside it.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isMoment } from '../../src/core/time.ts'
+import { landConversations } from './landed-pages.ts'
+import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+const day = fc.record({
+  year: fc.integer({ min: 1900, max: 2150 }),
+  month: fc.integer({ min: 1, max: 12 }),
+  day: fc.integer({ min: 1, max: 31 }),
+})
+const offset = fc.record({
+  sign: fc.constantFrom(1, -1),
+  hours: fc.integer({ min: 0, max: 14 }),
+  minutes: fc.constantFrom(0, 0, 30, 45),
+  written: fc.constantFrom('±hh:mm', '±hhmm', '±hh'),
+})
+
+/** A text, and the microsecond since the epoch that it tells; null: none. */
+interface Told {
+  text: string
+  micros: bigint | null
+}
+
+const isoMoment = fc
+  .record({
+    day,
+    clock: fc.option(
+      fc.record({
+        separator: fc.constantFrom('T', ' '),
+        hour: fc.integer({ min: 0, max: 23 }),
+        minute: fc.integer({ min: 0, max: 59 }),
+        second: fc.option(fc.integer({ min: 0, max: 59 })),
+        fraction: fc.constantFrom('', '.5', '.123', '.123456', '.123456789'),
+        zone: fc.oneof(fc.constantFrom('', 'Z'), offset),
+      }),
+    ),
+  })
+  .map(({ day: { year, month, day }, clock }): Told => {
+    const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+    const exists = day <= DAYS_IN_MONTH[month - 1]! + (month === 2 && isLeap ? 1 : 0)
+    const date = `${year}-${two(month)}-${two(day)}`
+    const dayMs = Date.UTC(year, month - 1, day)
+    if (clock === null) return { text: date, micros: exists ? BigInt(dayMs) * 1_000n : null }
+    const { hour, minute, second, zone } = clock
+    const fraction = second === null ? '' : clock.fraction
+    const seconds = second === null ? '' : `:${two(second)}${fraction}`
+    const micros = BigInt(fraction.slice(1).padEnd(6, '0').slice(0, 6))
+    let name = ''
+    let ahead = 0
+    if (typeof zone === 'string') name = zone
+    else {
+      const minutes = zone.written === '±hh' ? 0 : zone.minutes
+      ahead = zone.sign * (zone.hours * 60 + minutes)
+      const colon = zone.written === '±hh:mm' ? ':' : ''
+      const tail = zone.written === '±hh' ? '' : colon + two(minutes)
+      name = `${zone.sign < 0 ? '-' : '+'}${two(zone.hours)}${tail}`
+    }
+    const ms = dayMs + ((hour * 60 + minute - ahead) * 60 + (second ?? 0)) * 1_000
+    return {
+      text: `${date}${clock.separator}${two(hour)}:${two(minute)}${seconds}${name}`,
+      micros: exists ? BigInt(ms) * 1_000n + micros : null,
+    }
+  })
+
+const epoch = fc.oneof(
+  fc.integer({ min: 1_000_000_000, max: 4_000_000_000 }).map(s => ({ text: `${s}`, micros: BigInt(s) * 1_000_000n })),
+  fc.integer({ min: 1e12, max: 4e12 }).map(ms => ({ text: `${ms}`, micros: BigInt(ms) * 1_000n })),
+  fc.integer({ min: 1e15, max: 4e15 }).map(micros => ({ text: `${micros}`, micros: BigInt(micros) })),
+)
+
+const NO_MOMENTS = [
+  '2026-01-15 10:00:00 PST',
+  '2026-01-15 10:00:00 EST',
+  '2026-01-15T10:00:00 America/New_York',
+  '2026-07-15 10:00:00 Europe/Berlin',
+  '2026-01-15 10:00:00 UTC',
+  '2026-01-15 10:00:00 GMT+3',
+  '2026-01-15T10:00:00Asia/Kolkata',
+  '2026-01-15T10:00:00[Asia/Tokyo]',
+  '2026-01-15T10:00:00+01:00[Europe/Paris]',
+  '2026',
+  '20260115',
+  '5',
+  '0',
+  '-1',
+  '14.30',
+  '1_000',
+  '1_767_225_600',
+  '1e12',
+  '0x5f5e1000',
+  '123456789',
+  '0000000005',
+  '12345678901234567',
+  '99999999999999999999',
+  '2026-02-30',
+  '2026-13-01T00:00:00Z',
+  '2026-00-10',
+  '2026-01-15T24:00:00',
+  '2026-01-15T10:61:00Z',
+  '2026-01-15T10:00:60Z',
+  '2026-01-15T10:00:00+25:00',
+  '2026-01',
+  '2026-W03-4',
+  '2026-015',
+  '2026-1-5',
+  '15/01/2026',
+  'infinity',
+  '-infinity',
+  'epoch',
+  'now',
+  'today',
+  'next week',
+  '2026-01-15 (BC)',
+  '2026-01-15T10:00:00Z\n',
+  ' 2026-01-15',
+  'NaN',
+  'Infinity',
+  '٢٠٢٦-٠١-١٥',
+]
+const noMoment = fc.constantFrom(...NO_MOMENTS).map((text): Told => ({ text, micros: null }))
+const told = fc.oneof({ weight: 3, arbitrary: isoMoment }, epoch, { weight: 2, arbitrary: noMoment })
+
+/** Every place of a conversation where a text is read as a moment. */
+const recordOf = (id: string, text: string) => ({
+  ID: id,
+  expectedCloseDate: text,
+  demoDate: text,
+  lastActivityDate: text,
+  assignedTo: { assignedAt: text },
+  assignedToUsers: [{ assignedAt: text }],
+  crmActivities: [{ date: text, dueDate: text, notesHistory: [{ timestamp: text }] }],
+  sessions: [{ startedAt: text, endedAt: text }],
+  metrics: [{ measuredAt: text }],
+  campaignCalls: [{ calledAt: text }],
+  funnelStepsMatched: [{ matchedAt: text }],
+  funnelScoreHistory: [{ scoredAt: text }],
+})
+
+const PLACES: [table: string, columns: string[], sent: string | null][] = [
+  ['conversations', ['expected_close_at', 'demo_at', 'last_activity_at', 'assigned_to_assigned_at'], 'demo_date'],
+  ['conversation_assigned_users', ['assigned_at'], 'assigned_at_text'],
+  ['crm_activities', ['activity_at', 'due_at'], 'due_date'],
+  ['crm_activity_notes', ['noted_at'], 'noted_at_text'],
+  ['conversation_sessions', ['started_at', 'ended_at'], null],
+  ['conversation_metrics', ['measured_at'], null],
+  ['conversation_campaign_calls', ['called_at'], null],
+  ['conversation_funnel_steps', ['matched_at'], null],
+  ['conversation_funnel_scores', ['scored_at'], null],
+]
+
+async function readIn(workspace: Workspace): Promise<Map<string, Set<string>>> {
+  const found = new Map<string, Set<string>>()
+  for (const [table, columns, sent] of PLACES) {
+    const micros = columns.map(column => `epoch_us(${column})::VARCHAR`).join(', ')
+    const rows = await workspace.rows(table, `conversation_id AS id, [${micros}] AS read, ${sent ?? 'NULL'} AS sent`)
+    for (const { id, read, sent: text } of rows as { id: string; read: (string | null)[]; sent: string | null }[]) {
+      const all = found.get(id) ?? new Set()
+      for (const one of read) all.add(String(one))
+      if (sent !== null) all.add(`sent ${text}`)
+      found.set(id, all)
+    }
+  }
+  return found
+}
+
+const expected = ({ text, micros }: Told): Set<string> => new Set([String(micros), `sent ${text}`])
+
+async function load(texts: readonly Told[], pageSize: number): Promise<Map<string, Set<string>>> {
+  const workspace = house.workspace()
+  const records = texts.map(({ text }, index) => recordOf(`c${index}`, text))
+  const pages = []
+  for (let from = 0; from < records.length; from += pageSize)
+    pages.push(await landConversations(workspace.landing, { records: records.slice(from, from + pageSize) }))
+  await workspace.load(...pages)
+  return readIn(workspace)
+}
+
+describe('a date that somebody typed', () => {
+  it('is read by itself: no row influences another, in whatever order and batch they come', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(told, { minLength: 30, maxLength: 60 }), fc.integer(), async (texts, seed) => {
+        const shuffled = [...texts].sort(
+          (a, b) => ((a.text.length * 31 + seed) % 97) - ((b.text.length * 31 + seed) % 97),
+        )
+        for (const order of [texts, [...texts].reverse(), shuffled]) {
+          for (const pageSize of [order.length, 7]) {
+            const read = await load(order, pageSize)
+            for (const [index, one] of order.entries())
+              expect([one.text, read.get(`c${index}`)]).toEqual([one.text, expected(one)])
+          }
+        }
+      }),
+      { numRuns: Number(process.env.FAULT_RUNS ?? 4), seed: 14 },
+    )
+  })
+
+  it('is the same alone and beside one with the name of a time zone', async () => {
+    const plain: Told = { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n }
+    for (const zone of ['PST', 'EST', 'America/New_York']) {
+      const texts = [{ text: `2026-01-15 10:00:00 ${zone}`, micros: null }, ...Array.from({ length: 200 }, () => plain)]
+      const read = await load(texts, 50)
+      for (const [index, one] of texts.entries()) expect(read.get(`c${index}`)).toEqual(expected(one))
+    }
+  })
+})
+
+describe('a date of the session', () => {
+  it('is read the same in whatever time zone the connection is', async () => {
+    const texts = [
+      { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n },
+      { text: '2026-07-15', micros: BigInt(Date.UTC(2026, 6, 15)) * 1_000n },
+      { text: '2026-07-15T10:00+0530', micros: BigInt(Date.UTC(2026, 6, 15, 4, 30)) * 1_000n },
+    ]
+    const { writer } = house.warehouse
+    await writer.run(`SET TimeZone = 'America/New_York'`)
+    try {
+      const read = await load(texts, 3)
+      for (const [index, one] of texts.entries()) expect(read.get(`c${index}`)).toEqual(expected(one))
+    } finally {
+      await writer.run(`SET TimeZone = 'UTC'`)
+    }
+  })
+})
+
+describe('a text that is no date', () => {
+  const UNREAD = [
+    { path: 'crmActivities[].dueDate', occurrences: '1' },
+    { path: 'expectedCloseDate', occurrences: '2' },
+    { path: 'sessions[].startedAt', occurrences: '1' },
+  ]
+  const records = [
+    { ID: 'a', expectedCloseDate: '2026-01-15 10:00:00 PST', demoDate: '2026-01-15', lastActivityDate: '' },
+    {
+      ID: 'b',
+      expectedCloseDate: 5,
+      crmActivities: [{ dueDate: '2026-02-30' }],
+      sessions: [{ startedAt: 'yesterday' }],
+    },
+    { ID: 'c', expectedCloseDate: 1_767_225_600, sessions: [{ startedAt: 1_767_225_600_123 }, 's1', null, {}] },
+  ]
+  const issues = (workspace: Workspace) =>
+    workspace.rows('_issues', 'path, occurrences::VARCHAR AS occurrences').then(rows => rows)
+
+  it('is told as a data issue, by path, and an empty one is not', async () => {
+    const workspace = house.workspace()
+    await workspace.load(await landConversations(workspace.landing, { records }))
+    expect(await issues(workspace)).toEqual(UNREAD)
+    const [row] = await workspace.rows('_issues', 'DISTINCT issue')
+    expect(row).toEqual({ issue: 'no time that can be read' })
+  })
+
+  it('is told once where its page is taken apart for another reason', async () => {
+    const workspace = house.workspace()
+    const awkward = records.map((record, index) => (index === 0 ? { ...record, 'a.b': 1 } : record))
+    await workspace.load(await landConversations(workspace.landing, { records: awkward }))
+    expect(await issues(workspace)).toEqual(UNREAD)
+  })
+})
+
+describe('what inspection takes for a date', () => {
+  it('is what SQL reads', async () => {
+    const characters = fc.constantFrom(...'0123456789-:.+TZ tz_eP')
+    const text = fc.oneof(
+      fc.string({ unit: characters, maxLength: 28 }),
+      fc
+        .tuple(told, fc.nat(40), characters)
+        .map(([{ text: base }, at, one]) => base.slice(0, at) + one + base.slice(at + 1)),
+      told.map(({ text: base }) => base),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 100, maxLength: 100 }), async texts => {
+        const rows = await house.warehouse.writer.rows<{ x: string; read: boolean }>(
+          `SELECT x, parse_moment(x) IS NOT NULL AS read FROM (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')) AS x)`,
+          [JSON.stringify(texts)],
+        )
+        for (const { x, read } of rows) expect([x, isMoment(x)]).toEqual([x, read])
+      }),
+      { numRuns: 30, seed: 14 },
+    )
+  })
+})
