@@ -12,6 +12,7 @@ import { temporaryFolder } from './warehouse/left-behind.ts'
 import { loadPages } from './warehouse/load.ts'
 import type { LoadContext } from './warehouse/load-context.ts'
 import { beginRun, endRun, markAgentGone } from './warehouse/runs.ts'
+import { followTimeZone } from './warehouse/workspaces.ts'
 
 /** Pages in a transaction: of 200 pages, those of 10 took 12.6 s of CPU, of 20 9.5, of 50 7.6, of 100 6.2, of 200 5.5; and more hold more memory. */
 export const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
@@ -84,6 +85,7 @@ export function makeSteps(
 
   return {
     async prepare(request: SyncRequest) {
+      await followTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
       // Whose copy is old is only known of what is loaded.
       while (request.refresh && pending.all().length > 0) await loadNext()
       return telling(() => prepare(fetching, request))

@@ -1,35 +1,56 @@
--- conversation_changes: what changed of a conversation between two times that it was seen.
--- One row for each observation whose state, stage, assignee or resolution differs from the one before it. It derives from
--- observations ordered by version, so it does not depend on the order in which they arrived. An event tells a part of the
--- record: what it leaves out is as it was seen before.
+-- conversation_changes: what changed of a conversation between two times that it was seen, and how it was seen first.
+-- One row for the first observation, which has no previous values, and one for each whose state, stage, assignee or resolution
+-- differs from what was known before it. `changed` names those that had been told before, with another value: a value that is
+-- told for the first time is no change. It derives from observations ordered by version, so it does not depend on the order in
+-- which they arrived. An export tells all; an event tells a part: what it leaves out is as it was told before, and what it
+-- tells to be nothing is nothing from then on.
 CREATE OR REPLACE VIEW conversation_changes AS
-WITH told AS (
+WITH seen AS (
   SELECT
     workspace_id, agent_id, conversation_id, observed_at, version,
-    CASE WHEN source = 'webhook' THEN last_value(state IGNORE NULLS) OVER so_far ELSE state END AS state,
-    CASE WHEN source = 'webhook' THEN last_value(stage IGNORE NULLS) OVER so_far ELSE stage END AS stage,
-    CASE WHEN source = 'webhook' THEN last_value(chat_assigned_to IGNORE NULLS) OVER so_far ELSE chat_assigned_to END AS chat_assigned_to,
-    CASE WHEN source = 'webhook' THEN last_value(is_resolved IGNORE NULLS) OVER so_far ELSE is_resolved END AS is_resolved
+    row_number() OVER (PARTITION BY workspace_id, agent_id, conversation_id
+      ORDER BY version, observed_at, source, kind, state, stage, chat_assigned_to, is_resolved) AS nth,
+    -- NULL where a value was not told; a list of one where it was, so that nothing is a value too.
+    CASE WHEN told IS NULL OR list_contains(told, 'state') THEN [state] END AS state,
+    CASE WHEN told IS NULL OR list_contains(told, 'stage') THEN [stage] END AS stage,
+    CASE WHEN told IS NULL OR list_contains(told, 'chat_assigned_to') THEN [chat_assigned_to] END AS assignee,
+    CASE WHEN told IS NULL OR list_contains(told, 'is_resolved') THEN [is_resolved] END AS is_resolved
   FROM conversation_observations
-  WINDOW so_far AS (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY version, observed_at
+),
+known AS (
+  SELECT
+    workspace_id, agent_id, conversation_id, observed_at, version, nth,
+    last_value(state IGNORE NULLS) OVER so_far AS state,
+    last_value(stage IGNORE NULLS) OVER so_far AS stage,
+    last_value(assignee IGNORE NULLS) OVER so_far AS assignee,
+    last_value(is_resolved IGNORE NULLS) OVER so_far AS is_resolved
+  FROM seen
+  WINDOW so_far AS (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY nth
     ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
-ordered AS (
+pairs AS (
   SELECT
     *,
-    lag(state) OVER seen AS previous_state,
-    lag(stage) OVER seen AS previous_stage,
-    lag(chat_assigned_to) OVER seen AS previous_assignee,
-    lag(is_resolved) OVER seen AS previously_resolved,
-    row_number() OVER seen AS nth
-  FROM told
-  WINDOW seen AS (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY version, observed_at)
+    lag(state) OVER before AS previous_state,
+    lag(stage) OVER before AS previous_stage,
+    lag(assignee) OVER before AS previous_assignee,
+    lag(is_resolved) OVER before AS previously_resolved
+  FROM known
+  WINDOW before AS (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY nth)
 )
 SELECT
-  workspace_id, agent_id, conversation_id, version AS changed_at, observed_at,
-  previous_state, state, previous_stage, stage,
-  previous_assignee, chat_assigned_to AS assignee, previously_resolved, is_resolved
-FROM ordered
-WHERE nth > 1
-  AND (state, stage, chat_assigned_to, is_resolved)
-    IS DISTINCT FROM (previous_state, previous_stage, previous_assignee, previously_resolved);
+  workspace_id, agent_id, conversation_id, version AS changed_at, observed_at, nth = 1 AS first_seen,
+  list_filter([
+    CASE WHEN previous_state IS NOT NULL AND state IS DISTINCT FROM previous_state THEN 'state' END,
+    CASE WHEN previous_stage IS NOT NULL AND stage IS DISTINCT FROM previous_stage THEN 'stage' END,
+    CASE WHEN previous_assignee IS NOT NULL AND assignee IS DISTINCT FROM previous_assignee THEN 'assignee' END,
+    CASE WHEN previously_resolved IS NOT NULL AND is_resolved IS DISTINCT FROM previously_resolved THEN 'is_resolved' END
+  ], lambda name: name IS NOT NULL) AS changed,
+  previous_state[1] AS previous_state, state[1] AS state,
+  previous_stage[1] AS previous_stage, stage[1] AS stage,
+  previous_assignee[1] AS previous_assignee, assignee[1] AS assignee,
+  previously_resolved[1] AS previously_resolved, is_resolved[1] AS is_resolved
+FROM pairs
+WHERE nth = 1
+  OR (state[1], stage[1], assignee[1], is_resolved[1])
+    IS DISTINCT FROM (previous_state[1], previous_stage[1], previous_assignee[1], previously_resolved[1]);

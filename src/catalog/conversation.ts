@@ -206,6 +206,10 @@ const other = {
   funnelExtractedData: children.funnelExtractedData,
 }
 
+/** The day of a UTC moment, both SQL, in the zone. */
+const dayIn = (timeZone: string, moment: string): string =>
+  timeZone === `'UTC'` ? `${moment}::DATE` : `(${moment} AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone})::DATE`
+
 const derived: Derived[] = [
   {
     column: 'channel',
@@ -225,10 +229,8 @@ const derived: Derived[] = [
     about: "Day of the first message (else of `ts`) in the workspace's time zone",
     pii: 'none',
     from: ['firstMessageTS', 'ts'],
-    sql: ({ timeZone }) => {
-      const moment = `coalesce(to_moment(s."firstMessageTS"), to_moment(s."ts"))`
-      return timeZone === `'UTC'` ? `${moment}::DATE` : `(${moment} AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone})::DATE`
-    },
+    sql: ({ timeZone }) => dayIn(timeZone, 'coalesce(to_moment(s."firstMessageTS"), to_moment(s."ts"))'),
+    stored: ({ timeZone }) => dayIn(timeZone, 'coalesce(first_message_ts, ts)'),
   },
 ]
 

@@ -11,6 +11,7 @@ import { loadedFiles } from '../warehouse/folders.ts'
 import { type LoadResult, loadPages } from '../warehouse/load.ts'
 import type { LoadContext } from '../warehouse/load-context.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
+import { keepWorkspace } from '../warehouse/workspaces.ts'
 
 export interface ReplayReport {
   files: number
@@ -62,6 +63,7 @@ export async function loadAll(
     ...(heldBack && { heldBack }),
   }
   const report = { ...NOTHING_REPLAYED }
+  await context.writer.transaction(() => keepWorkspace(context.writer, workspace.id, workspace.timeZone))
   while (report.files < of) {
     options.signal?.throwIfAborted()
     const pages = pending.next(A_LOAD)

@@ -11,6 +11,7 @@ import { carryMarks, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { checkReplaceable, replaceTables } from '../warehouse/replace-tables.ts'
+import { followTimeZone } from '../warehouse/workspaces.ts'
 import {
   added,
   goneFiles,
@@ -60,6 +61,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
       if (gone.length > 0)
         throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
     }
+    for (const { id, timeZone } of config.workspaces) await followTimeZone(live.writer, id, timeZone)
     // An event that only the rebuilt tables knew would be applied to them once more.
     for (const workspace of config.workspaces) await drainNow(options, house, workspace)
     await rebuildBeside(config, async rebuilt => {

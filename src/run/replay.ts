@@ -7,6 +7,7 @@ import { type House, openHouse } from '../app.ts'
 import { carryGone, carryMarks, carryOthers, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import { copyRuns } from '../warehouse/runs.ts'
+import { deriveDays } from '../warehouse/workspaces.ts'
 import {
   added,
   goneFiles,
@@ -69,7 +70,10 @@ async function rebuildFrom(options: WholeReplayOptions, old: House): Promise<Rep
   const ids = config.workspaces.map(({ id }) => id)
   await withRebuilt(writer, rebuiltFile(config.home), async () => {
     await carryOthers(writer, ids)
-    for (const [id, files] of gone) await carryGone(writer, id, files)
+    for (const { id, timeZone } of config.workspaces) {
+      await carryGone(writer, id, gone.get(id) ?? [])
+      await deriveDays(writer, { workspaceId: id, timeZone, schema: 'rebuilt' })
+    }
     await carryMarks(writer, ids)
     await carrySince(writer, ids)
   })

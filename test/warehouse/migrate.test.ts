@@ -88,6 +88,7 @@ describe('a warehouse', () => {
       { number: 4, name: '0004_covered.sql' },
       { number: 5, name: '0005_workspaces.sql' },
       { number: 6, name: '0006_record_numbers.sql' },
+      { number: 7, name: '0007_told.sql' },
     ])
   })
 

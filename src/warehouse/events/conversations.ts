@@ -89,6 +89,7 @@ async function observeEvents(
   events: readonly OfConversation[],
 ): Promise<void> {
   const fields = observedFields(layout)
+  const observed = OBSERVED.map(name => layout.columns.find(column => column.name === name)!)
   const seen = events.flatMap(event => {
     const light = lightOf(event)
     if (light === null) return []
@@ -101,25 +102,25 @@ async function observeEvents(
     return {
       agent_id: event.conversation.agentId,
       conversation_id: event.conversation.id,
-      created: iso(event.createdMs),
+      created: iso(placeInTime(event)),
       modified: modified === null ? null : iso(modified),
+      told: OBSERVED.filter((_, index) => observed[index]!.from.some(key => Object.hasOwn(light, key))),
       record: writeExactly(record),
     }
   })
   if (seen.length === 0) return
   await writer.run(
-    'CREATE OR REPLACE TEMP TABLE seen (agent_id VARCHAR, conversation_id VARCHAR, created TIMESTAMP, modified TIMESTAMP, record VARCHAR)',
+    'CREATE OR REPLACE TEMP TABLE seen (agent_id VARCHAR, conversation_id VARCHAR, created TIMESTAMP, modified TIMESTAMP, told VARCHAR[], record VARCHAR)',
   )
   await writer.append(
     'seen',
-    { agent_id: text, conversation_id: text, created: time, modified: time, record: text },
+    { agent_id: text, conversation_id: text, created: time, modified: time, told: ['VARCHAR'], record: text },
     seen,
   )
   const struct = quoteText(JSON.stringify(recordStruct(fields, {})))
-  const told = OBSERVED.map(name => layout.columns.find(column => column.name === name)!.expression)
   await writer.run(`INSERT INTO conversation_observations
-      (workspace_id, agent_id, conversation_id, observed_at, source, modified, version, ${OBSERVED.join(', ')})
-    SELECT ${quoteText(workspaceId)}, agent_id, conversation_id, created, 'webhook', modified, coalesce(modified, created), ${told.join(', ')}
+      (workspace_id, agent_id, conversation_id, observed_at, source, modified, version, told, ${OBSERVED.join(', ')})
+    SELECT ${quoteText(workspaceId)}, agent_id, conversation_id, created, 'webhook', modified, coalesce(modified, created), told, ${observed.map(({ expression }) => expression).join(', ')}
     FROM (SELECT *, unnest(from_json(record, ${struct})) FROM seen) s`)
 }
 

@@ -1,0 +1,84 @@
+// A changed `timeZone`: every day that is stored follows it, whether or not anything new is read.
+import { describe, expect, it } from 'vitest'
+import { spoolOf } from '../../src/app/spool.ts'
+import { openHouse } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+import { HOUR } from '../../src/core/time.ts'
+import { replay } from '../../src/run/replay.ts'
+import { drainAll } from '../../workflows/ingest.ts'
+import { type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+import { openTelling } from './telling.ts'
+
+const ZONE = 'Pacific/Kiritimati'
+
+type Days = Record<string, string | null>
+
+/** The day of each conversation as it is stored, and as its first message (else `ts`) has it in that zone. */
+const DAYS = `SELECT conversation_id AS id, _complete AS complete, day::VARCHAR AS day, epoch_ms(coalesce(first_message_ts, ts))::DOUBLE AS ms
+  FROM conversations ORDER BY id`
+
+const dayIn = (zone: string, ms: number): string =>
+  new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(ms)
+
+type Stored = { id: string; complete: boolean; day: string | null; ms: number | null }
+
+const expectDaysIn = (zone: string, rows: Stored[]) => {
+  const truth: Days = Object.fromEntries(rows.map(({ id, ms }) => [id, ms === null ? null : dayIn(zone, ms)]))
+  expect(Object.fromEntries(rows.map(({ id, day }) => [id, day]))).toEqual(truth)
+}
+
+/** Conversations that were exported, and some that only events have told of. */
+async function living(): Promise<SimulatedHouse> {
+  const simulated = await simulatedHouse({ sandbox: { conversations: 60, arrivalsPerDay: 300, traffic: true } })
+  await simulated.sync()
+  simulated.advance(2 * HOUR)
+  const telling = openTelling(simulated, { dropped: 0 })
+  await telling.tell(START_MS, simulated.sandbox.clock.now())
+  const { house, config } = simulated
+  const spool = spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now })
+  await drainAll(spool, WORKSPACE)
+  return simulated
+}
+
+const zoned = (config: Config): Config => ({
+  ...config,
+  workspaces: config.workspaces.map(workspace => ({ ...workspace, timeZone: ZONE })),
+})
+
+describe('a time zone that is changed in the configuration', () => {
+  it('moves every day at the next sync, of conversations that only events told of, too, though nothing is read', async () => {
+    const simulated = await living()
+    const before = await simulated.rows<Stored>(DAYS)
+    expectDaysIn('UTC', before)
+    expect(before.some(({ complete, day }) => !complete && day !== null)).toBe(true)
+    expect(new Set(before.map(({ day }) => day)).size).toBeGreaterThan(1)
+    simulated.config.workspaces[0]!.timeZone = ZONE
+    // An agent that has no conversations asked for: nothing is read.
+    await simulated.sync({ mode: 'selected', ids: {} })
+    const after = await simulated.rows<Stored>(DAYS)
+    expectDaysIn(ZONE, after)
+    expect(after.map(({ day }) => day)).not.toEqual(before.map(({ day }) => day))
+    const byDay = await simulated.rows(
+      'SELECT day::VARCHAR AS day, sum(conversations)::DOUBLE AS n FROM conversations_by_day GROUP BY ALL ORDER BY ALL',
+    )
+    expect(byDay).toEqual(
+      await simulated.rows(
+        'SELECT day::VARCHAR AS day, count(*)::DOUBLE AS n FROM conversations GROUP BY ALL ORDER BY ALL',
+      ),
+    )
+    expect(await simulated.rows('SELECT time_zone FROM _workspaces')).toEqual([{ time_zone: ZONE }])
+  })
+
+  it('gives the same days by a replay', async () => {
+    const simulated = await living()
+    await simulated.close()
+    await replay({ config: zoned(simulated.config) })
+    const house = await openHouse({ config: simulated.config })
+    try {
+      expectDaysIn(ZONE, await house.warehouse.writer.rows<Stored>(DAYS))
+    } finally {
+      await house.close()
+    }
+  })
+})
