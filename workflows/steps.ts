@@ -46,6 +46,8 @@ export interface Prepared {
   hasRows?: boolean
   /** How far the vendor's clock is ahead of ours, as far as its answers told, ms. */
   aheadMs: number
+  /** What a person should know of it, such as a listing of agents that may be cut off; absent where there is nothing. */
+  warnings?: string[]
 }
 
 /** Which run it is done for. */
@@ -126,6 +128,8 @@ export interface SyncReport {
   lostAnswers: number
   lostSessions: number
   agentsGone: string[]
+  /** What a person should know though nothing failed; absent where there is nothing. */
+  warnings?: string[]
   /** Failures that ended a window or the run; the first is the one to tell. */
   failures: (Failure & { agentId: string | null })[]
 }

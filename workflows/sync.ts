@@ -10,14 +10,15 @@ export type Ended = { report: SyncReport; carried: null } | { report: null; carr
 /** Plans a sync: where it begins. */
 export async function beginSync(steps: Steps, host: Host, request: SyncRequest): Promise<Carried> {
   host.tell({ kind: 'planning', heldUntilMs: null })
-  const { plan, governor, pagesWaiting, hasRows = false } = await steps.prepare(request)
+  const { plan, governor, pagesWaiting, hasRows = false, warnings } = await steps.prepare(request)
   host.tell({
     kind: 'planned',
     windows: plan.windows.length,
     agents: new Set(plan.windows.map(w => w.progress.window.agentId)).size,
   })
   const waiting = plan.windows.map(window => window.progress)
-  return { governor, waiting, pagesWaiting, hasRows, report: emptyReport(request.run), failing: 0, restarts: [] }
+  const report = { ...emptyReport(request.run), ...(warnings && { warnings }) }
+  return { governor, waiting, pagesWaiting, hasRows, report, failing: 0, restarts: [] }
 }
 
 /** Goes on from there, to the end of the sync or until the host hands over. */

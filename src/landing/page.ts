@@ -30,8 +30,10 @@ export interface PageHead {
   bodyBytes: number
   /** The body's gzip member as it was written, for whoever reads it without looking at gzip's own checksum. */
   packed?: { bytes: number; crc32: number }
-  /** True for the last page of a listing or window. */
+  /** True for the last page of a listing or window; of a listing only where it is known to be complete. */
   lastPage: boolean
+  /** Of the page that a listing ends with: why it may be cut off. */
+  cutOff?: string
   /** Position in its window; null for a page of another stream than conversations. */
   facts: PageFacts | null
   usage: UsageTold | null

@@ -6,6 +6,7 @@ import { CATALOG_VERSION } from '../catalog/records.ts'
 import { compactTimestamp } from '../core/time.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { AgentsAnswer } from '../vendor/answers.ts'
+import { type CutOff, readListing } from '../vendor/listing.ts'
 import type { StepsDependencies } from './dependencies.ts'
 import type { Pending } from './pending.ts'
 import type { ServerClock } from './server-clock.ts'
@@ -16,18 +17,22 @@ export interface ListedAgent {
 }
 
 const PAGE = 100
-/** Past this many pages the vendor is repeating itself in a way that no rule below has caught. */
-const MAX_PAGES = 1_000
+
+export interface ListedAgents {
+  agents: ListedAgent[]
+  /** Why there may be more than these; null where it is known that there are not. */
+  cutOff: CutOff | null
+}
 
 /** A page of the listing, fit to land. */
 interface ListingPage {
   receipt: AgentsAnswer['receipt']
   body: Buffer
+  query: Record<string, string>
 }
 
-interface Listing {
+interface Fetched extends ListedAgents {
   pages: ListingPage[]
-  agents: ListedAgent[]
   /** Equal for two listings that tell the same. */
   digest: string
 }
@@ -53,25 +58,28 @@ function newsOf({ parsed }: AgentsAnswer, told: Set<string>, digests: string[]):
   return { ...answer, agents: unheard(answer.agents), starredAgents: unheard(answer.starredAgents) }
 }
 
-async function fetchListing(dependencies: StepsDependencies, clock: ServerClock): Promise<Listing> {
+async function fetchListing(dependencies: StepsDependencies, clock: ServerClock): Promise<Fetched> {
   const { vendor, workspaceId, signal } = dependencies
+  const { pages: answers, cutOff } = await readListing({
+    ask: page => vendor.searchAgents({ workspaceId, page, limit: PAGE, signal }),
+    read: answer => answer.envelope,
+    isPaged: answer => answer.isPaged,
+  })
   const agents = new Map<string, ListedAgent>()
-  const pages: ListingPage[] = []
   const told = new Set<string>()
   const digests: string[] = []
-  for (let page = 1; page <= MAX_PAGES; page++) {
-    const answer = await vendor.searchAgents({ workspaceId, page, limit: PAGE, signal })
+  const pages = answers.map(({ answer, number }) => {
     clock.tell(answer.receipt)
-    const { envelope, receipt } = answer
-    if (page > 1 && envelope.agents.every(({ id }) => agents.has(id))) break
-    pages.push({ receipt, body: Buffer.from(JSON.stringify(newsOf(answer, told, digests))) })
-    for (const { id, record } of envelope.agents) {
+    for (const { id, record } of answer.envelope.agents) {
       const { title } = record as { title?: unknown }
       agents.set(id, { agentId: id, title: typeof title === 'string' ? title : null })
     }
-    if (envelope.hasMore !== true || envelope.listed === 0) break
-  }
-  return { pages, agents: [...agents.values()], digest: sha256(digests.join('\n')).slice(0, 16) }
+    const query: Record<string, string> = answer.isPaged ? { workspaceId, page: String(number) } : {}
+    return { receipt: answer.receipt, body: Buffer.from(JSON.stringify(newsOf(answer, told, digests))), query }
+  })
+  // The same agents tell more once it is known that there are no others.
+  const digest = sha256([...digests, ...(cutOff ? [cutOff.issue] : [])].join('\n')).slice(0, 16)
+  return { pages, agents: [...agents.values()], digest, cutOff }
 }
 
 /** The digest in the name of the newest listing whose first page, which lands last, is there. */
@@ -84,22 +92,31 @@ async function landedDigest(dependencies: StepsDependencies): Promise<string | n
 export async function listAgents(
   dependencies: StepsDependencies,
   options: { run: string; clock: ServerClock; pending: Pending },
-): Promise<ListedAgent[]> {
+): Promise<ListedAgents> {
   const listing = await fetchListing(dependencies, options.clock)
   if (listing.digest !== (await landedDigest(dependencies))) await landListing(dependencies, { ...options, listing })
-  return listing.agents
+  return { agents: listing.agents, cutOff: listing.cutOff }
+}
+
+/** How the head of a listing's page tells of the end: a listing that may be cut off has no last page, and the reason instead. */
+export function endOf(
+  { pages, cutOff }: { pages: readonly unknown[]; cutOff: CutOff | null },
+  index: number,
+): Pick<PageHead, 'lastPage' | 'cutOff'> {
+  const isLast = index === pages.length - 1
+  return { lastPage: isLast && cutOff === null, ...(isLast && cutOff && { cutOff: cutOff.issue }) }
 }
 
 async function landListing(
   dependencies: StepsDependencies,
-  options: { run: string; clock: ServerClock; pending: Pending; listing: Listing },
+  options: { run: string; clock: ServerClock; pending: Pending; listing: Fetched },
 ): Promise<void> {
   const { clock, listing, pending, run } = options
   // By the server's clock: the newest listing is told by its name, and ours may have been set back.
   const window = `${compactTimestamp(clock.at(dependencies.now()))}-agents-${listing.digest}`
   const landed: [string, PageHead][] = []
   // The last page first, so that a listing is whole when its first page is there.
-  for (const [index, { receipt, body }] of [...listing.pages.entries()].reverse()) {
+  for (const [index, { receipt, body, query }] of [...listing.pages.entries()].reverse()) {
     const head: PageHead = {
       v: 1,
       catalogVersion: CATALOG_VERSION,
@@ -107,13 +124,13 @@ async function landListing(
       place: { stream: 'agents', agentId: null, window, generation: 1, sequence: index + 1 },
       run,
       lease: null,
-      request: { path: '/v3/agents/search', query: { workspaceId: dependencies.workspaceId, page: String(index + 1) } },
+      request: { path: '/v3/agents/search', query },
       status: receipt.status,
       sentAtMs: receipt.sentAtMs,
       receivedAtMs: receipt.receivedAtMs,
       sentAtServerMs: clock.at(receipt.sentAtMs),
       bodyBytes: body.length,
-      lastPage: index === listing.pages.length - 1,
+      ...endOf(listing, index),
       facts: null,
       usage: null,
       rateLimit: null,

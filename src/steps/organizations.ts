@@ -13,8 +13,8 @@ import { compactTimestamp, DAY } from '../core/time.ts'
 import { segment } from '../files/segment.ts'
 import type { PageHead } from '../landing/page.ts'
 import { isSegment } from '../vendor/address.ts'
-import type { TeamsAnswer } from '../vendor/answers.ts'
 import type { Receipt } from '../vendor/exchange.ts'
+import { type CutOff, readListing } from '../vendor/listing.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
 import {
   type AskedStream,
@@ -22,13 +22,12 @@ import {
   knownOrganizations,
   lastAsked,
 } from '../warehouse/organizations-known.ts'
+import { endOf } from './agents.ts'
 import type { Planning } from './prepare.ts'
 
 /** Organizations that one run asks about; the rest is the next one's. */
 const ASKED_A_RUN = 50
 const FRESH_MS = DAY
-/** Past this many pages of teams the vendor is repeating itself. */
-const MAX_PAGES = 100
 
 /** How the windows of a stream are named, behind the time. */
 const nameOf: Record<AskedStream, (id: string) => string> = {
@@ -72,16 +71,25 @@ async function dueNow(fetching: Planning): Promise<Due[]> {
 interface Told {
   receipt: Receipt
   parsed: unknown
+  /** Of a page of teams: as it was asked for. */
+  query?: Record<string, string>
+}
+
+interface Answered {
+  pages: readonly Told[]
+  /** Why there may be more; null where it is known that there is not. */
+  cutOff: CutOff | null
 }
 
 /** Lands the pages of one answer, the last one first: it is whole when its first page is there. */
-async function land(fetching: Planning, stream: AskedStream, id: string, pages: readonly Told[]): Promise<void> {
+async function land(fetching: Planning, stream: AskedStream, id: string, answered: Answered): Promise<void> {
   const { clock, landing, now, pending, run, workspaceId } = fetching
+  const { pages } = answered
   for (const { receipt } of pages) clock.tell(receipt)
   const window = `${compactTimestamp(clock.at(now()))}-${nameOf[stream](id)}`
   const path = `/v3/orgs/${encodeURIComponent(id)}`
   const landed: [string, PageHead][] = []
-  for (const [index, { receipt, parsed }] of [...pages.entries()].reverse()) {
+  for (const [index, { receipt, parsed, query = {} }] of [...pages.entries()].reverse()) {
     const body = Buffer.from(JSON.stringify(parsed))
     const head: PageHead = {
       v: 1,
@@ -91,13 +99,13 @@ async function land(fetching: Planning, stream: AskedStream, id: string, pages: 
       organizationId: id,
       run,
       lease: null,
-      request: stream === 'teams' ? { path: `${path}/teams`, query: { page: String(index + 1) } } : { path, query: {} },
+      request: { path: stream === 'teams' ? `${path}/teams` : path, query },
       status: receipt.status,
       sentAtMs: receipt.sentAtMs,
       receivedAtMs: receipt.receivedAtMs,
       sentAtServerMs: clock.at(receipt.sentAtMs),
       bodyBytes: body.length,
-      lastPage: index === pages.length - 1,
+      ...endOf(answered, index),
       facts: null,
       usage: null,
       rateLimit: null,
@@ -108,25 +116,24 @@ async function land(fetching: Planning, stream: AskedStream, id: string, pages: 
   for (const [file, head] of landed) pending.add(file, head)
 }
 
-async function askTeams({ vendor, signal }: Planning, organizationId: string): Promise<TeamsAnswer[]> {
-  const pages: TeamsAnswer[] = []
-  const seen = new Set<string>()
-  for (let page = 1; page <= MAX_PAGES; page++) {
-    const answer = await vendor.organizationTeams({ organizationId, page, signal })
-    const { envelope } = answer
-    if (page > 1 && envelope?.ids.every(id => seen.has(id))) break
-    pages.push(answer)
-    for (const id of envelope?.ids ?? []) seen.add(id)
-    if (envelope?.hasMore !== true || envelope.listed === 0) break
-  }
-  return pages
+async function askTeams({ vendor, signal }: Planning, organizationId: string): Promise<Answered> {
+  const { pages, cutOff } = await readListing({
+    ask: page => vendor.organizationTeams({ organizationId, page, signal }),
+    read: answer => answer.envelope,
+    isPaged: answer => answer.isPaged,
+  })
+  const told = pages.map(({ answer, number }) => ({
+    ...answer,
+    query: (answer.isPaged ? { page: String(number) } : {}) as Record<string, string>,
+  }))
+  return { pages: told, cutOff }
 }
 
 /** Asks for one organization, and its teams. */
 async function ask(fetching: Planning, { id, itself, teams }: Due): Promise<void> {
   if (itself) {
     const answer = await fetching.vendor.organization({ organizationId: id, signal: fetching.signal })
-    await land(fetching, 'organizations', id, [answer])
+    await land(fetching, 'organizations', id, { pages: [answer], cutOff: null })
     if (answer.envelope === null) return
   }
   if (teams) await land(fetching, 'teams', id, await askTeams(fetching, id))

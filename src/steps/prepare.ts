@@ -30,21 +30,41 @@ export interface Planning extends Fetching {
   pending: Pending
 }
 
-/** The workspace's agents: listed now or, where the vendor does not answer, as the warehouse knows them. */
-async function agentsNow(fetching: Planning): Promise<ListedAgent[]> {
+interface Agents {
+  agents: ListedAgent[]
+  /** What a person should know of the listing. */
+  warnings: string[]
+}
+
+/** Those that were listed, and besides them those that were known before. */
+function joined(listed: readonly ListedAgent[], known: readonly ListedAgent[]): ListedAgent[] {
+  const ids = new Set(listed.map(({ agentId }) => agentId))
+  return [...listed, ...known.filter(({ agentId }) => !ids.has(agentId))]
+}
+
+/**
+ * The workspace's agents: listed now or, where the vendor does not answer, as the warehouse knows them; so too those that a listing
+ * does not tell of which may be cut off.
+ */
+async function agentsNow(fetching: Planning): Promise<Agents> {
+  const { warehouse, workspaceId } = fetching
   try {
-    const listed = await listAgents(fetching, fetching)
+    const { agents, cutOff } = await listAgents(fetching, fetching)
     await markAgentsThere(
-      fetching.warehouse.writer,
-      fetching.workspaceId,
-      listed.map(agent => agent.agentId),
+      warehouse.writer,
+      workspaceId,
+      agents.map(agent => agent.agentId),
     )
-    return listed
+    if (cutOff === null) return { agents, warnings: [] }
+    const known = await knownAgents(warehouse.writer, workspaceId)
+    const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing here; none is taken for gone.`
+    return { agents: joined(agents, known), warnings: [warning] }
   } catch (error) {
     if (!isUnanswered(error)) throw error
-    const known = await knownAgents(fetching.warehouse.writer, fetching.workspaceId)
+    const known = await knownAgents(warehouse.writer, workspaceId)
     if (known.length === 0) throw error
-    return known
+    const warning = `The agents could not be listed (${(error as ConvohouseError).code}): those of the last listing are read, and new ones are missing here.`
+    return { agents: known, warnings: [warning] }
   }
 }
 
@@ -78,10 +98,10 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
 }
 
 /** The agents that were chosen; ids must be of agents that are there. */
-async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<ListedAgent[]> {
-  const listed = await agentsNow(fetching)
+async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
+  const { agents: listed, warnings } = await agentsNow(fetching)
   chosen(listed, Object.keys(refresh?.ids ?? {}))
-  return chosen(listed, [...agents, ...Object.keys(ids)])
+  return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), warnings }
 }
 
 async function knownWindows(fetching: Planning): Promise<KnownWindows> {
@@ -125,7 +145,7 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
   const governor = await recalled(fetching, request)
-  const agents = await agentsToPlan(fetching, request)
+  const { agents, warnings } = await agentsToPlan(fetching, request)
   await settleClock(fetching)
   const nowMs = fetching.clock.passedAt(fetching.now())
   const { period } = governor
@@ -168,5 +188,6 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,
     aheadMs: fetching.clock.aheadMs(),
+    ...(warnings.length > 0 && { warnings }),
   }
 }

@@ -67,9 +67,12 @@ export function exportTarget(input: {
   return { ...compose(path, parameters), agentId }
 }
 
-/** Target of an agent search (section 4.16; parameters as the notes on the API settle them). */
-export function agentsTarget(address: ApiAddress, query: { workspaceId: string; page: number; limit: number }): Target {
-  const parameters = Object.entries({ ...query, sortBy: 'firstCreated' })
+/** Target of an agent search (section 4.16; parameters as the notes on the API settle them, or null for none). */
+export function agentsTarget(
+  address: ApiAddress,
+  query: { workspaceId: string; page: number; limit: number } | null,
+): Target {
+  const parameters = query === null ? [] : Object.entries({ ...query, sortBy: 'firstCreated' })
   return compose(
     `${address.prefix}/v3/agents/search`,
     parameters.map(([name, value]) => parameter(name, value)),
@@ -80,14 +83,15 @@ export function agentsTarget(address: ApiAddress, query: { workspaceId: string; 
 export const organizationTarget = (address: ApiAddress, organizationId: string): Target =>
   compose(organizationPath(address, organizationId), [])
 
-/** Target of an organization's teams (section 4.14; paging as the notes on the API settle it). */
+/** Target of an organization's teams (section 4.14; paging as the notes on the API settle it, or null for none). */
 export const teamsTarget = (
   address: ApiAddress,
-  { organizationId, ...query }: { organizationId: string; page: number; limit: number },
+  organizationId: string,
+  query: { page: number; limit: number } | null,
 ): Target =>
   compose(
     `${organizationPath(address, organizationId)}/teams`,
-    Object.entries(query).map(([name, value]) => parameter(name, value)),
+    Object.entries(query ?? {}).map(([name, value]) => parameter(name, value)),
   )
 
 function organizationPath({ prefix }: ApiAddress, organizationId: string): string {
@@ -96,8 +100,8 @@ function organizationPath({ prefix }: ApiAddress, organizationId: string): strin
   return `${prefix}/v3/orgs/${encodeURIComponent(organizationId)}`
 }
 
-/** True for an id that an address can carry: there is no way to write these as a segment of a path. */
-export const isSegment = (id: string): boolean => id !== '' && id !== '.' && id !== '..'
+/** True for an id that an address can carry: there is no way to write these, or half a surrogate pair, as a segment of a path. */
+export const isSegment = (id: string): boolean => id !== '' && id !== '.' && id !== '..' && id.isWellFormed()
 
 interface Parameter {
   sent: string
@@ -112,7 +116,8 @@ function compose(path: string, parameters: (Parameter | undefined)[]): Target {
 
 function parameter(name: string, value: string | number | undefined, shown?: string): Parameter | undefined {
   if (value === undefined) return undefined
-  const encoded = encodeURIComponent(value)
+  // A cursor is the vendor's own text: half a surrogate pair in it must not throw.
+  const encoded = encodeURIComponent(String(value).toWellFormed())
   return { sent: `${name}=${encoded}`, shown: `${name}=${shown ?? encoded}` }
 }
 
@@ -126,7 +131,10 @@ function selection(ids: string[]): Parameter {
     )
   }
   // A bare comma is legal in a query, and encoded it would take three of the characters that a URL may have.
-  return { sent: `convoIds=${ids.map(encodeURIComponent).join(',')}`, shown: `convoIds=…(${ids.length})` }
+  return {
+    sent: `convoIds=${ids.map(id => encodeURIComponent(id.toWellFormed())).join(',')}`,
+    shown: `convoIds=…(${ids.length})`,
+  }
 }
 
 function encodeSegment(agentId: string): string {

@@ -3,7 +3,7 @@
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
-import { ConvohouseError } from '../core/errors.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
 import {
   agentsTarget,
@@ -79,6 +79,9 @@ export interface TeamsRequest extends OrganizationRequest {
   limit?: number
 }
 
+/** `isPaged` is false where the vendor refused every parameter: then this is the only page that can be asked for. */
+export type Paged<Answer> = Answer & { isPaged: boolean }
+
 /**
  * All methods throw VendorError: API_UNAUTHORIZED, API_FORBIDDEN, API_NOT_FOUND, API_BAD_REQUEST, API_PROTOCOL and API_RATE_LIMITED
  * at once; API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON after the last attempt; INTERRUPTED when the signal fires; HOUR_SPENT when not
@@ -91,14 +94,14 @@ export interface VendorClient {
   /** The same as CSV, passed through as it came. */
   exportCsv(request: ExportRequest): Promise<Exchange>
   /** One page of a workspace's agents (section 4.16), without their secrets. */
-  searchAgents(request: AgentsRequest): Promise<AgentsAnswer>
+  searchAgents(request: AgentsRequest): Promise<Paged<AgentsAnswer>>
   /**
    * An organization (section 4.13), without its secrets. This and its teams are asked for once, not again: whoever needs a name
    * asks later. That there is no such organization is an answer.
    */
   organization(request: OrganizationRequest): Promise<OrganizationAnswer>
   /** One page of an organization's teams (section 4.14), without secrets. */
-  organizationTeams(request: TeamsRequest): Promise<TeamsAnswer>
+  organizationTeams(request: TeamsRequest): Promise<Paged<TeamsAnswer>>
   /** Waits for requests under way; those that come later throw INTERRUPTED. May be called again. */
   close(): Promise<void>
 }
@@ -137,16 +140,20 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
       return call.run({ target, accept: 'text/csv', keepsBody: true, read: readCsvAnswer, ...control })
     },
     async searchAgents({ workspaceId, page, limit = 100, ...control }) {
-      const target = agentsTarget(address, { workspaceId, page, limit })
-      return call.run({ target, accept: JSON_TYPE, keepsBody: false, read: readAgentsAnswer, ...control })
+      return askPaged(page, paged => {
+        const target = agentsTarget(address, paged ? { workspaceId, page, limit } : null)
+        return call.run({ target, accept: JSON_TYPE, keepsBody: false, read: readAgentsAnswer, ...control })
+      })
     },
     async organization({ organizationId, ...control }) {
       const target = organizationTarget(address, organizationId)
       return call.run({ target, ...ONCE, read: readOrganizationAnswer, ...control })
     },
     async organizationTeams({ organizationId, page, limit = 100, ...control }) {
-      const target = teamsTarget(address, { organizationId, page, limit })
-      return call.run({ target, ...ONCE, read: readTeamsAnswer, ...control })
+      return askPaged(page, paged => {
+        const target = teamsTarget(address, organizationId, paged ? { page, limit } : null)
+        return call.run({ target, ...ONCE, read: readTeamsAnswer, ...control })
+      })
     },
     close: call.close,
   }
@@ -154,6 +161,19 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
 
 const JSON_TYPE = 'application/json'
 const ONCE = { accept: JSON_TYPE, keepsBody: false, maxAttempts: 1 }
+
+/** Asks for a page of a listing, of which the document shows no parameters: where the first is refused with them, once more without. */
+async function askPaged<T extends object>(
+  page: number,
+  ask: (isPaged: boolean) => Promise<T>,
+): Promise<T & { isPaged: boolean }> {
+  try {
+    return { ...(await ask(true)), isPaged: true }
+  } catch (error) {
+    if (page > 1 || !isCode(error, 'API_BAD_REQUEST')) throw error
+    return { ...(await ask(false)), isPaged: false }
+  }
+}
 
 interface Call<T> {
   target: Target

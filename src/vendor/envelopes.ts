@@ -4,7 +4,9 @@
 
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
-import type { RateLimitTold, UsageTold } from '../core/told.ts'
+import { type RateLimitTold, soundCount, soundLimits, soundUsage, type UsageTold } from '../core/told.ts'
+import { isSegment } from './address.ts'
+import type { ListedPage } from './listing.ts'
 
 export interface ExportEnvelope {
   data: unknown[]
@@ -25,15 +27,9 @@ export interface AgentListing {
   record: Record<string, unknown>
 }
 
-export interface AgentsEnvelope {
+export interface AgentsEnvelope extends ListedPage {
   /** Union of `agents` and `starredAgents` by `ID`, in the order of the answer. */
   agents: AgentListing[]
-  /** Length of `agents` alone: starred ones may come again on every page, so this tells an empty page. */
-  listed: number
-  /** Entries without an `ID`, which nothing can be asked about. */
-  unidentified: number
-  total: number | null
-  hasMore: boolean | null
 }
 
 export interface ErrorEnvelope {
@@ -42,25 +38,45 @@ export interface ErrorEnvelope {
   issues: string[]
 }
 
-const numberOrNumeral = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value)
-export const count = z.preprocess(numberOrNumeral, z.number().nullable()).catch(null)
+/** A count, which text may stand for; null where it is none (`soundCount`). */
+const count = z.preprocess(soundCount, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
 /** An id or a key, which a number may stand for. */
 export const name = z.union([z.string(), z.int().transform(String)])
+/** An id that an address can carry. */
+const identity = name.refine(isSegment)
 
-const usage = z.object({
-  periodKey: name.nullable().catch(null),
-  billableUsedThisRequest: count,
-  billableUsedThisPeriod: count,
-  includedQuota: count,
-  billableRemainingThisPeriod: count,
-  overageUsedThisPeriod: count,
-  overagePacksCharged: count,
-  exportRequestCount: count,
-})
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  ...[true, 'true', 1, '1'].map(yes => [yes, true] as const),
+  ...[false, 'false', 0, '0'].map(no => [no, false] as const),
+])
+
+/** A boolean, which text or a number may stand for; undefined where it is none. */
+const flagOf = (value: unknown): boolean | undefined =>
+  FLAGS.get(typeof value === 'string' ? value.trim().toLowerCase() : value)
+
+/** `hasMore`, where a listing may do without it. */
+const flagIfAny = z.preprocess(value => flagOf(value) ?? null, z.boolean().nullable()).catch(null)
+
+/** How a listing tells of its end, beside the list or under `paging`. */
+export const listPaging = {
+  total: count,
+  hasMore: flagIfAny,
+  paging: z.looseObject({ total: count, hasMore: flagIfAny }).nullish().catch(null),
+}
+
+/** A key of more characters is no key, and would be written beside every answer. */
+const MOST_KEY_CHARACTERS = 200
+const periodKey = name
+  .refine(key => key.length <= MOST_KEY_CHARACTERS && key.isWellFormed())
+  .nullable()
+  .catch(null)
+
+const usage = z.looseObject({ periodKey }).transform(soundUsage)
+const rateLimit = z.looseObject({}).transform(soundLimits)
 
 const paging = {
-  hasMore: z.boolean().nullish(),
+  hasMore: z.preprocess(value => flagOf(value) ?? value, z.boolean().nullish()),
   nextCursor: name.nullish(),
   limit: count,
   scannedConvoCount: count,
@@ -72,7 +88,7 @@ const exportEnvelope = z.looseObject({
   success: z.literal(true).nullish(),
   data: z.array(z.unknown()),
   usage: usage.nullable().catch(null),
-  rateLimit: z.object({ requestsPerHour: count, remainingHour: count }).nullable().catch(null),
+  rateLimit: rateLimit.nullable().catch(null),
   ...paging,
   paging: z.looseObject(paging).nullish(),
 })
@@ -80,11 +96,10 @@ const exportEnvelope = z.looseObject({
 const agentsEnvelope = z.looseObject({
   agents: z.array(z.unknown()).nullish(),
   starredAgents: z.array(z.unknown()).nullish(),
-  total: count,
-  hasMore: z.boolean().nullable().catch(null),
+  ...listPaging,
 })
 
-const agentRecord = z.looseObject({ ID: name.refine(id => id !== '') })
+const agentRecord = z.looseObject({ ID: identity })
 
 const errorEnvelope = z.looseObject({
   message: text,
@@ -126,15 +141,23 @@ export function readExportEnvelope(parsed: unknown, { selected = false } = {}): 
  * @throws ConvohouseError API_PROTOCOL when neither list is there
  */
 export function readAgentsEnvelope(parsed: unknown): AgentsEnvelope {
-  const { agents, starredAgents, total, hasMore } = parseOrFault(agentsEnvelope, parsed, 'agent search')
+  const told = parseOrFault(agentsEnvelope, parsed, 'agent search')
+  const { agents, starredAgents } = told
   if (!agents && !starredAgents) throw protocolFault('agent search', 'it has neither agents nor starredAgents')
-  const records = [...(agents ?? []), ...(starredAgents ?? [])].map(entry => agentRecord.safeParse(entry))
+  const read = (entries: readonly unknown[]) => entries.flatMap(entry => agentRecord.safeParse(entry).data ?? [])
+  // Where starred ones alone are told, theirs is the list.
+  const entries = agents ?? starredAgents ?? []
+  const [own, starred] = [read(entries), read(agents ? (starredAgents ?? []) : [])]
   const byId = new Map<string, AgentListing>()
-  for (const { data: record } of records) {
-    if (record && !byId.has(record.ID)) byId.set(record.ID, { id: record.ID, record })
+  for (const record of [...own, ...starred]) if (!byId.has(record.ID)) byId.set(record.ID, { id: record.ID, record })
+  return {
+    agents: [...byId.values()],
+    ids: own.map(({ ID }) => ID),
+    besides: starred.map(({ ID }) => ID),
+    unidentified: entries.length - own.length + ((agents && starredAgents) ?? []).length - starred.length,
+    total: told.total ?? told.paging?.total ?? null,
+    hasMore: told.hasMore ?? told.paging?.hasMore ?? null,
   }
-  const unidentified = records.filter(record => !record.success).length
-  return { agents: [...byId.values()], listed: agents?.length ?? 0, unidentified, total, hasMore }
 }
 
 /** Reads an error body (section 7) as far as it is one; gateways in between say `error` for `message`. Never throws. */

@@ -1,28 +1,21 @@
 // What surrounds an organization, and its teams, in an answer (sections 4.13 and 4.14).
 
 import { z } from 'zod'
-import { count, name, parseOrFault } from './envelopes.ts'
+import { listPaging, name, parseOrFault } from './envelopes.ts'
+import type { ListedPage } from './listing.ts'
 
 export interface OrganizationEnvelope {
   /** Null where the record tells none. */
   id: string | null
 }
 
-export interface TeamsEnvelope {
-  /** Ids of the page's teams; of entries without one nothing can be told. */
-  ids: string[]
-  /** Length of the page: an empty one ends the list. */
-  listed: number
-  total: number | null
-  hasMore: boolean | null
-}
+export type TeamsEnvelope = ListedPage
 
 const organization = z.looseObject({ data: z.looseObject({ ID: name.nullable().catch(null) }) })
 
 const teams = z.looseObject({
   teams: z.array(z.unknown()),
-  total: count,
-  hasMore: z.boolean().nullable().catch(null),
+  ...listPaging,
 })
 
 const team = z.looseObject({ ID: name.refine(id => id !== '') })
@@ -37,5 +30,11 @@ export function readOrganizationEnvelope(parsed: unknown): OrganizationEnvelope 
 export function readTeamsEnvelope(parsed: unknown): TeamsEnvelope {
   const page = parseOrFault(teams, parsed, 'teams')
   const ids = page.teams.flatMap(entry => team.safeParse(entry).data?.ID ?? [])
-  return { ids, listed: page.teams.length, total: page.total, hasMore: page.hasMore }
+  return {
+    ids,
+    besides: [],
+    unidentified: page.teams.length - ids.length,
+    total: page.total ?? page.paging?.total ?? null,
+    hasMore: page.hasMore ?? page.paging?.hasMore ?? null,
+  }
 }

@@ -6,7 +6,7 @@ import { CATALOG_VERSION } from '../catalog/records.ts'
 import type { RecordType } from '../catalog/shape.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../catalog/surroundings.ts'
 import type { LoadedFile } from './bookkeeping.ts'
-import { inspected, mendedFindings, type PageFindings } from './findings.ts'
+import { cutOffIssue, inspected, mendedFindings, type PageFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
 import { LoadFault } from './quarantine-reason.ts'
@@ -76,6 +76,10 @@ function addLanded(context: LoadContext, batch: Batch, page: LoadablePage): void
   if (records > 0) batch.sources.push({ ...freshness(context, batch.record, page), file, bodyBytes: head.bodyBytes })
 }
 
+/** A listing that may be cut off is an issue of its list, told once, with the page that it ends with. */
+const withCutOff = ({ head }: LoadablePage, record: RecordType, findings: PageFindings): PageFindings =>
+  head.cutOff === undefined ? findings : { ...findings, issues: [...findings.issues, cutOffIssue(record, head.cutOff)] }
+
 /** Adds a page by its mended records, and writes their files. */
 export async function addMended(
   context: LoadContext,
@@ -90,7 +94,7 @@ export async function addMended(
     records: records.length,
     mended: true,
     unreadable,
-    findings: mendedFindings(head.notes, tolerated),
+    findings: withCutOff(page, batch.record, mendedFindings(head.notes, tolerated)),
   })
   for (const mended of await writeMended(context.temporaryFolder, records)) {
     batch.mended.push(mended)

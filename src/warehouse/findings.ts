@@ -80,6 +80,18 @@ export const mendedFindings = (
   issues: [...counted(issues, ({ path, issue }) => JSON.stringify([path, issue])), ...zeroTimes(notes)],
 })
 
+/** Where `_issues` tells of a listing as a whole. */
+export const LISTING_PATH = '(listing)'
+
+/** How `_issues` tells that a listing may not hold all that there is. */
+export const cutOffIssue = (record: RecordType, why: string): Issue & Counted => ({
+  path: LISTING_PATH,
+  issue: `may be cut off: ${why}`,
+  declared: `every ${record.name}`,
+  seen: 'array',
+  count: 1,
+})
+
 const T = 'VARCHAR'
 const DRIFT = {
   workspace_id: T,

@@ -32,9 +32,12 @@ const mark = (
   writer.run(`UPDATE ${table} SET _missing_since = ${at(sinceMs)} WHERE workspace_id = ${quoteText(workspaceId)}
     AND _missing_since IS NULL AND coalesce(_fetched_at, _version) < ${at(beforeMs)} AND ${which}`)
 
-/** When the listing of this page began. */
-const begunMs = (pages: readonly LoadablePage[], { head }: LoadablePage): number =>
-  Math.min(...pages.flatMap(page => (page.head.place.window === head.place.window ? [page.head.sentAtServerMs] : [])))
+/** When the listing that ends with this page began; null where not all of it is here, as after a kill while it landed. */
+function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number | null {
+  const { stream, window, sequence } = head.place
+  const sameListing = pages.filter(({ head: { place } }) => place.stream === stream && place.window === window)
+  return sameListing.length < sequence ? null : Math.min(...sameListing.map(page => page.head.sentAtServerMs))
+}
 
 const ofOrganization = (id: string): string => `organization_id = ${quoteText(id)}`
 
@@ -44,6 +47,7 @@ async function markUnlisted(context: LoadContext, pages: readonly LoadablePage[]
     const { place, lastPage, organizationId, sentAtServerMs: sinceMs } = page.head
     if (!lastPage) continue
     const beforeMs = begunMs(pages, page)
+    if (beforeMs === null) continue
     if (place.stream === 'agents') await mark(context, { table: 'agents', which: 'true', beforeMs, sinceMs })
     if (place.stream === 'teams' && organizationId !== undefined)
       await mark(context, { table: 'teams', which: ofOrganization(organizationId), beforeMs, sinceMs })

@@ -13,7 +13,7 @@ export interface LoadablePage {
   justLanded?: boolean
   head: {
     catalogVersion: number
-    place: { stream: LoadedStream; agentId: string | null; window: string }
+    place: { stream: LoadedStream; agentId: string | null; window: string; sequence: number }
     /** The organization that was asked for, or whose teams were. */
     organizationId?: string
     run: string
@@ -24,8 +24,10 @@ export interface LoadablePage {
     bodyBytes: number
     packed?: { bytes: number; crc32: number }
     facts: PageFacts | null
-    /** The last page of a listing, when it is one. */
+    /** The last page of a listing that is known to be complete. */
     lastPage: boolean
+    /** Of the page that a listing ends with: why it may be cut off. */
+    cutOff?: string
     usage: UsageTold | null
     rateLimit: RateLimitTold | null
     notes: PageNotes

@@ -35,6 +35,8 @@ async function organizationsAnswer(
 ): Promise<string> {
   const server = createServer(async (request, response) => {
     const told = request.url!.startsWith('/v3/orgs/') ? answer(request.url!) : undefined
+    // Of a clock that this house's is not.
+    response.sendDate = false
     if (told) return void response.writeHead(told.status).end(JSON.stringify(told.body ?? {}))
     const authorization = request.headers.authorization ?? ''
     const passed = await fetch(`${upstream}${request.url}`, { headers: { authorization } })
@@ -189,26 +191,74 @@ describe('a vendor that fails to answer for organizations', () => {
     expect(await simulated.rows('SELECT team_id FROM teams')).toEqual([])
   })
 
-  it('stops listing teams where it repeats itself', async () => {
-    const pages: string[] = []
-    const simulated = await simulatedHouse({
-      sandbox: { conversations: 0 },
-      settings: { organizations: ['org_alpha'] },
-      through: sandbox =>
-        organizationsAnswer(sandbox.url, path => {
-          if (!path.includes('/teams')) return undefined
-          pages.push(path)
-          const page = Number(new URLSearchParams(path.split('?')[1]).get('page'))
-          const ID = `t${Math.min(page, 3)}`
-          return { status: 200, body: { success: true, teams: [{ ID, orgId: 'org_alpha' }], total: 9, hasMore: true } }
-        }),
-    })
-    await simulated.sync()
-    expect(pages).toHaveLength(4)
-    expect(await simulated.rows('SELECT team_id FROM teams WHERE _missing_since IS NULL ORDER BY 1')).toEqual(
-      ['t1', 't2', 't3'].map(team_id => ({ team_id })),
-    )
-  })
+  const teamsNamed = (from: number, to: number) =>
+    Array.from({ length: Math.max(0, to - from) }, (_, at) => ({ ID: `t${from + at}`, orgId: 'org_alpha' }))
+
+  /** Of 130 teams, `gone` is not there any more. */
+  const TEAMS: [
+    string,
+    (page: number | null, teams: { ID: string }[]) => object,
+    { listed: number; isComplete: boolean },
+  ][] = [
+    [
+      'tells only the teams',
+      (page, teams) => ({ teams: teams.slice((page! - 1) * 100, page! * 100) }),
+      { listed: 130, isComplete: true },
+    ],
+    [
+      'counts them, and tells of more by text',
+      (page, teams) => ({
+        teams: teams.slice((page! - 1) * 50, page! * 50),
+        total: String(teams.length),
+        hasMore: String(page! < 3),
+      }),
+      { listed: 130, isComplete: true },
+    ],
+    [
+      'repeats itself for ever, and says that there is more',
+      (page, teams) => ({ teams: teams.slice((Math.min(page!, 3) - 1) * 10, Math.min(page!, 3) * 10), hasMore: true }),
+      { listed: 30, isComplete: false },
+    ],
+    [
+      'refuses every parameter',
+      (page, teams) => (page === null ? { teams: teams.slice(0, 50) } : { status: 400 }),
+      { listed: 50, isComplete: false },
+    ],
+  ]
+
+  it.each(TEAMS)(
+    'with teams, and %s: all that can be are there, and none is taken for gone that may be',
+    async (_, answer, { listed, isComplete }) => {
+      let gone = ''
+      let pages = 0
+      const simulated = await simulatedHouse({
+        sandbox: { conversations: 0 },
+        settings: { organizations: ['org_alpha'] },
+        through: sandbox =>
+          organizationsAnswer(sandbox.url, path => {
+            if (!path.includes('/teams')) return undefined
+            pages += 1
+            const page = new URLSearchParams(path.split('?')[1]).get('page')
+            const told = answer(
+              page === null ? null : Number(page),
+              teamsNamed(0, 130).filter(({ ID }) => ID !== gone),
+            )
+            return 'status' in told ? { status: 400 } : { status: 200, body: { success: true, ...told } }
+          }),
+      })
+      const teams = async (which: string) =>
+        (await simulated.rows<{ id: string }>(`SELECT team_id AS id FROM teams WHERE ${which}`)).map(({ id }) => id)
+      await simulated.sync()
+      expect(await teams('true')).toHaveLength(listed)
+      gone = 't7'
+      simulated.advance(DAY + HOUR)
+      await simulated.sync()
+      expect(await teams('_missing_since IS NOT NULL')).toEqual(isComplete ? ['t7'] : [])
+      const issues = await simulated.rows("SELECT issue FROM _issues WHERE record = 'team' AND path = '(listing)'")
+      expect(issues).toHaveLength(isComplete ? 0 : 1)
+      expect(pages).toBeLessThan(14)
+    },
+  )
 })
 
 describe('what is known of organizations', () => {

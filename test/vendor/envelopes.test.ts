@@ -93,7 +93,7 @@ describe('an export envelope', () => {
     [{ data: [] }, /neither hasMore nor nextCursor/],
     [{ data: [], hasMore: 'canary' }, /hasMore/],
     [{ data: [], hasMore: true, nextCursor: { canary: 1 } }, /nextCursor/],
-    [{ data: [], paging: { hasMore: 1 } }, /paging\.hasMore/],
+    [{ data: [], paging: { hasMore: 'canary' } }, /paging\.hasMore/],
     [{ data: [], hasMore: false, success: false }, /success/],
   ])('is a protocol fault that names what is off: %j', (body, named) => {
     const fault = thrownBy(() => readExportEnvelope(body))
@@ -133,16 +133,16 @@ describe('an agent search envelope', () => {
       ['2', undefined],
       ['a3', undefined],
     ])
-    expect(read).toMatchObject({ listed: 5, unidentified: 3, total: 3, hasMore: false })
+    expect(read).toMatchObject({ ids: ['a1', '2'], besides: ['a1', 'a3'], unidentified: 3, total: 3, hasMore: false })
   })
 
   it('needs one list only, and no paging', () => {
     expect(readAgentsEnvelope({ starredAgents: [{ ID: 'a1' }] })).toMatchObject({
-      listed: 0,
+      ids: ['a1'],
       total: null,
       hasMore: null,
     })
-    expect(readAgentsEnvelope({ agents: [] })).toMatchObject({ agents: [], listed: 0 })
+    expect(readAgentsEnvelope({ agents: [] })).toMatchObject({ agents: [], ids: [] })
   })
 
   it('is a protocol fault without any list', () => {

@@ -70,7 +70,7 @@ describe('the teams of an organization', () => {
     const { client, server } = await clientFor([json({ success: true, teams, total: 3, hasMore: true })])
     const answer = await client.organizationTeams({ organizationId: 'org_1', page: 2 })
     expect(server.requests[0]!.url).toBe('/v3/orgs/org_1/teams?page=2&limit=100')
-    expect(answer.envelope).toEqual({ ids: ['t1'], listed: 1, total: 3, hasMore: true })
+    expect(answer.envelope).toEqual({ ids: ['t1'], besides: [], unidentified: 0, total: 3, hasMore: true })
     expect(answer.droppedPaths).toEqual(['teams[0].inviteToken'])
     expect(JSON.stringify(answer)).not.toMatch(/canary/)
   })
@@ -86,7 +86,7 @@ describe('an envelope', () => {
 
   it('of teams needs a list, and no paging', () => {
     const read = readTeamsEnvelope({ teams: [{ ID: 't1' }, { ID: 2 }, { ID: '' }, 'noise', {}] })
-    expect(read).toEqual({ ids: ['t1', '2'], listed: 5, total: null, hasMore: null })
+    expect(read).toEqual({ ids: ['t1', '2'], besides: [], unidentified: 3, total: null, hasMore: null })
     for (const parsed of [null, {}, { teams: {} }, { data: [] }])
       expect(() => readTeamsEnvelope(parsed)).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
   })

@@ -98,6 +98,7 @@ export const planSummary = (facts: PlanFacts): string[] => [
   ...duration(facts),
   ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs)),
   ...periodLine(facts.prepared),
+  ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
 ]
 
 /** The whole plan. */

@@ -19,6 +19,7 @@ export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object =>
   plan: prepared.plan,
   budget: budgetOf(prepared.governor, nowMs),
   layout: layoutOf(prepared, nowMs),
+  ...(prepared.warnings && { warnings: prepared.warnings }),
   bought: false,
 })
 

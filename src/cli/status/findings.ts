@@ -1,4 +1,5 @@
 // What loading found: fields that nobody declared, values that did not fit, records that could not be loaded.
+import { LISTING_PATH } from '../../warehouse/findings.ts'
 import type { Rows } from './reading.ts'
 
 /** A path in `_drift` or `_issues`: what was seen there, how often, and a file that has it. */
@@ -22,6 +23,8 @@ export interface Findings {
   issuePaths: number
   issues: number
   quarantined: number
+  /** Why the newest listing of agents may be cut off; null where it is complete. */
+  agentsCutOff: string | null
   /** The most frequent ones. */
   topDrift: Finding[]
   topIssues: IssueFinding[]
@@ -32,11 +35,17 @@ export const NO_FINDINGS: Findings = {
   issuePaths: 0,
   issues: 0,
   quarantined: 0,
+  agentsCutOff: null,
   topDrift: [],
   topIssues: [],
 }
 
 const TOP = 3
+
+/** A listing that tells nothing new is not landed again: the newest that has is as things stand. */
+const cutOffSql = (here: string): string => `
+  SELECT issue FROM _issues WHERE ${here} AND record = 'agent' AND path = '${LISTING_PATH}'
+    AND last_seen >= (SELECT max(sent_at) FROM _requests WHERE ${here} AND stream = 'agents') ORDER BY last_seen DESC LIMIT 1`
 
 const countsSql = (here: string): string => `
   SELECT (SELECT count(*) FROM _drift WHERE ${here}) AS "driftPaths", (SELECT count(*) FROM _issues WHERE ${here}) AS "issuePaths",
@@ -49,10 +58,12 @@ const topSql = (table: '_drift' | '_issues', more: string, here: string): string
 
 /** `here` is the condition that names the workspace. */
 export async function findingsStatus(rows: Rows, here: string): Promise<Findings> {
-  const [counts] = await rows<Omit<Findings, 'topDrift' | 'topIssues'>>(countsSql(here))
+  const [counts] = await rows<Omit<Findings, 'topDrift' | 'topIssues' | 'agentsCutOff'>>(countsSql(here))
+  const [cutOff] = await rows<{ issue: string }>(cutOffSql(here))
   return {
     ...NO_FINDINGS,
     ...counts,
+    agentsCutOff: cutOff?.issue ?? null,
     topDrift: await rows<Finding>(topSql('_drift', '', here)),
     topIssues: await rows<IssueFinding>(topSql('_issues', 'issue, declared,', here)),
   }

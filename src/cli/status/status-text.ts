@@ -81,6 +81,11 @@ function findingLines({ findings }: WorkspaceStatus): string[] {
   ]
 }
 
+const cutOffLines = ({ agentsCutOff }: WorkspaceStatus['findings']): string[] =>
+  agentsCutOff === null
+    ? []
+    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is taken for gone`]
+
 const gapLines = (agents: readonly AgentStatus[]): string[] =>
   agents.flatMap(({ agentId, gaps }) => gaps.map(gap => `  gap          ${agentId}: ${spanText(gap)}`))
 
@@ -124,6 +129,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     ...eventLines(status, nowMs),
     `  findings     ${findingsText(status)}`,
     ...findingLines(status),
+    ...cutOffLines(status.findings),
     ...gapLines(agents),
     ...(agents.length > 0 ? ['', ...grid(COLUMNS, agents.map(agentRow), options)] : []),
   ]

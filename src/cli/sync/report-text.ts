@@ -58,6 +58,8 @@ function gone(agents: string[]): string[] {
   return [`  the vendor knows ${agents.length === 1 ? 'this agent' : 'these agents'} no more: ${agents.join(', ')}`]
 }
 
+const warned = ({ warnings = [] }: SyncReport): string[] => warnings.map(warning => `  warning: ${warning}`)
+
 function left({ outcome, windowsLeft }: SyncReport): string[] {
   if (windowsLeft === 0 && outcome === 'done') return []
   const windows = windowsLeft > 0 ? `${counted(windowsLeft, 'window')} left. ` : ''
@@ -69,13 +71,14 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
   const { outcome, pages, conversations, requests, sessions } = report
   const after = progress.startedMs === null ? '' : `, after ${formatDuration(nowMs - progress.startedMs)}`
   return [
-    `${name}: ${HEADS[outcome]}${after}`,
+    `${name}: ${HEADS[outcome]}${report.warnings ? ', with a warning' : ''}${after}`,
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
     ...spent(progress),
     ...webhooks(progress),
     ...breaches(report.breaches),
     ...lost(report),
     ...gone(report.agentsGone),
+    ...warned(report),
     ...left(report),
   ]
 }

@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type ListedPage, readListing } from '../../src/vendor/listing.ts'
+
+/** A vendor that says nothing false, and tells of the end in one of the ways that the document allows. */
+interface Vendor {
+  agents: number
+  starred: number
+  pageSize: number
+  tellsTotal: boolean
+  tellsMore: 'never' | 'always' | 'only where there is'
+}
+
+const vendors = fc.record<Vendor>({
+  agents: fc.integer({ min: 0, max: 60 }),
+  starred: fc.integer({ min: 0, max: 60 }),
+  pageSize: fc.integer({ min: 1, max: 25 }),
+  tellsTotal: fc.boolean(),
+  tellsMore: fc.constantFrom('never', 'always', 'only where there is'),
+})
+
+const idOf = (at: number) => `a${at}`
+
+function pageOf({ agents, starred, pageSize, tellsTotal, tellsMore }: Vendor, number: number): ListedPage {
+  const all = Array.from({ length: agents }, (_, at) => idOf(at))
+  const isMore = number * pageSize < agents
+  return {
+    ids: all.slice((number - 1) * pageSize, number * pageSize),
+    besides: all.slice(Math.max(0, agents - starred)),
+    unidentified: 0,
+    total: tellsTotal ? agents : null,
+    hasMore: tellsMore === 'always' || (tellsMore === 'only where there is' && isMore) ? isMore : null,
+  }
+}
+
+const read = (pages: (number: number) => ListedPage, isPaged = true) => {
+  const asked: number[] = []
+  const listing = readListing({
+    ask: async number => {
+      asked.push(number)
+      return pages(number)
+    },
+    read: page => page,
+    isPaged: () => isPaged,
+  })
+  return listing.then(({ pages: told, cutOff }) => ({
+    ids: new Set(told.flatMap(({ answer }) => [...answer.ids, ...answer.besides])),
+    cutOff,
+    asked,
+  }))
+}
+
+describe('a listing', () => {
+  it('holds all that there is, and is known to, however the vendor tells of its end', async () => {
+    await fc.assert(
+      fc.asyncProperty(vendors, async vendor => {
+        const { ids, cutOff, asked } = await read(number => pageOf(vendor, number))
+        expect(ids.size).toBe(vendor.agents)
+        expect(cutOff).toBeNull()
+        expect(asked.length).toBeLessThanOrEqual(Math.ceil(vendor.agents / vendor.pageSize) + 2)
+      }),
+      { seed: 14, numRuns: 500 },
+    )
+  })
+
+  it('is known to be complete only where it is, of a vendor that gives its first page alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(vendors, fc.boolean(), async (vendor, refuses) => {
+        const first = pageOf(vendor, 1)
+        const { ids, cutOff, asked } = await read(() => first, !refuses)
+        expect(cutOff !== null || ids.size === vendor.agents).toBe(true)
+        expect(asked.length).toBeLessThanOrEqual(3)
+      }),
+      { seed: 14, numRuns: 500 },
+    )
+  })
+
+  it('ends, whatever the pages hold', async () => {
+    const page = fc.record<ListedPage>({
+      ids: fc.array(fc.integer({ min: 0, max: 9 }).map(idOf), { maxLength: 5 }),
+      besides: fc.array(fc.integer({ min: 0, max: 9 }).map(idOf), { maxLength: 3 }),
+      unidentified: fc.nat(2),
+      total: fc.option(fc.nat(1_000)),
+      hasMore: fc.option(fc.boolean()),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(page), async pages => {
+        const { asked } = await read(() => pages.next().value)
+        expect(asked.length).toBeLessThan(60)
+      }),
+      { seed: 14, numRuns: 500 },
+    )
+  })
+
+  it('of a vendor who names ever new ones is given up, and told to be cut off', async () => {
+    const { asked, cutOff } = await read(number => ({
+      ids: [idOf(number)],
+      besides: [],
+      unidentified: 0,
+      total: null,
+      hasMore: true,
+    }))
+    expect([asked.length, cutOff?.issue]).toEqual([1_000, 'it has no end'])
+  })
+})
