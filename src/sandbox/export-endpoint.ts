@@ -4,6 +4,8 @@ import { fault, rawJson } from './answer.ts'
 import type { SandboxClock } from './clock.ts'
 import type { Conditions } from './conditions.ts'
 import { renderCsv } from './csv.ts'
+import type { CursorLife } from './cursor-life.ts'
+import { envelopeTail } from './export-envelope.ts'
 import type { ExportPage } from './export-page.ts'
 import { paginatedPage, selectedPage } from './export-page.ts'
 import type { ExportQuery } from './export-query.ts'
@@ -25,6 +27,7 @@ export interface ExportService {
   hour: RollingHour
   quota: Quota
   records: RecordCache
+  cursors: CursorLife
   faults: Faults
   conditions: Conditions
 }
@@ -35,31 +38,38 @@ export interface ExportRequest {
   plan: FaultPlan
 }
 
-const SOURCE = 'postgres_mirror'
 const COMMA = Buffer.from(',')
+const UNPAID = { '401': 401, '402': 402, '403': 403 } as const
+const UNKNOWN_IDS = { '400': 400, '404': 404 } as const
 
 /** Every request of a known caller takes its place in the hour, refused ones too; only what a 429 turns away does not. */
 export function answerExport(service: ExportService, { agentId, params, plan }: ExportRequest): Answer {
-  const { options, world, clock, hour, conditions } = service
+  const { options, world, clock, hour, conditions, cursors } = service
+  const { readings } = options
   const nowMs = clock.now()
   disturb(hour, plan.take('account'), nowMs)
   const turnedAway = plan.take('front')
   if (turnedAway) return refusedBy(turnedAway)
   const admission = hour.admit(nowMs)
   if (!admission.admitted) return tooMany(admission.retryAfterMs)
-  if (!conditions.paid) return fault(403, 'The conversation export needs a paid workspace')
+  if (!conditions.paid) return fault(UNPAID[readings.unpaid], 'The conversation export needs a paid workspace')
   if (world.agent(agentId) === undefined || conditions.isGone(agentId)) return fault(404, 'Agent not found')
 
-  const parsed = parseExportQuery(params, conditions.paid)
+  const parsed = parseExportQuery(params, { paid: conditions.paid, readings })
   if ('issues' in parsed) return fault(400, 'Invalid query', { issues: parsed.issues })
   const refused = plan.take('refusal')
   if (refused) return refusedBy(refused)
   const { query } = parsed
   const dataMs = conditions.dataMs(nowMs)
-  const input = { world, agentId, seed: options.seed, query, dataMs }
+  const input = { world, agentId, seed: options.seed, query, dataMs, readings }
   const page = query.convoIds ? selectedPage(input, query.convoIds) : paginatedPage(input)
   if (page === undefined) return fault(400, 'Invalid cursor', { issues: ['cursor does not belong to this query'] })
-  return render(service, query, meddle(page, input, plan.take('page')), { nowMs, dataMs, plan })
+  if (!cursors.use(query.cursor, nowMs)) return fault(400, 'Invalid cursor', { issues: ['cursor has expired'] })
+  if (query.convoIds && page.scanned < query.convoIds.length && readings['unknown-ids'] !== 'omitted')
+    return fault(UNKNOWN_IDS[readings['unknown-ids']], 'Not all conversations were found')
+  const met = meddle(page, input, plan.take('page'))
+  cursors.issue(met.nextCursor ?? met.endCursor, nowMs)
+  return render(service, query, met, { nowMs, dataMs, plan })
 }
 
 function disturb(hour: RollingHour, chosen: ChosenFault | undefined, nowMs: number): void {
@@ -81,32 +91,24 @@ interface Circumstances {
 function render(service: ExportService, query: ExportQuery, page: ExportPage, now: Circumstances): Answer {
   const { world, records, quota, hour } = service
   const { nowMs, dataMs, plan } = now
-  const usage = quota.bill(page.billed, nowMs)
-  const told = { returned: page.indices.length, billed: page.billed }
+  const { readings } = service.options
+  const sessionsOf = (index: number) => world.billable(index, dataMs)
+  const billed = readings.rebill === 'once' ? quota.notYetBilled(page.indices, sessionsOf, nowMs) : page.billed
+  const usage = quota.bill(billed, nowMs)
+  const counted = { returned: page.indices.length, billed }
   const data = page.indices.map(index => records.get(world.stateKey(index, dataMs), () => world.render(index, dataMs)))
   if (query.format === 'csv') {
     const body = renderCsv(data.map(record => Object(JSON.parse(record.toString())) as Record<string, unknown>))
-    return { status: 200, contentType: 'text/csv; charset=utf-8', body, ...told }
+    return { status: 200, contentType: 'text/csv; charset=utf-8', body, ...counted }
   }
   const head = {
     success: true,
-    message: `Exported ${told.returned} conversations (${told.billed} billable sessions)`,
+    message: `Exported ${counted.returned} conversations (${counted.billed} billable sessions)`,
   }
   const rateLimit = { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs) }
-  const tail = { ...mistell({ usage, rateLimit }, plan, quota, nowMs), ...paging(query, page) }
-  return { ...rawJson(envelope(head, data, tail)), ...told }
-}
-
-function paging({ convoIds, limit, sort, fromTs, toTs }: ExportQuery, { hasMore, nextCursor, scanned }: ExportPage) {
-  return {
-    hasMore,
-    nextCursor,
-    limit: convoIds ? convoIds.length : limit,
-    mode: convoIds ? 'selected' : 'paginated',
-    scannedConvoCount: scanned,
-    source: SOURCE,
-    query: { sort, fromTs, toTs },
-  }
+  const told = mistell({ usage, rateLimit }, plan, quota, nowMs)
+  const tail = envelopeTail(readings, { query, page, told })
+  return { ...rawJson(envelope(head, data, tail)), ...counted }
 }
 
 /** `{head…, "data": [records], tail…}`, in the order of section 4.12, out of records that are JSON already. */

@@ -2,6 +2,8 @@
 import type { Bookmark, CursorScope } from './cursor.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ExportQuery } from './export-query.ts'
+import type { Place } from './order.ts'
+import type { Readings } from './readings.ts'
 import type { World } from './world.ts'
 
 export interface ExportPage {
@@ -13,6 +15,8 @@ export interface ExportPage {
   hasMore: boolean
   /** Null on the last page. */
   nextCursor: string | null
+  /** Where the page ends, whether or not there is more. */
+  endCursor: string | null
 }
 
 export interface PageInput {
@@ -22,41 +26,58 @@ export interface PageInput {
   query: ExportQuery
   /** Time of the data: the clock's less the mirror's lag. */
   dataMs: number
+  readings: Readings
 }
 
 /** The conversations asked for by id, in the order asked; unknown ones are left out. */
 export function selectedPage({ world, agentId, dataMs }: PageInput, convoIds: readonly string[]): ExportPage {
   const found = convoIds.map(id => world.find(agentId, id, dataMs)).filter(index => index !== undefined)
-  return { ...billedOf(world, found, dataMs), scanned: found.length, hasMore: false, nextCursor: null }
+  const cursors = { hasMore: false, nextCursor: null, endCursor: null }
+  return { ...billedOf(world, found, dataMs), scanned: found.length, ...cursors }
 }
 
 /** The next page of the query; undefined where its cursor is none, or belongs to another query. */
 export function paginatedPage(input: PageInput): ExportPage | undefined {
-  const { world, agentId, query, dataMs } = input
-  const { sort, fromMs, toMs, limit } = query
+  const { world, query, dataMs, readings } = input
   const scope = scopeOf(input)
   const bookmark = readBookmark(query, scope)
   if (bookmark === undefined) return undefined
-  const { after } = bookmark
-  // One more than the page looks at tells whether there is more.
-  const places = []
-  for (const place of world.walk(agentId, { sort, fromMs, toMs, after }, dataMs)) {
-    places.push(place)
-    if (places.length > limit) break
-  }
-  const seen = places.slice(0, limit)
+  if (readings['empty-pages'] === 'between' && isEmptyBefore(bookmark)) return deferredPage(input)
+  const { seen, isMore } = lookAt(input, bookmark.after)
+  const isFull = readings['last-page'] === 'full' && seen.length >= query.limit
   const last = seen.at(-1)
+  const end = last ? { after: last, stays: 0 } : { ...bookmark, stays: bookmark.stays + 1 }
+  const endCursor = encodeCursor(end, scope)
+  const hasMore = isMore || isFull
   const indices = seen.map(place => place.index)
-  const nextCursor = places.length > limit && last ? encodeCursor({ after: last, stays: 0 }, scope) : null
-  return { ...billedOf(world, indices, dataMs), scanned: seen.length, hasMore: nextCursor !== null, nextCursor }
+  const cursors = { hasMore, nextCursor: hasMore ? endCursor : null, endCursor }
+  return { ...billedOf(world, indices, dataMs), scanned: seen.length, ...cursors }
 }
+
+/** The places that the page looks at, and whether there are more behind them. */
+function lookAt({ world, agentId, query, dataMs, readings }: PageInput, after: Place | undefined) {
+  const { sort, fromMs, toMs, limit } = query
+  const counts = (index: number) => readings['page-fill'] === 'looked-at' || world.billable(index, dataMs) > 0
+  const seen: Place[] = []
+  let counted = 0
+  for (const place of world.walk(agentId, { sort, fromMs, toMs, after }, dataMs)) {
+    if (counted >= limit) return { seen, isMore: true }
+    seen.push(place)
+    if (counts(place.index)) counted++
+  }
+  return { seen, isMore: false }
+}
+
+/** Of the pages of a window about each third. */
+const isEmptyBefore = ({ after, stays }: Bookmark): boolean =>
+  after !== undefined && stays === 0 && after.index % 3 === 0
 
 /** A page that looks at nothing, and behind which the next begins where this one would have; its cursor has to be good. */
 export function deferredPage(input: PageInput): ExportPage {
   const scope = scopeOf(input)
   const { after, stays } = readBookmark(input.query, scope) ?? BEGINNING
   const nextCursor = encodeCursor({ after, stays: stays + 1 }, scope)
-  return { indices: [], billed: 0, scanned: 0, hasMore: true, nextCursor }
+  return { indices: [], billed: 0, scanned: 0, hasMore: true, nextCursor, endCursor: nextCursor }
 }
 
 const BEGINNING: Bookmark = { after: undefined, stays: 0 }

@@ -1,5 +1,6 @@
 // The query of an export request (API document, sections 4.12 and 8), checked.
 import { SECOND } from '../core/time.ts'
+import type { Readings } from './readings.ts'
 
 export interface ExportQuery {
   format: 'json' | 'csv'
@@ -26,12 +27,17 @@ const DEFAULT_LIMIT = 20
 const BOUNDS = { paid: { limit: 100, ids: 500 }, unpaid: { limit: 50, ids: 200 } }
 
 /** From here on a bound is in milliseconds, below it in seconds; both ends of what is taken for a time. */
-const FIRST_MS = 1e11
+export const FIRST_MS = 1e11
 const BEYOND_TIME = 1e14
 
-export function parseExportQuery(params: URLSearchParams, paid: boolean): ParsedQuery {
+export interface QueryRules {
+  paid: boolean
+  readings: Readings
+}
+
+export function parseExportQuery(params: URLSearchParams, { paid, readings }: QueryRules): ParsedQuery {
   const bounds = paid ? BOUNDS.paid : BOUNDS.unpaid
-  const issues: string[] = []
+  const issues: string[] = readings['unknown-params'] === 'refused' ? unknownParams(params) : []
   const note = (issue: string): undefined => void issues.push(issue)
   const fromTs = readBound(params, 'fromTs', note)
   const toTs = readBound(params, 'toTs', note)
@@ -40,8 +46,8 @@ export function parseExportQuery(params: URLSearchParams, paid: boolean): Parsed
     sort: readChoice(params, 'sort', ['desc', 'asc'], note),
     fromTs,
     toTs,
-    fromMs: fromTs === null ? 0 : inMs(fromTs),
-    toMs: toTs === null ? Number.POSITIVE_INFINITY : lastMsOf(toTs),
+    fromMs: fromTs === null ? 0 : firstMsOf(fromTs, readings.bounds),
+    toMs: toTs === null ? Number.POSITIVE_INFINITY : lastMsOf(toTs, readings.bounds),
     limit: readLimit(params, bounds.limit, note),
     cursor: params.get('cursor') || undefined,
     convoIds: readIds(params, bounds.ids, note),
@@ -84,9 +90,22 @@ function inMs(bound: number): number {
   return bound < FIRST_MS ? bound * SECOND : bound
 }
 
+function firstMsOf(bound: number, reading: Readings['bounds']): number {
+  return reading === 's' ? Math.floor(inMs(bound) / SECOND) * SECOND : inMs(bound)
+}
+
 /** A bound in seconds is that whole second: both ends are inclusive, and windows in seconds have to tile as well. */
-function lastMsOf(bound: number): number {
-  return bound < FIRST_MS ? bound * SECOND + SECOND - 1 : bound
+function lastMsOf(bound: number, reading: Readings['bounds']): number {
+  if (reading === 's') return firstMsOf(bound, reading) + SECOND - 1
+  return bound < FIRST_MS && reading === 'ms' ? bound * SECOND + SECOND - 1 : inMs(bound)
+}
+
+/** `convoIds` is one value, separated by commas. */
+function unknownParams(params: URLSearchParams): string[] {
+  const known: readonly string[] = EXPORT_PARAMS
+  const unknown = [...new Set(params.keys())].filter(name => !known.includes(name))
+  const twice = [...new Set(params.keys())].filter(name => params.getAll(name).length > 1)
+  return [...unknown.map(name => `${name} is not known`), ...twice.map(name => `${name} is given twice`)]
 }
 
 function readIds(params: URLSearchParams, max: number, note: Note): string[] | undefined {

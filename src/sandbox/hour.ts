@@ -1,4 +1,5 @@
-// The hourly limit of the export (API document, section 8), as a rolling hour.
+// The hourly limit of the export (API document, section 8): of a rolling hour, or of a fixed one.
+import type { Readings } from './readings.ts'
 
 /** Told to a workspace without limits. */
 const UNLIMITED = 1_000_000
@@ -7,6 +8,7 @@ export interface HourOptions {
   limits: boolean
   hourlyRequests: number
   hourMs: number
+  readings: Readings
 }
 
 export type Admission = { admitted: true } | { admitted: false; retryAfterMs: number }
@@ -31,7 +33,7 @@ export class RollingHour {
       this.times.push(nowMs)
       return { admitted: true }
     }
-    return { admitted: false, retryAfterMs: this.times[0]! + this.options.hourMs - nowMs }
+    return { admitted: false, retryAfterMs: this.firstMs(nowMs) + this.options.hourMs - nowMs }
   }
 
   /** Requests that somebody else makes with the same token; beyond the limit they are refused as well. */
@@ -53,9 +55,16 @@ export class RollingHour {
     return this.options.hourlyRequests - this.times.length
   }
 
-  /** Drops what is an hour old; and what lies ahead, for the clock can be set back. */
+  /** What an hour is counted from: the oldest request, or the begin of the hour. The hour must hold a request. */
+  private firstMs(nowMs: number): number {
+    const { readings, hourMs } = this.options
+    return readings.hour === 'fixed' ? Math.floor(nowMs / hourMs) * hourMs : this.times[0]!
+  }
+
+  /** Drops what is an hour old, or of the last hour; and what lies ahead, for the clock can be set back. */
   private forget(nowMs: number): void {
-    const startMs = nowMs - this.options.hourMs
+    const { readings, hourMs } = this.options
+    const startMs = readings.hour === 'fixed' ? this.firstMs(nowMs) - 1 : nowMs - hourMs
     const first = this.times[0]
     const last = this.times.at(-1)
     if (first === undefined || last === undefined || (first > startMs && last <= nowMs)) return

@@ -1,5 +1,6 @@
 // Conversations by their index: all that will ever happen to one, and what is to be seen of it at a moment.
-import { renderDocument } from './document/document.ts'
+import { recordOf, renderDocument } from './document/document.ts'
+import { recordShape } from './document/record-shape.ts'
 import type { Channel, Life, Scene, Setting } from './document/scene.ts'
 import { channelOf, createScene } from './document/scene.ts'
 import type { Exchange } from './exchanges.ts'
@@ -13,11 +14,14 @@ export class Lives {
   private readonly options: ResolvedOptions
   private readonly schedule: Scheduler
   private readonly agentIdOf: (index: number) => string
+  /** Undefined where records are served as they are made. */
+  readonly shape: ReturnType<typeof recordShape>
 
   constructor(options: ResolvedOptions, schedule: Scheduler, agentIdOf: (index: number) => string) {
     this.options = options
     this.schedule = schedule
     this.agentIdOf = agentIdOf
+    this.shape = recordShape(options.readings)
   }
 
   life(index: number): Life {
@@ -32,6 +36,7 @@ export class Lives {
 
   /** The record as JSON text; the conversation must have begun by then. */
   render(index: number, nowMs: number): string {
+    if (this.shape !== undefined) return JSON.stringify(this.shape(recordOf(this.scene(index, nowMs))))
     return renderDocument(this.setting(index), this.life(index), nowMs)
   }
 

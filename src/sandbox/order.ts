@@ -28,6 +28,7 @@ export type Standing = (index: number, moment: number) => boolean
 const INDEX_BITS = 26n
 const MOMENT_BITS = 3n
 const LAST_MOMENT = 7n
+const MAX_INDEX = 0x7fffff
 export const TIME_SPAN_MS = 2 ** 38 - 2
 
 /** Which half of a 64-bit word comes first is the machine's choice. */
@@ -36,13 +37,16 @@ const HIGH = 1 - LOW
 
 export class ConversationOrder {
   private readonly baseMs: number
+  /** Of one `ts`, those of a higher index come first. */
+  private readonly descending: boolean
   private keys = new BigUint64Array(1_024)
   private halves = new Uint32Array(this.keys.buffer)
   private length = 0
   private sorted = true
 
-  constructor(baseMs: number) {
+  constructor(baseMs: number, descending = false) {
     this.baseMs = baseMs
+    this.descending = descending
   }
 
   /** `ts` 0 stands for a record without one. */
@@ -51,7 +55,7 @@ export class ConversationOrder {
     const offset = ts === 0 ? 0 : ts - this.baseMs + 1
     const at = 2 * this.length++
     this.halves[at + HIGH] = Math.floor(offset / 64)
-    this.halves[at + LOW] = (((offset % 64) << 26) | (index << 3) | moment) >>> 0
+    this.halves[at + LOW] = (((offset % 64) << 26) | (this.rank(index) << 3) | moment) >>> 0
     this.sorted = false
   }
 
@@ -69,22 +73,29 @@ export class ConversationOrder {
 
   private begin(sort: 'asc' | 'desc', boundMs: number, after: Place | undefined): number {
     if (sort === 'asc') {
-      const fromBound = this.countBelow(this.keyOf({ ts: boundMs, index: 0 }, 0n))
-      return after ? Math.max(fromBound, this.countBelow(this.keyOf(after, LAST_MOMENT) + 1n)) : fromBound
+      const fromBound = this.countBelow(this.keyOf(boundMs, 0, 0n))
+      return after
+        ? Math.max(fromBound, this.countBelow(this.keyOf(after.ts, this.rank(after.index), LAST_MOMENT) + 1n))
+        : fromBound
     }
-    const toBound = this.countBelow(this.keyOf({ ts: boundMs + 1, index: 0 }, 0n)) - 1
-    return after ? Math.min(toBound, this.countBelow(this.keyOf(after, 0n)) - 1) : toBound
+    const toBound = this.countBelow(this.keyOf(boundMs + 1, 0, 0n)) - 1
+    return after ? Math.min(toBound, this.countBelow(this.keyOf(after.ts, this.rank(after.index), 0n)) - 1) : toBound
   }
 
   private placeAt(position: number): Place {
     const low = this.halves[2 * position + LOW]!
     const offset = this.halves[2 * position + HIGH]! * 64 + (low >>> 26)
-    return { ts: offset === 0 ? 0 : this.baseMs + offset - 1, index: (low >>> 3) & 0x7fffff }
+    return { ts: offset === 0 ? 0 : this.baseMs + offset - 1, index: this.rank((low >>> 3) & MAX_INDEX) }
   }
 
-  private keyOf({ ts, index }: Place, moment: bigint): bigint {
+  /** Its own inverse. */
+  private rank(index: number): number {
+    return this.descending ? MAX_INDEX - index : index
+  }
+
+  private keyOf(ts: number, rank: number, moment: bigint): bigint {
     const offset = ts === 0 ? 0 : Math.min(Math.max(ts - this.baseMs + 1, 1), TIME_SPAN_MS + 1)
-    return (BigInt(offset) << INDEX_BITS) | (BigInt(index) << MOMENT_BITS) | moment
+    return (BigInt(offset) << INDEX_BITS) | (BigInt(rank) << MOMENT_BITS) | moment
   }
 
   /** Number of keys below that one, by bisection. */

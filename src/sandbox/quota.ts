@@ -1,5 +1,6 @@
 // Billable sessions by period, and what is charged beyond the included ones (API document, sections 2.11 and 8).
 import { DAY } from '../core/time.ts'
+import type { Readings } from './readings.ts'
 
 /** Sessions of an overage pack. */
 export const PACK_SESSIONS = 1_000
@@ -8,7 +9,7 @@ export const PACK_SESSIONS = 1_000
 const UNLIMITED = 1_000_000_000
 
 export interface Usage {
-  periodKey: string
+  periodKey?: string
   billableUsedThisRequest: number
   billableUsedThisPeriod: number
   includedQuota: number
@@ -26,6 +27,7 @@ export interface QuotaOptions {
   periodDays: number
   /** Periods are counted from here, in ms. */
   startMs: number
+  readings: Readings
 }
 
 /** Where periods are counted from, and the number of the first. */
@@ -37,7 +39,19 @@ interface Count {
 interface Spent {
   sessions: number
   requests: number
+  /** What it came to after each of the last requests, the newest last; kept where usage is told late. */
+  before: Pick<Spent, 'sessions' | 'requests'>[]
+  /** Sessions of each conversation, by its index; kept where none is billed twice. */
+  conversations: Map<number, number>
 }
+
+interface Counted extends Pick<Spent, 'sessions' | 'requests'> {
+  key: string
+  /** By this request. */
+  billed: number
+}
+
+const LONGEST_LAG = 5
 
 export class Quota {
   private readonly options: QuotaOptions
@@ -59,22 +73,37 @@ export class Quota {
   /** Bills one answered export request. Past the quota requests go on, and packs are charged. */
   bill(sessions: number, nowMs: number): Usage {
     const spent = this.spentIn(nowMs)
+    const { sessions: before, requests } = spent
+    spent.before = [...spent.before, { sessions: before, requests }].slice(-LONGEST_LAG)
     spent.sessions += sessions
     spent.requests += 1
     this.logged += 1
-    return this.usage(sessions, nowMs)
+    const lag = Number(this.options.readings['usage-lag'])
+    const late = lag === 0 ? spent : (spent.before.at(-lag) ?? { sessions: 0, requests: 0 })
+    return this.usageOf({ key: this.periodKey(nowMs), billed: sessions, ...late }, nowMs)
+  }
+
+  /** Sessions of these conversations that the period has not billed yet, and has from now on. */
+  notYetBilled(indices: readonly number[], sessionsOf: (index: number) => number, nowMs: number): number {
+    const { conversations } = this.spentIn(nowMs)
+    return indices.reduce((sum, index) => {
+      const before = conversations.get(index) ?? 0
+      const sessions = Math.max(before, sessionsOf(index))
+      conversations.set(index, sessions)
+      return sum + sessions - before
+    }, 0)
   }
 
   /** Usage as it stands, with nothing billed. */
   peek(nowMs: number): Usage {
-    return this.usage(0, nowMs)
+    return this.usageOf({ key: this.periodKey(nowMs), billed: 0, ...this.spentIn(nowMs) }, nowMs)
   }
 
   /** Usage of the last period that something was billed in before this one; undefined where there was none. */
   before(nowMs: number): Usage | undefined {
     const now = this.periodKey(nowMs)
     const last = [...this.spent].findLast(([key, { requests }]) => key !== now && requests > 0)
-    return last && this.usageOf({ periodKey: last[0], billed: 0, ...last[1] })
+    return last && this.usageOf({ key: last[0], billed: 0, ...last[1] }, nowMs)
   }
 
   /** Begins a new period now. */
@@ -84,19 +113,15 @@ export class Quota {
   }
 
   /** As if no more than that request had been billed in the period. */
-  onlyThis({ periodKey, billableUsedThisRequest: billed }: Usage): Usage {
-    return this.usageOf({ periodKey, billed, sessions: billed, requests: 1 })
+  onlyThis({ billableUsedThisRequest: billed }: Usage, nowMs: number): Usage {
+    return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 }, nowMs)
   }
 
-  private usage(billed: number, nowMs: number): Usage {
-    return this.usageOf({ periodKey: this.periodKey(nowMs), billed, ...this.spentIn(nowMs) })
-  }
-
-  private usageOf({ periodKey, billed, sessions, requests }: Spent & { periodKey: string; billed: number }): Usage {
+  private usageOf({ key, billed, sessions, requests }: Counted, nowMs: number): Usage {
     const overage = Math.max(0, sessions - this.includedQuota)
     const packs = Math.ceil(overage / PACK_SESSIONS)
     return {
-      periodKey,
+      ...this.named(key, nowMs),
       billableUsedThisRequest: billed,
       billableUsedThisPeriod: sessions,
       includedQuota: this.includedQuota,
@@ -109,9 +134,15 @@ export class Quota {
     }
   }
 
+  private named(key: string, nowMs: number): Pick<Usage, 'periodKey'> {
+    const reading = this.options.readings['period-key']
+    if (reading === 'absent') return {}
+    return { periodKey: reading === 'daily' ? new Date(nowMs).toISOString().slice(0, 10) : key }
+  }
+
   private spentIn(nowMs: number): Spent {
     const key = this.periodKey(nowMs)
-    const spent = this.spent.get(key) ?? { sessions: 0, requests: 0 }
+    const spent: Spent = this.spent.get(key) ?? { sessions: 0, requests: 0, before: [], conversations: new Map() }
     this.spent.set(key, spent)
     return spent
   }

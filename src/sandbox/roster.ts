@@ -25,7 +25,7 @@ export function createRoster(options: ResolvedOptions, placement: Placement, sch
   const lastMs = Math.floor(baseMs + TIME_SPAN_MS - LONGEST_LIFE_MS)
   const agents = Array.from({ length: options.agents }, () => ({
     members: [] as number[],
-    order: new ConversationOrder(Math.floor(baseMs)),
+    order: new ConversationOrder(Math.floor(baseMs), options.readings.ties === 'descending'),
   }))
   let next = 0
   let knownUntilMs = Number.NEGATIVE_INFINITY

@@ -4,6 +4,7 @@ import type { Answer } from './answer.ts'
 import { fault } from './answer.ts'
 import type { ControlService } from './control-door.ts'
 import { answerControl } from './control-door.ts'
+import { shapeError } from './error-shape.ts'
 import { answerExport } from './export-endpoint.ts'
 import { EXPORT_PARAMS } from './export-query.ts'
 import type { FaultKind } from './faults/fault-settings.ts'
@@ -41,7 +42,8 @@ export function route(service: ControlService, request: SandboxRequest): Answer 
   const matched = matchPath(url.pathname)
   // The time of arrival, before the answer is worked out.
   const at = service.clock.now()
-  const { answer, faults } = answerApi(service, request, url, matched)
+  const { answer: told, faults } = answerApi(service, request, url, matched)
+  const answer = shapeError(told, service.options.readings, at)
   service.log.add({
     at,
     ...matched,
@@ -117,7 +119,10 @@ function tellResource(
     const told = kind === 'teams' ? kind : 'organization'
     return answerOrganization(service, { kind: told, method, organizationId, params, nowMs })
   }
-  return answerSearch({ world, workspaceId: options.workspaceId, conditions, nowMs }, params)
+  return answerSearch(
+    { world, workspaceId: options.workspaceId, conditions, nowMs, readings: options.readings },
+    params,
+  )
 }
 
 function matchPath(path: string): Matched {

@@ -3,7 +3,9 @@ import type { AgentRecord } from './agents/agent-record.ts'
 import type { Answer } from './answer.ts'
 import { fault, jsonAnswer } from './answer.ts'
 import type { Conditions } from './conditions.ts'
-import { MAX_PAGE, readCount } from './read-count.ts'
+import type { ListPlace, ListReadings } from './list-page.ts'
+import { invalidQuery, listPlace, onPage, totalsOf } from './list-page.ts'
+import type { Readings } from './readings.ts'
 import type { World } from './world.ts'
 
 export const SEARCH_PARAMS = ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'] as const
@@ -19,53 +21,62 @@ const ORDERS: Record<string, Comparison> = {
   alphabetical: (a, b) => a.title.localeCompare(b.title, 'en'),
 }
 
-const DEFAULT_LIMIT = 50
-const MAX_LIMIT = 100
-
 interface Searched {
   world: World
   workspaceId: string
   conditions: Conditions
   /** Agents are told as they are now: no mirror is between. */
   nowMs: number
+  readings: Readings
 }
 
-/** Pages are counted from 1. `starredAgents` holds all that match, on every page. */
-export function answerSearch({ world, workspaceId, conditions, nowMs }: Searched, params: URLSearchParams): Answer {
+const listReadings = (readings: Readings): ListReadings => ({
+  params: readings['agent-params'],
+  most: readings['agent-page'] === 'asked' ? undefined : Number(readings['agent-page']),
+  totals: readings['agent-totals'],
+})
+
+/** Pages are counted from 1. */
+export function answerSearch(searched: Searched, sent: URLSearchParams): Answer {
+  const { workspaceId, readings } = searched
+  const list = listReadings(readings)
+  const place = listPlace(sent, list)
+  const params = list.params === 'read' ? sent : new URLSearchParams()
   const asked = params.get('workspaceId')
   if (asked !== null && asked !== workspaceId) return fault(403, 'The token belongs to another workspace')
-  const page = readCount(params, 'page', { otherwise: 1, max: MAX_PAGE })
-  const limit = readCount(params, 'limit', { otherwise: DEFAULT_LIMIT, max: MAX_LIMIT })
   const order = ORDERS[params.get('sortBy') ?? 'newest']
-  if (page === undefined || limit === undefined || order === undefined) {
-    return fault(400, 'Invalid query', { issues: issuesOf({ page, limit, order }) })
-  }
-  const found = matching({ world, nowMs }, params.get('search') ?? '')
-    .filter(agent => !conditions.isGone(agent.ID))
-    .sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
-  const starredAgents = found.filter(agent => agent.starred)
-  const listed = params.get('starredOnly') === 'true' ? starredAgents : found
+  const orderIssues = order ? [] : [`sortBy must be one of ${Object.keys(ORDERS).join(', ')}`]
+  if ('issues' in place) return invalidQuery([...place.issues, ...orderIssues])
+  if (order === undefined) return invalidQuery(orderIssues)
+  const found = matching(searched, params.get('search') ?? '').sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
+  const starred = found.filter(agent => agent.starred)
+  const others = readings.starred === 'apart' ? found.filter(agent => !agent.starred) : found
+  const listed = params.get('starredOnly') === 'true' ? starred : others
+  const agents = onPage(listed, place)
+  const { total, hasMore } = totalsOf(listed.length, place, list)
+  const isDocumented = list.totals === 'neither'
   return jsonAnswer({
-    agents: listed.slice((page - 1) * limit, page * limit),
-    starredAgents,
-    total: listed.length,
-    totalStarred: starredAgents.length,
-    page,
-    limit,
-    hasMore: page * limit < listed.length,
+    agents,
+    starredAgents: starredOn(readings.starred, place, { starred, agents }),
+    total,
+    ...(!isDocumented && { totalStarred: starred.length, page: place.page, limit: place.limit }),
+    hasMore,
   })
 }
 
-function matching({ world, nowMs }: Pick<Searched, 'world' | 'nowMs'>, search: string): AgentRecord[] {
-  const needle = search.toLowerCase()
-  const agents = world.agentIds().map(id => world.agent(id, nowMs)!)
-  return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
+function starredOn(
+  reading: Readings['starred'],
+  { page }: ListPlace,
+  told: Record<'starred' | 'agents', AgentRecord[]>,
+) {
+  if (reading === 'own-page') return told.agents.filter(agent => agent.starred)
+  return reading === 'first-page' && page > 1 ? [] : told.starred
 }
 
-function issuesOf(read: { page: unknown; limit: unknown; order: unknown }): string[] {
-  const issues: string[] = []
-  if (read.page === undefined) issues.push('page must be a whole number from 1')
-  if (read.limit === undefined) issues.push(`limit must be a whole number from 1 to ${MAX_LIMIT}`)
-  if (read.order === undefined) issues.push(`sortBy must be one of ${Object.keys(ORDERS).join(', ')}`)
-  return issues
+/** Those that are there and hold the text. */
+function matching({ world, conditions, nowMs }: Searched, search: string): AgentRecord[] {
+  const needle = search.toLowerCase()
+  const there = world.agentIds().filter(id => !conditions.isGone(id))
+  const agents = there.map(id => world.agent(id, nowMs)!)
+  return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
 }

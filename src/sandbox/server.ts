@@ -9,6 +9,7 @@ import { fault } from './answer.ts'
 import { SandboxClock } from './clock.ts'
 import { Conditions } from './conditions.ts'
 import type { ControlService } from './control-door.ts'
+import { CursorLife } from './cursor-life.ts'
 import { Outbox } from './delivery.ts'
 import { agentEvent } from './events/workspace-events.ts'
 import { Faults } from './faults/faults.ts'
@@ -17,6 +18,7 @@ import type { ResolvedOptions, SandboxOptions } from './options.ts'
 import { resolveOptions } from './options.ts'
 import { OrganizationList } from './organizations/organization-list.ts'
 import { Quota } from './quota.ts'
+import type { Readings } from './readings.ts'
 import { RecordCache } from './record-cache.ts'
 import { RequestLog } from './request-log.ts'
 import { isControl, route } from './router.ts'
@@ -32,6 +34,7 @@ export interface Sandbox {
   clock: SandboxClock
   faults: Faults
   conditions: Conditions
+  readings: Readings
   /** Where events go, and the log of all that went. */
   webhooks: Webhooks
   /** Ends open connections and frees the port. */
@@ -72,6 +75,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
     clock: service.clock,
     faults: service.faults,
     conditions: service.conditions,
+    readings: options.readings,
     webhooks: service.webhooks,
     close: async () => {
       await service.webhooks.close()
@@ -102,7 +106,10 @@ function createService(options: ResolvedOptions): ControlService {
   })
   const organizations = new OrganizationList(options)
   const events = (afterMs: number, untilMs: number) => organizations.spared(world.events(afterMs, untilMs))
-  const webhooks = new Webhooks({ clock, events, isGone: id => conditions.isGone(id) }, options.webhooks)
+  const webhooks = new Webhooks(
+    { clock, events, isGone: id => conditions.isGone(id), readings: options.readings },
+    options.webhooks,
+  )
   return {
     options,
     world,
@@ -113,6 +120,7 @@ function createService(options: ResolvedOptions): ControlService {
     organizations,
     webhooks,
     faults: new Faults(conditions, options.faults),
+    cursors: new CursorLife(options.readings['cursor-life']),
     records: new RecordCache(options.cacheBytes),
     log: new RequestLog(),
   }

@@ -2,6 +2,7 @@
 // the request, so that every conversation has a history of looks.
 import { decodeCursor } from '../../src/sandbox/cursor.ts'
 import { type ExportQuery, parseExportQuery } from '../../src/sandbox/export-query.ts'
+import { resolveReadings } from '../../src/sandbox/readings.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import type { LandedPage } from './soak-evidence.ts'
 
@@ -74,7 +75,10 @@ export function sightOf(scope: Scope, page: LandedPage): Sight {
   const { request } = page
   const dataMs = scope.mirror.dataMs(request.at)
   if (request.faults.includes('empty-page')) return { page, looks: [], range: null, dataMs }
-  const parsed = parseExportQuery(new URLSearchParams(request.query), true)
+  const parsed = parseExportQuery(new URLSearchParams(request.query), {
+    paid: true,
+    readings: resolveReadings({}, false),
+  })
   if ('issues' in parsed) throw new Error(parsed.issues.join('; '))
   const { indices, range } = passedOver(scope, request.agentId!, parsed.query, dataMs)
   const { world } = scope.sandbox

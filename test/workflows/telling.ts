@@ -38,7 +38,7 @@ export function openTelling(
         const isSent = fate.content === undefined
         options.each?.(event, isSent)
         if (!isSent) continue
-        const body = Buffer.from(bodyOf(event, fate, SECRET))
+        const body = Buffer.from(bodyOf(event, fate, { secret: SECRET, readings: sandbox.readings }))
         const judged = takeAsSent(body, null, door) ?? judge(body, null, door)
         if ('refused' in judged) throw new Error(`an event was refused: ${judged.refused}`)
         kept.push(spool.append({ ...judged.event, receivedAtMs: event.createdMs }))

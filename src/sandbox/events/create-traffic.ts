@@ -39,7 +39,9 @@ export function createTraffic({ options, placement, lives, hostility, agents, re
     exchanges: life => lives.exchanges(life),
     scene: (index, nowMs) => lives.scene(index, nowMs),
     record: (scene, nowMs) =>
-      hostility.isNone ? recordOf(scene) : (JSON.parse(render(scene.index, nowMs)) as Record<string, unknown>),
+      hostility.isNone && lives.shape === undefined
+        ? recordOf(scene)
+        : (JSON.parse(render(scene.index, nowMs)) as Record<string, unknown>),
     workspaceEvents: (afterMs, untilMs) => (traffic ? workspaceEvents(resources, afterMs, untilMs) : []),
   })
 }

@@ -13,7 +13,7 @@ export function mistell({ usage, rateLimit }: Told, plan: FaultPlan, quota: Quot
     case 'hour-told-high':
       return { usage, rateLimit: { ...rateLimit, remainingHour: rateLimit.requestsPerHour } }
     case 'usage-told-low':
-      return { usage: quota.onlyThis(usage), rateLimit }
+      return { usage: quota.onlyThis(usage, nowMs), rateLimit }
     case 'old-period-told':
       return { usage: { ...quota.before(nowMs)!, billableUsedThisRequest: usage.billableUsedThisRequest }, rateLimit }
     default:

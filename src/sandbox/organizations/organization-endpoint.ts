@@ -2,10 +2,10 @@
 // API settle it).
 import type { Answer } from '../answer.ts'
 import { fault, jsonAnswer } from '../answer.ts'
+import { invalidQuery, listPlace, onPage, totalsOf } from '../list-page.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Organization } from '../organizations.ts'
 import { organizationName } from '../organizations.ts'
-import { MAX_PAGE, readCount } from '../read-count.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { World } from '../world.ts'
 import type { OrganizationList } from './organization-list.ts'
@@ -13,9 +13,6 @@ import { clientsAt } from './organization-list.ts'
 import { organizationRecord, teamRecords } from './organization-record.ts'
 
 export const TEAM_PARAMS = ['page', 'limit'] as const
-
-const DEFAULT_LIMIT = 50
-const MAX_LIMIT = 100
 
 export interface OrganizationService {
   options: ResolvedOptions
@@ -49,21 +46,23 @@ function tell({ options, world }: OrganizationService, organization: Organizatio
 }
 
 function answerTeams(
-  { options: { seed } }: OrganizationService,
+  { options: { seed, readings } }: OrganizationService,
   organization: Organization,
   { params, nowMs }: Pick<OrganizationRequest, 'params' | 'nowMs'>,
 ): Answer {
-  const page = readCount(params, 'page', { otherwise: 1, max: MAX_PAGE })
-  const limit = readCount(params, 'limit', { otherwise: DEFAULT_LIMIT, max: MAX_LIMIT })
-  if (page === undefined || limit === undefined)
-    return fault(400, 'Invalid query', { issues: ['page and limit must be whole numbers from 1'] })
+  const list = {
+    params: readings['team-params'],
+    most: readings['team-page'] === 'asked' ? undefined : Number(readings['team-page']),
+    totals: readings['team-totals'],
+  }
+  const place = listPlace(params, list)
+  if ('issues' in place) return invalidQuery(place.issues)
   const teams = teamRecords({ organization, seed, nowMs })
   return jsonAnswer({
     success: true,
     message: 'Teams retrieved successfully',
-    teams: teams.slice((page - 1) * limit, page * limit),
-    total: teams.length,
-    hasMore: page * limit < teams.length,
+    teams: onPage(teams, place),
+    ...totalsOf(teams.length, place, list),
   })
 }
 

@@ -8,6 +8,7 @@ import type { EventName } from '../../catalog/events.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import type { SandboxClock } from '../clock.ts'
 import type { WorldEvent } from '../events/traffic.ts'
+import type { Readings } from '../readings.ts'
 import { bodyOf } from './body.ts'
 import type { Dispatched } from './dispatch.ts'
 import { Dispatch } from './dispatch.ts'
@@ -23,6 +24,7 @@ interface WebhookWorld {
   clock: SandboxClock
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
   isGone(agentId: string): boolean
+  readings: Readings
 }
 
 interface Settled {
@@ -159,7 +161,7 @@ export class Webhooks {
 
   private async send({ event, fate, entry }: Dispatched): Promise<void> {
     const { url, secret, timeoutMs } = this.settings
-    const body = bodyOf(event, fate, secret)
+    const body = bodyOf(event, fate, { secret, readings: this.world.readings })
     const attempt = { atMs: this.world.clock.now(), bytes: Buffer.byteLength(body), status: 0 }
     entry.attempts.push(attempt)
     if (entry.outcome === 'waiting') entry.outcome = 'sending'
