@@ -1,6 +1,7 @@
 // What the warehouse knows of conversations and stretches that may be worth reading again.
 import { quoteText } from '../catalog/layout.ts'
 import type { ReadStretch } from '../core/rereads.ts'
+import { CLOCKS_DIFFER_MS } from '../core/time.ts'
 import { iso, type Writer } from './connection.ts'
 
 type Rows = Pick<Writer, 'rows'>
@@ -141,6 +142,11 @@ export const dirtyIds = (
     limit: options.limit,
   })
 
+/** A time of the record that lies ahead of all that was heard of it is no sign of life. */
+const heard = (column: string): string =>
+  `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${CLOCKS_DIFFER_MS} MILLISECOND THEN ${column} END`
+const LAST_SIGN = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(heard).join(', ')})`
+
 /** Conversations whose last sign of life is not before `activeSinceMs`, of which the copy was read before `readBeforeMs`; newest first. */
 export const agedIds = (
   writer: Rows,
@@ -148,9 +154,9 @@ export const agedIds = (
   options: { activeSinceMs: number; readBeforeMs: number },
 ): Promise<HeldId[]> =>
   idsWhere(writer, workspaceId, {
-    where: `_missing_since IS NULL AND greatest(ts, last_message_ts, last_modified) >= ${at(options.activeSinceMs)}
+    where: `_missing_since IS NULL AND ${LAST_SIGN} >= ${at(options.activeSinceMs)}
       AND (_fetched_at <= ${at(options.readBeforeMs)} OR NOT _complete)`,
-    order: 'greatest(ts, last_message_ts, last_modified) DESC',
+    order: `${LAST_SIGN} DESC`,
     limit: null,
   })
 

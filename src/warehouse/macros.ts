@@ -1,6 +1,6 @@
 // SQL macros of the writing connection; the catalog's expressions call them. A macro is written out at each call, with its argument
 // wherever it uses it: the fewer uses, the less there is to plan.
-import { MOMENT_TEXTS } from '../core/time.ts'
+import { CLOCKS_DIFFER_MS, MOMENT_TEXTS } from '../core/time.ts'
 
 /** Numeric time by magnitude, as `core/time.ts` reads it: seconds, ms or µs; 0 and nonsense are NULL. */
 const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE WHEN x > 0 AND x < 1e17
@@ -26,6 +26,13 @@ const PARSE_NUMBER = `CREATE OR REPLACE TEMP MACRO parse_number(x) AS CASE
     CASE WHEN abs(TRY_CAST(x AS BIGINT)) <= 9007199254740991 THEN TRY_CAST(x AS DOUBLE) END
   WHEN regexp_full_match(x, '-?(0|[1-9]\\d*)((\\.\\d+)?[eE][+-]?\\d+|\\.\\d+)') AND isfinite(TRY_CAST(x AS DOUBLE))
     THEN TRY_CAST(x AS DOUBLE) END`
+
+/**
+ * When a record says that it was changed, as far as that can be: what was changed after it was fetched was not changed then, and a
+ * version from years ahead would win over all that comes. Clocks may differ by some minutes.
+ */
+const CHANGED_AT = `CREATE OR REPLACE TEMP MACRO changed_at(modified, fetched) AS
+  CASE WHEN to_moment(modified) <= fetched + INTERVAL ${CLOCKS_DIFFER_MS} MILLISECOND THEN to_moment(modified) END`
 
 /**
  * How fresh a version is at least, where the two sides have no \`lastModified\` to compare: no record is older than its
@@ -54,4 +61,4 @@ const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS
   list_transform(list_filter(members(below), lambda m: NOT list_contains(keys, m.key)), lambda m: m.text),
   list_transform(members(above), lambda m: m.text)), ',') || '}', '{}')::JSON`
 
-export const MACROS = [TO_MOMENT, PARSE_MOMENT, PARSE_NUMBER, FRESHNESS, REPLACES, MEMBERS, LAID_OVER]
+export const MACROS = [TO_MOMENT, PARSE_MOMENT, PARSE_NUMBER, CHANGED_AT, FRESHNESS, REPLACES, MEMBERS, LAID_OVER]

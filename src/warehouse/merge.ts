@@ -71,7 +71,9 @@ async function insertRows(
 ): Promise<void> {
   const { layout, workspaceId, unknown, source, nowMs } = options
   const { record } = layout
-  const modified = record.modifiedKey ? `to_moment(s.${quoteName(record.modifiedKey)})` : 'NULL::TIMESTAMP'
+  const modified = record.modifiedKey
+    ? `changed_at(s.${quoteName(record.modifiedKey)}, s."__fetched")`
+    : 'NULL::TIMESTAMP'
   const agent = record.perAgent ? 's."__agent"' : "''"
   const own = layout.columns.map(column => quoteName(column.name))
   const number = `${last + 1} + s.rowid`

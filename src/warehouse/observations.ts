@@ -26,6 +26,6 @@ export async function observe(writer: Writer, options: { layout: Layout; workspa
   await writer.run(`INSERT INTO conversation_observations
       (${[...layout.key, 'observed_at', 'source', 'kind', 'modified', 'version', ...OBSERVED].map(quoteName).join(', ')})
     SELECT ${keyItems(layout, workspaceId).join(', ')}, s."__fetched", ${quoteText('export')}, s."__kind",
-      to_moment(s."lastModified"), coalesce(to_moment(s."lastModified"), s."__as_of"), ${columns.map(column => column.expression).join(', ')}
+      changed_at(s."lastModified", s."__fetched"), coalesce(changed_at(s."lastModified", s."__fetched"), s."__as_of"), ${columns.map(column => column.expression).join(', ')}
     FROM ${STAGE} s`)
 }

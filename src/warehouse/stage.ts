@@ -60,7 +60,7 @@ export async function fillStage(
 export async function fillIncoming(writer: Writer, record: RecordType): Promise<void> {
   const layout = layoutOf(record)
   const agent = record.perAgent ? '"__agent"' : "''"
-  const modified = record.modifiedKey ? `to_moment(${quoteName(record.modifiedKey)})` : 'NULL::TIMESTAMP'
+  const modified = record.modifiedKey ? `changed_at(${quoteName(record.modifiedKey)}, "__fetched")` : 'NULL::TIMESTAMP'
   await writer.run(`CREATE OR REPLACE TEMP TABLE incoming AS
     SELECT rowid AS row, ${agent} AS agent_id, ${quoteName(layout.record.id.key)} AS id, ${modified} AS modified,
       "__as_of" AS as_of, "__fetched" AS fetched_at, "__file" AS file, "__element" AS element FROM ${STAGE}`)

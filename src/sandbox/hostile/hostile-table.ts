@@ -40,6 +40,7 @@ const TABLE = {
   'no-object': { help: 'null, a number, a text, … in place of the record; billed, and never part of the truth' },
   'odd-dates': { help: 'dates with names of time zones, offsets of all kinds, numerals, and days that are none' },
   'odd-numerals': { help: 'metrics and scores that are texts: NaN, Infinity, 1e400, 1_000, 0x10, …' },
+  'future-modified': { help: '`lastModified` years ahead: 5e13' },
 } as const satisfies Record<string, HostileDefinition>
 
 export type HostileName = keyof typeof TABLE

@@ -58,6 +58,9 @@ const SPOILS: Partial<Record<HostileName, Spoil>> = {
   },
   'odd-dates': oddDates,
   'odd-numerals': oddNumerals,
+  'future-modified': ({ record }) => {
+    record.lastModified = 5e13
+  },
 }
 
 const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const

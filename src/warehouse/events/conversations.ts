@@ -6,6 +6,7 @@ import { isObject } from '../../catalog/inspect.ts'
 import { type Layout, quoteText } from '../../catalog/layout.ts'
 import { mendRecord } from '../../catalog/mend.ts'
 import { recordStruct } from '../../catalog/staging.ts'
+import { CLOCKS_DIFFER_MS } from '../../core/time.ts'
 import { iso, type Writer } from '../connection.ts'
 import { OBSERVED } from '../observations.ts'
 import { applyPatches, insertIncomplete, type Patch } from '../patches.ts'
@@ -21,7 +22,11 @@ function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | nu
   return type?.tellsConversation === true && isObject(light) ? light : null
 }
 
-const modifiedMs = (light: Record<string, unknown> | null): number | null => timeOf(light?.lastModified)
+/** When the record was changed, as the event tells it; null where that lies ahead of the event, as for exports (`changed_at`). */
+function modifiedMs(light: Record<string, unknown> | null, { createdMs }: IncomingEvent): number | null {
+  const ms = timeOf(light?.lastModified)
+  return ms !== null && ms <= createdMs + CLOCKS_DIFFER_MS ? ms : null
+}
 
 /** The record's own id is the conversation's, whatever is told with it. */
 function patchesOf(event: OfConversation): Patch[] {
@@ -37,7 +42,7 @@ function patchesOf(event: OfConversation): Patch[] {
       agentId,
       conversationId: id,
       values: told,
-      modifiedMs: modifiedMs(light),
+      modifiedMs: modifiedMs(light, event),
       createdMs,
       placeMs: placeInTime(event),
     },
@@ -98,7 +103,7 @@ async function observeEvents(
       { ...layout.record, fields },
       { ...own, [layout.record.id.key]: event.conversation.id },
     )!
-    const modified = modifiedMs(light)
+    const modified = modifiedMs(light, event)
     return {
       agent_id: event.conversation.agentId,
       conversation_id: event.conversation.id,

@@ -33,8 +33,8 @@ export interface IncomingEvent {
 
 const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [type.name, type]))
 
-/** The vendor's clock may be ahead of ours, by whatever it is set to; what is years ahead is no time, and would win over all that comes. */
-const AHEAD_MS = 10 * 365 * DAY
+/** The vendor's clock may be ahead of ours, by whatever it is set to; what is a year ahead is no time, and would win over all that comes. */
+const AHEAD_MS = 365 * DAY
 
 /** A time that is a number, or a text of one, ms; null where it is none. */
 export function timeOf(raw: unknown): number | null {
