@@ -1,5 +1,6 @@
 // What is told of a workspace's syncs to whoever looks on: a fold over the news.
 
+import { momentText } from '../src/core/time.ts'
 import type { News } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
 
@@ -102,8 +103,8 @@ export function details(progress: Progress): string {
   const { run, phase, paused, waiting, windows, windowsLeft, agents, pages, conversations, sessions, failures } =
     progress
   const { heldUntilMs = null } = progress
-  const held = heldUntilMs === null ? '' : `: leases are held, until ${new Date(heldUntilMs).toISOString()}`
-  const until = waiting ? `: ${WAITS[waiting.reason]}, until ${new Date(waiting.untilMs).toISOString()}` : ''
+  const held = heldUntilMs === null ? '' : `: leases are held, until ${momentText(heldUntilMs)}`
+  const until = waiting ? `: ${WAITS[waiting.reason]}, until ${momentText(waiting.untilMs)}` : ''
   return [
     `**${paused ? 'paused' : phase}**${phase === 'planning' ? held : until}`,
     `run ${run ?? '–'}: ${windows - windowsLeft} of ${windows} windows of ${agents} agents`,

@@ -57,12 +57,15 @@ export const ERRORS = {
 
   API_UNAUTHORIZED: define('access', 'The vendor does not accept the token (401)'),
   API_FORBIDDEN: define('access', 'The vendor refuses this workspace, most often because it has never paid (402, 403)'),
-  API_NOT_FOUND: define('vendor', 'The vendor knows no such agent or address (404)'),
+  API_NOT_FOUND: define('vendor', 'The vendor says that there is no such agent (404)'),
   API_BAD_REQUEST: define('vendor', 'The vendor rejects the request (other 4xx)'),
-  API_PROTOCOL: define('vendor', 'The answer breaks the document: no known envelope, or a cursor that does not move'),
+  API_PROTOCOL: define('vendor', 'The answer breaks the document: no known envelope, or not what was asked for'),
   API_RATE_LIMITED: define('transient', 'The hourly requests are used up (429)'),
-  API_UNAVAILABLE: define('transient', 'The vendor failed or could not be reached (5xx, connection)'),
-  API_TIMEOUT: define('transient', 'The vendor did not answer in time'),
+  API_UNAVAILABLE: define('transient', 'The vendor failed or could not be reached (5xx, 425, connection)'),
+  API_TIMEOUT: define(
+    'transient',
+    'The vendor did not answer in time, or says that the request did not come in time (408)',
+  ),
   API_NOT_JSON: define('transient', 'The answer is not JSON: cut off, or a page of some proxy'),
 
   HOUR_SPENT: define(

@@ -18,7 +18,7 @@ import { headReserve } from './estimate.ts'
 import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './hour.ts'
 import { countSessions, holdPending, newPeriod, type PeriodState, sessionsLeft, tellPeriod } from './period.ts'
 import { MINUTE } from './time.ts'
-import type { RateLimitTold, UsageTold } from './told.ts'
+import { type RateLimitTold, soundAnswer, type UsageTold, vendorFails } from './told.ts'
 import type { WindowKind } from './windows.ts'
 
 export interface GovernorOptions {
@@ -373,15 +373,14 @@ function answered(state: GovernorState, leaseId: string | null, answer: Answer):
   const lease = told.leases.find(held => held.id === leaseId)
   if (answer.status === 200) return { ...billedBy(told, lease, answer), mode }
   if (answer.givenUp) return unseen(told, lease, answer)
-  const vendorFails = answer.status === null || answer.status === 429 || answer.status >= 500
-  return vendorFails ? pausedAfter(told, lease, answer) : { ...told, mode }
+  return vendorFails(answer.status) ? pausedAfter(told, lease, answer) : { ...told, mode }
 }
 
 /** Takes what happened. Events of one lease come in their order; leases may come in any. */
 export function govern(state: GovernorState, event: GovernorEvent): GovernorState {
   switch (event.kind) {
     case 'answered':
-      return answered(state, event.lease, event.answer)
+      return answered(state, event.lease, soundAnswer(event.answer))
     case 'ended':
       return holding(
         state,

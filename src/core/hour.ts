@@ -86,7 +86,7 @@ export function requestsLeft(hour: HourState, nowMs: number, outstanding: number
 export function roomAgainMs(hour: HourState, nowMs: number, reserve = 0): number {
   const { hourMs, told, buckets } = hour
   const oldest = Math.min(...buckets.map(bucket => bucket.endMs).filter(endMs => endMs > nowMs - hourMs))
-  if (madeThisHour(hour, nowMs) >= hour.requestsPerHour - reserve) return oldest + hourMs
+  if (Number.isFinite(oldest) && madeThisHour(hour, nowMs) >= hour.requestsPerHour - reserve) return oldest + hourMs
   const inAMinute = nowMs + hourMs / 60
   const toldExpires = told && told.sentAtMs + hourMs > nowMs ? told.sentAtMs + hourMs : inAMinute
   return Math.min(oldest + hourMs, toldExpires, inAMinute)

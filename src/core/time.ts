@@ -59,6 +59,13 @@ export function formatDuration(ms: number): string {
     .join(' ')
 }
 
+/** The first and last moments that a date can tell, ms. */
+const LAST_MOMENT_MS = 8.64e15
+
+/** ISO-8601, UTC. What is shown must not throw: a time that no date can tell is words. */
+export const momentText = (ms: number): string =>
+  Math.abs(ms) <= LAST_MOMENT_MS ? new Date(ms).toISOString() : 'an unknown time'
+
 /** `20261120T204946123Z`: sorts as text, safe in file names. */
 export function compactTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, '')

@@ -1,5 +1,7 @@
 // What the vendor tells about quota beside each answer (section 2.11). It can be late, out of order, partial, or reset.
 
+import { HOUR } from './time.ts'
+
 export interface UsageTold {
   periodKey: string | null
   billableUsedThisRequest: number | null
@@ -46,6 +48,13 @@ export function soundRest(value: unknown): number | null {
   return number === null ? null : Math.max(0, Math.floor(number))
 }
 
+/** Nobody waits longer for a vendor who says when to come back: its own limits turn within the hour. */
+const LONGEST_WAIT_MS = HOUR
+
+/** How long a vendor asks to wait, ms; at most an hour, and null for what is no time ahead. */
+export const soundWaitMs = (ms: number | null): number | null =>
+  ms !== null && ms >= 0 ? Math.min(Math.ceil(ms), LONGEST_WAIT_MS) : null
+
 /** What an answer tells of usage, with only those counts that can be reckoned with. */
 export const soundUsage = (usage: { [name in keyof UsageTold]?: unknown }): UsageTold => ({
   periodKey: typeof usage.periodKey === 'string' ? usage.periodKey : null,
@@ -63,3 +72,33 @@ export const soundLimits = (limits: { [name in keyof RateLimitTold]?: unknown })
   requestsPerHour: soundAllowance(limits.requestsPerHour),
   remainingHour: soundRest(limits.remainingHour),
 })
+
+/**
+ * An answer with only what can be reckoned with, whoever hands it in: the client, a worker of another version, the ledger. Its times are
+ * of our own clock.
+ */
+export const soundAnswer = <
+  A extends {
+    returned: number
+    billed: number | null
+    usage: UsageTold | null
+    rateLimit: RateLimitTold | null
+    retryAfterMs: number | null
+  },
+>(
+  answer: A,
+): A => ({
+  ...answer,
+  returned: soundCount(answer.returned) ?? 0,
+  billed: soundCount(answer.billed),
+  usage: answer.usage && soundUsage(answer.usage),
+  rateLimit: answer.rateLimit && soundLimits(answer.rateLimit),
+  retryAfterMs: soundWaitMs(answer.retryAfterMs),
+})
+
+/** Statuses below 500 that say nothing of the request itself: too late, too early, too many. */
+const COMES_BACK: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** True where the vendor failed, or did not answer (null): the same request may be answered later. */
+export const vendorFails = (status: number | null): boolean =>
+  status === null || status >= 500 || COMES_BACK.has(status)

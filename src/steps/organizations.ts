@@ -139,8 +139,9 @@ async function ask(fetching: Planning, { id, itself, teams }: Due): Promise<void
   if (teams) await land(fetching, 'teams', id, await askTeams(fetching, id))
 }
 
-/** What one id is refused for says nothing of the next one. */
-const isOfThisOne = (error: VendorError): boolean => isCode(error, 'API_BAD_REQUEST', 'API_PROTOCOL')
+/** What one id is refused for says nothing of the next one; a 404 of somebody else does. */
+const isOfThisOne = (error: VendorError): boolean =>
+  isCode(error, 'API_BAD_REQUEST', 'API_PROTOCOL') && error.facts.status !== 404
 
 /**
  * Asks for organizations and teams that are due; they have landed, and are among the pending pages, when it resolves. What the

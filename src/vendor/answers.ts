@@ -4,8 +4,8 @@ import { isTooDeepAround } from '../catalog/surroundings.ts'
 import {
   type AgentsEnvelope,
   type ExportEnvelope,
+  isVendorsError,
   readAgentsEnvelope,
-  readErrorEnvelope,
   readExportEnvelope,
 } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
@@ -78,8 +78,7 @@ export function readTeamsAnswer(sent: Sent, asked: Asked): TeamsAnswer {
 function unlessUnknown<E>(sent: Sent, asked: Asked, read: (parsed: unknown) => E): RedactedAnswer<E | null> {
   const { exchange, breakdown } = sent
   if (exchange?.status !== 404 || breakdown) return redacted(requireWhole(sent, asked), asked, read)
-  const { message, code } = readErrorEnvelope(parseBody(exchange.body)?.value)
-  if (message === null || code === null) throw refused(asked, exchange)
+  if (!isVendorsError(parseBody(exchange.body)?.value)) throw refused(asked, exchange)
   return redacted(exchange, asked, () => null)
 }
 

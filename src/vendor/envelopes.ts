@@ -167,6 +167,13 @@ export function readErrorEnvelope(parsed: unknown): ErrorEnvelope {
   return { message: data?.message ?? data?.error ?? null, code: data?.code ?? null, issues }
 }
 
+/** True for an error in the vendor's own envelope (section 7): what proxies and other servers say looks otherwise. */
+export function isVendorsError(parsed: unknown): boolean {
+  const { message, code, issues } = (parsed ?? {}) as Record<string, unknown>
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  return isText(message) && isText(code) && (issues == null || Array.isArray(issues))
+}
+
 /** @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type */
 export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
   const result = schema.safeParse(parsed)

@@ -1,5 +1,7 @@
 // One request and what came back, as the client's clock and the vendor's headers tell it.
 
+import { soundWaitMs } from '../core/told.ts'
+
 /** What an answer says outside its body. Times are ms since the epoch. */
 export interface Receipt {
   status: number
@@ -23,19 +25,22 @@ export function receiptOf({ body: _bytes, ...receipt }: Exchange): Receipt {
   return receipt
 }
 
+/** A clock that tells a time outside of these is not set, and nothing is reckoned by it. */
+const [FIRST_YEAR_MS, LAST_YEAR_MS] = [Date.UTC(1990, 0), Date.UTC(2100, 0)]
+
 /** The `Date` header in ms, or null. */
 export function readServerDate(header: string | undefined): number | null {
   const ms = header === undefined ? Number.NaN : Date.parse(header)
-  return Number.isNaN(ms) ? null : ms
+  return ms >= FIRST_YEAR_MS && ms < LAST_YEAR_MS ? ms : null
 }
 
 /**
- * `Retry-After` in ms from now: seconds, or an HTTP date, which is measured against the vendor's own clock where it was told,
- * since ours may be off. Null where the header is absent or unreadable.
+ * `Retry-After` in ms from now, at most an hour: seconds, or an HTTP date, which is measured against the vendor's own clock where
+ * it was told, since ours may be off. A time that has passed is no wait. Null where the header is absent or unreadable.
  */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null
-  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.ceil(Number(header) * 1_000)
+  if (/^\s*\d+(\.\d+)?(e[+-]?\d+)?\s*$/i.test(header)) return soundWaitMs(Number(header) * 1_000)
   const at = header.includes(':') ? Date.parse(header) : Number.NaN
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
+  return Number.isNaN(at) ? null : soundWaitMs(Math.max(0, at - nowMs))
 }

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
 import type { Target } from './address.ts'
-import { readErrorEnvelope } from './envelopes.ts'
+import { isVendorsError, readErrorEnvelope } from './envelopes.ts'
 import type { Exchange } from './exchange.ts'
 import { parseBody } from './json-body.ts'
 import { redactText } from './redaction.ts'
@@ -74,8 +74,11 @@ export function refused(asked: Asked, exchange: Exchange): VendorError {
   const { message, code, issues } = readErrorEnvelope(parsed)
   const said = clean([message, ...issues].filter(Boolean).join('; '), asked.token)
   const facts = code === null ? {} : { vendorCode: clean(code, asked.token) }
-  const words = `was answered with ${exchange.status}${said === '' ? '' : `: "${said}"`}`
-  return fault(codeOfStatus(exchange.status), asked, { words, exchange, facts })
+  const elsewhere = exchange.status === 404 && !isVendorsError(parsed)
+  const by = elsewhere ? ", not in the vendor's own words, as by a proxy or at another address" : ''
+  const words = `was answered with ${exchange.status}${by}${said === '' ? '' : `: "${said}"`}`
+  // Only the vendor's own 404 says that an agent is gone.
+  return fault(elsewhere ? 'API_PROTOCOL' : codeOfStatus(exchange.status), asked, { words, exchange, facts })
 }
 
 /** A 2xx whose body is not the format that was asked for. */
@@ -154,6 +157,8 @@ const STATUS_CODES: Record<number, VendorCode> = {
   402: 'API_FORBIDDEN',
   403: 'API_FORBIDDEN',
   404: 'API_NOT_FOUND',
+  408: 'API_TIMEOUT',
+  425: 'API_UNAVAILABLE',
   429: 'API_RATE_LIMITED',
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../src/core/time.ts'
 import { readRetryAfter, readServerDate } from '../../src/vendor/exchange.ts'
 
 const DATE = 'Fri, 20 Nov 2026 20:49:46 GMT'
@@ -12,6 +13,17 @@ describe('Retry-After', () => {
     ['Fri, 20 Nov 2026 20:50:00 GMT', 14_000],
     ['Fri, 20 Nov 2026 20:00:00 GMT', 0],
     ['-5', null],
+    ['NaN', null],
+    ['1e400', HOUR],
+    ['99999999999999', HOUR],
+    [String('9'.repeat(400)), HOUR],
+    ['1763671786', HOUR],
+    ['3600', HOUR],
+    ['3601', HOUR],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', HOUR],
+    ['Sat, 13 Sep 275760 00:00:00 GMT', HOUR],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+    ['Sat, 13 Sep 275761 00:00:00 GMT', null],
     ['soon', null],
     ['', null],
     [undefined, null],
@@ -24,6 +36,8 @@ describe('Date', () => {
   it.each([
     [DATE, NOW],
     ['yesterday', null],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', null],
+    ['Sat, 13 Sep 275760 00:00:00 GMT', null],
     [undefined, null],
   ])('of %j is %j', (header, ms) => {
     expect(readServerDate(header)).toBe(ms)

@@ -43,8 +43,8 @@ describe('an organization', () => {
   })
 
   it.each([
-    ['a 404 of a proxy', bytes('<html>', 'text/html', 404), 'API_NOT_FOUND'],
-    ['a 404 of a gateway', json({ message: 'no Route matched' }, 404), 'API_NOT_FOUND'],
+    ['a 404 of a proxy', bytes('<html>', 'text/html', 404), 'API_PROTOCOL'],
+    ['a 404 of a gateway', json({ message: 'no Route matched' }, 404), 'API_PROTOCOL'],
     ['a 429', json({ message: 'slow down', code: 'TOO_MANY_REQUESTS' }, 429), 'API_RATE_LIMITED'],
     ['a 503', json({}, 503), 'API_UNAVAILABLE'],
     ['another shape', json({ data: [] }), 'API_PROTOCOL'],

@@ -33,6 +33,32 @@ describe('a refusal', () => {
   })
 
   it.each([
+    ['a web page', script.bytes('<html>not here</html>', 'text/html', 404)],
+    ['an empty body', script.bytes('', 'text/plain', 404)],
+    ['a gateway', json({ message: 'no Route matched with those values' }, 404)],
+    ['a framework', json({ statusCode: 404, error: 'Not Found', message: 'Cannot GET /v3' }, 404)],
+    ['a code that is a number', json({ message: 'Not found', code: 404, issues: [] }, 404)],
+    ['issues of another kind', json({ message: 'Not found', code: 'NOT_FOUND', issues: 'none' }, 404)],
+    ['a list', json([], 404)],
+    ['null', json(null, 404)],
+  ])("by 404 in other words than the vendor's (%s) says nothing of the agent", async (_, answer) => {
+    const { client, server } = await clientFor([answer])
+    const error = await failureOf(client.exportConversations(page))
+    expect(error).toMatchObject({ code: 'API_PROTOCOL', facts: { status: 404 } })
+    expect(error.message).toContain("not in the vendor's own words")
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it.each([
+    [408, 'API_TIMEOUT'],
+    [425, 'API_UNAVAILABLE'],
+  ])('by %i is %s, and worth another try', async (status, code) => {
+    const { client, server } = await clientFor([json({ message: 'Later.', code: 'WHY' }, status)], { maxAttempts: 2 })
+    expect(await failureOf(client.exportConversations(page))).toMatchObject({ code, transient: true })
+    expect(server.requests).toHaveLength(2)
+  })
+
+  it.each([
     ['in seconds', '90', 90_000],
     ['as a date, by the clock of the vendor', 'Fri, 20 Nov 2026 20:50:46 GMT', 60_000],
   ])('by the hourly limit says when to come back, given %s', async (_name, retryAfter, retryAfterMs) => {

@@ -1,7 +1,7 @@
 // The quota as the vendor last told it, read off the leases ledger, which knows of probes too.
 import type { WorkspaceConfig } from '../../config.ts'
 import { recall } from '../../core/recall.ts'
-import { HOUR } from '../../core/time.ts'
+import { HOUR, momentText } from '../../core/time.ts'
 import { openLedger } from '../../landing/ledger.ts'
 import { budgetOf } from '../plan/budget.ts'
 
@@ -42,6 +42,6 @@ export async function quotaStatus(options: {
     overagePacks: period.overagePacks,
     requestsLeft: hour.requestsLeft,
     requestsPerHour: hour.requestsPerHour,
-    toldAt: new Date(period.toldAtMs).toISOString(),
+    toldAt: momentText(period.toldAtMs),
   }
 }

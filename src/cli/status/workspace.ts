@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { quoteText } from '../../catalog/layout.ts'
 import type { WorkspaceConfig } from '../../config.ts'
+import { momentText } from '../../core/time.ts'
 import { segment } from '../../files/segment.ts'
 import { openLanding } from '../../landing/store.ts'
 import { restingWindows } from '../../warehouse/known.ts'
@@ -69,7 +70,7 @@ const first = (texts: (string | null)[]): string | null =>
 
 async function restingStatus(rows: Rows, workspaceId: string, nowMs: number): Promise<WorkspaceStatus['resting']> {
   const resting = await restingWindows({ rows }, workspaceId, nowMs)
-  return resting.map(({ agentId, window, untilMs }) => ({ agentId, window, until: new Date(untilMs).toISOString() }))
+  return resting.map(({ agentId, window, untilMs }) => ({ agentId, window, until: momentText(untilMs) }))
 }
 
 /** `rows` is null where there is no warehouse yet. */

@@ -2,7 +2,7 @@
 
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
-import { SECOND } from '../../core/time.ts'
+import { momentText, SECOND } from '../../core/time.ts'
 import { sayJson } from '../terminal/say.ts'
 import { exitCodeOfReport } from './outcome.ts'
 import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
@@ -45,7 +45,7 @@ export function jsonDisplay(workspaceId: string): Display {
       progress = withNews(progress, news, systemClock.now())
       if (news.kind === 'planning') {
         const { heldUntilMs } = news
-        tell('planning', { heldUntil: heldUntilMs === null ? null : new Date(heldUntilMs).toISOString() })
+        tell('planning', { heldUntil: heldUntilMs === null ? null : momentText(heldUntilMs) })
       }
       if (news.kind === 'failure') tell('failure', { agentId: news.agentId, ...news.failure })
       if (news.kind === 'events') {
@@ -55,7 +55,7 @@ export function jsonDisplay(workspaceId: string): Display {
         toldEvents = JSON.stringify(facts)
       }
       if (news.kind !== 'waiting') return
-      const facts = { until: new Date(news.untilMs).toISOString(), reason: news.reason }
+      const facts = { until: momentText(news.untilMs), reason: news.reason }
       if (JSON.stringify(facts) !== toldWaiting) tell('waiting', facts)
       toldWaiting = JSON.stringify(facts)
     },

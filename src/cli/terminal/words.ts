@@ -1,5 +1,5 @@
 // Numbers, sizes and moments as words for people.
-import { DAY, formatDuration, HOUR } from '../../core/time.ts'
+import { DAY, formatDuration, HOUR, momentText } from '../../core/time.ts'
 
 /** `12,345`. */
 export const count = (value: number): string => Math.round(value).toLocaleString('en-US')
@@ -22,10 +22,11 @@ export function bytes(size: number): string {
 }
 
 /** `2026-11-20 20:49:46` in UTC, as the warehouse has it. */
-export const utc = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+export const utc = (ms: number): string => momentText(ms).slice(0, 19).replace('T', ' ')
 
 /** `14:32` of the person's own day, with the date where it is another day. */
 export function clockTime(ms: number, nowMs: number): string {
+  if (Number.isNaN(new Date(ms).getTime())) return momentText(ms)
   const [then, now] = [new Date(ms), new Date(nowMs)]
   const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
   return then.toDateString() === now.toDateString() ? time : `${then.toLocaleDateString('sv-SE')} ${time}`

@@ -1,0 +1,170 @@
+// Whatever a vendor's answers hold, the rules that run inside a workflow neither throw nor wait for ever.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { clockTime, utc } from '../../src/cli/terminal/words.ts'
+import { type Answer, ask, type GovernorState, govern, newGovernor } from '../../src/core/governor.ts'
+import { recall } from '../../src/core/recall.ts'
+import { HOUR } from '../../src/core/time.ts'
+import { readExportEnvelope } from '../../src/vendor/envelopes.ts'
+import { readRetryAfter } from '../../src/vendor/exchange.ts'
+import { details, heard, newProgress } from '../../workflows/progress.ts'
+
+const START = Date.UTC(2026, 10, 20)
+
+const absurd = fc.oneof(
+  fc.constantFrom<unknown>(
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    1e300,
+    -1e300,
+    -1,
+    0,
+    0.5,
+    1e13,
+    Number.MAX_SAFE_INTEGER,
+    'NaN',
+    'Infinity',
+    '1e400',
+    '1_000',
+    '0x10',
+    '',
+    ' ',
+    '-7',
+    '7.5',
+    true,
+    null,
+    undefined,
+    [],
+    {},
+    '\ud800',
+    'x'.repeat(100_000),
+  ),
+  fc.double(),
+  fc.integer({ min: 0, max: 100_000 }),
+)
+
+const usage = fc.record({
+  periodKey: absurd,
+  billableUsedThisRequest: absurd,
+  billableUsedThisPeriod: absurd,
+  includedQuota: absurd,
+  billableRemainingThisPeriod: absurd,
+  overageUsedThisPeriod: absurd,
+  overagePacksCharged: absurd,
+  exportRequestCount: absurd,
+})
+const rateLimit = fc.record({ requestsPerHour: absurd, remainingHour: absurd })
+const header = fc.oneof(
+  fc.constantFrom(
+    '99999999999999',
+    '1700000000',
+    '-1',
+    'NaN',
+    '1e400',
+    '1e3',
+    'Infinity',
+    'Fri, 31 Dec 9999 23:59:59 GMT',
+    'Sat, 13 Sep 275760 00:00:00 GMT',
+    'Thu, 01 Jan 1970 00:00:00 GMT',
+    '0',
+    '30',
+  ),
+  fc.string(),
+)
+
+interface Step {
+  status: number | null
+  returned: number
+  usage: unknown
+  rateLimit: unknown
+  retryAfter: string | undefined
+  passMs: number
+  kind: 'head' | 'tail' | 'selected' | 'probe'
+}
+
+const step = fc.record<Step>({
+  status: fc.constantFrom(null, 200, 200, 200, 404, 408, 425, 429, 500, 503),
+  returned: fc.nat(100),
+  usage: fc.option(fc.oneof(usage, absurd)),
+  rateLimit: fc.option(fc.oneof(rateLimit, absurd)),
+  retryAfter: fc.option(header, { nil: undefined }),
+  passMs: fc.nat(2 * HOUR),
+  kind: fc.constantFrom('head', 'tail', 'selected', 'probe'),
+})
+
+/** As the client reads it off the wire, or, `raw`, as a worker of another version or the ledger may hand it in. */
+function answerOf(
+  { status, returned, usage: told, rateLimit: limits, retryAfter }: Step,
+  nowMs: number,
+  raw: boolean,
+): Answer {
+  const data = Array.from({ length: returned }, () => ({}))
+  const envelope = readExportEnvelope({ data, hasMore: false, usage: told, rateLimit: limits })
+  const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+  return {
+    sentAtMs: nowMs - 100,
+    receivedAtMs: nowMs,
+    status,
+    returned,
+    billed: (raw ? (told as { billableUsedThisRequest?: never } | null)?.billableUsedThisRequest : null) ?? null,
+    usage: raw ? ((isObject(told) ? told : null) as never) : envelope.usage,
+    rateLimit: raw ? ((isObject(limits) ? limits : null) as never) : envelope.rateLimit,
+    retryAfterMs: raw ? Number(retryAfter) * 1_000 : readRetryAfter(retryAfter, nowMs),
+  }
+}
+
+/** Numbers of a state; a limit that is none is null. */
+const numbersIn = (value: unknown): number[] =>
+  typeof value === 'number'
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(numbersIn)
+      : []
+
+function expectSound(state: GovernorState): void {
+  expect(numbersIn(state).filter(number => !Number.isFinite(number))).toEqual([])
+  expect(JSON.parse(JSON.stringify(state))).toEqual(state)
+}
+
+function run(steps: readonly Step[], raw: boolean): void {
+  let state = newGovernor()
+  let nowMs = START
+  for (const [at, one] of steps.entries()) {
+    nowMs += one.passMs
+    const [asked, decision] = ask(state, { lease: `l${at}`, kind: one.kind, wants: 3 }, nowMs)
+    state = asked
+    if (decision.kind === 'wait') {
+      expect(decision.untilMs).toBeGreaterThan(nowMs)
+      expect(decision.untilMs).toBeLessThanOrEqual(nowMs + HOUR + HOUR / 60)
+      const { untilMs, reason } = decision
+      const news = { kind: 'waiting' as const, untilMs, reason: reason === 'leased' ? ('hour' as const) : reason }
+      expect(details(heard(newProgress(), news))).not.toMatch(/Invalid|unknown time/)
+      continue
+    }
+    if (decision.kind === 'refuse') continue
+    state = govern(state, { kind: 'answered', lease: `l${at}`, answer: answerOf(one, nowMs, raw) })
+    state = govern(state, { kind: 'ended', lease: `l${at}` })
+    expectSound(state)
+    const entry = { kind: 'request' as const, lease: null, agentId: 'a', error: null, ...answerOf(one, nowMs, raw) }
+    const noted = JSON.parse(JSON.stringify(entry)) as typeof entry
+    expectSound(recall({}, [noted], { nowMs, holdersDead: true }))
+  }
+}
+
+describe('the rules that run inside a workflow', () => {
+  it.each([
+    ['as the client reads them', false],
+    ['as a ledger or another worker may hand them in', true],
+  ])('neither throw nor wait longer than an hour for absurd answers, %s', (_, raw) => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), steps => run(steps, raw)),
+      { seed: 13, numRuns: 300 },
+    )
+  })
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, -9e15])('show a time of %d ms as words', ms => {
+    const progress = heard(newProgress(), { kind: 'waiting', untilMs: ms, reason: 'paused' })
+    for (const text of [details(progress), utc(ms), clockTime(ms, START)]) expect(text).not.toContain('Invalid')
+  })
+})

@@ -1,0 +1,153 @@
+// A real sync from a vendor whose answers hold what no answer should: numbers, times and refusals.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { HOUR } from '../../src/core/time.ts'
+import { Draw, PURPOSE } from '../../src/sandbox/random.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { SimulatedHouse } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+
+type Body = Record<string, unknown>
+interface Passed {
+  status: number
+  headers: Record<string, string>
+  body: Body | string
+}
+
+/** Stands between: lets the sandbox answer every export, and has `meddle` change the answer. */
+async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number) => Passed): Promise<string> {
+  let exports = 0
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url!, sandbox.url)
+    const isExport = url.pathname.endsWith('/convos/export')
+    const number = isExport ? ++exports : 0
+    const answer = await fetch(url, { headers: { authorization: request.headers.authorization ?? '' } })
+    const headers = { date: answer.headers.get('date') ?? '' }
+    const passed = { status: answer.status, headers, body: (await answer.json()) as Body }
+    const told: Passed = isExport ? meddle(passed, number) : passed
+    const text = typeof told.body === 'string' ? told.body : JSON.stringify(told.body)
+    // JSON has no numbers beyond those of a double; on the wire they can be written.
+    response.writeHead(told.status, told.headers).end(text.replaceAll('"<1e400>"', '1e400'))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const stored = async ({ rows }: SimulatedHouse): Promise<number> =>
+  (await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+const waits = ({ news }: SimulatedHouse) => news.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
+
+describe('a vendor that asks for an absurd pause', () => {
+  it.each([
+    '99999999999999',
+    '1700000000',
+    '9'.repeat(400),
+    '1e400',
+    'Fri, 31 Dec 9999 23:59:59 GMT',
+    'Sat, 13 Sep 275760 00:00:00 GMT',
+    'Thu, 01 Jan 1970 00:00:00 GMT',
+    '-5',
+    'NaN',
+  ])('(Retry-After: %s) is waited for an hour at most, and then all is read', async retryAfter => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 60, agents: 1 },
+      through: sandbox =>
+        meddled(sandbox, (passed, number) =>
+          number === 2
+            ? { status: 429, headers: { ...passed.headers, 'retry-after': retryAfter }, body: { message: 'slow down' } }
+            : passed,
+        ),
+    })
+    const beganMs = simulated.clock.now()
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(waits(simulated).length).toBeGreaterThan(0)
+    for (const untilMs of waits(simulated)) expect(untilMs).toBeLessThanOrEqual(beganMs + HOUR + 60_000)
+    expect(simulated.clock.now() - beganMs).toBeLessThan(HOUR + 10 * 60_000)
+    expect(await stored(simulated)).toBeGreaterThan(40)
+  })
+})
+
+/** What cannot be told from nothing. */
+const NOTHING = ['NaN', '<1e400>', '1e400', -1e300, 1e300, -1, 'many', {}, [], true, null]
+
+describe('a vendor whose usage and limits are no numbers', () => {
+  it.each([1, 2, 3, 4])('is read to its end, and no session beyond the quota is bought (%i)', async seed => {
+    const draw = new Draw(seed, 0, PURPOSE.exportFault)
+    const absurd = () => NOTHING[Math.floor(draw.unit() * NOTHING.length)]
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 400, quotaSessions: 120 },
+      through: sandbox =>
+        meddled(sandbox, passed => {
+          const body = passed.body as { usage: Body; rateLimit: Body }
+          const used = body.usage.billableUsedThisPeriod as number
+          const usage = Object.fromEntries(
+            Object.entries(body.usage).map(([name, value]) => [name, draw.unit() < 0.5 ? absurd() : value]),
+          )
+          const rateLimit = Object.fromEntries(Object.keys(body.rateLimit).map(name => [name, absurd()]))
+          // Half a session is one; a numeral is a number.
+          const told = draw.unit() < 0.5 ? used - 0.5 : String(used)
+          const includedQuota = draw.unit() < 0.5 ? 120.4 : '120'
+          return {
+            ...passed,
+            body: {
+              ...body,
+              usage: { ...usage, billableUsedThisPeriod: told, includedQuota },
+              rateLimit,
+              scannedConvoCount: absurd(),
+            },
+          }
+        }),
+    })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'period-spent', failures: [] })
+    expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0, overagePacksCharged: 0 })
+    expect(await stored(simulated)).toBeGreaterThan(50)
+    expect(await simulated.rows('SELECT file FROM _requests WHERE billed_sessions < 0 OR scanned < 0')).toEqual([])
+  })
+})
+
+describe('an answer of 404 to an export', () => {
+  const PROXY = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>default backend - 404</html>' }
+  const VENDOR = { message: 'Agent not found', code: 'NOT_FOUND', issues: [{ message: 'Agent not found' }] }
+  const marked = ({ rows }: SimulatedHouse) => rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')
+
+  it('of a proxy is an error, and takes no agent for gone; all is read once it is mended', async () => {
+    let isDown = true
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 60 },
+      through: sandbox => meddled(sandbox, passed => (isDown ? PROXY : passed)),
+    })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'failed', agentsGone: [] })
+    expect(report.failures[0]).toMatchObject({ code: 'API_PROTOCOL', what: expect.stringContaining('404') })
+    expect(await marked(simulated)).toEqual([])
+    isDown = false
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await stored(simulated)).toBeGreaterThan(40)
+  })
+
+  it('in the words of the vendor takes the agent for gone', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 60, agents: 1 },
+      through: sandbox => meddled(sandbox, passed => ({ ...passed, status: 404, body: VENDOR })),
+    })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await marked(simulated)).toHaveLength(1)
+  })
+
+  it.each([408, 425])('rather, one of %i, is waited out: nothing fails', async status => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 60, agents: 1 },
+      through: sandbox =>
+        meddled(sandbox, (passed, number) => (number > 1 && number < 7 ? { ...passed, status, body: {} } : passed)),
+    })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await stored(simulated)).toBeGreaterThan(40)
+  })
+})
