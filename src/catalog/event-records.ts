@@ -31,6 +31,7 @@ export const webhookEvent: RecordType = {
     organisationId: text('Id of the organization', { column: 'organization_id' }),
     clientId: text('Id of the client'),
     payload: any('The event as sent, without its secrets', { pii: 'content' }),
+    removed: any('Secrets that were removed before it was kept: how many, by path; NULL where there were none'),
   },
   derived: [],
 }

@@ -17,6 +17,8 @@ export interface PageNotes {
   unreadTimes: Record<string, { count: number; declared: string; seen: string }>
   /** What cannot be a column of the stage, by its raw path: the file must take the tolerant path. Not to be told. */
   awkward: string[]
+  /** Secrets that were removed before the page landed, by path. */
+  removed?: Readonly<Record<string, number>>
 }
 
 /** Undeclared paths that one page may bring into a schema; beyond it, keys are data, and take the tolerant path. */

@@ -69,7 +69,6 @@ export const organization: RecordType = {
     }),
     handoff: group('Handoffs', { maxAssignees: number('Most assignees of a conversation') }),
     settings: group('Settings', { disableClientAccess: boolean('Its clients have no access') }),
-    // Its one field is named after a password, and dropped like one.
     internal: any('Of the vendor, as sent'),
     teams: any('Teams, as sent with the organization; see the table teams'),
     onboardingState: group('Onboarding', {

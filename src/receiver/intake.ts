@@ -51,8 +51,7 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIn
 
   function keep(judged: Judged): Promise<Verdict> {
     if ('refused' in judged) return Promise.resolve(judged.refused)
-    const { id, type, workspaceId, payload } = judged.event
-    return spool.append({ id, type, workspaceId, payload, receivedAtMs: Date.now() }).then(kept, notKept)
+    return spool.append({ ...judged.event, receivedAtMs: Date.now() }).then(kept, notKept)
   }
 
   const takeQuick: OwnIntake['takeQuick'] = (body, addressed) => {

@@ -8,7 +8,8 @@ import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../catalog/ex
 import { canonicalJson, withSortedKeys } from '../core/canonical.ts'
 import type { SpoolEvent } from '../spool/event-line.ts'
 import { eventId } from '../spool/identity.ts'
-import { redactSecrets, redactText } from '../vendor/redaction.ts'
+import { countRemoved, type RemovedSecrets, redactSecrets, redactText } from '../vendor/redaction.ts'
+import { isCustomerField } from './customer-fields.ts'
 import type { Door } from './door.ts'
 import { type Look, lookOver } from './look-over.ts'
 import { isNestedDeeper } from './nesting.ts'
@@ -41,27 +42,36 @@ function parse(text: string): unknown {
 
 const isExact = (value: object): boolean => value instanceof ExactNumber
 
-/** The value with every text of it, and every key, without the secrets. */
+/** The value with every text of it, and every key, without the workspace's secrets, and without the member that holds one. */
 function blanked(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === 'string') return redactText(value, secrets)
   if (typeof value !== 'object' || value === null || isExact(value)) return value
   if (Array.isArray(value)) return value.map(element => blanked(element, secrets))
-  const entries = Object.entries(value).map(([key, inner]) => [redactText(key, secrets), blanked(inner, secrets)])
+  const entries = Object.entries(value)
+    .filter(([key]) => key !== EVENT_SECRET)
+    .map(([key, inner]) => [redactText(key, secrets), blanked(inner, secrets)])
   return Object.fromEntries(entries)
 }
 
 const canonical = (payload: unknown, inexact: boolean): string =>
   inexact ? writeExactly(withSortedKeys(payload, isExact)) : canonicalJson(payload)
 
+interface KeptText {
+  text: string
+  removed: RemovedSecrets
+}
+
 /** The payload's text without a secret in it, wherever the sender has put it; `sent` is what it was read from. */
 function keptText(
   payload: Payload,
   { look, sent, secrets }: { look: Look; sent: string; secrets: readonly string[] },
-): string {
-  const { mayHoldSecret, inexact } = look
-  const kept = mayHoldSecret ? redactSecrets(payload).value : payload
-  const text = mayHoldSecret || inexact ? canonical(kept, inexact) : canonicalText(payload, sent)
-  return redactText(text, secrets) !== text ? canonical(blanked(kept, secrets), inexact) : text
+): KeptText {
+  const { hasSecretInside, inexact } = look
+  const { value: kept, droppedPaths } = redactSecrets(payload, { isUntouched: isCustomerField })
+  const isChanged = droppedPaths.length > 0
+  const text = isChanged || inexact ? canonical(kept, inexact) : canonicalText(payload, sent)
+  const isToBlank = hasSecretInside || redactText(text, secrets) !== text
+  return { text: isToBlank ? canonical(blanked(kept, secrets), inexact) : text, removed: countRemoved(droppedPaths) }
 }
 
 /** `addressed`: the workspace in the address, if any. */
@@ -77,10 +87,12 @@ export function judge(body: Buffer, addressed: string | null, door: Door): Judge
   const look = lookOver(withoutSecret(value as Payload))
   if (look.tooDeep) return { refused: 'too-deep' }
   const payload = withoutSecret((look.inexact ? readExactly(text).value : value) as Payload)
-  const bytes = Buffer.from(keptText(payload, { look, sent: text, secrets: workspace.secrets }))
+  const { text: kept, removed } = keptText(payload, { look, sent: text, secrets: workspace.secrets })
+  const bytes = Buffer.from(kept)
   const type = eventTypeOf(payload)
   const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
-  return { event: { id, workspaceId: workspace.id, type, payload: bytes } }
+  const told = Object.keys(removed).length === 0 ? {} : { removed }
+  return { event: { id, workspaceId: workspace.id, type, payload: bytes, ...told } }
 }
 
 function withoutSecret({ [EVENT_SECRET]: _, ...payload }: Payload): Payload {

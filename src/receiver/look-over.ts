@@ -1,24 +1,14 @@
-// One quick walk over a payload: whether it has to be gone through slowly, which hardly any has.
+// One quick walk over a payload: what else has to be done to it.
+import { EVENT_SECRET } from '../catalog/events.ts'
 import { MAX_DEPTH } from '../catalog/exact-json.ts'
-import { isSecret } from '../vendor/secret-names.ts'
-import { findSuspicion, suspicionOf } from './suspicion.ts'
 
 export interface Look {
   /** Nested deeper than anything that is read. */
   tooDeep: boolean
   /** A number that a double does not hold. */
   inexact: boolean
-  /** A name, or what stands beside it, may be of a secret. */
-  mayHoldSecret: boolean
-}
-
-const has = (object: object, ...keys: string[]): boolean => keys.some(key => key in object)
-
-/** `{ key: "Authorization", value: … }`, or an entry of an audit log: what is a secret there, redaction finds out. */
-function besideSecret(object: Readonly<Record<string, unknown>>): boolean {
-  if (has(object, 'value', 'defaultValue'))
-    return [object.key, object.name].some(own => typeof own === 'string' && findSuspicion(own) !== 'none')
-  return typeof object.field === 'string' && has(object, 'oldValue', 'newValue')
+  /** The member that holds the workspace's secret stands somewhere inside. */
+  hasSecretInside: boolean
 }
 
 function walk(value: unknown, look: Look, levels: number): void {
@@ -37,16 +27,14 @@ function walk(value: unknown, look: Look, levels: number): void {
   }
   const object = value as Record<string, unknown>
   for (const key in object) {
+    if (key === EVENT_SECRET) look.hasSecretInside = true
     const inner = object[key]
-    const suspicion = suspicionOf(key)
-    if (suspicion !== 'none' && (suspicion === 'always' || isSecret(key, inner))) look.mayHoldSecret = true
     if (typeof inner !== 'string') walk(inner, look, levels - 1)
   }
-  if (besideSecret(object)) look.mayHoldSecret = true
 }
 
 export function lookOver(payload: object): Look {
-  const look: Look = { tooDeep: false, inexact: false, mayHoldSecret: false }
+  const look: Look = { tooDeep: false, inexact: false, hasSecretInside: false }
   walk(payload, look, MAX_DEPTH)
   return look
 }

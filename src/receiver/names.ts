@@ -1,22 +1,30 @@
 // What the names in bodies say, by their bytes: nearly every name has been seen before, and to make a text of each would take longer
 // than all else that is done with it.
 import { EVENT_SECRET } from '../catalog/events.ts'
-import { findSuspicion, suspicionOf } from './suspicion.ts'
+import { nameMeaning } from '../vendor/secret-names.ts'
+import { withoutSecretValues } from '../vendor/secret-values.ts'
+import { isCustomerField } from './customer-fields.ts'
 
 /** What a name may say, in bits; most say nothing. */
 export const SAYS = {
   /** It holds what opens the door. */
   door: 1,
-  /** It may hold a secret, whatever its value is. */
-  secret: 2,
+  /** It holds customer data, where names say nothing. */
+  customer: 2,
+  /** It may hold a secret, unless its value is a boolean or null. */
+  secret: 4,
   /** It may hold a secret where its value is no count. */
-  count: 4,
+  count: 8,
+  /** It may hold a secret where its value is a text. */
+  text: 16,
+  /** The whole body is to be judged by its values. */
+  always: 32,
   /** A secret, where what stands beside it is named after one. */
-  value: 8,
+  value: 64,
   /** What stands beside it is named so. */
-  naming: 16,
-  field: 32,
-  audited: 64,
+  naming: 128,
+  field: 256,
+  audited: 512,
 } as const
 
 export interface Name {
@@ -37,9 +45,18 @@ const BITS: ReadonlyMap<string, number> = new Map([
   ['field', SAYS.field],
   ['oldValue', SAYS.audited],
   ['newValue', SAYS.audited],
+  ['isEnv', SAYS.always],
 ])
 
-const OF_SUSPICION = { none: 0, 'by value': SAYS.count, always: SAYS.secret } as const
+function saysOf(name: string): number {
+  const known = BITS.get(name)
+  if (known !== undefined) return known
+  if (isCustomerField(name)) return SAYS.customer
+  if (withoutSecretValues(name) !== name) return SAYS.always
+  const { isSecret, isPlace, isCounted, isAuth } = nameMeaning(name)
+  if (isSecret || isPlace) return SAYS.secret
+  return isCounted ? SAYS.count : isAuth ? SAYS.text : 0
+}
 
 /** Names are the sender's: with more than so many, all are forgotten. */
 const MOST_NAMES = 4_096
@@ -84,14 +101,15 @@ export class Names {
     if (known) return known.bytes.length === to - from && stands(known, body, from) ? known : null
     if (to - from > LONGEST_NAME || ++this.texts > MOST_TEXTS) return null
     const text = body.toString('utf8', from, to)
-    const says = BITS.get(text) ?? OF_SUSPICION[findSuspicion(text)]
-    const name = this.named(says, Uint8Array.from(body.subarray(from, to)))
+    const name = this.named(saysOf(text), Uint8Array.from(body.subarray(from, to)))
     this.known.set(hash, name)
     return name
   }
 
   /** What stands beside a text, as it is written in JSON, may be a secret. */
   mayBeSecret(text: string): boolean {
-    return ++this.texts > MOST_TEXTS || text.includes('\\') || suspicionOf(text) !== 'none'
+    if (++this.texts > MOST_TEXTS || text.includes('\\')) return true
+    const { isSecret, isCounted, isAuth } = nameMeaning(text)
+    return isSecret || isCounted || isAuth
   }
 }

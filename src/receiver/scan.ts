@@ -2,8 +2,9 @@
 // stands. It takes half as long as the parser alone.
 //
 // It says so only of what leaves no doubt, and of nearly every body: not where a name or a secret might hide behind an escape, a key
-// stands twice, a name is one of a secret, a number is one that a double does not hold, lines end, it is nested deep or has many names
-// that nobody has seen before; nor of what is no JSON. What is in doubt is parsed.
+// stands twice, a name or a value outside of customer data is one of a secret, a number is one that a double does not hold, lines end, it
+// is nested deep or has many names that nobody has seen before; nor of what is no JSON. What is in doubt is parsed.
+import { maySecretBeIn } from '../vendor/secret-values.ts'
 import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from './json-bytes.ts'
 import { type Name, Names, SAYS, stands } from './names.ts'
 
@@ -17,6 +18,9 @@ export interface SecretMember {
 const LEVELS = 16
 /** Any whole number of as many digits is one that a double holds. */
 const DIGITS = 15
+
+/** The shortest value that is a secret under any name has more. */
+const SHORTEST_SECRET = 8
 
 /** FNV-1a. */
 const [HASH_BASIS, HASH_PRIME] = [0x811c9dc5 | 0, 0x01000193]
@@ -41,6 +45,8 @@ class Scan {
   /** How many have been begun; of this and of all bodies before. */
   private objects = 0
   private member: SecretMember | null = null
+  /** Within customer data names and values are what they are. */
+  private isExempt = false
 
   run(body: Uint8Array): SecretMember | null {
     if (body.length > LARGEST_BYTES) return null
@@ -49,6 +55,7 @@ class Scan {
     this.words.setInt32(body.length, 0)
     this.at = 0
     this.member = null
+    this.isExempt = false
     try {
       if (this.next() !== BYTE.openObject) return null
       this.object(1)
@@ -79,7 +86,8 @@ class Scan {
 
   private string(): void {
     const { body } = this
-    let at = this.at + 1
+    const from = this.at + 1
+    let at = from
     for (;;) {
       at = this.behindPlain(at)
       if (body[at] === BYTE.quote) break
@@ -87,6 +95,15 @@ class Scan {
       at += 2
     }
     this.at = at + 1
+    if (this.isExempt || at - from < SHORTEST_SECRET) return
+    if (maySecretBeIn(body.toString('latin1', from, at))) doubt()
+  }
+
+  /** A value of which nothing is looked at but that it is JSON, and that no name stands in it twice. */
+  private exempt(level: number): void {
+    this.isExempt = true
+    this.value(level)
+    this.isExempt = false
   }
 
   /** Where the first byte stands from there on that does not stand for itself; behind the body, there is one. */
@@ -166,7 +183,7 @@ class Scan {
     if (this.next() !== BYTE.colon) doubt()
     this.at += 1
     const { says } = name
-    if (says === 0) this.value(level)
+    if (says === 0 || (this.isExempt && says !== SAYS.door)) this.value(level)
     else return this.tellingValue(says, { level, from })
     return 0
   }
@@ -200,7 +217,8 @@ class Scan {
   private tellingValue(says: number, { level, from }: { level: number; from: number }): number {
     const first = this.next()
     const begin = this.at
-    this.value(level)
+    if (says === SAYS.customer || says === SAYS.door) this.exempt(level)
+    else this.value(level)
     // With an escape in it, it is not what is meant.
     const text = () => this.body.toString('utf8', begin + 1, this.at - 1)
     switch (says) {
@@ -208,15 +226,26 @@ class Scan {
         if (level !== 1 || first !== BYTE.quote || text().includes('\\')) doubt()
         this.member = { secret: text(), from, to: this.at }
         return 0
+      case SAYS.customer:
+        return 0
+      case SAYS.secret:
+        return isWord(first) ? 0 : doubt()
       case SAYS.count:
-        return first === BYTE.quote || first === BYTE.openObject || first === BYTE.openList ? doubt() : 0
+        return isWord(first) || first === BYTE.minus || isDigit(first) ? 0 : doubt()
+      case SAYS.text:
+        return first === BYTE.quote ? doubt() : 0
+      case SAYS.always:
+        return doubt()
       case SAYS.naming:
         return first === BYTE.quote && this.names.mayBeSecret(text()) ? says : 0
       default:
-        return says === SAYS.secret ? doubt() : says
+        return says
     }
   }
 }
+
+/** `true`, `false` or `null`. */
+const isWord = (first: number): boolean => WORDS[first] !== undefined
 
 const holds = (says: number, one: number, other: number): boolean => (says & one) !== 0 && (says & other) !== 0
 

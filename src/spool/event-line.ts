@@ -2,7 +2,8 @@
 //
 //   {"crc":"7d1e0c5a","batch":81920,"id":"9f…","receivedAt":1763745000123,"workspace":"ws_demo","type":"…","payload":{…}}
 //
-// `id` and `type` are null where the payload is as it was sent: whoever reads it finds them out (identity.ts).
+// `id` and `type` are null where the payload is as it was sent: whoever reads it finds them out (identity.ts). `removed`, if there, counts
+// the secrets that were removed from the payload, by path.
 //
 // `batch` is where the lines begin in the file that were synced together with this one. They were written after everything
 // before them was on the disk. So what is unreadable behind the begin of the last batch was never acknowledged: a kill cut it
@@ -18,6 +19,8 @@ export interface SpoolEvent {
   type: string | null
   /** JSON without secrets, UTF-8, on one line. Canonical where the id is there. */
   payload: Uint8Array
+  /** Paths at which secrets were removed from it, and how often; absent where none was. */
+  removed?: Readonly<Record<string, number>>
 }
 
 const CRC = /^\{"crc":"([0-9a-f]{8})",/
@@ -28,9 +31,10 @@ const END = '}\n'
 const hex8 = (value: number): string => value.toString(16).padStart(8, '0')
 
 /** A line as far as its payload, without a checksum. */
-function headOf({ id, receivedAtMs, workspaceId, type }: SpoolEvent, batch: number): string {
+function headOf({ id, receivedAtMs, workspaceId, type, removed }: SpoolEvent, batch: number): string {
   const told = `"batch":${batch},"id":${JSON.stringify(id)},"receivedAt":${receivedAtMs}`
-  return `{"crc":"00000000",${told},"workspace":${JSON.stringify(workspaceId)},"type":${JSON.stringify(type)}${PAYLOAD}`
+  const without = removed ? `,"removed":${JSON.stringify(removed)}` : ''
+  return `{"crc":"00000000",${told},"workspace":${JSON.stringify(workspaceId)},"type":${JSON.stringify(type)}${without}${PAYLOAD}`
 }
 
 const HEX = Buffer.from('0123456789abcdef')
@@ -77,8 +81,9 @@ export function readLine(line: Buffer): ReadLine | null {
     receivedAt: number
     workspace: string
     type: string | null
+    removed?: Record<string, number>
   }
-  const { batch, id, receivedAt, workspace, type } = head
+  const { batch, id, receivedAt, workspace, type, removed } = head
   const payload = line.subarray(at + PAYLOAD.length, -1)
-  return { batch, id, receivedAtMs: receivedAt, workspaceId: workspace, type, payload }
+  return { batch, id, receivedAtMs: receivedAt, workspaceId: workspace, type, payload, ...(removed && { removed }) }
 }

@@ -1,12 +1,13 @@
 // Listing the workspace's agents. The listing lands with its secrets dropped, and only when it differs from the last one
 // that landed: a quiet workspace that is polled every few minutes leaves no files behind.
 import { createHash } from 'node:crypto'
-import { emptyNotes } from '../catalog/inspect.ts'
+import { emptyNotes, type PageNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { compactTimestamp } from '../core/time.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { AgentsAnswer } from '../vendor/answers.ts'
 import { type CutOff, readListing } from '../vendor/listing.ts'
+import { countRemoved } from '../vendor/redaction.ts'
 import type { StepsDependencies } from './dependencies.ts'
 import type { Pending } from './pending.ts'
 import type { ServerClock } from './server-clock.ts'
@@ -29,6 +30,7 @@ interface ListingPage {
   receipt: AgentsAnswer['receipt']
   body: Buffer
   query: Record<string, string>
+  notes: PageNotes
 }
 
 interface Fetched extends ListedAgents {
@@ -39,23 +41,40 @@ interface Fetched extends ListedAgents {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
+/** An entry of a listing, and where inside of it something was removed. */
+const IN_ENTRY = /^((?:agents|starredAgents)\[\d+\])\.(.*)$/
+
 /**
  * What a page tells that none before it told. Starred agents come again on every page: of five thousand agents they
  * were nine tenths of all bytes.
  */
-function newsOf({ parsed }: AgentsAnswer, told: Set<string>, digests: string[]): Record<string, unknown> {
-  const unheard = (entries: unknown) =>
-    Array.isArray(entries)
-      ? entries.filter(entry => {
-          const digest = sha256(JSON.stringify(entry))
-          if (told.has(digest)) return false
-          told.add(digest)
-          digests.push(digest)
-          return true
-        })
-      : entries
+function newsOf(
+  { parsed, droppedPaths }: AgentsAnswer,
+  told: Set<string>,
+  digests: string[],
+): Pick<ListingPage, 'body' | 'notes'> {
   const answer = parsed as Record<string, unknown>
-  return { ...answer, agents: unheard(answer.agents), starredAgents: unheard(answer.starredAgents) }
+  const kept = new Set<string>()
+  const unheard = (list: 'agents' | 'starredAgents') => {
+    const entries = answer[list]
+    if (!Array.isArray(entries)) return entries
+    return entries.filter((entry, index) => {
+      const digest = sha256(JSON.stringify(entry))
+      if (told.has(digest)) return false
+      told.add(digest)
+      digests.push(digest)
+      kept.add(`${list}[${index}]`)
+      return true
+    })
+  }
+  const body = Buffer.from(
+    JSON.stringify({ ...answer, agents: unheard('agents'), starredAgents: unheard('starredAgents') }),
+  )
+  const dropped = droppedPaths.flatMap(path => {
+    const [, entry, inside] = IN_ENTRY.exec(path) ?? []
+    return entry === undefined ? [path] : kept.has(entry) ? [inside!] : []
+  })
+  return { body, notes: { ...emptyNotes(), removed: countRemoved(dropped) } }
 }
 
 async function fetchListing(dependencies: StepsDependencies, clock: ServerClock): Promise<Fetched> {
@@ -75,7 +94,7 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
       agents.set(id, { agentId: id, title: typeof title === 'string' ? title : null })
     }
     const query: Record<string, string> = answer.isPaged ? { workspaceId, page: String(number) } : {}
-    return { receipt: answer.receipt, body: Buffer.from(JSON.stringify(newsOf(answer, told, digests))), query }
+    return { receipt: answer.receipt, query, ...newsOf(answer, told, digests) }
   })
   // The same agents tell more once it is known that there are no others.
   const digest = sha256([...digests, ...(cutOff ? [cutOff.issue] : [])].join('\n')).slice(0, 16)
@@ -116,7 +135,7 @@ async function landListing(
   const window = `${compactTimestamp(clock.at(dependencies.now()))}-agents-${listing.digest}`
   const landed: [string, PageHead][] = []
   // The last page first, so that a listing is whole when its first page is there.
-  for (const [index, { receipt, body, query }] of [...listing.pages.entries()].reverse()) {
+  for (const [index, { receipt, body, query, notes }] of [...listing.pages.entries()].reverse()) {
     const head: PageHead = {
       v: 1,
       catalogVersion: CATALOG_VERSION,
@@ -134,7 +153,7 @@ async function landListing(
       facts: null,
       usage: null,
       rateLimit: null,
-      notes: emptyNotes(),
+      notes,
     }
     landed.unshift([await dependencies.landing.land(head, body), head])
   }

@@ -15,6 +15,7 @@ import type { PageHead } from '../landing/page.ts'
 import { isSegment } from '../vendor/address.ts'
 import type { Receipt } from '../vendor/exchange.ts'
 import { type CutOff, readListing } from '../vendor/listing.ts'
+import { countRemoved } from '../vendor/redaction.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
 import {
   type AskedStream,
@@ -71,6 +72,7 @@ async function dueNow(fetching: Planning): Promise<Due[]> {
 interface Told {
   receipt: Receipt
   parsed: unknown
+  droppedPaths: readonly string[]
   /** Of a page of teams: as it was asked for. */
   query?: Record<string, string>
 }
@@ -81,6 +83,9 @@ interface Answered {
   cutOff: CutOff | null
 }
 
+/** Paths as they are inside of a record. */
+const insideRecord = (path: string): string => path.replace(/^(?:data|teams\[\d+\])\./, '')
+
 /** Lands the pages of one answer, the last one first: it is whole when its first page is there. */
 async function land(fetching: Planning, stream: AskedStream, id: string, answered: Answered): Promise<void> {
   const { clock, landing, now, pending, run, workspaceId } = fetching
@@ -89,7 +94,7 @@ async function land(fetching: Planning, stream: AskedStream, id: string, answere
   const window = `${compactTimestamp(clock.at(now()))}-${nameOf[stream](id)}`
   const path = `/v3/orgs/${encodeURIComponent(id)}`
   const landed: [string, PageHead][] = []
-  for (const [index, { receipt, parsed, query = {} }] of [...pages.entries()].reverse()) {
+  for (const [index, { receipt, parsed, droppedPaths, query = {} }] of [...pages.entries()].reverse()) {
     const body = Buffer.from(JSON.stringify(parsed))
     const head: PageHead = {
       v: 1,
@@ -109,7 +114,7 @@ async function land(fetching: Planning, stream: AskedStream, id: string, answere
       facts: null,
       usage: null,
       rateLimit: null,
-      notes: emptyNotes(),
+      notes: { ...emptyNotes(), removed: countRemoved(droppedPaths.map(insideRecord)) },
     }
     landed.unshift([await landing.land(head, body), head])
   }

@@ -8,6 +8,7 @@ import { isVendorsError, readErrorEnvelope } from './envelopes.ts'
 import type { Exchange } from './exchange.ts'
 import { parseBody } from './json-body.ts'
 import { redactText } from './redaction.ts'
+import { withoutSecretsInMessage } from './secret-values.ts'
 import type { Breakdown } from './transport.ts'
 import { VendorError } from './vendor-error.ts'
 
@@ -22,6 +23,8 @@ export interface Asked {
 }
 
 const VENDOR_TEXT_CHARS = 200
+/** What is behind that is never shown, and need not be looked at. */
+const READ_CHARS = 4_096
 
 const MEND = {
   API_UNAUTHORIZED:
@@ -139,9 +142,9 @@ function unreadableFacts({ body, contentType }: Exchange, token: string): Record
   return { bodyBytes: body.length, bodySha256: sha256, contentType: clean(contentType ?? 'none', token) }
 }
 
-/** The vendor's words, fit to be shown: no token, no control character (a terminal would obey it), no essay. */
+/** The vendor's words, fit to be shown: no token, no secret, no control character (a terminal would obey it), no essay. */
 function clean(text: string, token: string): string {
-  const shown = redactText(text, [token])
+  const shown = withoutSecretsInMessage(redactText(text, [token]).slice(0, READ_CHARS))
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
   return shown.length <= VENDOR_TEXT_CHARS ? shown : `${shown.slice(0, VENDOR_TEXT_CHARS - 1)}…`

@@ -1,34 +1,53 @@
-// Drops secrets from JSON before it lands, and blanks tokens in text before it is shown.
+// Drops secrets from JSON before it lands, and masks tokens in text before it is shown.
 //
-// A secret is found by the name it stands under, or by what stands beside it: a variable of the environment, a tool field or
-// header named after a secret, an audit entry about one.
+// A secret is found by the name it stands under, by the configuration it stands in, by what stands beside it (a variable of the
+// environment, a tool field or header named after a secret, an audit entry about one), or by its value. Rules on names do not apply to
+// customer data (ADR 13).
 
 import { ExactNumber, MAX_DEPTH } from '../catalog/exact-json.ts'
-import { isSecret, isSecretName, isVoicePlatform, isVoicePlatformSecret } from './secret-names.ts'
+import { toldKey } from '../catalog/told-path.ts'
+import { isSecret, isSecretName, nameMeaning } from './secret-names.ts'
+import { MASK, maySecretBeIn, withoutNamedSecret, withoutSecretValues } from './secret-values.ts'
 
 type JsonObject = Record<string, unknown>
 
-interface Place {
-  path: string
-  depth: number
-  inVoicePlatform: boolean
-}
-
 export interface Redacted {
   value: unknown
-  /** Where something was dropped: `agents[0].voiceConfig.speechGen.apiKey`, in document order. */
+  /**
+   * Where something was removed, in document order: `agents[0].voiceConfig.speechGen.apiKey`. A key that may be somebody's data, or a
+   * secret, is `*`.
+   */
   droppedPaths: string[]
 }
 
+export interface RedactionOptions {
+  /** Names whose values are kept as they are, beside no rule at all; the caller answers for them. */
+  isUntouched?: (name: string) => boolean
+}
+
 /** A copy of a JSON value without its secrets; the value itself is left as it is. Applied twice, it drops nothing more. */
-export function redactSecrets(value: unknown): Redacted {
+export function redactSecrets(value: unknown, { isUntouched = () => false }: RedactionOptions = {}): Redacted {
   const droppedPaths: string[] = []
-  return { value: redact(value, { path: '', depth: 0, inVoicePlatform: false }, droppedPaths), droppedPaths }
+  const redaction: Redaction = { isUntouched, drop: place => droppedPaths.push(pathOf(place)) }
+  return { value: redact(value, ROOT, redaction), droppedPaths }
+}
+
+/** How often something was removed at each path; `[]` for the elements of a list. */
+export type RemovedSecrets = Readonly<Record<string, number>>
+
+/** Counts paths of dropped secrets as they may be told: they differ by the number of an element alone. */
+export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
+  const counts = new Map<string, number>()
+  for (const dropped of droppedPaths) {
+    const path = dropped.replace(/\[\d+\]/g, '[]')
+    counts.set(path, (counts.get(path) ?? 0) + 1)
+  }
+  return Object.fromEntries(counts)
 }
 
 /** The text with every known secret blanked, as it is, URL-encoded, or escaped as in JSON. */
 export function redactText(text: string, secrets: readonly string[]): string {
-  return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, '***'), text)
+  return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, MASK), text)
 }
 
 /** Longest first: a secret that begins with another one must not leave its end behind. */
@@ -43,49 +62,140 @@ function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(encodable), JSON.stringify(secret).slice(1, -1)]
 }
 
-/** What is nested deeper than anything that is read reads as null: a secret could hide in it, and it has no end in sight. */
-function redact(value: unknown, place: Place, dropped: string[]): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
-  const depth = place.depth + 1
-  if (depth > MAX_DEPTH) {
-    dropped.push(place.path)
-    return null
-  }
-  if (Array.isArray(value)) {
-    return value.map((item, index) =>
-      redact(item, { ...place, depth, path: inside(place.path, `[${index}]`) }, dropped),
-    )
-  }
-  return redactObject(value as JsonObject, place, dropped)
+interface Redaction {
+  isUntouched: (name: string) => boolean
+  drop: (place: Place) => void
 }
 
-function redactObject(object: JsonObject, place: Place, dropped: string[]): JsonObject {
-  const besideSecret = namesBesideSecret(object)
+interface Place {
+  above: Place | null
+  key: string | number
+  depth: number
+  /** Inside the configuration of an external service. */
+  inPlace: boolean
+  /** Inside customer data, where names say nothing. */
+  isCustomerData: boolean
+}
+
+const ROOT: Place = { above: null, key: '', depth: 0, inPlace: false, isCustomerData: false }
+
+const within = (above: Place, key: string | number): Place => ({ ...above, above, key, depth: above.depth + 1 })
+
+/** Place of a member. Whichever is entered first, a configuration or customer data, holds for all that is inside. */
+function memberOf(above: Place, name: string): Place {
+  const place = within(above, name)
+  if (above.inPlace || above.isCustomerData) return place
+  const { isPlace, isCustomerData } = nameMeaning(name)
+  return isPlace ? { ...place, inPlace: true } : isCustomerData ? { ...place, isCustomerData } : place
+}
+
+/** As programs write names: no digits but a few at the end, and no secret of a known form. */
+const isToldName = (key: string): boolean => /^[A-Za-z_$][A-Za-z_$-]{0,39}\d{0,2}$/.test(key) && !maySecretBeIn(key)
+
+function pathOf({ above, key }: Place): string {
+  if (above === null) return ''
+  const path = pathOf(above)
+  if (typeof key === 'number') return `${path}[${key}]`
+  const told = isToldName(key) ? toldKey(key) : '*'
+  return path === '' ? told : `${path}.${told}`
+}
+
+/** What is nested deeper than anything that is read reads as null: a secret could hide in it, and it has no end in sight. */
+function redact(value: unknown, place: Place, redaction: Redaction): unknown {
+  if (typeof value === 'string') return redactString(value, place, redaction)
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
+  if (place.depth + 1 > MAX_DEPTH) {
+    redaction.drop(place)
+    return null
+  }
+  return Array.isArray(value)
+    ? redactList(value, place, redaction)
+    : redactObject(value as JsonObject, place, redaction)
+}
+
+/** A text loses what is unmistakable; one that is JSON is gone through like what it holds. */
+function redactString(text: string, place: Place, redaction: Redaction): string {
+  if (maySecretBeIn(text) && /^\s*[[{]/.test(text)) {
+    const kept = redactJsonText(text, place, redaction)
+    if (kept !== undefined) return kept
+  }
+  const plain = withoutSecretValues(text)
+  const kept = place.inPlace ? withoutNamedSecret(plain) : plain
+  if (kept !== text) redaction.drop(place)
+  return kept
+}
+
+/** Undefined where the text is no JSON. */
+function redactJsonText(text: string, place: Place, redaction: Redaction): string | undefined {
+  const dropped: Place[] = []
+  try {
+    const value = redact(JSON.parse(text), place, { ...redaction, drop: inner => dropped.push(inner) })
+    for (const inner of dropped) redaction.drop(inner)
+    return dropped.length === 0 ? text : JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
+
+function redactList(list: readonly unknown[], place: Place, redaction: Redaction): unknown[] {
+  return list.map((element, index) => {
+    const own = within(place, index)
+    if (place.inPlace && followsSecretName(list, index)) {
+      redaction.drop(own)
+      return MASK
+    }
+    return redact(element, own, redaction)
+  })
+}
+
+/** `["--api-key", "abc"]`, the arguments of a program, and `["X-Api-Key", "abc"]`, a header. */
+function followsSecretName(list: readonly unknown[], index: number): boolean {
+  const [name, value] = [list[index - 1], list[index]]
+  if (typeof name !== 'string' || typeof value !== 'string' || value === MASK) return false
+  const isOption = /^--?[A-Za-z]/.test(name) && !name.includes('=') && !value.startsWith('-')
+  return (isOption || (list.length === 2 && index === 1)) && isSecret(name, value, true)
+}
+
+function redactObject(object: JsonObject, place: Place, redaction: Redaction): JsonObject {
+  const besideSecret = namesBesideSecret(object, place)
   const kept = Object.entries(object).flatMap(([name, value]): [string, unknown][] => {
-    const path = inside(place.path, name)
-    const named = isSecret(name, value) || (place.inVoicePlatform && isVoicePlatformSecret(name))
-    if (named || besideSecret.has(name)) {
-      dropped.push(path)
+    if (redaction.isUntouched(name) && !place.inPlace) return [[name, value]]
+    const own = memberOf(place, name)
+    if (!place.isCustomerData) {
+      if (isNamedSecret(name, object, place) || besideSecret.has(name)) {
+        redaction.drop(own)
+        // Beside a value, even of null, a `key` is known to be a name.
+        return place.inPlace && besideSecret.has(name) ? [[name, null]] : []
+      }
+      if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, own, redaction)
+    }
+    if (withoutSecretValues(name) !== name) {
+      redaction.drop(own)
       return []
     }
-    const within = { path, depth: place.depth + 1, inVoicePlatform: place.inVoicePlatform || isVoicePlatform(name) }
-    if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, within, dropped)
-    return [[name, redact(value, within, dropped)]]
+    return [[name, redact(value, own, redaction)]]
   })
   // fromEntries defines its properties, so a key `__proto__` stays data.
   return Object.fromEntries(kept)
 }
 
-function inside(path: string, inner: string): string {
-  return path === '' || inner.startsWith('[') ? `${path}${inner}` : `${path}.${inner}`
+/** In `{ key: "order", value: 7 }` the key is a name. */
+function isNamedSecret(name: string, object: JsonObject, { inPlace }: Place): boolean {
+  const isName = name === 'key' && CARRIED_VALUES.some(carried => carried in object)
+  return !isName && isSecret(name, object[name], inPlace)
 }
 
 const AUDITED_VALUES = ['oldValue', 'newValue']
 const CARRIED_VALUES = ['value', 'defaultValue']
 
-function namesBesideSecret(object: JsonObject): ReadonlySet<string> {
+const NONE: ReadonlySet<string> = new Set()
+
+function namesBesideSecret(object: JsonObject, { inPlace, isCustomerData }: Place): ReadonlySet<string> {
+  if (isCustomerData) return NONE
   return new Set([
-    ...(isEnvironmentVariable(object) || isNamedAfterSecret(object) ? CARRIED_VALUES : []),
+    ...(isEnvironmentVariable(object)
+      ? CARRIED_VALUES.filter(carried => (object[carried] ?? null) !== null)
+      : namedAfterSecret(object, inPlace)),
     ...(isAuditEntry(object) && isAboutSecret(object) ? AUDITED_VALUES : []),
   ])
 }
@@ -95,10 +205,9 @@ function isEnvironmentVariable({ isEnv }: JsonObject): boolean {
 }
 
 /** `{ key: "Authorization", value: … }`; headers of MCP servers say `name` for `key`. */
-function isNamedAfterSecret(object: JsonObject): boolean {
-  return [object.key, object.name].some(
-    own => typeof own === 'string' && CARRIED_VALUES.some(name => name in object && isSecret(own, object[name])),
-  )
+function namedAfterSecret(object: JsonObject, inPlace: boolean): string[] {
+  const names = [object.key, object.name].filter(own => typeof own === 'string')
+  return CARRIED_VALUES.filter(carried => names.some(own => isSecret(own, object[carried], inPlace)))
 }
 
 interface AuditEntry extends JsonObject {
@@ -112,31 +221,27 @@ function isAuditEntry(object: JsonObject): object is AuditEntry {
 /** The field is a dotted path with ids in brackets: `nodes[n1].tools[t2].serverUrlSecret` (section 2.4). */
 const namesIn = (field: string): string[] => field.split(/[.[\]"']+/).filter(name => name !== '')
 
+const isPlaceName = (name: string): boolean => nameMeaning(name).isPlace
+
+/** A variable, a tool field or a header: what it holds is not told by its name. */
+const HOLDS_ANYTHING = /^(?:variables?|fields?|headers?|env)$/i
+
 function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
   const names = namesIn(field)
-  if (names.some(name => isSecret(name, oldValue) || isSecret(name, newValue))) return true
-  return names.some(isVoicePlatform) && isVoicePlatformSecret(names.at(-1) ?? '')
+  const inPlace = names.some(isPlaceName)
+  const isNamed = (name: string) => isSecret(name, oldValue, inPlace) || isSecret(name, newValue, inPlace)
+  return names.some(name => HOLDS_ANYTHING.test(name) || isNamed(name))
 }
 
 /** What was audited is a string: where a whole object changed, its secrets are inside that text. */
-function audited(entry: AuditEntry, name: string, { path, depth }: Place, dropped: string[]): [string, unknown][] {
+function audited(entry: AuditEntry, name: string, own: Place, redaction: Redaction): [string, unknown][] {
   const value = entry[name]
-  const place = { path, depth, inVoicePlatform: namesIn(entry.field).some(isVoicePlatform) }
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return [[name, redact(value, place, dropped)]]
-  const text = redactJsonText(value, place, dropped)
-  return text === undefined ? [] : [[name, text]]
-}
-
-/** Undefined where the text is no whole JSON and yet names a secret: nothing of it can be kept. */
-function redactJsonText(text: string, place: Place, dropped: string[]): string | undefined {
-  const droppedInside: string[] = []
-  try {
-    const value = redact(JSON.parse(text), place, droppedInside)
-    dropped.push(...droppedInside)
-    return droppedInside.length === 0 ? text : JSON.stringify(value)
-  } catch {
-    if (!isSecretName(text)) return text
-    dropped.push(place.path)
-    return undefined
-  }
+  const place = { ...own, inPlace: own.inPlace || namesIn(entry.field).some(isPlaceName) }
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return [[name, redact(value, place, redaction)]]
+  const text = redactJsonText(value, place, redaction)
+  if (text !== undefined) return [[name, text]]
+  // No whole JSON: where it names a secret nothing of it can be kept.
+  if (!isSecretName(value)) return [[name, redactString(value, place, redaction)]]
+  redaction.drop(place)
+  return []
 }

@@ -58,6 +58,19 @@ const zeroTimes = ({ zeroTimes }: PageNotes): PageFindings['issues'] =>
 const unreadTimes = ({ unreadTimes }: PageNotes): PageFindings['issues'] =>
   Object.entries(unreadTimes).map(([path, found]) => ({ path, issue: UNREAD_TIME, ...found }))
 
+/** How `_issues` tells of secrets that were removed before anything was written. No fault of the data. */
+export const SECRET_REMOVED = 'secret removed'
+
+/** One issue for each path at which secrets were removed. */
+export const removedSecrets = (removed: Readonly<Record<string, number>> | null | undefined): PageFindings['issues'] =>
+  Object.entries(removed ?? {}).map(([path, count]) => ({
+    path,
+    issue: SECRET_REMOVED,
+    declared: null,
+    seen: 'secret',
+    count,
+  }))
+
 /** Findings of a page that is staged as it landed: those of its inspection. */
 export const inspected = (notes: PageNotes): PageFindings => ({
   drift: driftOf(
@@ -77,7 +90,11 @@ export const mendedFindings = (
   { issues, drift }: Pick<Tolerated, 'issues' | 'drift'>,
 ): PageFindings => ({
   drift: driftOf(drift),
-  issues: [...counted(issues, ({ path, issue }) => JSON.stringify([path, issue])), ...zeroTimes(notes)],
+  issues: [
+    ...counted(issues, ({ path, issue }) => JSON.stringify([path, issue])),
+    ...zeroTimes(notes),
+    ...removedSecrets(notes.removed),
+  ],
 })
 
 /** Where `_issues` tells of a listing as a whole. */

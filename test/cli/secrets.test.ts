@@ -2,8 +2,11 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { CANARY } from '../../src/sandbox/agents/canary.ts'
-import { cli, scene, TOKEN } from './cli-process.ts'
+import { openLanding } from '../../src/landing/store.ts'
+import { CANARY, canary } from '../../src/sandbox/agents/canary.ts'
+import { openSpool } from '../../src/spool/spool.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { cli, rowsOf, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 
 /** Every file below a folder with its bytes; compressed ones unpacked. */
 async function contents(folder: string): Promise<{ path: string; bytes: Buffer }[]> {
@@ -15,6 +18,74 @@ async function contents(folder: string): Promise<{ path: string; bytes: Buffer }
       return { path, bytes: path.endsWith('.gz') ? gunzipSync(bytes) : bytes }
     }),
   )
+}
+
+const WEBHOOK_SECRET = 'whsec-0815-4711'
+
+const canariesIn = (text: string): string[] => text.match(/canary-secret-[\w-]+/g) ?? []
+
+/** What the sandbox sends with secrets in it, and an event with some of every kind. */
+async function secretsSent(url: string) {
+  const headers = { authorization: `Bearer ${TOKEN}` }
+  const answerTo = async (path: string) => (await fetch(`${url}/v3/${path}`, { headers })).text()
+  const bodies = {
+    agents: await answerTo('agents/search?limit=100&sortBy=firstCreated'),
+    organizations: await answerTo('orgs/org_alpha'),
+  }
+  const secret = (place: string) => canary(`event-${place}`, 0)
+  const event = {
+    event: 'agent_updated',
+    createdAt: Date.now(),
+    agentId: 'agent_x',
+    changes: {
+      apiKey: secret('name'),
+      serverUrl: `https://me:${secret('userinfo')}@example.com/?token=${secret('parameter')}&a=1`,
+      headers: [{ key: 'X-Auth', value: secret('header') }],
+      mcpServers: { messages: { env: { OPENAI_KEY: secret('env') } } },
+      prompt: `use Bearer ${secret('bearer')} and sk-${secret('value')}`,
+      settings: `{"password":"${secret('text')}"}`,
+      variables: [{ key: 'host', isEnv: true, value: secret('variable') }],
+      pem: `-----BEGIN PRIVATE KEY-----\n${secret('pem')}\n-----END PRIVATE KEY-----`,
+    },
+    operation: 'updated',
+  }
+  return { bodies, event, texts: [...Object.values(bodies), JSON.stringify(event)] }
+}
+
+/** Posts an event to a receiver, and ends it. */
+async function post(env: Record<string, string>, event: object): Promise<void> {
+  const running = start(['receive', '--port', '0', '--json'], { env })
+  const told = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
+  const body = JSON.stringify({ ...event, workspaceSecret: WEBHOOK_SECRET })
+  const { status } = await fetch(`${JSON.parse(told).url}/webhooks`, { method: 'POST', body })
+  expect(status).toBe(200)
+  running.process.kill('SIGTERM')
+  await running.ended
+}
+
+/** Every value of every column of every table, as text. */
+async function canariesInTables(home: string): Promise<string[]> {
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+  try {
+    const tables = await warehouse.writer.rows<{ name: string }>(
+      "SELECT table_name AS name FROM information_schema.tables WHERE table_type = 'BASE TABLE'",
+    )
+    expect(tables.length).toBeGreaterThan(30)
+    const rows = await Promise.all(
+      tables.map(({ name }) => warehouse.writer.rows(`SELECT COLUMNS(*)::VARCHAR FROM "${name}"`)),
+    )
+    return [
+      ...new Set(rows.flat().flatMap(row => Object.values(row).flatMap(value => canariesIn(String(value))))),
+    ].sort()
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** Every file as its bytes and, where it is compressed, as what they hold; and the warehouse as its tables, since its file packs texts. */
+async function canariesOf(home: string): Promise<string[]> {
+  const files = (await contents(home)).flatMap(({ bytes }) => canariesIn(bytes.toString('latin1')))
+  return [...new Set([...files, ...(await canariesInTables(home))])].sort()
 }
 
 describe('a secret', () => {
@@ -47,6 +118,97 @@ describe('a secret', () => {
     expect(
       files.filter(({ bytes }) => bytes.includes(TOKEN) || bytes.includes(CANARY)).map(({ path }) => path),
     ).toEqual([])
+  })
+
+  it('of an agent, an organization or an event is in no value that any reader finds, and is counted by path', async () => {
+    const { env, home, sandbox } = await scene({ agents: 3 })
+    const sent = await secretsSent(sandbox.url)
+    const canaries = new Set(sent.texts.flatMap(canariesIn))
+    expect(canaries.size).toBeGreaterThan(40)
+    const { CONVOHOUSE_CONFIG: _, ...variables } = env
+    const receiving = { ...variables, CONVOHOUSE_WEBHOOK_SECRET: WEBHOOK_SECRET }
+    expect((await cli(['sync'], { env })).code).toBe(0)
+    await post(receiving, sent.event)
+    expect((await cli(['sync'], { env })).code).toBe(0)
+    expect(await canariesOf(home)).toEqual([])
+    const paths = (record: string) =>
+      rowsOf(`SELECT path FROM _issues WHERE issue = 'secret removed' AND record = '${record}' ORDER BY 1`, env)
+    const told = await Promise.all(['agent', 'organization', 'webhook_event'].map(paths))
+    expect(told.map(rows => rows.map(({ path }) => path))).toEqual([
+      [
+        'SECRET_API_KEY',
+        'advanced.serverUrlSecret',
+        'emailConfig.smtp.password',
+        'instagramOptions.accessToken',
+        'integrations.billing',
+        'integrations.calendar',
+        'integrations.crm.accessToken',
+        'integrations.mail.pass',
+        'integrations.mail.pwd',
+        'integrations.slack.url',
+        'integrations.storage.credentials',
+        'nodes[].mcpServers[].args[]',
+        'nodes[].mcpServers[].env.OPENAI_KEY',
+        'nodes[].mcpServers[].headers.Authorization',
+        'nodes[].mcpServers[].headers.Cookie',
+        'nodes[].mcpServers[].headers.X-Auth',
+        'retellConfig.apiKey',
+        'retellConfig.key',
+        'retellConfig.signingKey',
+        'tools[].fields[].defaultValue',
+        'tools[].fields[].value',
+        'tools[].serverUrlSecret',
+        'vapiConfig.privateKey',
+        'vapiConfig.private_key',
+        'voiceConfig.speechGen.apiKey',
+        'voiceConfig.transcriber.apiKey',
+        'whatsappToken',
+      ],
+      ['FB_PUSH_TOKEN', 'dashboardPassword', 'magicCode', 'usedSecret', 'widgets[].apiKey'],
+      [
+        'changes.apiKey',
+        'changes.headers[].value',
+        'changes.mcpServers.messages.env.OPENAI_KEY',
+        'changes.pem',
+        'changes.prompt',
+        'changes.serverUrl',
+        'changes.settings.password',
+        'changes.variables[].value',
+      ],
+    ])
+    const before = await rowsOf('SELECT record, path, occurrences FROM _issues ORDER BY ALL', env)
+    expect((await cli(['replay'], { env })).code).toBe(0)
+    expect(await rowsOf('SELECT record, path, occurrences FROM _issues ORDER BY ALL', env)).toEqual(before)
+    expect(await canariesOf(home)).toEqual([])
+    const { stdout } = await cli(['status'], { env })
+    expect(stdout).toMatch(/\d+ secrets removed before landing/)
+    expect(stdout).not.toContain('secret removed')
+    expect(before.flatMap(row => canariesIn(JSON.stringify(row)))).toEqual([])
+  })
+
+  it('is found by those readers, every one, where nothing was redacted', async () => {
+    const { env, home, sandbox } = await scene({ agents: 3 })
+    const sent = await secretsSent(sandbox.url)
+    expect((await cli(['sync'], { env })).code).toBe(0)
+    // The same files as the sync has written, and the bodies that they were made from.
+    const bare = { ...env, CONVOHOUSE_HOME: join(await temporaryFolder(), 'data') }
+    const [from, to] = [openLanding(home, 'ws_demo'), openLanding(bare.CONVOHOUSE_HOME, 'ws_demo')]
+    for (const [stream, body] of Object.entries(sent.bodies)) {
+      const pages = (await from.list(stream as 'agents' | 'organizations')).filter(({ window }) =>
+        /org_alpha|agents/.test(window),
+      )
+      expect(pages.length).toBeGreaterThan(0)
+      for (const { path } of pages)
+        await to.land({ ...(await from.head(path)), bodyBytes: body.length }, Buffer.from(body))
+    }
+    const spool = openSpool({ home: bare.CONVOHOUSE_HOME, now: Date.now })
+    const payload = Buffer.from(JSON.stringify(sent.event))
+    await spool.append({ id: null, type: null, workspaceId: 'ws_demo', receivedAtMs: Date.now(), payload })
+    await spool.close()
+    expect((await cli(['replay'], { env: bare })).code).toBe(0)
+    const canaries = [...new Set(sent.texts.flatMap(canariesIn))].sort()
+    expect(await canariesOf(bare.CONVOHOUSE_HOME)).toEqual(canaries)
+    expect(await canariesInTables(bare.CONVOHOUSE_HOME)).toEqual(canaries)
   })
 
   it('that the vendor does not accept ends with 3, and is not repeated', async () => {

@@ -51,6 +51,14 @@ describe('a body is appended as it was sent', () => {
     ['counts of tokens', `{${MEMBER},"tokenUsage":{"inputTokens":12,"maxTokens":null}}`],
     ['one name in many objects', `{${MEMBER},"a":[{"a":1,"b":{"a":2}},{"a":3}],"b":{"b":{}}}`],
     ['names and values of no secret', `{${MEMBER},"a":[{"name":"colour","value":"red"}],"field":"x"}`],
+    [
+      'customer data, whatever its names and values',
+      `{${MEMBER},"formData":{"Password?":"sk-012345678","isEnv":true,"value":1,"key":"token"},"capturedVariables":{"discount_token":"a"},"turns":[{"toolCalls":[{"args":{"token":"t","env":{"X_KEY":"k"}}}],"text":"https://u:p@x"}]}`,
+    ],
+    [
+      'booleans and nulls under the names of secrets',
+      `{${MEMBER},"internal":{"hasChangedPassword":true,"apiKey":null}}`,
+    ],
     ['nothing in lists and objects', `{${MEMBER},"a":[],"b":{},"c":[ ],"d":{ },"e":[true,false,null]}`],
   ])('with %s', (_what, body) => {
     expect(appended(body)).toBe(body.replace(`${MEMBER},`, ''))
@@ -82,6 +90,18 @@ describe('a body is in doubt', () => {
     ['has a field named after a secret', `{${MEMBER},"a":[{"key":"api\u00a0key","value":"canary"}]}`],
     ['has a field that may be', `{${MEMBER},"a":[{"value":"canary","name":"author\\u0069zation"}]}`],
     ['has an entry of an audit log', `{${MEMBER},"a":[{"field":"nodes[n1].apiKey","oldValue":"canary"}]}`],
+    ['has customer data and a secret behind it', `{${MEMBER},"turns":[{"token":1}],"a":{"token":"canary"}}`],
+    ['has its secret in customer data', `{${MEMBER},"formData":{"a":"it is ${SECRET}"}}`],
+    ['has the name of its secret in customer data', `{${MEMBER},"formData":{"workspaceSecret":"canary"}}`],
+    ['has a key under no special name', `{${MEMBER},"a":"sk-canary-0123456789"}`],
+    ['has a key in a name', `{${MEMBER},"sk-canary-0123456789":1}`],
+    ['has a key in a list', `{${MEMBER},"a":["Bearer canary-0123456789"]}`],
+    ['has an address with a user', `{${MEMBER},"a":"https://canary:canary@example.com/"}`],
+    ['has an address with a secret', `{${MEMBER},"a":"https://example.com/?api_key=canary"}`],
+    ['has JSON with a secret', `{${MEMBER},"a":"\\n {\\"apiKey\\":\\"canary\\"}"}`],
+    ['has a PEM', `{${MEMBER},"a":"-----BEGIN PRIVATE KEY-----\\ncanary\\n-----END PRIVATE KEY-----"}`],
+    ['has a service with a key', `{${MEMBER},"mcpServers":{"notes":{"env":{"NOTES_KEY":"canary"}}}}`],
+    ['has a header', `{${MEMBER},"headers":[{"key":"X-Auth","value":"canary"}]}`],
     ['has a variable of the environment', `{${MEMBER},"a":[{"isEnv":true,"value":"canary"}]}`],
     ['has settings of a voice platform', `{${MEMBER},"vapiConfig":{"anyKey":"canary"}}`],
     ['has tokens that are none of a model', `{${MEMBER},"accessTokens":["canary"]}`],
@@ -186,6 +206,16 @@ const { text } = fc.letrec<{ text: string; value: string; member: string }>(tie 
   const string = fc.oneof(
     fc.constantFrom('"a"', '"b"', '"c"', '":d"', '"e\\""', '"\\u0061"', '"\\/"', '"\\\\"', '"ä\u00a0"', '"\\ud83d"'),
     fc.constantFrom('"workspaceSecret"', '"api\u00a0key"', '"maxTokens"', '"password"', '"key"', '"value"', '"isEnv"'),
+    fc.constantFrom(
+      '"turns"',
+      '"formData"',
+      '"env"',
+      '"OPENAI_KEY"',
+      '"X-Auth"',
+      '"hasChangedPassword"',
+      '"tokenUsage"',
+    ),
+    fc.constantFrom('"sk-012345678"', '"https://u:p@x/?token=1"', '"Bearer abc123456"', '"{\\"token\\":\\"x\\"}"'),
     fc.constantFrom(`"${SECRET}"`, `"x${NEXT}"`, `"${encodeURIComponent(SECRET)}"`, '"\\"workspaceSecret\\":\\"x\\""'),
     fc.string({ unit: 'binary' }).map(value => JSON.stringify(value)),
   )

@@ -77,30 +77,63 @@ describe('a secret', () => {
     }
   })
 
-  it('of another kind is dropped by its name, and counts of tokens stay', () => {
-    const { payload } = kept(
-      of({
-        lightConvoData: {
-          apiKey: 'k',
-          accessTokens: ['t'],
-          maxTokens: 7,
-          tokenUsage: { inputTokens: 1 },
-          keyboard: 'qwertz',
-        },
-        fields: [
-          { key: 'Authorization', value: 'Bearer b' },
-          { name: 'colour', value: 'red' },
-        ],
-        variables: [{ isEnv: true, value: 'v', id: 1 }],
-        vapiConfig: { anyKey: 'z', publicKey: 'p' },
-      }),
-    )
-    expect(payload).toEqual({
-      lightConvoData: { maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
+  it('of another kind is dropped by its name, and counted by path; counts of tokens and booleans stay', () => {
+    const judged = of({
+      agent: { apiKey: 'k', accessTokens: ['t'], maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
+      internal: { hasChangedPassword: true },
+      fields: [
+        { key: 'Authorization', value: 'Bearer b' },
+        { name: 'colour', value: 'red' },
+      ],
+      variables: [{ isEnv: true, value: 'v', id: 1 }],
+      vapiConfig: { anyKey: 'z', publicKey: 'p' },
+      serverUrl: 'https://u:p@example.com/?token=t&a=1',
+    })
+    expect(kept(judged).payload).toEqual({
+      agent: { maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
+      internal: { hasChangedPassword: true },
       fields: [{ key: 'Authorization' }, { name: 'colour', value: 'red' }],
       variables: [{ isEnv: true, id: 1 }],
       vapiConfig: { publicKey: 'p' },
+      serverUrl: 'https://example.com/?a=1',
     })
+    expect(judged).toMatchObject({
+      event: {
+        removed: {
+          'agent.apiKey': 1,
+          'agent.accessTokens': 1,
+          'fields[].value': 1,
+          'variables[].value': 1,
+          'vapiConfig.anyKey': 1,
+          serverUrl: 1,
+        },
+      },
+    })
+  })
+
+  it('is not suspected in what customers say, whatever its name or value, but for the own one', () => {
+    const customers = {
+      lightConvoData: {
+        capturedVariables: { discount_token: 'SAVE20', secret_santa: 'Eve' },
+        metrics: [{ key: 'password_reset_asked', value: 'yes' }],
+        apiKey: 'the record is theirs as a whole',
+        isEnv: true,
+        value: 7,
+      },
+      formData: { 'Password reset needed?': 'sk-or-not-12345678', auth: 'by phone', headers: { key: 'k' } },
+      turns: [
+        { toolCalls: [{ args: { token: 'T-1', url: 'https://me:pw@example.com/?token=1' } }], text: 'Bearer abc12345' },
+      ],
+      messagesHistory: [{ role: 'user', content: '-----BEGIN PRIVATE KEY-----' }],
+      messageContent: 'my key is sk-live-0123456789abcdef',
+      bugDescription: '{"password":"x"}',
+      leadName: 'eyJhbGciOi.eyJzdWIi.x',
+    }
+    for (const doubt of [{}, { big: 1e21 }, { agent: { secret: 's' } }])
+      expect(kept(of({ ...doubt, ...customers })).payload).toMatchObject(customers)
+    const own = kept(of({ ...customers, turns: [{ text: `it is ${NEXT}`, workspaceSecret: 'x', [NEXT]: 1 }] }))
+    expect(own.payload.turns).toEqual([{ text: 'it is ***', '***': 1 }])
+    expect({ ...own.payload, turns: customers.turns }).toEqual(customers)
   })
 })
 

@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { redactSecrets, redactText } from '../../src/vendor/redaction.ts'
-import { isSecret, isSecretName } from '../../src/vendor/secret-names.ts'
+import { isSecret, isSecretName, nameMeaning } from '../../src/vendor/secret-names.ts'
 
 describe('the name of a secret', () => {
   it.each([
     ...['dashboardPassword', 'magicCode', 'usedSecret', 'FB_PUSH_TOKEN', 'serverUrlSecret', 'apiKey', 'SECRET_API_KEY'],
     ...['whatsappToken', 'workspaceSecret', 'privateKey', 'vapi_private_key', 'Authorization', 'X-Api-Key', 'api key'],
-    ...['tokenUsageSecret', 'accessToken', 'TOKENSECRET'],
+    ...['tokenUsageSecret', 'accessToken', 'TOKENSECRET', 'pass', 'smtpPass', 'dbpass', 'pwd', 'userPwd', 'passwd'],
+    ...['credentials', 'accessKey', 'AWS_ACCESS_KEY_ID', 'Cookie', 'set-cookie', 'jwt', 'bearer', 'passphrase'],
+    ...['signingKey', 'encryption_key', 'clientKey', 'Ocp-Apim-Subscription-Key', 'DB_PASSWORD', 'apikey'],
   ])('is known: %s', name => expect(isSecretName(name)).toBe(true))
 
   it.each([
@@ -19,6 +21,13 @@ describe('the name of a secret', () => {
     'key',
     'publicKey',
     'magic',
+    'tokensUsage',
+    'bypass',
+    'compass',
+    'passenger',
+    'passThrough',
+    'keyboard',
+    'sessionKey',
   ])('is not seen in %s', name => expect(isSecretName(name)).toBe(false))
 
   it('tells counts of tokens from tokens', () => {
@@ -105,6 +114,67 @@ describe('redaction', () => {
       { field: 'tools' },
       ['newValue'],
     ],
+    [
+      'what ends in key, in the configuration of a service',
+      { retellConfig: { key: 'x', sortKey: 'y' }, mcpServers: { notes: { env: { OPENAI_KEY: 'z', NAME: 'n' } } } },
+      { retellConfig: {}, mcpServers: { notes: { env: { NAME: 'n' } } } },
+      ['retellConfig.key', 'retellConfig.sortKey', 'mcpServers.notes.env.OPENAI_KEY'],
+    ],
+    [
+      'a header by its name',
+      { headers: { 'X-Auth': 'x', Cookie: 'y', Accept: '*/*' }, auth: { user: 'u', pass: 'p' } },
+      { headers: { Accept: '*/*' }, auth: { user: 'u' } },
+      ['headers.X-Auth', 'headers.Cookie', 'auth.pass'],
+    ],
+    [
+      'a header in a list',
+      {
+        headers: [{ key: 'X-Auth', value: 'x' }, { name: 'routing-key', value: 'y' }, 'X-Api-Key: z', ['Cookie', 'c']],
+      },
+      {
+        headers: [
+          { key: 'X-Auth', value: null },
+          { name: 'routing-key', value: null },
+          'X-Api-Key: ***',
+          ['Cookie', '***'],
+        ],
+      },
+      ['headers[0].value', 'headers[1].value', 'headers[2]', 'headers[3][1]'],
+    ],
+    [
+      'an option of a program',
+      { mcpServers: [{ args: ['--api-key', 'x', '--access-token=y', '-v', '--name', 'n'] }] },
+      { mcpServers: [{ args: ['--api-key', '***', '--access-token=***', '-v', '--name', 'n'] }] },
+      ['mcpServers[0].args[1]', 'mcpServers[0].args[2]'],
+    ],
+    [
+      'a secret inside JSON in a text',
+      { toolsSettings: '{"a":1,"apiKey":"x"}' },
+      { toolsSettings: '{"a":1}' },
+      ['toolsSettings.apiKey'],
+    ],
+    [
+      'what was audited of a variable, a tool field or a header',
+      [
+        { field: 'variables[v1].value', newValue: 'x' },
+        { field: 'tools[t1].fields[f1].defaultValue', oldValue: 'y' },
+        { field: 'nodes[n1].mcpServers[m].headers.Anything', newValue: 'z' },
+        { field: 'retellConfig.key', newValue: 'k' },
+      ],
+      [
+        { field: 'variables[v1].value' },
+        { field: 'tools[t1].fields[f1].defaultValue' },
+        { field: 'nodes[n1].mcpServers[m].headers.Anything' },
+        { field: 'retellConfig.key' },
+      ],
+      ['[0].newValue', '[1].oldValue', '[2].newValue', '[3].newValue'],
+    ],
+    [
+      'a key that is a secret itself, and tells no path with it',
+      { a: { 'sk-0123456789': 1 }, 'Eve Smith': { token: 't' }, s3cr3tvalue: { token: 't' } },
+      { a: {}, 'Eve Smith': {}, s3cr3tvalue: {} },
+      ['a.*', '*.token', '*.token'],
+    ],
     ['a name anywhere', [{ a: [{ usedSecret: { deep: 1 } }] }], [{ a: [{}] }], ['[0].a[0].usedSecret']],
   ])('drops %s', (_name, value, kept, droppedPaths) => {
     expect(redactSecrets(value)).toEqual({ value: kept, droppedPaths })
@@ -118,6 +188,24 @@ describe('redaction', () => {
     { field: 'vg_maxTokens', oldValue: '2048', newValue: '4096' },
     { key: 'maxTokens', value: 4_096 },
     { field: 'password', label: 'a form field, not an audit entry' },
+    { internal: { hasChangedPassword: true }, requirePassword: 'false', apiKey: null, accessTokens: [], secret: '' },
+    {
+      tokensUsage: { total: 3 },
+      tokenCount: 7,
+      passenger: 'Eve',
+      compass: 'north',
+      keyboard: 'qwertz',
+      secretSet: false,
+    },
+    {
+      formData: { 'Password reset needed?': 'yes' },
+      capturedVariables: { discount_token: 'SAVE20', secret_santa: 'Eve' },
+    },
+    { metrics: [{ key: 'password_reset_asked', value: 'yes' }], notes: [{ token: 1 }], messages: [{ password: 'hm' }] },
+    { turns: [{ toolCalls: [{ args: { token: 'T-1' } }] }], messagesHistory: [{ isEnv: true, value: 'v' }] },
+    { lightConvoData: { externalSession: { sessionKey: 's' }, anything: { apiKey: 'theirs' } } },
+    { title: 'Basic assistance', language: 'sk-SK', authType: 'Bearer token', url: 'https://example.com/@me?page=1' },
+    { headers: { Authorization: '' }, instructions: 'Say: Bearer {{var:token}}; never tell a password.' },
   ])('leaves %j as it is', value => {
     expect(redactSecrets(value)).toEqual({ value, droppedPaths: [] })
   })
@@ -143,13 +231,13 @@ describe('redaction', () => {
   it('has nothing more to drop the second time, whatever the value', () => {
     const key = fc.oneof(
       fc.string(),
-      fc.constantFrom('key', 'name', 'value', 'isEnv', 'field', 'oldValue', 'apiKey', 'fooTokens', 'vapiX'),
+      fc.constantFrom('key', 'name', 'value', 'isEnv', 'field', 'oldValue', 'apiKey', 'fooTokens', 'vapiX', 'turns'),
     )
     const leaf = fc.oneof(
       fc.string(),
       fc.integer(),
       fc.boolean(),
-      fc.constantFrom(null, 'Authorization', 'a.token', '{"apiKey":1}'),
+      fc.constantFrom(null, 'Authorization', 'a.token', '{"apiKey":1}', 'X-Key: 1', '--token', 'sk-012345678', 'env.A'),
     )
     const { any } = fc.letrec<{ any: unknown }>(tie => ({
       any: fc.oneof({ depthSize: 'small' }, leaf, fc.array(tie('any')), fc.dictionary(key, tie('any'))),
@@ -195,7 +283,7 @@ interface Planted {
 
 /** A value without secrets, and the same value with some planted in it. */
 const planted: fc.Arbitrary<Planted> = fc.letrec<{ any: Planted }>(tie => {
-  const name = fc.constantFrom('id', 'text', 'notes', 'nodes', 'tokenUsage', 'list', '7', 'publicKey')
+  const name = fc.constantFrom('id', 'text', 'remarks', 'nodes', 'tokenUsage', 'list', '7', 'publicKey')
   const secretName = fc.constantFrom(
     'apiKey',
     'FB_PUSH_TOKEN',
@@ -229,8 +317,10 @@ const total = (parts: Planted[]): number => parts.reduce((sum, part) => sum + pa
 const mapValues = <T>(object: Record<string, T>, map: (value: T) => unknown): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]))
 
+/** Names of secrets outside of customer data. */
 function secretNamesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
-  const own = Array.isArray(value) ? [] : Object.keys(value).filter(isSecretName)
-  return [...own, ...Object.values(value).flatMap(secretNamesIn)]
+  const members = Object.entries(value).filter(([name]) => !nameMeaning(name).isCustomerData)
+  const own = Array.isArray(value) ? [] : members.filter(([name, inner]) => isSecret(name, inner))
+  return [...own.map(([name]) => name), ...members.flatMap(([, inner]) => secretNamesIn(inner))]
 }

@@ -1,5 +1,6 @@
 // What loading found: fields that nobody declared, values that did not fit, records that could not be loaded.
-import { LISTING_PATH } from '../../warehouse/findings.ts'
+import { quoteText } from '../../catalog/layout.ts'
+import { LISTING_PATH, SECRET_REMOVED } from '../../warehouse/findings.ts'
 import type { Rows } from './reading.ts'
 
 /** A path in `_drift` or `_issues`: what was seen there, how often, and a file that has it. */
@@ -28,6 +29,8 @@ export interface Findings {
   /** The most frequent ones. */
   topDrift: Finding[]
   topIssues: IssueFinding[]
+  /** Secrets that were removed before anything was written: no fault of the data, and not among the issues. */
+  secretsRemoved: number
 }
 
 export const NO_FINDINGS: Findings = {
@@ -38,6 +41,7 @@ export const NO_FINDINGS: Findings = {
   agentsCutOff: null,
   topDrift: [],
   topIssues: [],
+  secretsRemoved: 0,
 }
 
 const TOP = 3
@@ -47,9 +51,12 @@ const cutOffSql = (here: string): string => `
   SELECT issue FROM _issues WHERE ${here} AND record = 'agent' AND path = '${LISTING_PATH}'
     AND last_seen >= (SELECT max(sent_at) FROM _requests WHERE ${here} AND stream = 'agents') ORDER BY last_seen DESC LIMIT 1`
 
+const REMOVED = `issue = ${quoteText(SECRET_REMOVED)}`
+
 const countsSql = (here: string): string => `
-  SELECT (SELECT count(*) FROM _drift WHERE ${here}) AS "driftPaths", (SELECT count(*) FROM _issues WHERE ${here}) AS "issuePaths",
-    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here}) AS issues,
+  SELECT (SELECT count(*) FROM _drift WHERE ${here}) AS "driftPaths", (SELECT count(*) FROM _issues WHERE ${here} AND NOT ${REMOVED}) AS "issuePaths",
+    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here} AND NOT ${REMOVED}) AS issues,
+    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here} AND ${REMOVED}) AS "secretsRemoved",
     (SELECT count(*) FROM _quarantine WHERE ${here}) AS quarantined`
 
 const topSql = (table: '_drift' | '_issues', more: string, here: string): string => `
@@ -65,6 +72,6 @@ export async function findingsStatus(rows: Rows, here: string): Promise<Findings
     ...counts,
     agentsCutOff: cutOff?.issue ?? null,
     topDrift: await rows<Finding>(topSql('_drift', '', here)),
-    topIssues: await rows<IssueFinding>(topSql('_issues', 'issue, declared,', here)),
+    topIssues: await rows<IssueFinding>(topSql('_issues', 'issue, declared,', `${here} AND NOT ${REMOVED}`)),
   }
 }

@@ -57,11 +57,12 @@ function quotaText(quota: QuotaStatus | null, nowMs: number): string {
 }
 
 function findingsText({ findings }: WorkspaceStatus): string {
-  const { driftPaths, issuePaths, issues, quarantined } = findings
+  const { driftPaths, issuePaths, issues, quarantined, secretsRemoved } = findings
   return [
     `${counted(driftPaths, 'undeclared field')} (kept in extra)`,
     `${counted(issues, 'data issue')} on ${counted(issuePaths, 'path')}`,
     `${counted(quarantined, 'record')} quarantined`,
+    ...(secretsRemoved > 0 ? [`${counted(secretsRemoved, 'secret')} removed before landing`] : []),
   ].join(', ')
 }
 

@@ -26,6 +26,19 @@ export function channels(draw: Draw, agent: number) {
       privateKey: canary('vapi-privateKey', agent),
       private_key: canary('vapi-private_key', agent),
     },
-    retellConfig: { agentId: draw.hex(16), apiKey: canary('retell-apiKey', agent) },
+    retellConfig: {
+      agentId: draw.hex(16),
+      apiKey: canary('retell-apiKey', agent),
+      key: canary('retell-key', agent),
+      signingKey: canary('retell-signingKey', agent),
+    },
+    integrations: {
+      slack: { url: `https://hooks.slack.com/services/T0/B0/${canary('slack-path', agent)}` },
+      mail: { user: 'desk', pass: canary('mail-pass', agent), pwd: canary('mail-pwd', agent) },
+      storage: { credentials: { id: 'desk', accessKey: canary('storage-accessKey', agent) } },
+      calendar: `https://desk:${canary('calendar-userinfo', agent)}@calendar.example.com/feed?view=week&key=${canary('calendar-parameter', agent)}`,
+      crm: `{"url":"https://crm.example.com","accessToken":"${canary('crm-text', agent)}"}`,
+      billing: `sk-${canary('billing-value', agent)}`,
+    },
   }
 }

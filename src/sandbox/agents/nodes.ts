@@ -44,7 +44,18 @@ function node(draw: Draw, { id, type, isGlobal, children }: NodePlan, agent: num
       {
         name: 'crm',
         url: 'https://mcp.example.com/sse',
-        headers: { Authorization: `Bearer ${canary(`mcp-${id}`, agent)}` },
+        headers: {
+          Authorization: `Bearer ${canary(`mcp-${id}`, agent)}`,
+          Cookie: `session=${canary(`mcp-cookie-${id}`, agent)}`,
+          'X-Auth': canary(`mcp-x-auth-${id}`, agent),
+        },
+      },
+      {
+        // The name says nothing: a server may have any.
+        name: 'notes',
+        command: 'notes-mcp',
+        args: ['--quiet', '--api-key', canary(`mcp-option-${id}`, agent)],
+        env: { OPENAI_KEY: canary(`mcp-env-${id}`, agent), REGION: 'eu' },
       },
     ],
     voiceInstructions: '',

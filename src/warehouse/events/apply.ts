@@ -10,7 +10,7 @@ import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { quarantine } from '../bookkeeping.ts'
 import { iso, type Writer } from '../connection.ts'
-import { mendedFindings, tellFindings } from '../findings.ts'
+import { mendedFindings, removedSecrets, tellFindings } from '../findings.ts'
 import { mergeStage, settleVersions } from '../merge.ts'
 import { isAboutRecords, tellable } from '../quarantine-reason.ts'
 import { fillIncoming } from '../stage.ts'
@@ -78,12 +78,15 @@ async function writeRecords(context: EventContext, type: RecordType, records: re
 /** What was found in records, with the file that each lies in as an example. */
 async function tell(context: EventContext, record: RecordType, records: readonly Given[]): Promise<void> {
   const files = records
-    .filter(({ issues, drift }) => issues.length + drift.length > 0)
     .map(found => {
       const event = found.event as Incoming
       const page = { path: event.file, head: { sentAtServerMs: event.receivedMs } }
-      return { page, findings: mendedFindings(emptyNotes(), found) }
+      const { drift, issues } = mendedFindings(emptyNotes(), found)
+      // Told once, with the event itself.
+      const removed = record === webhookEvent ? removedSecrets(event.removed) : []
+      return { page, findings: { drift, issues: [...issues, ...removed] } }
     })
+    .filter(({ findings: { issues, drift } }) => issues.length + drift.length > 0)
   await tellFindings(context.writer, { workspaceId: context.workspaceId, record, files })
 }
 
@@ -108,7 +111,9 @@ export const quarantinedEvent = (file: string): string => file.slice(file.lastIn
 
 /** Keeps an event of which something could not be loaded. */
 async function writeAlone(context: EventContext, event: Incoming, reason: string): Promise<void> {
-  await writeRecords(context, webhookEvent, eventRecord(event))
+  const records = eventRecord(event)
+  await writeRecords(context, webhookEvent, records)
+  await tell(context, webhookEvent, records)
   const { writer, workspaceId } = context
   const file = quarantinedAs(event.file, event.id)
   await quarantine(writer, { workspaceId, record: webhookEvent.name, nowMs: context.now() }, [

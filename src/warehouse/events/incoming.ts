@@ -12,6 +12,8 @@ export interface SpooledEvent {
   type: string
   /** JSON without secrets, UTF-8. */
   payload: Uint8Array
+  /** Paths at which secrets were removed from it, and how often. */
+  removed?: Readonly<Record<string, number>>
 }
 
 export interface IncomingEvent {
@@ -27,6 +29,8 @@ export interface IncomingEvent {
   payload: Readonly<Record<string, unknown>>
   /** Its numbers are what doubles hold: `JSON.stringify` writes it as it came. */
   isPlain: boolean
+  /** Paths at which secrets were removed from it, and how often. */
+  removed: Readonly<Record<string, number>> | null
   /** What it is of, where it tells both. */
   conversation: { agentId: string; id: string } | null
 }
@@ -66,7 +70,7 @@ function parse(text: string): Pick<IncomingEvent, 'payload' | 'isPlain'> {
 }
 
 /** Reads what the spool keeps. */
-export function readIncoming({ id, type, receivedAtMs, payload: bytes }: SpooledEvent): IncomingEvent {
+export function readIncoming({ id, type, receivedAtMs, payload: bytes, removed }: SpooledEvent): IncomingEvent {
   const { payload, isPlain } = parse(new TextDecoder().decode(bytes))
   const [agentId, convoId] = [idOf(payload.agentId), idOf(payload.convoId)]
   return {
@@ -77,6 +81,7 @@ export function readIncoming({ id, type, receivedAtMs, payload: bytes }: Spooled
     ...createdOf(payload.createdAt, receivedAtMs),
     payload,
     isPlain,
+    removed: removed ?? null,
     conversation: agentId === null || convoId === null ? null : { agentId, id: convoId },
   }
 }

@@ -5,7 +5,7 @@ import { type IncomingEvent, idOf } from './incoming.ts'
 import { type Given, given } from './stage-given.ts'
 
 function rowOf(event: IncomingEvent): Record<string, unknown> {
-  const { id, typeName, receivedMs, payload } = event
+  const { id, typeName, receivedMs, payload, removed } = event
   const { createdAt, agentId, convoId, organisationId, clientId } = payload
   return {
     [EVENT_ID]: id,
@@ -17,6 +17,7 @@ function rowOf(event: IncomingEvent): Record<string, unknown> {
     organisationId: idOf(organisationId),
     clientId: idOf(clientId),
     payload,
+    removed,
   }
 }
 

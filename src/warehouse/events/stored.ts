@@ -18,16 +18,18 @@ interface StoredRow {
   type: string
   received: string
   payload: string
+  removed: string | null
 }
 
 const COLUMNS =
-  'event_id AS id, type, epoch_ms(received_at)::VARCHAR AS received, payload::VARCHAR AS payload FROM webhook_events'
+  'event_id AS id, type, epoch_ms(received_at)::VARCHAR AS received, payload::VARCHAR AS payload, removed::VARCHAR AS removed FROM webhook_events'
 
-const eventOf = ({ id, type, received, payload }: StoredRow): FiledEvent => ({
+const eventOf = ({ id, type, received, payload, removed }: StoredRow): FiledEvent => ({
   id,
   type,
   receivedAtMs: Number(received),
   payload: Buffer.from(payload),
+  ...(removed !== null && { removed: JSON.parse(removed) as Record<string, number> }),
   file: 'webhook_events',
 })
 

@@ -1,0 +1,133 @@
+// Values that are unmistakably secrets, whatever their name is: `sk-…`, `Bearer …`, JSON web tokens, PEM, keys of well-known services,
+// and addresses that carry a user, a secret parameter or a secret path. Only the secret is taken out of a text, not the text.
+//
+// Quantifiers are bounded: texts may be long, and are not ours.
+
+import { isSecret, nameMeaning } from './secret-names.ts'
+
+/** What stands in place of a secret that was taken out. */
+export const MASK = '***'
+
+/** A quick look: false where `withoutSecretValues` changes nothing. True of a text in JSON, too, and where it is written with escapes. */
+const SUSPICIOUS =
+  /:\/\/|-----BEGIN|\beyJ|\bbearer|\bbasic[\s\\]|(?<![a-z0-9])[sr]k[-_]|\bgh[pousr]_|\bgithub_pat|\bglpat-|\bxox[a-z]-|\bxapp-|\bAKIA|\bAIza|\bSG\.|\bhf_|\bwhsec_|\bnpm_|\bya29\.|hooks?\.|webhook|telegram\.org|^(?:\s|\\.)*[[{]/i
+
+export const maySecretBeIn = (text: string): boolean => SUSPICIOUS.test(text)
+
+const PEM = /-----BEGIN [A-Z0-9 ]{1,64}-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,64}-----|$)/g
+const JSON_WEB_TOKEN = /\beyJ[\w-]{5,4096}\.[\w-]{4,4096}(?:\.[\w-]{0,4096}){0,3}/g
+const OF_SERVICES =
+  /\b(?:gh[pousr]_\w{20,255}|github_pat_\w{20,255}|glpat-[\w-]{15,255}|xox[a-z]-[\w-]{10,255}|xapp-[\w-]{10,255}|AKIA[A-Z0-9]{12,124}|AIza[\w-]{30,100}|SG\.[\w-]{16,255}\.[\w-]{16,255}|hf_\w{20,255}|whsec_[\w+/=-]{8,255}|npm_\w{30,255}|ya29\.[\w-]{20,512})/g
+const SECRET_KEY = /(?<![A-Za-z0-9_-])[sr]k[-_][\w-]{8,512}/g
+const BEARER = /\b(bearer\s{1,8})([^\s"'`<>{}$*,;\\][^\s"'`<>{},;\\]{0,8191})/gi
+const BASIC = /\b(basic\s{1,8})([A-Za-z0-9+/]{6,4096}={0,2})/gi
+/** Whoever knows the path may post there, or act as the bot. */
+const SECRET_PATH =
+  /\b(hooks\.slack\.com|[\w.-]{1,200}\.webhook\.office\.com|outlook\.office\.com\/webhook|(?:canary\.|ptb\.)?discord(?:app)?\.com\/api\/webhooks|hooks\.zapier\.com|hook\.(?:[\w-]{1,20}\.)?(?:make|integromat)\.com|api\.telegram\.org)\/[^\s"'<>{}\\]{1,4096}/gi
+const ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s"'<>`{}\\]{1,8192}/gi
+const SECRET_PARAMETER = /^(?:sig|signature|auth)$/i
+const LONG_CODE = 20
+
+/** Words of prose have no digit, and are short. */
+const isOpaque = (text: string): boolean => /\d/.test(text) || text.length >= 20
+
+/** `Bearer token` names a way to authenticate. */
+const isWord = (text: string): boolean =>
+  /^(?:tokens?|auth|authentication|authorization|keys?|schemes?|format|only)\W*$/i.test(text)
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}
+
+function isSecretParameter(name: string, value: string): boolean {
+  const own = decoded(name)
+  if (value === '' || value === MASK) return false
+  return (
+    isSecret(own, decoded(value), true) || SECRET_PARAMETER.test(own) || (own === 'code' && value.length >= LONG_CODE)
+  )
+}
+
+/** A parameter's value may be an address itself. */
+function withoutInner(value: string): string {
+  if (value.includes('?')) return withoutParameters(value)
+  const plain = decoded(value)
+  if (plain === value || !plain.includes('://')) return value
+  const left = withoutSecretValues(plain)
+  return left === plain ? value : encodeURIComponent(left)
+}
+
+const withoutParameters = (text: string): string =>
+  text
+    .replace(/([?&#;])([^=&#;?/]{1,256})=([^&#;]*)/g, (_, begin: string, name: string, value: string) => {
+      if (!isSecretParameter(name, value)) return `${begin}${name}=${withoutInner(value)}`
+      return begin === '?' || begin === '#' ? begin : ''
+    })
+    .replace(/([?#])[&;]/g, '$1')
+    .replace(/[?#](?=#|$)/g, '')
+
+/** Without the user, and without parameters that are secrets; as it was where it has none. */
+function withoutAddressSecrets(address: string): string {
+  const begin = address.indexOf('://') + 3
+  const end = address.slice(begin).search(/[/?#]/)
+  const authority = end < 0 ? address.slice(begin) : address.slice(begin, begin + end)
+  const at = authority.lastIndexOf('@')
+  const bare = at < 0 ? address : address.slice(0, begin) + address.slice(begin + at + 1)
+  return /[?#&;][^=]{1,256}=/.test(bare) ? withoutParameters(bare) : bare
+}
+
+const isCredentials = (text: string): boolean =>
+  /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(Buffer.from(text, 'base64').toString('latin1'))
+
+/** The text with every unmistakable secret masked, or taken out of its address. Applied twice, it changes nothing more. */
+export function withoutSecretValues(text: string): string {
+  let left = text
+  for (let round = 0; round < MOST_ROUNDS && maySecretBeIn(left); round++) {
+    const before = left
+    left = withoutSome(before)
+    if (left === before) break
+  }
+  return left
+}
+
+/** One secret may hide another, in several layers. */
+const MOST_ROUNDS = 8
+
+function withoutSome(text: string): string {
+  const isAlone = !/\s/.test(text.trim())
+  const isBearerAlone = /^\s*bearer\s+\S+\s*$/i.test(text)
+  return text
+    .replace(PEM, MASK)
+    .replace(JSON_WEB_TOKEN, MASK)
+    .replace(BEARER, (whole, scheme: string, token: string) =>
+      isWord(token) || !(isBearerAlone || (token.length >= 8 && isOpaque(token))) ? whole : `${scheme}${MASK}`,
+    )
+    .replace(BASIC, (whole, scheme: string, token: string) => (isCredentials(token) ? `${scheme}${MASK}` : whole))
+    .replace(OF_SERVICES, MASK)
+    .replace(SECRET_KEY, key => (isAlone || isOpaque(key.slice(3)) ? MASK : key))
+    .replace(SECRET_PATH, (whole, service: string) => (whole.endsWith(`/${MASK}`) ? whole : `${service}/${MASK}`))
+    .replace(ADDRESS, withoutAddressSecrets)
+}
+
+/** `X-Api-Key: abc`, `OPENAI_KEY=abc`, `--token=abc`: a name and its value in one text. */
+const NAMED = /^(\s*-{0,2}([\w.-]{1,64})\s*[:=]\s*)(\S[\s\S]*)$/
+
+/** Inside the configuration of an external service, where a text may be a header, a variable or an option. */
+export function withoutNamedSecret(text: string): string {
+  const [, head, name, value] = NAMED.exec(text) ?? []
+  return name !== undefined && value !== MASK && isSecret(name, value, true) ? `${head}${MASK}` : text
+}
+
+const IN_PROSE = /([\w.-]{0,64}(?:[ -]key|key|[a-z]))(["']?\s{0,4}[:=]\s{0,4}["']?)([^\s"',;&})\]]{1,4096})/gi
+const PLAIN_WORD =
+  /^(?:required|invalid|missing|expected|expired|must|is|not|a|an|the|unexpected|unknown|[a-z]{1,3})[.!]?$/i
+
+/** Somebody's message about an error, which may repeat what it was given: also what stands behind `password:` or `apiKey=`. */
+export const withoutSecretsInMessage = (text: string): string =>
+  withoutSecretValues(text).replace(IN_PROSE, (whole, name: string, between: string, value: string) => {
+    const { isSecret: isNamed, isKey } = nameMeaning(name)
+    return (isNamed || isKey) && value !== MASK && !PLAIN_WORD.test(value) ? `${name}${between}${MASK}` : whole
+  })
