@@ -92,7 +92,7 @@ export const newRunId = (): string => randomUUID().slice(0, 8)
 /** What has landed and is not loaded: as the run before it left it, else as the landing tells. */
 async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
   const kept = house.pending.get(known.workspaceId)
-  if (kept && !kept.spoilt() && kept.held().length === 0) return kept
+  if (kept && !kept.spoilt()) return kept
   const pending = await pendingOf(known)
   house.pending.set(known.workspaceId, pending)
   return pending

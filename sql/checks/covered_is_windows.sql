@@ -1,7 +1,14 @@
--- What is told to be covered is what finished windows cover, second by second.
-WITH done AS (
-  SELECT workspace_id, agent_id, coalesce(epoch(from_at)::BIGINT, 0) AS f, epoch(to_at)::BIGINT AS t FROM _windows
-  WHERE done AND kind NOT IN ('selected', 'refresh', 'sample')),
+-- What is told to be covered is what finished windows cover, but for the holes of pages that are not there, second by second.
+WITH finished AS (
+  SELECT workspace_id, agent_id, coalesce(epoch(from_at)::BIGINT, 0) AS f, epoch(to_at)::BIGINT AS t,
+    coalesce(from_json(progress->'$.holes', '[{"from":"BIGINT","to":"BIGINT"}]'), []) AS holes
+  FROM _windows WHERE done AND kind NOT IN ('selected', 'refresh', 'sample')),
+pieces AS (
+  SELECT workspace_id, agent_id,
+    unnest(list_concat([f], list_transform(holes, lambda hole: hole."to" + 1))) AS f,
+    unnest(list_concat(list_transform(holes, lambda hole: hole."from" - 1), [t])) AS t
+  FROM finished),
+done AS (FROM pieces WHERE f <= t),
 starts AS (
   SELECT *, CASE WHEN f <= max(t) OVER (PARTITION BY workspace_id, agent_id ORDER BY f, t
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + 1 THEN 0 ELSE 1 END AS starts FROM done),

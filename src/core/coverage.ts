@@ -40,6 +40,17 @@ export function gaps(coverage: Coverage, wanted: Interval): Interval[] {
   return found
 }
 
+/** The coverage less an interval. */
+export const without = (coverage: Coverage, taken: Interval): Coverage =>
+  coverage.flatMap(interval =>
+    interval.to < taken.from || interval.from > taken.to
+      ? [interval]
+      : [
+          { from: interval.from, to: Math.min(interval.to, taken.from - 1) },
+          { from: Math.max(interval.from, taken.to + 1), to: interval.to },
+        ].filter(({ from, to }) => from <= to),
+  )
+
 /** Seconds covered within `wanted`. */
 export function coveredSeconds(coverage: Coverage, wanted: Interval): number {
   const missing = gaps(coverage, wanted).reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)

@@ -18,7 +18,7 @@ import {
 import { planRereads, type RereadOptions } from './rereads.ts'
 import { type IdsByAgent, idWindows } from './selection.ts'
 import { DAY, EARLIEST_MS } from './time.ts'
-import { isById, openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
+import { coveredBy, isById, openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
 
 export interface AgentFacts {
   agentId: string
@@ -94,12 +94,10 @@ const HEAD_SHARE = 0.8
 
 const second = (ms: number): number => Math.floor(ms / 1_000)
 
-const claimOf = ({ window }: WindowProgress): Interval => ({ from: window.fromSec ?? 0, to: window.toSec })
-
 function stretches(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
   const claimed = agent.open
     .filter(open => !isById(open.window.kind))
-    .reduce((all, open) => cover(all, claimOf(open)), agent.coverage)
+    .reduce((all, open) => coveredBy(open).reduce(cover, all), agent.coverage)
   const end = claimed.at(-1)?.to
   return gaps(claimed, wanted).map(interval => ({
     kind: end !== undefined && interval.from > end ? 'head' : 'tail',

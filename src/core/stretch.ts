@@ -1,6 +1,6 @@
 // The stretch of `ts` that one page covers, worked out from where its window stood before it.
 import type { Interval } from './coverage.ts'
-import { isById, type PageFacts, sortOf, type WindowProgress } from './windows.ts'
+import { goesOn, isById, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
 
 /** Closed, in whole seconds; `from` null: from the beginning of time. */
 export interface Stretch extends Omit<Interval, 'from'> {
@@ -16,8 +16,8 @@ export function stretchOf(before: WindowProgress, page: PageFacts): Stretch | nu
   const { window } = page
   if (isById(window.kind)) return null
   const bounds: Stretch = { from: window.fromSec, to: window.toSec }
-  const begins = secondWithin(bounds, before.lastTsMs)
-  const ends = page.hasMore ? secondWithin(bounds, page.lastTsMs) : null
+  const begins = secondWithin(window, goesOn(before, page) ? before.lastTsMs : (page.firstTsMs ?? null))
+  const ends = page.hasMore ? secondWithin(window, page.lastTsMs) : null
   const stretch =
     sortOf(window.kind) === 'asc'
       ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
@@ -28,20 +28,15 @@ export function stretchOf(before: WindowProgress, page: PageFacts): Stretch | nu
 
 /**
  * The stretch of the page before, as far as it may reach once this one is known: what the vendor skipped behind its last
- * conversation lies before the first one of this page, or anywhere in a page that tells none.
+ * conversation lies before the first one of this page, or anywhere in a page that tells none. Of one that a missing page parts
+ * it from nothing more is known.
  */
 export function reachingTo(earlier: Stretch, before: WindowProgress, page: PageFacts): Stretch {
   const { window } = page
+  if (!goesOn(before, page)) return earlier
   const own = stretchOf(before, page) ?? earlier
-  const first = secondWithin({ from: window.fromSec, to: window.toSec }, page.firstTsMs ?? null)
+  const first = secondWithin(window, page.firstTsMs ?? null)
   if (sortOf(window.kind) === 'asc') return { ...earlier, to: Math.max(earlier.to, first ?? own.to) }
   const from = first ?? own.from
   return { ...earlier, from: earlier.from === null || from === null ? null : Math.min(earlier.from, from) }
-}
-
-/** The second of a moment; null where there is none, or where it lies outside of what was asked for. */
-function secondWithin({ from, to }: Stretch, ms: number | null): number | null {
-  if (ms === null) return null
-  const second = Math.floor(ms / 1_000)
-  return second >= (from ?? 0) && second <= to ? second : null
 }

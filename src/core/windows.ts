@@ -5,8 +5,10 @@
 //              ▲               │ cursor refused, or another limit
 //              └───────────────┘ next generation, from the last `ts` that landed
 //
-// How far it is, is a fold over the heads of its landed pages: nothing else knows it. Bounds are whole seconds, sent as
+// How far it is, is a fold over the heads of its landed pages: nothing else knows it. Where a page between two of them is not there
+// any more, what it may have held is a hole, which the window does not cover: it is planned anew, and nothing else is. Bounds are whole seconds, sent as
 // milliseconds `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
+import { type Coverage, cover, gaps, type Interval, without } from './coverage.ts'
 import { compactTimestamp, EARLIEST_MS } from './time.ts'
 
 export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
@@ -64,6 +66,10 @@ export interface PageFacts {
   lastTsMs: number | null
   /** Ids that were asked for and not answered. */
   missing: string[]
+  /** Bound that its generation began at, ms; null: the window's own. Absent in heads of before it was noted. */
+  beginMs?: number | null
+  /** Of a window by id: ids that pages before it asked for; absent likewise. */
+  askedBefore?: number
 }
 
 export interface WindowProgress {
@@ -91,6 +97,10 @@ export interface WindowProgress {
   /** Conversations that the vendor looked at; what it did not tell counts as what it returned. */
   scanned: number
   billed: number
+  /** What pages that are not there any more may have held: seconds that the window does not cover. Absent: none. */
+  holes?: Coverage
+  /** True behind a missing page, until a page tells a `ts`: nobody knows where in the window the pages since then lie. */
+  adrift?: true
 }
 
 export const startOf = (window: Window): WindowProgress => ({
@@ -133,25 +143,106 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
 
 /** Folds one landed page into its window's progress. Pages of one window fold in order of generation and sequence. */
 export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
+  const sums = {
+    pages: progress.pages + 1,
+    returned: progress.returned + page.returned,
+    scanned: progress.scanned + (page.scanned ?? page.returned),
+    billed: progress.billed + (page.billed ?? 0),
+  }
   const byId = isById(progress.window.kind)
-  const asked = progress.asked + (byId ? page.limit : 0)
-  const next = page.generation > progress.generation ? restarted(progress) : progress
+  // One that was missing, and is there again: it fills its hole, and moves nothing.
+  if (isBehind(progress, page)) return { ...progress, ...sums, ...(!byId && placed(progress, page)) }
+  const { adrift: _, ...next } = page.generation > progress.generation ? restarted(progress) : progress
   return {
     ...next,
+    ...sums,
+    // The cursor belongs to the query that its generation began with.
+    ...(page.beginMs !== undefined && { restartMs: page.beginMs }),
     generation: page.generation,
     sequence: page.sequence + 1,
     cursor: page.cursorOut,
     limit: page.limit,
     lastTsMs: page.lastTsMs ?? next.lastTsMs,
-    asked,
     idle: (page.scanned ?? page.returned) > 0 ? 0 : (next.idle ?? 0) + 1,
-    done: byId ? asked >= (progress.window.ids?.length ?? 0) : !page.hasMore,
-    pages: next.pages + 1,
-    returned: next.returned + page.returned,
-    scanned: next.scanned + (page.scanned ?? page.returned),
-    billed: next.billed + (page.billed ?? 0),
+    ...(byId ? asked(progress, page) : { done: progress.done || !page.hasMore, ...placed(progress, page) }),
   }
 }
+
+const isBehind = ({ generation, sequence }: WindowProgress, page: PageFacts): boolean =>
+  page.generation < generation || (page.generation === generation && page.sequence < sequence)
+
+/** Ids that a page which is not there any more had asked for are asked for again, behind all others. */
+function asked({ window, asked }: WindowProgress, page: PageFacts): Pick<WindowProgress, 'window' | 'asked' | 'done'> {
+  const before = Math.max(asked, page.askedBefore ?? asked)
+  const ids = window.ids ?? []
+  const all = [...ids, ...ids.slice(asked, before)]
+  const now = before + page.limit
+  return { window: before > asked ? { ...window, ids: all } : window, asked: now, done: now >= all.length }
+}
+
+/** True where nothing is missing between where a window of time stands and that page. */
+export function goesOn(progress: WindowProgress, page: PageFacts): boolean {
+  if (progress.adrift || isBehind(progress, page)) return false
+  if (page.generation === progress.generation)
+    return page.sequence === progress.sequence && page.cursorIn === progress.cursor
+  return page.sequence === 1 && (page.beginMs == null || wayTo(progress, page.beginMs) <= 0)
+}
+
+/** The second of a moment; null where there is none, or where it lies outside of what was asked for. */
+export function secondWithin({ fromSec, toSec }: Pick<Window, 'fromSec' | 'toSec'>, ms: number | null): number | null {
+  if (ms === null) return null
+  const second = secondOf(ms)
+  return second >= (fromSec ?? 0) && second <= toSec ? second : null
+}
+
+/** The window's seconds in the order in which it is read: its first, its last, and the step from one to the next. */
+function courseOf({ kind, fromSec, toSec }: Window): { start: number; end: number; step: 1 | -1 } {
+  const from = fromSec ?? 0
+  return sortOf(kind) === 'asc' ? { start: from, end: toSec, step: 1 } : { start: toSec, end: from, step: -1 }
+}
+
+/** The second that a window has reached. */
+const reachedBy = ({ window, lastTsMs }: WindowProgress): number =>
+  secondWithin(window, lastTsMs) ?? courseOf(window).start
+
+/** Seconds from where the window stands to a moment, as it is read; none or fewer: it has been there. */
+const wayTo = (progress: WindowProgress, ms: number): number =>
+  (secondOf(ms) - reachedBy(progress)) * courseOf(progress.window).step
+
+const between = (a: number, b: number): Interval => (a < b ? { from: a, to: b } : { from: b, to: a })
+
+/**
+ * Where a page lies in a window of time, and so which holes there are with it. Records of one second may lie on both sides of an
+ * edge: behind a missing page nothing is known of the second in which a page begins, nor of that in which it ends.
+ */
+function placed(progress: WindowProgress, page: PageFacts): Pick<WindowProgress, 'holes' | 'adrift'> {
+  const { window, holes = [] } = progress
+  const follows = goesOn(progress, page)
+  if (follows && holes.length === 0) return {}
+  const { start, end, step } = courseOf(window)
+  const reached = reachedBy(progress)
+  const isBegun = !follows && page.sequence === 1 && page.beginMs !== undefined
+  const begun = isBegun ? (secondWithin(window, page.beginMs!) ?? start) : null
+  const first = follows ? reached : (begun ?? secondWithin(window, page.firstTsMs ?? null))
+  const last = page.hasMore ? secondWithin(window, page.lastTsMs) : end
+  let all: Coverage = holes
+  if (!follows && !isBehind(progress, page)) {
+    // What is missing may lie anywhere where the vendor's order is not what was asked for, and to the end where nothing says less.
+    const isDisordered = first !== null && (first - reached) * step < 0
+    all = cover(all, isDisordered ? between(start, end) : between(reached, first ?? end))
+  }
+  if (first !== null && last !== null) {
+    const from = follows || isBegun ? first : first + step
+    const to = page.hasMore ? last - step : last
+    if ((to - from) * step >= 0) all = without(all, between(from, to))
+  }
+  const isAdrift = !follows && page.hasMore && last === null && !isBehind(progress, page)
+  return { holes: all, ...(isAdrift && { adrift: true }) }
+}
+
+/** What a window of time covers when it is done: all of it but its holes. */
+export const coveredBy = ({ window, holes = [] }: WindowProgress): Interval[] =>
+  gaps(holes, { from: window.fromSec ?? 0, to: window.toSec })
 
 /** The same window under its next generation: from the last second that landed, inclusive; never from zero, never past it. */
 export function restarted(progress: WindowProgress): WindowProgress {

@@ -48,7 +48,8 @@ async function filesBelow(root: string, folder: string): Promise<string[]> {
   const found = await Promise.all(
     entries.map(entry => {
       const path = posix.join(folder, entry.name)
-      return entry.isDirectory() ? filesBelow(root, path) : [path]
+      // A folder in a page's place is no page that is missing: reading it says what is wrong.
+      return entry.isDirectory() && !parsePageName(entry.name) ? filesBelow(root, path) : [path]
     }),
   )
   return found.flat()

@@ -38,8 +38,6 @@ const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
 export interface Selection {
   /** Only these files; all where it is absent. */
   files?: ReadonlySet<string>
-  /** Files that were loaded and are not in the landing any more: what is behind them does not wait for them. */
-  gone?: ReadonlySet<string>
   heldBack?: NonNullable<LoadContext['heldBack']>
   /** The warehouse that is replaced: events that it knows, and the spool not any more. */
   old?: Warehouse
@@ -50,12 +48,12 @@ export async function loadAll(
   options: ReplayOptions,
   warehouse: Warehouse,
   workspace: WorkspaceConfig,
-  { files: only, gone, heldBack, old }: Selection = {},
+  { files: only, heldBack, old }: Selection = {},
 ): Promise<ReplayReport> {
   const { config, now = Date.now } = options
   const landing = openLanding(config.home, workspace.id)
   const left = only ? (await landing.list()).filter(({ path }) => !only.has(path)).map(({ path }) => path) : []
-  const pending = openPending(landing, await readPending(landing, new Set(left), { ...(gone && { gone }) }))
+  const pending = openPending(landing, await readPending(landing, new Set(left)))
   const of = pending.all().length
   const { home } = config
   const context: LoadContext = {

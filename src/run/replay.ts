@@ -62,8 +62,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: House): Promise<Rep
   let report = NOTHING_REPLAYED
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
-      const missing = new Set(gone.get(workspace.id))
-      report = added(report, await loadAll(options, rebuilt, workspace, { old: old.warehouse, gone: missing }))
+      report = added(report, await loadAll(options, rebuilt, workspace, { old: old.warehouse }))
     }
     await copyRuns(writer, rebuilt.writer)
   })

@@ -2,7 +2,7 @@
 import { type Coverage, cover } from '../core/coverage.ts'
 import type { Density } from '../core/estimate.ts'
 import type { AgentFacts } from '../core/planner.ts'
-import { advance, isById, startOf, type WindowProgress } from '../core/windows.ts'
+import { advance, coveredBy, isById, startOf, type WindowProgress } from '../core/windows.ts'
 import type { RestingWindow } from '../warehouse/known.ts'
 import type { LoadablePage } from '../warehouse/page.ts'
 import type { ListedAgent } from './agents.ts'
@@ -13,15 +13,8 @@ export interface KnownWindows {
   open: readonly WindowProgress[]
 }
 
-/**
- * Folds pages that are not loaded into what the warehouse knows of the windows. Of a window of which only pages behind a gap
- * (`held`) are there, nothing more is known than that it was begun.
- */
-export function withPending(
-  known: KnownWindows,
-  pages: readonly LoadablePage[],
-  held: readonly LoadablePage[] = [],
-): KnownWindows {
+/** Folds pages that are not loaded into what the warehouse knows of the windows. */
+export function withPending(known: KnownWindows, pages: readonly LoadablePage[]): KnownWindows {
   const keyOf = (agentId: string, name: string) => JSON.stringify([agentId, name])
   const windows = new Map(known.open.map(progress => [keyOf(progress.window.agentId, progress.window.name), progress]))
   for (const { head } of pages) {
@@ -30,19 +23,11 @@ export function withPending(
     const key = keyOf(window.agentId, window.name)
     windows.set(key, advance(windows.get(key) ?? startOf(window), head.facts))
   }
-  for (const { head } of held) {
-    if (!head.facts) continue
-    const { window } = head.facts
-    const key = keyOf(window.agentId, window.name)
-    if (!windows.has(key)) windows.set(key, startOf(window))
-  }
   const coverage = new Map(known.coverage)
-  for (const { window, done } of windows.values()) {
-    if (!done || isById(window.kind)) continue
-    coverage.set(
-      window.agentId,
-      cover(coverage.get(window.agentId) ?? [], { from: window.fromSec ?? 0, to: window.toSec }),
-    )
+  for (const progress of windows.values()) {
+    const { agentId, kind } = progress.window
+    if (!progress.done || isById(kind)) continue
+    coverage.set(agentId, coveredBy(progress).reduce(cover, coverage.get(agentId) ?? []))
   }
   return { coverage, open: [...windows.values()].filter(progress => !progress.done) }
 }

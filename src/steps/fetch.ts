@@ -104,6 +104,7 @@ function pageHead(
     firstTsMs: times[0] ?? null,
     lastTsMs: restartPoint(progress.window, times),
     missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
+    ...(query.convoIds ? { askedBefore: progress.asked } : { beginMs: progress.restartMs }),
   }
   const notes = inspected(answer)
   return {

@@ -1,10 +1,10 @@
 // Landed pages that no load has taken: read once from the landing when a process begins, then kept as pages land. Whoever holds the
 // warehouse is the only one who lands, so later runs of the same process need not look again.
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
+import { pageName } from '../landing/names.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { LandedFile, Landing } from '../landing/store.ts'
 import type { LoadablePage } from '../warehouse/page.ts'
-import { type LandedPage, partAtGaps } from './gaps.ts'
 
 export interface BatchSize {
   count: number
@@ -21,8 +21,6 @@ export interface Pending {
   next(batch: BatchSize): LoadablePage[]
   taken(pages: readonly LoadablePage[]): void
   all(): readonly LoadablePage[]
-  /** Pages behind one that is missing. They wait until fetching comes to them. */
-  held(): readonly LoadablePage[]
   /** Says that what is told here may not be so any more: the landing has to be looked at again. */
   spoil(): void
   spoilt(): boolean
@@ -39,45 +37,47 @@ const READ_AT_ONCE = 32
 
 /** What the landing has besides what is loaded. */
 export interface Unloaded {
-  ready: LoadablePage[]
-  /** Pages behind one that is missing. */
-  held: LoadablePage[]
+  pages: LoadablePage[]
   loaded: ReadonlySet<string>
 }
 
+/** True where the page before it in its generation is not among `there`. */
+const isBehindGap = ({ path, window, generation, sequence }: LandedFile, there: ReadonlySet<string>): boolean =>
+  sequence > 1 && !there.has(posix.join(posix.dirname(path), pageName({ window, generation, sequence: sequence - 1 })))
+
 /**
- * Pages of the landing, or of these `folders` of it, that are not in `loaded`; in loading order. `gone` are files that are
- * known to have been there: nothing is missing where they were. @throws LANDING_CORRUPT where a head cannot be read: what
- * its window has would be bought again
+ * Pages of the landing, or of these `folders` of it, that are not in `loaded`; in loading order. @throws LANDING_CORRUPT where
+ * a head cannot be read: what its window has would be bought again
  */
 export async function readPending(
   landing: Landing,
   loaded: ReadonlySet<string>,
-  { folders, gone }: { folders?: readonly string[]; gone?: ReadonlySet<string> } = {},
+  { folders }: { folders?: readonly string[] } = {},
 ): Promise<Unloaded> {
-  const listed = await (folders ? landing.listFolders(folders) : landing.list())
+  const list = () => (folders ? landing.listFolders(folders) : landing.list())
+  let listed = await list()
+  const there = new Set(listed.map(file => file.path))
+  // Others may land meanwhile, and a list that was begun before shows what it likes of that. What landed before one that is
+  // listed is in a list that is begun now, or is gone.
+  if (listed.some(file => !loaded.has(file.path) && isBehindGap(file, there))) listed = await list()
   const files = listed.filter(file => !loaded.has(file.path))
-  if (files.length === 0) return { ready: [], held: [], loaded }
-  const pages: (LandedPage & LoadablePage)[] = []
+  const pages: LoadablePage[] = []
   for (let start = 0; start < files.length; start += READ_AT_ONCE) {
     const slice = files.slice(start, start + READ_AT_ONCE)
-    const read = async (file: LandedFile) => ({ file, ...loadable(landing, file.path, await landing.head(file.path)) })
+    const read = async (file: LandedFile) => loadable(landing, file.path, await landing.head(file.path))
     pages.push(...(await Promise.all(slice.map(read))))
   }
-  const there = new Set(listed.map(file => file.path))
-  return { ...partAtGaps(pages, path => there.has(path) || loaded.has(path) || gone?.has(path) === true), loaded }
+  return { pages, loaded }
 }
 
 export function openPending(landing: Landing, unloaded: Unloaded): Pending {
-  let waiting = unloaded.ready
-  let held = unloaded.held
+  let waiting = unloaded.pages
   let spoilt = false
   const known = new Set(waiting.map(page => page.path))
   return {
     add(path, head) {
       if (known.has(path) || unloaded.loaded.has(path)) return
       known.add(path)
-      held = held.filter(page => page.path !== path)
       // A head that was read back tells what was packed.
       waiting.push({ ...loadable(landing, path, head), justLanded: head.packed === undefined })
     },
@@ -99,7 +99,6 @@ export function openPending(landing: Landing, unloaded: Unloaded): Pending {
       for (const path of gone) known.delete(path)
     },
     all: () => waiting,
-    held: () => held,
     spoil() {
       spoilt = true
     },

@@ -110,7 +110,7 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
     await coverageByAgent(writer, fetching.workspaceId),
     await openWindows(writer, fetching.workspaceId),
   ]
-  return withPending({ coverage, open }, fetching.pending.all(), fetching.pending.held())
+  return withPending({ coverage, open }, fetching.pending.all())
 }
 
 /** The period, as every page that landed told it. */

@@ -30,7 +30,7 @@ export async function readUnloaded(options: {
   // A kill while a page was written has changed its folder; the others need not be read for it.
   await landing.sweep(folders)
   const unloaded = await readPending(landing, await loadedFiles(writer, workspaceId, folders), { folders })
-  const waiting = new Set([...unloaded.ready, ...unloaded.held].map(({ path }) => path.slice(0, path.lastIndexOf('/'))))
+  const waiting = new Set(unloaded.pages.map(({ path }) => path.slice(0, path.lastIndexOf('/'))))
   const over = changed.filter(folder => isOver(folder, nowMs) && !waiting.has(folder.folder))
   await noteWholeFolders(writer, workspaceId, over)
   return unloaded

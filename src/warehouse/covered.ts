@@ -1,7 +1,7 @@
 // Coverage in the warehouse: which seconds finished windows cover, by agent.
 import { quoteText } from '../catalog/layout.ts'
 import { type Coverage, cover, coverAll } from '../core/coverage.ts'
-import { isById, type WindowProgress } from '../core/windows.ts'
+import { coveredBy, isById, type WindowProgress } from '../core/windows.ts'
 import type { Writer } from './connection.ts'
 
 const WHERE = (workspaceId: string): string => `workspace_id = ${quoteText(workspaceId)}`
@@ -36,9 +36,9 @@ export async function coverDone(
   if (done.length === 0) return
   const agents = [...new Set(done.map(({ window }) => window.agentId))]
   const coverage = await coverageByAgent(writer, workspaceId, agents)
-  for (const { window } of done) {
-    const added = { from: window.fromSec ?? 0, to: window.toSec }
-    coverage.set(window.agentId, cover(coverage.get(window.agentId) ?? [], added))
+  for (const progress of done) {
+    const { agentId } = progress.window
+    coverage.set(agentId, coveredBy(progress).reduce(cover, coverage.get(agentId) ?? []))
   }
   await writeCovered(writer, '_covered', { workspaceId, coverage, agents })
 }
@@ -57,7 +57,8 @@ async function writeCovered(
   const values = [...coverage].flatMap(([agentId, intervals]) =>
     intervals.map(({ from, to }) => `(${quoteText(workspaceId)}, ${quoteText(agentId)}, ${from}, ${to})`),
   )
-  await writer.run(`INSERT INTO ${table} VALUES ${values.join(', ')}`)
+  // A window may be nothing but what a lost page held.
+  if (values.length > 0) await writer.run(`INSERT INTO ${table} VALUES ${values.join(', ')}`)
 }
 
 /** Adds to another file's coverage what this warehouse has: its windows were copied there. */

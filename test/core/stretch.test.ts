@@ -11,7 +11,7 @@ const page = (window: PageFacts['window'], sequence: number, given: Partial<Page
   generation: 1,
   sequence,
   limit: 100,
-  cursorIn: null,
+  cursorIn: sequence > 1 ? 'c' : null,
   cursorOut: 'c',
   hasMore: true,
   returned: 100,

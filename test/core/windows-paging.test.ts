@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { coverAll, gaps } from '../../src/core/coverage.ts'
 import {
   advance,
+  coveredBy,
   nextRequest,
   openWindow,
   type PageFacts,
@@ -37,17 +39,25 @@ function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stor
 type Disturbance = 'none' | 'cursor-refused' | 'cursor-missing' | 'killed' | 'shuffled'
 
 /** Pages a window to its end; a killed runner goes on from what its pages tell. */
-function pageThrough(stored: readonly Stored[], window: Window, plan: { limit: number; disturbance: Disturbance }[]) {
+function pageThrough(
+  stored: readonly Stored[],
+  window: Window,
+  plan: { limit: number; disturbance: Disturbance }[],
+  from: WindowProgress = startOf(window),
+  until = 500,
+) {
   const landed: PageFacts[] = []
   const ids: number[] = []
-  let progress = startOf(window)
-  for (let page = 0; !progress.done; page++) {
-    if (page > 500) throw new Error('does not end')
+  const pages: { facts: PageFacts; ids: number[] }[] = []
+  let progress = from
+  for (let page = 0; !progress.done && page < until; page++) {
+    if (page > 498) throw new Error('does not end')
     const { limit, disturbance } = plan[page] ?? { limit: plan.at(-1)?.limit ?? 7, disturbance: 'none' }
     if (disturbance === 'cursor-refused' && progress.cursor !== null) progress = restarted(progress)
     const next = nextRequest(progress, limit)
     const { data: sorted, cursor } = exportPage(stored, next.query)
     const data = disturbance === 'shuffled' ? sorted.toSorted((a, b) => (a.id % 5) - (b.id % 5)) : sorted
+    const times = data.flatMap(({ told }) => (told > 0 ? told : []))
     const facts: PageFacts = {
       window,
       generation: next.progress.generation,
@@ -59,17 +69,17 @@ function pageThrough(stored: readonly Stored[], window: Window, plan: { limit: n
       returned: data.length,
       scanned: null,
       billed: null,
-      lastTsMs: restartPoint(
-        window,
-        data.flatMap(({ told }) => (told > 0 ? told : [])),
-      ),
+      firstTsMs: times[0] ?? null,
+      lastTsMs: restartPoint(window, times),
       missing: [],
+      beginMs: next.progress.restartMs,
     }
     landed.push(facts)
+    pages.push({ facts, ids: data.map(({ id }) => id) })
     ids.push(...data.map(({ id }) => id))
     progress = disturbance === 'killed' ? landed.reduce(advance, startOf(window)) : advance(next.progress, facts)
   }
-  return { ids, landed, progress }
+  return { ids, landed, pages, progress }
 }
 
 const BASE = 1_750_000_000
@@ -154,6 +164,121 @@ describe('paging through a window', () => {
     )
   })
 })
+
+describe('pages that are not there any more', () => {
+  const disturbed = fc.record({
+    limit: fc.constantFrom(3, 8, 20),
+    disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'shuffled'),
+  })
+  const scene = fc.record({
+    stored: records,
+    one: window,
+    plan: fc.array(disturbed, { maxLength: 12 }),
+    until: fc.constantFrom(3, 6, 500),
+    kept: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
+    limit: fc.constantFrom(3, 8, 20),
+  })
+
+  /** Goes on from what is there: the holes in windows of their own, and the window itself to its end. */
+  function mended({ stored, one, plan, until, kept, limit }: Parameters<Parameters<typeof scene.map>[0]>[0]) {
+    const { pages } = pageThrough(stored, one, plan, startOf(one), until)
+    const there = pages.filter((_, index) => kept[index % kept.length])
+    const known = there.reduce((progress, { facts }) => advance(progress, facts), startOf(one))
+    const rest = [{ limit, disturbance: 'none' as const }]
+    const whole = { from: one.fromSec ?? 0, to: one.toSec }
+    // What is not there at all is no hole: it is read as if it never had been.
+    const holes = there.length === 0 ? [] : gaps(coverAll(coveredBy(known)), whole)
+    const again = holes.flatMap(({ from, to }) => {
+      const hole = openWindow({
+        agentId: 'a',
+        kind: 'tail',
+        fromSec: from <= 0 ? null : from,
+        toSec: to,
+        openedAtMs: 1,
+      })
+      return pageThrough(stored, hole, rest).ids
+    })
+    const onwards = pageThrough(stored, one, rest, known).ids
+    return { there, again, onwards, lost: pages.filter(page => !there.includes(page)), holes }
+  }
+
+  it('leave nothing out: what they may have held is read again', () => {
+    fc.assert(
+      fc.property(scene, given => {
+        const { there, again, onwards } = mended(given)
+        const ids = [...there.flatMap(page => page.ids), ...again, ...onwards]
+        expect([...new Set(ids)].sort((a, b) => a - b)).toEqual(
+          given.stored.filter(record => inside(given.one, record)).map(({ id }) => id),
+        )
+      }),
+      { numRuns: 1_000, seed: 20261120 },
+    )
+  })
+
+  it('are all that is read again, but for what shares a second with their neighbours', () => {
+    const orderly = scene.map(given => ({
+      ...given,
+      until: 500 as const,
+      // No two in one second, and each tells its time.
+      stored: given.stored.map(({ id }): Stored => ({ id, ts: (BASE + id) * 1_000, told: (BASE + id) * 1_000 })),
+      plan: given.plan.filter(({ disturbance }) => disturbance !== 'shuffled'),
+    }))
+    fc.assert(
+      fc.property(orderly, given => {
+        const { there, again, onwards, lost, holes } = mended(given)
+        if (there.length === 0) return
+        const held = new Set(there.flatMap(page => page.ids))
+        const twice = again.filter(id => held.has(id))
+        expect(twice.length).toBeLessThanOrEqual(2 * holes.length)
+        const gone = lost.flatMap(page => page.ids).length
+        expect(onwards.length + again.length).toBeLessThanOrEqual(gone + 2 * holes.length + 1)
+      }),
+      { numRuns: 1_000, seed: 20261120 },
+    )
+  })
+
+  it('of a selection are asked for again, and nothing else is', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 50 }),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+        fc.array(fc.boolean(), { minLength: 1 }),
+        (ids, limits, kept) => {
+          const one = openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids })
+          const ask = (from: WindowProgress, sequence: number) => {
+            const pages: { facts: PageFacts; ids: string[] }[] = []
+            let progress = from
+            for (let page = sequence; !progress.done; page++) {
+              const asked = nextRequest(progress, limits[page % limits.length]!).query.convoIds!
+              const facts = { ...NO_FACTS, window: progress.window, sequence: page, limit: asked.length }
+              pages.push({ facts: { ...facts, askedBefore: progress.asked }, ids: asked })
+              progress = advance(progress, pages.at(-1)!.facts)
+            }
+            return pages
+          }
+          const pages = ask(startOf(one), 1)
+          const there = pages.filter((_, index) => kept[index % kept.length])
+          const known = there.reduce((progress, { facts }) => advance(progress, facts), startOf(one))
+          const again = ask(known, known.sequence).flatMap(page => page.ids)
+          expect([...there.flatMap(page => page.ids), ...again].sort()).toEqual([...ids].sort())
+        },
+      ),
+      { numRuns: 300, seed: 20261120 },
+    )
+  })
+})
+
+const NO_FACTS = {
+  generation: 1,
+  cursorIn: null,
+  cursorOut: null,
+  hasMore: false,
+  returned: 0,
+  scanned: null,
+  billed: null,
+  lastTsMs: null,
+  missing: [],
+}
 
 describe('a selection', () => {
   const selection = (ids: string[]): WindowProgress =>

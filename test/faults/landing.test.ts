@@ -78,6 +78,7 @@ describe('a landed page that is damaged', () => {
     const file = landed.fileOf(inTheMiddle(landed))
     const intact = await readFile(file)
     const bought = (await landed.bought()).length
+    const { facts } = await openLanding(landed.config.home, 'ws_demo').head(inTheMiddle(landed))
     for (const [damage, apply] of Object.entries(DAMAGES)) {
       await apply(file, landed)
       const told = await failureOf(landed)
@@ -88,8 +89,11 @@ describe('a landed page that is damaged', () => {
     }
     expect((await landed.bought()).length).toBe(bought)
     await rm(file)
-    expect(await synced(landed)).toMatchObject({ outcome: 'done', pages: 1 })
-    expect((await landed.bought()).length).toBe(bought + 1)
+    expect(await synced(landed)).toMatchObject({ outcome: 'done' })
+    // Of its neighbours one conversation each, which may be of the same second.
+    const again = (await landed.bought()).slice(bought).reduce((sum, { returned }) => sum + returned, 0)
+    expect(again - facts!.returned).toBeGreaterThanOrEqual(0)
+    expect(again - facts!.returned).toBeLessThanOrEqual(2)
     await whole(landed)
     // And it is a whole landing again.
     await replay({ config: landed.config })
@@ -100,17 +104,27 @@ describe('a landed page that is damaged', () => {
 describe('landed pages of which any were deleted', () => {
   it('are bought again, and no others, wherever in their windows they were', async () => {
     const landed = await landedOnly()
-    const subsets = fc.subarray(landed.pages, { minLength: 1, maxLength: 6 })
+    const landing = openLanding(landed.config.home, 'ws_demo')
+    const choice = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 6 })
     await fc.assert(
-      fc.asyncProperty(subsets, async deleted => {
-        for (const page of deleted) await rm(landed.fileOf(page))
+      fc.asyncProperty(choice, async choices => {
+        // Those of the runs before are among them: pages that were exported again may be lost, too.
+        const pages = (await landing.list('conversations')).map(({ path }) => path)
+        const deleted = [...new Set(choices.map(chosen => pages[chosen % pages.length]!))]
+        let lost = 0
+        for (const page of deleted) {
+          lost += (await landing.head(page)).facts!.returned
+          await rm(landed.fileOf(page))
+        }
         await rm(warehouseFile(landed.config.home), { force: true })
         const before = (await landed.bought()).length
         expect(await synced(landed)).toMatchObject({ outcome: 'done' })
-        expect((await landed.bought()).length - before).toBe(deleted.length)
+        const again = (await landed.bought()).slice(before).reduce((sum, { returned }) => sum + returned, 0)
+        // And no more than a page beside each: where one tells no time, nobody knows what the next one begins with.
+        expect(again).toBeLessThanOrEqual(lost + landed.config.workspaces[0]!.maxPage * deleted.length)
         await whole(landed)
       }),
-      { numRuns: 4 },
+      { numRuns: 3 },
     )
   })
 })

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { coverAll } from '../../src/core/coverage.ts'
 import {
+  coveredBy,
   isById,
   openWindow,
   startOf,
@@ -35,6 +36,8 @@ interface Read {
   fromSec: number | null
   length: number
   done: boolean
+  /** Where a page is not there any more, from its first second. */
+  hole: { at: number; length: number } | null
 }
 
 const windows: fc.Arbitrary<Read[]> = fc.array(
@@ -44,14 +47,20 @@ const windows: fc.Arbitrary<Read[]> = fc.array(
     fromSec: fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 60 })),
     length: fc.nat(12),
     done: fc.boolean(),
+    hole: fc.option(fc.record({ at: fc.nat(12), length: fc.nat(4) })),
   }),
   { maxLength: 25 },
 )
 
-const progressOf = ({ agentId, kind, fromSec, length, done }: Read, index: number): WindowProgress => ({
-  ...startOf(openWindow({ agentId, kind, fromSec, toSec: (fromSec ?? 0) + length, openedAtMs: index, ids: [] })),
-  done,
-})
+const progressOf = ({ agentId, kind, fromSec, length, done, hole }: Read, index: number): WindowProgress => {
+  const [from, to] = [fromSec ?? 0, (fromSec ?? 0) + length]
+  return {
+    ...startOf(openWindow({ agentId, kind, fromSec, toSec: to, openedAtMs: index, ids: [] })),
+    done,
+    ...(hole &&
+      hole.at <= length && { holes: [{ from: from + hole.at, to: Math.min(to, from + hole.at + hole.length) }] }),
+  }
+}
 
 const rowOf = (progress: WindowProgress): string => {
   const { window, done } = progress
@@ -77,8 +86,7 @@ describe('the coverage that the warehouse tells', () => {
         const told = await coverageByAgent(writer, 'ws')
         for (const agentId of ['a', 'b']) {
           const read = all.filter(({ done, window }) => done && !isById(window.kind) && window.agentId === agentId)
-          const intervals = read.map(({ window }) => ({ from: window.fromSec ?? 0, to: window.toSec }))
-          expect(told.get(agentId) ?? []).toEqual(coverAll(intervals))
+          expect(told.get(agentId) ?? []).toEqual(coverAll(read.flatMap(coveredBy)))
         }
         const open = await openWindows(writer, 'ws')
         expect(open.map(({ window }) => window.name)).toEqual(
@@ -91,13 +99,13 @@ describe('the coverage that the warehouse tells', () => {
 
   it('is of that workspace alone', async () => {
     const { writer } = await temporary()
-    const one = progressOf({ agentId: 'a', kind: 'tail', fromSec: 5, length: 5, done: true }, 0)
+    const one = progressOf({ agentId: 'a', kind: 'tail', fromSec: 5, length: 5, done: true, hole: null }, 0)
     await coverDone(writer, 'ws', [one])
     expect(await coverageByAgent(writer, 'another')).toEqual(new Map())
   })
 
   it('grows by what has landed and is not loaded', () => {
-    const half = progressOf({ agentId: 'a', kind: 'head', fromSec: 11, length: 9, done: false }, 0)
+    const half = progressOf({ agentId: 'a', kind: 'head', fromSec: 11, length: 9, done: false, hole: null }, 0)
     const facts = {
       window: half.window,
       generation: 1,

@@ -17,7 +17,7 @@ function scene() {
   const land = (name: string) =>
     landConversations(landing, { records: [{ ID: name }], window: freshWindow({ kind: 'head' }) })
   const unloaded = async (nowMs: number) =>
-    (await readUnloaded({ landing, writer, workspaceId: id, nowMs })).ready.map(({ path }) => path)
+    (await readUnloaded({ landing, writer, workspaceId: id, nowMs })).pages.map(({ path }) => path)
   const folder = (page: { path: string }) => join(landing.root, dirname(page.path))
   const settle = (page: { path: string }) => utimes(folder(page), CHANGED_AT, CHANGED_AT)
   const whole = async () => (await rows('_folders', 'folder')).map(row => row.folder)

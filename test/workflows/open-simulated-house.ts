@@ -160,6 +160,7 @@ export async function openSimulatedHouse(
     async restart() {
       await house.close()
       house = await openHouse({ config })
+      open = true
       simulated.house = house
     },
     close,

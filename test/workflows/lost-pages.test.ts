@@ -1,0 +1,180 @@
+// Pages that were lost from the landing (deleted because they could not be read, say) while no warehouse holds what was on them.
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { openHouse } from '../../src/app.ts'
+import { openLanding } from '../../src/landing/store.ts'
+import { replay } from '../../src/run/replay.ts'
+import { warehouseFile } from '../../src/warehouse/open.ts'
+import { expectedTables } from './expected-rows.ts'
+import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+const SETTLE_MS = 120_000
+
+const truth = ({ sandbox }: SimulatedHouse) =>
+  asLines(expectedTables(truthOf(sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })))
+
+interface Lost {
+  sessions: number
+  windows: number
+}
+
+/** Deletes pages of conversations, and tells what was on them. */
+async function lose({ config }: SimulatedHouse, which: (index: number, of: number) => boolean): Promise<Lost> {
+  const landing = openLanding(config.home, WORKSPACE)
+  const pages = await landing.list('conversations')
+  const lost = pages.filter((_, index) => which(index, pages.length))
+  let sessions = 0
+  for (const { path } of lost) {
+    sessions += (await landing.head(path)).facts?.billed ?? 0
+    await rm(join(landing.root, path))
+  }
+  return { sessions, windows: new Set(lost.map(({ path, window }) => `${path.split('/').at(-3)} ${window}`)).size }
+}
+
+const withoutWarehouse = async (simulated: SimulatedHouse): Promise<void> => {
+  await simulated.close()
+  await rm(warehouseFile(simulated.config.home), { force: true })
+  await rm(`${warehouseFile(simulated.config.home)}.wal`, { force: true })
+}
+
+const billed = async (simulated: SimulatedHouse): Promise<number> => (await simulated.usage()).billableUsedThisPeriod
+
+/** Syncs until nothing is left to read. */
+async function syncAll(simulated: SimulatedHouse): Promise<void> {
+  await simulated.restart()
+  const report = await simulated.sync()
+  expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0, failures: [] })
+}
+
+async function tablesOf(simulated: SimulatedHouse): Promise<Record<string, string[]>> {
+  const house = await openHouse({ config: simulated.config })
+  try {
+    return asLines(await warehouseTables(house.warehouse.writer.rows))
+  } finally {
+    await house.close()
+  }
+}
+
+/** What was lost comes again, and hardly more; then nothing does; and all that landed gives all rows. */
+async function expectMended(simulated: SimulatedHouse, lost: Lost, pageSize: number): Promise<void> {
+  const before = await billed(simulated)
+  await syncAll(simulated)
+  const again = (await billed(simulated)) - before
+  expect(again).toBeGreaterThanOrEqual(Math.min(lost.sessions, 1))
+  expect(again).toBeLessThanOrEqual(lost.sessions + lost.windows * pageSize)
+  expect(asLines(await warehouseTables(simulated.rows))).toEqual(truth(simulated))
+  await simulated.sync()
+  expect((await billed(simulated)) - before).toBe(again)
+  await withoutWarehouse(simulated)
+  await replay({ config: simulated.config })
+  expect(await tablesOf(simulated)).toEqual(truth(simulated))
+}
+
+const pageSizeOf = (simulated: SimulatedHouse, size: number): void => {
+  simulated.config.workspaces[0]!.maxPage = size
+}
+
+describe('a page that was deleted', () => {
+  it.each([
+    ['the first', 20, 20, (index: number) => index === 0],
+    ['one in the middle', 20, 20, (index: number) => index === 5],
+    ['the last', 20, 20, (index: number, of: number) => index === of - 1],
+    ['one in the middle, and pages are smaller since', 50, 20, (index: number) => index === 2],
+    ['one in the middle, and pages are larger since', 20, 50, (index: number) => index === 3],
+    ['every other one', 20, 20, (index: number) => index % 2 === 0],
+    ['every one', 50, 50, () => true],
+  ])('is exported again, and hardly more than was on it: %s', async (_, size, then, which) => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
+    await simulated.sync()
+    await withoutWarehouse(simulated)
+    const lost = await lose(simulated, which)
+    pageSizeOf(simulated, then)
+    await expectMended(simulated, lost, Math.max(size, then))
+  })
+
+  it('of a window that was begun anew with pages of another size, and is not finished', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 300, agents: 1 }, settings: { maxPage: 40 } })
+    await simulated.sync({ maxRequests: 3 })
+    pageSizeOf(simulated, 15)
+    await simulated.sync({ maxRequests: 4 })
+    await withoutWarehouse(simulated)
+    // The last of the first generation: the second one begins where it ended.
+    const lost = await lose(simulated, index => index === 2 || index === 4)
+    const all = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
+    const toCome = all.reduce((sum, one) => sum + one.billableSessions, 0) - (await billed(simulated))
+    await expectMended(simulated, { ...lost, sessions: lost.sessions + toCome }, 40)
+  })
+
+  it.each(['truncated', 'overwritten'] as const)('because it was %s, as the hint says', async how => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 200, agents: 1 }, settings: { maxPage: 20 } })
+    await simulated.sync()
+    await withoutWarehouse(simulated)
+    const landing = openLanding(simulated.config.home, WORKSPACE)
+    const page = (await landing.list('conversations'))[4]!
+    const sessions = (await landing.head(page.path)).facts!.billed!
+    const file = join(landing.root, page.path)
+    const bytes = await readFile(file)
+    if (how === 'truncated') await truncate(file, bytes.length - 20)
+    else await writeFile(file, bytes.fill(0x20, bytes.length - 200))
+    await simulated.restart()
+    const before = await billed(simulated)
+    const report = await simulated.sync()
+    expect(report.failures).toEqual([expect.objectContaining({ code: 'LANDING_CORRUPT' })])
+    expect(await billed(simulated)).toBe(before)
+    await rm(file)
+    await simulated.close()
+    await expectMended(simulated, { sessions, windows: 1 }, 20)
+  })
+
+  it('whichever pages, of whichever sizes: all rows come back, and what is billed again is what was lost', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          seed: fc.integer({ min: 1, max: 1_000 }),
+          ts: fc.constantFrom('created' as const, 'activity' as const),
+          sizes: fc.array(fc.integer({ min: 3, max: 60 }), { minLength: 1, maxLength: 4 }),
+          requests: fc.integer({ min: 2, max: 9 }),
+          finished: fc.boolean(),
+          after: fc.integer({ min: 3, max: 60 }),
+          kept: fc.array(fc.boolean(), { minLength: 5, maxLength: 40 }),
+        }),
+        async ({ seed, ts, sizes, requests, finished, after, kept }) => {
+          const { simulated, end } = await openSimulatedHouse({
+            sandbox: { conversations: 160, agents: 2, seed, ts },
+          })
+          try {
+            for (const size of sizes) {
+              pageSizeOf(simulated, size)
+              await simulated.sync({ maxRequests: requests })
+            }
+            if (finished) await simulated.sync()
+            await withoutWarehouse(simulated)
+            const lost = await lose(simulated, index => !kept[index % kept.length]!)
+            pageSizeOf(simulated, after)
+            const { billableUsedThisPeriod: before } = await simulated.usage()
+            const held = before - lost.sessions
+            await simulated.restart()
+            await simulated.sync()
+            const { billableUsedThisPeriod: billedBy } = await simulated.usage()
+            expect(asLines(await warehouseTables(simulated.rows))).toEqual(truth(simulated))
+            const all = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
+            const size = Math.max(...sizes, after)
+            const toCome = all.reduce((sum, one) => sum + one.billableSessions, 0) - held
+            expect(billedBy - before).toBeLessThanOrEqual(Math.max(0, toCome) + (lost.windows + 2) * size)
+            await withoutWarehouse(simulated)
+            await replay({ config: simulated.config })
+            expect(await tablesOf(simulated)).toEqual(truth(simulated))
+          } finally {
+            await end()
+          }
+        },
+      ),
+      { numRuns: 5, seed: 20261120 },
+    )
+  })
+})
