@@ -14,7 +14,10 @@ UNION ALL
 SELECT 'conversation_handoffs' AS child, workspace_id, agent_id, conversation_id, _record FROM conversation_handoffs
   ANTI JOIN conversations USING (workspace_id, agent_id, conversation_id, _record)
 UNION ALL
-SELECT 'conversation_handoff_teams' AS child, workspace_id, agent_id, conversation_id, _record FROM conversation_handoff_teams
+SELECT 'conversation_handoff_team_ids' AS child, workspace_id, agent_id, conversation_id, _record FROM conversation_handoff_team_ids
+  ANTI JOIN conversations USING (workspace_id, agent_id, conversation_id, _record)
+UNION ALL
+SELECT 'conversation_handoff_team_keys' AS child, workspace_id, agent_id, conversation_id, _record FROM conversation_handoff_team_keys
   ANTI JOIN conversations USING (workspace_id, agent_id, conversation_id, _record)
 UNION ALL
 SELECT 'crm_activities' AS child, workspace_id, agent_id, conversation_id, _record FROM crm_activities

@@ -9,8 +9,17 @@ export const handoffHistory = objects('Handoffs to people, oldest first', 'conve
   acceptedBy: text('Who took it', { pii: 'staff' }),
   organizationId: text('Organization that it went to'),
   requestedTeamKey: text('Key of the team that was asked'),
-  teamIds: texts('Teams that it went to, by id', 'conversation_handoff_teams', 'team_id'),
-  teamKeys: texts('Teams that it went to, by key', 'conversation_handoff_teams', 'team_key'),
+  // Two lists: nothing says that they are parallel (notes on the API, "Usage").
+  teamIds: texts(
+    'Teams that a handoff went to, by id: joins `teams` by it',
+    'conversation_handoff_team_ids',
+    'team_id',
+  ),
+  teamKeys: texts(
+    'Teams that a handoff went to, by key: joins `teams` by it within the organization',
+    'conversation_handoff_team_keys',
+    'team_key',
+  ),
 })
 
 export const assignee = {
@@ -40,8 +49,8 @@ export const crmActivities = objects('CRM activities of the contact', 'crm_activ
   responded: boolean('The contact has responded'),
   firstEngaged: boolean('Engaged on the first channel'),
   secondEngaged: boolean('Engaged on the second channel'),
-  firstChannel: text('First channel'),
-  secondChannel: text('Second channel, e.g. LinkedIn'),
+  firstChannel: text('First channel', { channel: 'as-sent' }),
+  secondChannel: text('Second channel, e.g. LinkedIn', { channel: 'as-sent' }),
   notesHistory: objects('Earlier notes of the activity', 'crm_activity_notes', {
     text: text('The note', { pii: 'content' }),
     agentId: text('Id of its author', { pii: 'staff', column: 'author_id' }),
@@ -54,15 +63,11 @@ export const crmActivities = objects('CRM activities of the contact', 'crm_activ
 export const usagePerModel = any('Token usage by model, as sent', {
   column: 'per_model',
   explode: entries('token_usage_by_model', 'model_id', 'Token usage of the conversation by model', [
-    lift('input_tokens', 'number', ['inputTokens', 'cumulativeInputTokens', 'promptTokens', 'input'], 'Input tokens'),
-    lift(
-      'output_tokens',
-      'number',
-      ['outputTokens', 'cumulativeOutputTokens', 'completionTokens', 'output'],
-      'Output tokens',
-    ),
-    lift('total_tokens', 'number', ['totalTokens', 'cumulativeTotalTokens', 'total'], 'All tokens'),
-    lift('usd', 'number', ['usd', 'cumulativeUsd', 'costUsd', 'cost'], 'Cost in US dollars'),
+    lift('input_tokens', 'number', ['inputTokens', 'cumulativeInputTokens', 'promptTokens'], 'Input tokens'),
+    lift('output_tokens', 'number', ['outputTokens', 'cumulativeOutputTokens', 'completionTokens'], 'Output tokens'),
+    lift('total_tokens', 'number', ['totalTokens', 'cumulativeTotalTokens'], 'All tokens'),
+    lift('usd', 'number', ['usd', 'cumulativeUsd', 'costUsd'], 'Cost in US dollars'),
+    lift('cost', 'number', ['cost'], 'Cost, under that name; unit not stated'),
   ]),
 })
 
@@ -103,7 +108,8 @@ export const campaignCalls = any('Calls made to the contact by campaigns, as sen
     lift('campaign_id', 'text', ['campaignId', 'campaignID'], 'Id of the campaign'),
     lift('status', 'text', ['status', 'callStatus', 'state'], 'Outcome of the call'),
     lift('called_at', 'time', ['calledAt', 'startedAt', 'ts', 'timestamp', 'createdAt'], 'When it was made'),
-    lift('duration_seconds', 'number', ['durationSeconds', 'callDuration', 'duration'], 'How long it took', {}),
+    lift('duration', 'number', ['callDuration', 'duration'], 'How long it took; unit not stated'),
+    lift('duration_seconds', 'number', ['durationSeconds'], 'How long it took, where its name tells seconds'),
   ]),
 })
 
@@ -136,7 +142,9 @@ export const funnelExtractedData = any('Data that the funnel extracted, as sent'
   ]),
 })
 
-export const linkedChannels = texts('Other channels of the same contact', 'conversation_linked_channels', 'channel')
+export const linkedChannels = texts('Other channels of the same contact', 'conversation_linked_channels', 'channel', {
+  channel: 'as-sent',
+})
 export const tags = texts('Tags', 'conversation_tags', 'tag')
 export const chatAssignedToIds = texts('Ids of all assignees', 'conversation_assigned_ids', 'user_id', { pii: 'staff' })
 

@@ -11,6 +11,7 @@ const staff = { pii: 'staff' as PiiClass }
 const tokens = { unit: 'tokens' }
 const usd = { unit: 'USD' }
 const credits = { unit: 'credits' }
+const unstated = { unit: 'unit not stated' }
 
 const contactAndLead = {
   userEmail: text('Email address of the contact', identity),
@@ -30,7 +31,7 @@ const contactAndLead = {
   source: text('Where the lead came from'),
   language: text('Language of the contact'),
   lang: text('Language code'),
-  currency: text('Currency of `value`'),
+  currency: text('Currency'),
   expectedCloseDate: moment('Expected close date, as sent', 'expected_close_at'),
   demoDate: moment('Date of the demo, as sent', 'demo_at'),
   demoTime: text('Time of the demo, as sent'),
@@ -38,7 +39,7 @@ const contactAndLead = {
   lostReason: text('Why the lead was lost', content),
   lastActivityDate: moment('Last CRM activity, as sent', 'last_activity_at'),
   stage: text('Stage of the lead, e.g. new'),
-  value: number('Value of the lead', { unit: 'see `currency`' }),
+  value: number('Value of the lead', unstated),
   isFollowingBusiness: boolean('The contact follows the business'),
   socialVerified: boolean('The social account is verified'),
 }
@@ -53,7 +54,7 @@ const environment = {
   browserTimezone: text('Time zone of the browser', device),
   countryCode: text('Country'),
   userPlatform: text('Platform that the contact writes from'),
-  channel: text('Channel, as an event told; no export does', { column: '_channel_told' }),
+  channel: text('Channel, as an event told; no export does', { column: '_channel_told', channel: 'lower' }),
   contactIdentityId: text('Identity of the contact across channels', identity),
   crossChannelContext: text('Context carried over from another channel', content),
   notifyToUserId: text('User to notify', staff),
@@ -76,8 +77,8 @@ const countersAndTimes = {
   firstMessageTS: time('First message'),
   lastMessageTS: time('Last message'),
   lastModified: time('Last change of the record'),
-  ratingFrom5: number('Rating', { unit: '1 to 5' }),
-  averageLatency: number('Average latency of answers; the API states no unit'),
+  ratingFrom5: number('Rating', { unit: 'range not stated' }),
+  averageLatency: number('Average latency', unstated),
   lastViewed: time('When it was last looked at'),
   delegatedAt: time('When it was delegated'),
   archivedAt: time('When it was archived'),
@@ -130,9 +131,10 @@ const nested = {
     updatedAt: time('Last change'),
     resolvedRuntime: text('Runtime, e.g. legacy'),
   }),
+  // Some records call it `vapi`.
   ext: group('External call', {
-    cost: number('Cost of the call; the API states no unit'),
-    callDuration: number('Length of the call; the API states no unit'),
+    cost: number('Cost of the call', unstated),
+    callDuration: number('Length of the call', unstated),
     recordingUrl: text('Recording', content),
     syncRecordingUrl: text('Recording, synchronised', content),
     callerPhoneNumber: text('Number of the caller', identity),
@@ -148,15 +150,15 @@ const nested = {
   }),
   detailedCost: group('Cost of the conversation', {
     totalCreditsConsumed: number('All credits', credits),
-    speechGenCost: number('Speech generation', credits),
-    transcriberCost: number('Transcription', credits),
-    llmCost: number('Language model', credits),
+    speechGenCost: number('Speech generation', unstated),
+    transcriberCost: number('Transcription', unstated),
+    llmCost: number('Language model', unstated),
   }),
   csat: group('Answer to the satisfaction survey', {
-    satisfaction10: number('Satisfaction', { unit: '0 to 10' }),
-    ease10: number('Ease', { unit: '0 to 10' }),
+    satisfaction10: number('Satisfaction', { unit: 'range not stated' }),
+    ease10: number('Ease', { unit: 'range not stated' }),
     comment: text('Comment', content),
-    channel: text('Channel of the survey'),
+    channel: text('Channel of the survey', { channel: 'as-sent' }),
     submittedAt: time('When it was answered'),
     surveyVersion: number('Version of the survey'),
   }),
@@ -220,7 +222,7 @@ const derived: Derived[] = [
     from: ['channel', 'userPlatform', 'origin'],
     sql: () =>
       oneSpelling(
-        `coalesce(nullif(s."channel", ''), nullif(s."userPlatform", ''), CASE WHEN json_type(s."origin") = 'VARCHAR' THEN nullif(s."origin"->>'$', '') END)`,
+        `lower(coalesce(nullif(s."channel", ''), nullif(s."userPlatform", ''), CASE WHEN json_type(s."origin") = 'VARCHAR' THEN nullif(s."origin"->>'$', '') END))`,
       ),
   },
   {
@@ -241,6 +243,7 @@ export const conversation: RecordType = {
   id: { key: 'ID', column: 'conversation_id' },
   perAgent: true,
   fields: { ...contactAndLead, ...environment, ...countersAndTimes, ...stateAndHandling, ...nested, ...other },
+  aliases: { vapi: 'ext' },
   derived,
   modifiedKey: 'lastModified',
   extra: 'unknown',

@@ -2,9 +2,8 @@
 // declares one, the transcripts that `conversation_updated` brings, and clients, of whom nothing but events tells.
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './events.ts'
 import { elements, lift } from './explosion.ts'
-import type { Derived, RecordType } from './shape.ts'
+import type { RecordType } from './shape.ts'
 import { any, text, time } from './shape.ts'
-import { oneSpelling } from './spelling.ts'
 
 /** Key under which an event's record brings its id. No plain key starts so. */
 export const EVENT_ID = '__event'
@@ -36,15 +35,6 @@ export const webhookEvent: RecordType = {
   derived: [],
 }
 
-const CHANNEL: Derived = {
-  column: 'channel',
-  sqlType: 'VARCHAR',
-  about: 'Channel; `web-chat` is spelled `webchat`',
-  pii: 'none',
-  from: ['channel'],
-  sql: () => oneSpelling(`nullif(s."channel", '')`),
-}
-
 const ownTable = ({ name, about, fields, table }: EventType & { table: string }): RecordType => ({
   name,
   table,
@@ -52,7 +42,7 @@ const ownTable = ({ name, about, fields, table }: EventType & { table: string })
   id: eventId,
   ...fact,
   fields: { ...idField, ...COMMON_EVENT_FIELDS, ...fields },
-  derived: [CHANNEL],
+  derived: [],
 })
 
 /** Of each type that has a table of its own, what a row of it is. */
@@ -70,8 +60,20 @@ const told = {
 
 const sessionId = text('Session that the event was of')
 
-const ROLE = lift('role', 'text', ['role', 'from', 'type', 'sender'], 'Who wrote it')
-const AT = lift('at', 'time', ['timestamp', 'ts', 'createdAt', 'time', 'date'], 'When it was written')
+/** The messages in a list of turns (`turns.ts`), a row for each. */
+const messages = (table: string, about: string) =>
+  any('What was said, out of the list', {
+    hidden: true,
+    explode: elements(table, about, [
+      lift('turn_position', 'position', ['turnPosition'], 'Position of its turn in the list as sent, from 1'),
+      lift('message_position', 'position', ['messagePosition'], 'Position of the message in its turn, from 1'),
+      lift('turn_id', 'text', ['turnId'], 'Id of the turn'),
+      lift('session_id', 'text', ['sessionId'], 'Session of the turn'),
+      lift('role', 'text', ['role'], 'Who wrote it'),
+      lift('text', 'text', ['text'], 'What was said', { pii: 'content' }),
+      lift('at', 'time', ['at'], 'When it was written'),
+    ]),
+  })
 
 export const transcript: RecordType = {
   name: 'transcript',
@@ -81,19 +83,8 @@ export const transcript: RecordType = {
   fields: {
     convoId: text('Id of the conversation', { column: 'conversation_id' }),
     sessionId,
-    turns: any('The whole conversation, turn by turn, as sent', {
-      pii: 'content',
-      explode: elements('conversation_turns', 'One row for each turn of a conversation', [
-        lift('turn_id', 'text', ['turnId', 'turnID', 'id', 'ID', '_id'], 'Id of the turn'),
-        lift('session_id', 'text', ['sessionId', 'sessionID'], 'Session of the turn'),
-        ROLE,
-        lift('text', 'text', ['text', 'content', 'message', 'body'], 'What was said', {
-          orSelf: 'scalar',
-          pii: 'content',
-        }),
-        AT,
-      ]),
-    }),
+    turns: any('The whole conversation, turn by turn, as sent', { pii: 'content' }),
+    messages: messages('conversation_turns', 'One row for each message of a conversation, by time'),
   },
   derived: [],
 }
@@ -106,18 +97,8 @@ export const modelHistory: RecordType = {
   fields: {
     convoId: text('Id of the conversation', { column: 'conversation_id' }),
     sessionId,
-    messagesHistory: any('Messages as the model saw them, as sent', {
-      column: 'messages',
-      pii: 'content',
-      explode: elements('conversation_model_messages', 'One row for each message as the model saw it', [
-        ROLE,
-        lift('text', 'text', ['content', 'text', 'message'], 'The message, where it is a text', {
-          orSelf: 'scalar',
-          pii: 'content',
-        }),
-        AT,
-      ]),
-    }),
+    messagesHistory: any('Messages as the model saw them, as sent', { column: 'messages', pii: 'content' }),
+    messages: messages('conversation_model_messages', 'One row for each message as the model saw it'),
   },
   derived: [],
 }

@@ -21,11 +21,22 @@ function inferred(payload: Payload): EventName | undefined {
   return fitting.length === 1 ? fitting[0]!.name : undefined
 }
 
+/** The name of a known type in that field, if it is there. */
+function namedIn(payload: Payload, field: string): EventName | undefined {
+  const named = payload[field]
+  return typeof named === 'string' && Object.hasOwn(payload, field) ? NAMES.get(named) : undefined
+}
+
+/** The fields of an event but for those that tell its type: they are known, and no drift. */
+export const withoutTypeName = (payload: Payload): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(payload).filter(([key]) => !NAMING_FIELDS.some(field => field === key && namedIn(payload, key))),
+  )
+
 /** The type that the payload names; else the only one that has fields such as it; else `unknown`. */
 export function eventTypeOf(payload: Payload): EventName | typeof UNKNOWN_EVENT {
   for (const field of NAMING_FIELDS) {
-    const named = payload[field]
-    const known = typeof named === 'string' && Object.hasOwn(payload, field) ? NAMES.get(named) : undefined
+    const known = namedIn(payload, field)
     if (known !== undefined) return known
   }
   return inferred(payload) ?? UNKNOWN_EVENT

@@ -48,7 +48,7 @@ const content = { pii: 'content' as PiiClass }
 const staff = { pii: 'staff' as PiiClass }
 
 const operation = text('What was done')
-const channel = text('Channel, as sent', { column: 'channel_sent' })
+const channel = text('Channel', { channel: 'lower' })
 const agent: Fields = { agentId: text('Id of the agent'), agentName: text('Name of the agent') }
 const conversation: Fields = {
   ...agent,

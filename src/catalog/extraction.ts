@@ -36,15 +36,13 @@ export const childColumns = (layout: Layout, child: ChildTable): string[] => [
 
 const items = (parts: string[]): string => parts.join(', ')
 
-/** Elements of a list on the record, or on each element of a list on the record (`p` is then that one's position). */
-function listSource(options: { keys: string; stage: string; lists: string[]; parent: string | null }): string {
-  const { keys, stage, lists, parent } = options
-  const aliased = lists.map((sql, index) => `${sql} AS l${index}`)
-  const filled = lists.map(sql => `len(${sql}) > 0`).join(' OR ')
-  if (parent === null) return `SELECT ${keys}, ${items(aliased)} FROM ${stage} s WHERE ${filled}`
+/** A list on the record, or on each element of a list on the record (`p` is then that one's position), as `l0`. */
+function listSource(options: { keys: string; stage: string; list: string; parent: string | null }): string {
+  const { keys, stage, list: own, parent } = options
+  if (parent === null) return `SELECT ${keys}, ${own} AS l0 FROM ${stage} s WHERE len(${own}) > 0`
   const list = `s.${quoteName(parent)}`
   const elements = `SELECT ${keys}, generate_subscripts(${list}, 1) AS p, unnest(${list}) AS e FROM ${stage} s WHERE len(${list}) > 0`
-  return `SELECT * EXCLUDE (e), ${items(aliased)} FROM (${elements}) WHERE ${filled}`
+  return `SELECT * EXCLUDE (e), ${own} AS l0 FROM (${elements}) WHERE len(${own}) > 0`
 }
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
@@ -67,8 +65,16 @@ function liftedText(lift: Lift, paths: string[]): string {
 }
 
 function typed(lift: Lift, text: string): string {
-  if (lift.type === 'text') return text
-  return lift.type === 'number' ? `parse_number(${text})` : `parse_moment(${text})`
+  switch (lift.type) {
+    case 'text':
+      return text
+    case 'number':
+      return `parse_number(${text})`
+    case 'time':
+      return `parse_moment(${text})`
+    case 'position':
+      return `TRY_CAST(${text} AS INTEGER)`
+  }
 }
 
 function explodedSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
@@ -119,11 +125,10 @@ export function childSelect(options: {
       (SELECT *, unnest(range(1, len(l0) + 1)) AS i FROM (${lists.join(' UNION ALL ')}))`
   }
   if (rows.over === 'texts') {
-    const source = listSource({ keys, stage, lists: rows.lists, parent: rows.parent })
-    const length = `greatest(${items(rows.lists.map((_, index) => `len(l${index})`))})`
-    return `SELECT ${keyColumns}, ${selected(child.columns)} FROM (SELECT *, unnest(range(1, ${length} + 1)) AS i FROM (${source}))`
+    const source = listSource({ keys, stage, list: rows.list, parent: rows.parent })
+    return `SELECT ${keyColumns}, ${selected(child.columns)} FROM (SELECT *, unnest(range(1, len(l0) + 1)) AS i FROM (${source}))`
   }
-  const source = listSource({ keys, stage, lists: [rows.list], parent: rows.parent })
+  const source = listSource({ keys, stage, list: rows.list, parent: rows.parent })
   const extra = extraItem('e', elementUnknown(rows, unknown))
   const columns = child.columns.map(column => (column.name === 'extra' ? { ...column, expression: extra } : column))
   return `SELECT ${keyColumns}, ${selected(columns)} FROM

@@ -2,7 +2,7 @@
 // the catalog does not declare and values of another type than declared. It never fails a page.
 import { readTime } from '../core/time.ts'
 import { ExactNumber, MAX_DEPTH } from './exact-json.ts'
-import type { Field, Fields, RecordType, Scalar } from './shape.ts'
+import { type Field, type Fields, type RecordType, type Scalar, sentFields } from './shape.ts'
 import { ELEMENT, isPlainKey } from './unknown.ts'
 import { tellsMoments, type UnreadTime, unreadTimes } from './unread-times.ts'
 
@@ -37,7 +37,7 @@ const INTEGER = /^-?\d+$/
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 
-const isScalar = (value: unknown): boolean =>
+export const isScalar = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || value instanceof ExactNumber
 
 /** The digits of a number, or of a text that is one. */
@@ -197,7 +197,7 @@ export const emptyNotes = (): PageNotes => ({
 
 /** Compiles the inspection of a record type's pages. */
 export function compileInspection(record: RecordType): Inspect {
-  const walk = compile(record.fields, '')
+  const walk = compile(sentFields(record), '')
   return records => {
     const notes = emptyNotes()
     for (const element of records) {

@@ -15,6 +15,7 @@ import type {
   TextList,
 } from './shape.ts'
 import { snakeCase } from './shape.ts'
+import { oneSpelling, oneSpellingInside } from './spelling.ts'
 
 export interface Column {
   name: string
@@ -41,8 +42,8 @@ export interface ChildTable {
 }
 
 export type ChildRows =
-  /** Parallel lists of strings on `s`, or on an element `e` of `parent`. */
-  | { over: 'texts'; lists: string[]; parent: string | null }
+  /** A list of strings on `s`, or on an element `e` of `parent`. */
+  | { over: 'texts'; list: string; parent: string | null }
   /** Lists of strings on `s`, one below another. */
   | { over: 'labelled'; lists: { sql: string; label: string }[] }
   | { over: 'objects'; list: string; parent: string | null }
@@ -81,6 +82,13 @@ const read = (type: Scalar['type'], sql: string): string => {
   return sql
 }
 
+/** A channel has one spelling in all columns. */
+function spelled(field: Scalar | TextList, sql: string): string {
+  if (!field.channel) return sql
+  if (field.kind === 'scalar' && field.type === 'any') return oneSpellingInside(sql)
+  return oneSpelling(field.channel === 'lower' ? `lower(nullif(${sql}, ''))` : sql)
+}
+
 interface Place {
   /** SQL of the object that holds the field. */
   sql: string
@@ -90,7 +98,8 @@ interface Place {
 }
 
 function scalarColumns(key: string, field: Scalar, place: Place): Column[] {
-  const sql = `${place.sql}.${quoteName(key)}`
+  if (field.hidden) return []
+  const sql = spelled(field, `${place.sql}.${quoteName(key)}`)
   const base = {
     path: place.path + key,
     from: [place.from ?? key],
@@ -143,32 +152,34 @@ const singular = (table: string): string =>
     .replace(/s$/, '')
 
 function textsChildren(fields: Fields, place: Place, parentPosition: Column | null): ChildTable[] {
-  const tables = new Map<string, [string, TextList][]>()
-  for (const [key, field] of Object.entries(fields)) {
-    if (field.kind === 'texts') tables.set(field.table, [...(tables.get(field.table) ?? []), [key, field]])
-  }
-  return [...tables].map(([table, lists]) => {
-    const [[, { label }]] = lists as [[string, TextList]]
-    if (label) return labelledChild({ table, label, lists, place })
-    const from = place.from ?? lists[0]![0]
-    const columns = lists.map(([key, field], index) => ({
-      ...ownColumn(field.column, 'VARCHAR', `l${index}[i]`, field.about, from),
-      path: `${place.path}${key}[]`,
-      pii: field.pii,
-    }))
-    const position = ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from)
-    return {
-      table,
-      about: lists.map(([, field]) => field.about).join('; '),
-      from,
-      columns: [...(parentPosition ? [parentPosition] : []), position, ...columns],
-      rows: {
-        over: 'texts',
-        lists: lists.map(([key]) => `${place.sql}.${quoteName(key)}`),
-        parent: parentPosition ? place.from : null,
+  const lists = Object.entries(fields).filter((entry): entry is [string, TextList] => entry[1].kind === 'texts')
+  const labelled = new Set(lists.flatMap(([, { label, table }]) => (label ? [table] : [])))
+  return [
+    ...lists.filter(([, { label }]) => !label).map(([key, list]) => textsChild(key, list, place, parentPosition)),
+    ...[...labelled].map(table => {
+      const own = lists.filter(([, list]) => list.table === table)
+      return labelledChild({ table, label: own[0]![1].label!, lists: own, place })
+    }),
+  ]
+}
+
+function textsChild(key: string, field: TextList, place: Place, parentPosition: Column | null): ChildTable {
+  const from = place.from ?? key
+  return {
+    table: field.table,
+    about: field.about,
+    from,
+    columns: [
+      ...(parentPosition ? [parentPosition] : []),
+      ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from),
+      {
+        ...ownColumn(field.column, 'VARCHAR', spelled(field, 'l0[i]'), field.about, from),
+        path: `${place.path}${key}[]`,
+        pii: field.pii,
       },
-    }
-  })
+    ],
+    rows: { over: 'texts', list: `${place.sql}.${quoteName(key)}`, parent: parentPosition ? place.from : null },
+  }
 }
 
 function labelledChild(options: {
@@ -223,9 +234,10 @@ function objectChildren(key: string, field: ObjectList, place: Place, parentPosi
   return [own, ...childrenOf(field.fields, inner, innerPosition)]
 }
 
-const LIFT_TYPES = { text: 'VARCHAR', number: 'DOUBLE', time: 'TIMESTAMP' } as const
+const LIFT_TYPES = { text: 'VARCHAR', number: 'DOUBLE', time: 'TIMESTAMP', position: 'INTEGER' } as const
 
-function explosionChild(key: string, explosion: Explosion, place: Place): ChildTable {
+function explosionChild(key: string, field: Scalar & { explode: Explosion }, place: Place): ChildTable {
+  const { explode: explosion, hidden } = field
   const from = place.from ?? key
   const path = `${place.path}${key}`
   const id =
@@ -234,7 +246,7 @@ function explosionChild(key: string, explosion: Explosion, place: Place): ChildT
       : { ...ownColumn(explosion.keyColumn!, 'VARCHAR', 'k', 'Key of the entry', from), path: `${path}.*` }
   const lifted = explosion.lift.map(lift => ({
     ...ownColumn(lift.column, LIFT_TYPES[lift.type], '', lift.about, from),
-    path: `${path}${explosion.over === 'elements' ? '[]' : '.*'}.${lift.keys.join('|')}`,
+    path: hidden ? null : `${path}${explosion.over === 'elements' ? '[]' : '.*'}.${lift.keys.join('|')}`,
     pii: lift.pii,
   }))
   return {
@@ -249,7 +261,8 @@ function explosionChild(key: string, explosion: Explosion, place: Place): ChildT
 function childrenOf(fields: Fields, place: Place, parentPosition: Column | null): ChildTable[] {
   const others = Object.entries(fields).flatMap(([key, field]: [string, Field]): ChildTable[] => {
     if (field.kind === 'objects') return objectChildren(key, field, place, parentPosition)
-    if (field.kind === 'scalar' && field.explode) return [explosionChild(key, field.explode, place)]
+    if (field.kind === 'scalar' && field.explode)
+      return [explosionChild(key, { ...field, explode: field.explode }, place)]
     if (field.kind !== 'group') return []
     const sql = `${place.sql}.${quoteName(key)}`
     return childrenOf(field.fields, { sql, path: `${place.path}${key}.`, prefix: '', from: place.from ?? key }, null)
@@ -268,6 +281,19 @@ export function layoutOf(record: RecordType, timeZone = 'UTC'): Layout {
   return layout
 }
 
+/** A column that is read under the other names of its field too. */
+function underAliases({ aliases = {} }: RecordType, column: Column): Column {
+  const names = Object.keys(aliases).filter(alias => column.from.includes(aliases[alias]!))
+  const own = (name: string) => `s.${quoteName(name)}.`
+  const others = names.map(alias => column.expression.replaceAll(own(aliases[alias]!), own(alias)))
+  if (others.length === 0) return column
+  return {
+    ...column,
+    expression: `coalesce(${[column.expression, ...others].join(', ')})`,
+    from: [...column.from, ...names],
+  }
+}
+
 function compileLayout(record: RecordType, timeZone: string): Layout {
   const root: Place = { sql: 's', path: '', prefix: '', from: null }
   const derived = record.derived.map(
@@ -281,7 +307,9 @@ function compileLayout(record: RecordType, timeZone: string): Layout {
       pii: column.pii,
     }),
   )
-  const fields = columnsOf(record.fields, root).filter(column => column.path !== record.id.key)
+  const fields = columnsOf(record.fields, root)
+    .filter(column => column.path !== record.id.key)
+    .map(column => underAliases(record, column))
   return {
     record,
     key: ['workspace_id', ...(record.perAgent ? ['agent_id'] : []), record.id.column],

@@ -2,7 +2,7 @@
 // taken, any other value goes to `extra` as it came, and nothing of the record is lost (notes on the API, "Shapes").
 import { ExactNumber } from './exact-json.ts'
 import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
-import type { Field, Fields, RecordType } from './shape.ts'
+import { type Field, type Fields, type RecordType, sentFields } from './shape.ts'
 import { MENDED_EXTRA } from './staging.ts'
 import { toldKey } from './told-path.ts'
 import { tellsMoments, UNREAD_TIME, unreadTimes } from './unread-times.ts'
@@ -93,7 +93,7 @@ function mendedId(id: unknown): unknown {
 export function mendRecord(type: RecordType, element: unknown): MendedRecord | null {
   if (!isObject(element) || !hasId(type, element)) return null
   const found: Findings = { issues: [], drift: [] }
-  const record = mendWhole(type.fields, element, '', found)
+  const record = mendWhole(sentFields(type), element, '', found)
   record[type.id.key] = mendedId(record[type.id.key])
   return { record, ...found }
 }

@@ -1,9 +1,9 @@
 // The organization (section 2.7) and its teams (section 2.8): the names behind ids that conversations and events tell. Their
 // secrets are dropped before they land, and have no column here.
-import type { RecordType, Scalar } from './shape.ts'
+import type { Casing, RecordType, Scalar } from './shape.ts'
 import { any, boolean, group, number, text, texts, time } from './shape.ts'
 
-const names = (about: string): Scalar => any(`${about}, as sent: a list`)
+const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
 
 export const organization: RecordType = {
   name: 'organization',
@@ -38,7 +38,7 @@ export const organization: RecordType = {
       label: { column: 'role', value: 'support', about: 'Role: admin or support' },
     }),
     canAccess: names('What it may see'),
-    allowedChannels: names('Channels that it may use'),
+    allowedChannels: names('Channels that it may use', { channel: 'as-sent' }),
     allowedIntegrations: names('Integrations that it may use'),
     clientTabOrder: names('Order of the tabs'),
     defaultClientAccess: names('What its clients may see'),

@@ -14,4 +14,4 @@ export const RECORD_TYPES: readonly RecordType[] = [...PAGE_RECORDS, ...EVENT_RE
  * Counts the changes of the catalog and of what inspection looks for. A page inspected under an older number is inspected again before it is loaded:
  * what was unknown then may be declared now.
  */
-export const CATALOG_VERSION = 4
+export const CATALOG_VERSION = 5

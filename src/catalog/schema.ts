@@ -1,6 +1,6 @@
 // A zod schema of a record type, for callers that hold one record and want it typed and checked.
 import { z } from 'zod'
-import type { Field, Fields, RecordType } from './shape.ts'
+import { type Field, type Fields, type RecordType, sentFields } from './shape.ts'
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
 
@@ -32,4 +32,4 @@ const objectSchema = (fields: Fields) =>
 
 /** Schema of a record as the API document describes it: every field may be absent or null, unknown ones pass. */
 export const recordSchema = (record: RecordType) =>
-  objectSchema(record.fields).extend({ [record.id.key]: z.string().min(1) })
+  objectSchema(sentFields(record)).extend({ [record.id.key]: z.string().min(1) })

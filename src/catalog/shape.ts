@@ -23,6 +23,9 @@ interface Described {
   pii: PiiClass
 }
 
+/** Of a channel. */
+export type Casing = 'lower' | 'as-sent'
+
 export interface Scalar extends Described {
   kind: 'scalar'
   type: ScalarType
@@ -31,6 +34,10 @@ export interface Scalar extends Described {
   /** Column of a `moment`'s parsed twin. */
   twin?: string
   unit?: string
+  /** It is a channel, or a list of them, and has one spelling in the warehouse; in lower case, or in the case that it has. */
+  channel?: Casing
+  /** Read for its child table alone: it has no column. */
+  hidden?: true
   /** A child table made from the elements or entries of an `any`. */
   explode?: Explosion
 }
@@ -41,15 +48,13 @@ export interface Group extends Described {
   fields: Fields
 }
 
-/**
- * An array of strings: a child table of one column. Lists that name one table lie side by side in it, by position; those
- * that have a label one below another, each row with the label of its list.
- */
+/** An array of strings: a child table of one column. Lists that have a label share a table, each row with the label of its list. */
 export interface TextList extends Described {
   kind: 'texts'
   table: string
   column: string
   label?: Label
+  channel?: Casing
 }
 
 export interface Label {
@@ -73,7 +78,7 @@ export type Fields = { readonly [key: string]: Field }
 /** A column lifted out of an element of unknown shape: the first of these keys that holds a scalar. */
 export interface Lift extends Described {
   column: string
-  type: 'text' | 'number' | 'time'
+  type: 'text' | 'number' | 'time' | 'position'
   keys: readonly string[]
   /** Where no key holds one: `scalar`, the element itself if it is a scalar; `whole`, the element whatever it is. */
   orSelf?: 'scalar' | 'whole'
@@ -113,6 +118,8 @@ export interface RecordType {
   /** True where the record belongs to an agent, whose id is then part of the key. */
   perAgent: boolean
   fields: Fields
+  /** Other names that the vendor has for top-level fields: `{ vapi: 'ext' }`. */
+  aliases?: Readonly<Record<string, string>>
   derived: readonly Derived[]
   /** Field whose value tells which of two versions is newer; null: the later fetch is. */
   modifiedKey: string | null
@@ -128,6 +135,7 @@ interface Options {
   pii?: PiiClass
   column?: string
   unit?: string
+  channel?: Casing
 }
 
 const scalar =
@@ -145,9 +153,8 @@ export const moment = (about: string, twin: string, options: Options = {}): Scal
   twin,
 })
 
-export const any = (about: string, options: Options & { explode?: Explosion } = {}): Scalar => ({
+export const any = (about: string, options: Options & Pick<Scalar, 'explode' | 'hidden'> = {}): Scalar => ({
   ...scalar('any')(about, options),
-  ...(options.explode && { explode: options.explode }),
 })
 
 export const group = (about: string, fields: Fields): Group => ({ kind: 'group', about, pii: 'none', fields })
@@ -156,7 +163,7 @@ export const texts = (
   about: string,
   table: string,
   column: string,
-  options: Pick<Options, 'pii'> & { label?: Label } = {},
+  options: Pick<Options, 'pii' | 'channel'> & { label?: Label } = {},
 ): TextList => ({
   kind: 'texts',
   about,
@@ -164,6 +171,7 @@ export const texts = (
   column,
   pii: options.pii ?? 'none',
   ...(options.label && { label: options.label }),
+  ...(options.channel && { channel: options.channel }),
 })
 
 export const objects = (about: string, table: string, fields: Fields): ObjectList => ({
@@ -172,6 +180,12 @@ export const objects = (about: string, table: string, fields: Fields): ObjectLis
   table,
   pii: 'none',
   fields,
+})
+
+/** The fields of a record as it may be sent: those that have another name under that name too. */
+export const sentFields = ({ fields, aliases = {} }: RecordType): Fields => ({
+  ...fields,
+  ...Object.fromEntries(Object.entries(aliases).flatMap(([alias, key]) => (fields[key] ? [[alias, fields[key]]] : []))),
 })
 
 /** `userEmail` → `user_email`, `firstMessageTS` → `first_message_ts`, `ID` → `id`. */

@@ -86,11 +86,21 @@ export const MOMENT_TEXTS = {
 
 const MOMENT = new RegExp(`^(${MOMENT_TEXTS.utc}|${MOMENT_TEXTS.offset}|(?<epoch>${MOMENT_TEXTS.epoch}))$`)
 
-/** True where `parse_moment` of the warehouse reads a time out of a text. */
-export function isMoment(text: string): boolean {
+/** The time that a text tells, ms: what `parse_moment` of the warehouse reads. Null where it tells none. */
+export function momentIn(text: string): number | null {
   const match = MOMENT.exec(text)
-  return match !== null && (match.groups!.epoch !== undefined || isDay(text.slice(0, 10)))
+  if (match === null) return null
+  if (match.groups!.epoch !== undefined) return readTime(Number(text)).ms
+  const day = text.slice(0, 10)
+  if (!isDay(day)) return null
+  const [clock = '', zone = ''] = text.slice(11).split(/(?=[Zz+-])/)
+  const [hour = 0, minute = 0, second = 0] = clock === '' ? [] : clock.split(':').map(Number)
+  const digits = zone.replace(/\D/g, '').padEnd(4, '0')
+  const ahead = (zone.startsWith('-') ? -1 : 1) * (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2)))
+  return Date.parse(day) + (hour * 60 + minute - ahead) * MINUTE + second * SECOND
 }
+
+export const isMoment = (text: string): boolean => momentIn(text) !== null
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}.*))?$/
 

@@ -7,6 +7,7 @@ import { readExactly, writeExactly } from '../catalog/exact-json.ts'
 import { childColumns, childSelect } from '../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../catalog/layout.ts'
 import { mendRecord } from '../catalog/mend.ts'
+import { sentFields } from '../catalog/shape.ts'
 import { MENDED_EXTRA, recordStruct } from '../catalog/staging.ts'
 import { iso, type Writer } from './connection.ts'
 import { lastNumber } from './numbers.ts'
@@ -123,7 +124,7 @@ async function stagePatched(
   })
   await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record VARCHAR)')
   await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'VARCHAR' }, rows)
-  const struct = quoteText(JSON.stringify(recordStruct(layout.record.fields, {})))
+  const struct = quoteText(JSON.stringify(recordStruct(sentFields(layout.record), {})))
   await writer.run(`CREATE OR REPLACE TEMP TABLE patch_stage AS
     SELECT agent_id AS "__agent", keys AS "__keys", _record AS "__record", d.* FROM (
       SELECT p.*, c._record FROM (SELECT agent_id, keys, from_json(record, ${struct}) AS d FROM partial) p JOIN conversations c

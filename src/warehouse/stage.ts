@@ -1,7 +1,7 @@
 // Landed pages into one temporary table: the record's fields as columns, straight from the files. It is filled, and the
 // versions settled, before the transaction that writes the warehouse begins.
 import { layoutOf, quoteName, quoteText } from '../catalog/layout.ts'
-import type { RecordType } from '../catalog/shape.ts'
+import { type RecordType, sentFields } from '../catalog/shape.ts'
 import { recordStruct } from '../catalog/staging.ts'
 import type { UnknownTree } from '../catalog/unknown.ts'
 import type { WindowKind } from '../core/windows.ts'
@@ -40,7 +40,7 @@ export async function fillStage(
   const { record, sources, unknown } = options
   const facts = sources.map((source, id) => `${quoteText(source.file)}: ${factsOf(source, id)}`)
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
-  const columns = `{data: ${quoteText(`${recordStruct(record.fields, unknown)}[]`)}}`
+  const columns = `{data: ${quoteText(`${recordStruct(sentFields(record), unknown)}[]`)}}`
   const paths = sources.map(source => quoteText(source.file)).join(', ')
   // Looked up once a file, before its records are unnested: a join is one more operator that makes room for rows so wide.
   const staged = (format: 'newline_delimited' | 'unstructured') => `CREATE OR REPLACE TEMP TABLE ${STAGE} AS

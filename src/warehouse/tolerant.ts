@@ -8,7 +8,7 @@ import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from 
 import { isObject, jsonType } from '../catalog/inspect.ts'
 import { type Issue, mendRecord } from '../catalog/mend.ts'
 import { elementTexts } from '../catalog/page-elements.ts'
-import type { RecordType } from '../catalog/shape.ts'
+import { type RecordType, sentFields } from '../catalog/shape.ts'
 import { toldPath } from '../catalog/told-path.ts'
 import { MENDED } from './left-behind.ts'
 import { listsOf } from './streams.ts'
@@ -95,7 +95,7 @@ function tolerateOne(record: RecordType, text: string, replaced: boolean): One |
   const { issues, drift } = mended
   for (const { path, fault } of read.faults) {
     const seen = fault === 'duplicate key' ? 'object' : 'string'
-    issues.push({ path: toldPath(record.fields, path), issue: fault, declared: null, seen })
+    issues.push({ path: toldPath(sentFields(record), path), issue: fault, declared: null, seen })
   }
   if (replaced && text.includes('\uFFFD'))
     issues.push({ path: RECORD_PATH, issue: 'bytes that are no UTF-8', declared: null, seen: 'string' })

@@ -61,7 +61,7 @@ describe('the organizations that handoffs name', () => {
       { id: 'org_alpha', name: 'Alpha Service' },
       { id: 'org_beta', name: 'Bêta & Fils' },
     ])
-    const nameless = await simulated.rows(`SELECT team_id FROM conversation_handoff_teams
+    const nameless = await simulated.rows(`SELECT team_id FROM conversation_handoff_team_ids
       ANTI JOIN teams USING (workspace_id, team_id) WHERE team_id IS NOT NULL`)
     expect(nameless).toEqual([])
     expect(await simulated.rows('SELECT DISTINCT role FROM organization_members ORDER BY role')).toEqual([

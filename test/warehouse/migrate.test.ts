@@ -89,6 +89,7 @@ describe('a warehouse', () => {
       { number: 5, name: '0005_workspaces.sql' },
       { number: 6, name: '0006_record_numbers.sql' },
       { number: 7, name: '0007_told.sql' },
+      { number: 8, name: '0008_handoff_teams.sql' },
     ])
   })
 

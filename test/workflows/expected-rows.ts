@@ -158,6 +158,10 @@ function channelOf(record: Json): string | null {
   return channel === 'web-chat' ? 'webchat' : channel || null
 }
 
+/** One spelling of a channel. */
+const spelled = (channel: unknown): unknown =>
+  typeof channel === 'string' && /^web-?chat$/i.test(channel) ? 'webchat' : present(channel)
+
 function conversationRow(record: Json): ExpectedRow {
   const row = emptyRow()
   const day = timeMs(record.firstMessageTS) ?? timeMs(record.ts)
@@ -173,6 +177,7 @@ function conversationRow(record: Json): ExpectedRow {
     last_activity_date: present(record.lastActivityDate),
     last_activity_at: textTimeMs(record.lastActivityDate),
     channel: channelOf(record),
+    csat_channel: spelled(object(record.csat).channel),
     day: day === null ? null : new Date(day).toISOString().slice(0, 10),
     extra: extraOf(record),
   })
@@ -197,14 +202,13 @@ function handoffs(record: Json): [string, ExpectedRow][] {
           extra: unlisted(handoff, own),
         },
       ],
-      ...Array.from({ length: Math.max(ids.length, keys.length) }, (_, place): [string, ExpectedRow] => [
-        'conversation_handoff_teams',
-        {
-          handoff_position: index + 1,
-          position: place + 1,
-          team_id: present(ids[place]),
-          team_key: present(keys[place]),
-        },
+      ...ids.map((id, place): [string, ExpectedRow] => [
+        'conversation_handoff_team_ids',
+        { handoff_position: index + 1, position: place + 1, team_id: present(id) },
+      ]),
+      ...keys.map((key, place): [string, ExpectedRow] => [
+        'conversation_handoff_team_keys',
+        { handoff_position: index + 1, position: place + 1, team_key: present(key) },
       ]),
     ]
   })
@@ -217,6 +221,8 @@ function crmActivities(record: Json): [string, ExpectedRow][] {
     const row = {
       position: index + 1,
       ...Object.fromEntries(plain.map(key => [snake(key), present(activity[key])])),
+      first_channel: spelled(activity.firstChannel),
+      second_channel: spelled(activity.secondChannel),
       activity_id: present(activity.id),
       activity_date: present(activity.date),
       activity_at: textTimeMs(activity.date),
@@ -261,7 +267,7 @@ const captured = (entry: unknown): ExpectedRow => ({
 
 function childRows(record: Json): [string, ExpectedRow][] {
   return [
-    ...texts('conversation_linked_channels', 'channel', record.linkedChannels),
+    ...texts('conversation_linked_channels', 'channel', list(record.linkedChannels).map(spelled)),
     ...texts('conversation_tags', 'tag', record.tags),
     ...texts('conversation_assigned_ids', 'user_id', record.chatAssignedToIds),
     ...list(record.assignedToUsers).map((value, index): [string, ExpectedRow] => [
@@ -275,6 +281,7 @@ function childRows(record: Json): [string, ExpectedRow][] {
       output_tokens: present(object(entry).outputTokens),
       total_tokens: present(object(entry).totalTokens),
       usd: present(object(entry).usd),
+      cost: present(object(entry).cost),
     })),
     ...entries('conversation_captured_variables', 'name', record.capturedVariables, captured),
     ...entries('conversation_funnel_data', 'name', record.funnelExtractedData, captured),
@@ -296,6 +303,7 @@ function childRows(record: Json): [string, ExpectedRow][] {
       campaign_id: present(call.campaignId),
       status: present(call.status),
       called_at: timeMs(call.startedAt),
+      duration: present(call.callDuration ?? call.duration),
       duration_seconds: present(call.durationSeconds),
     })),
     ...elements('conversation_funnel_steps', record.funnelStepsMatched, step => ({

@@ -27,7 +27,7 @@ describe('a sync of a workspace', () => {
       const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
       expect(truth.length).toBeGreaterThan(500)
       const tables = asLines(await warehouseTables(simulated.rows))
-      expect(Object.keys(tables)).toHaveLength(17)
+      expect(Object.keys(tables)).toHaveLength(18)
       expect(tables).toEqual(asLines(expectedTables(truth)))
       expect(report.conversations).toBe(truth.length)
       expect(report.sessions).toBe(truth.reduce((sum, one) => sum + one.billableSessions, 0))

@@ -1,6 +1,8 @@
 // Which records an event brings: its row in `webhook_events`, one of its type's own table, and transcripts.
 import { EVENT_ID, modelHistory, OWN_RECORDS, transcript, webhookEvent } from '../../catalog/event-records.ts'
+import { withoutTypeName } from '../../catalog/event-type.ts'
 import type { RecordType } from '../../catalog/shape.ts'
+import { messagesOf } from '../../catalog/turns.ts'
 import { type IncomingEvent, idOf } from './incoming.ts'
 import { type Given, given } from './stage-given.ts'
 
@@ -29,7 +31,12 @@ function ofConversation(type: RecordType, key: string, event: IncomingEvent): Gi
   const { payload, conversation } = event
   const list = payload[key]
   if (conversation === null || !Array.isArray(list)) return []
-  return given(type, event, { convoId: conversation.id, sessionId: payload.sessionId, [key]: list })
+  return given(type, event, {
+    convoId: conversation.id,
+    sessionId: payload.sessionId,
+    [key]: list,
+    messages: messagesOf(list),
+  })
 }
 
 /** The records of these events by type, in the order in which they are written. */
@@ -38,7 +45,7 @@ export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, 
     type,
     events
       .filter(event => event.typeName === name)
-      .flatMap(event => given(type, event, { ...event.payload, [EVENT_ID]: event.id })),
+      .flatMap(event => given(type, event, { ...withoutTypeName(event.payload), [EVENT_ID]: event.id })),
   ])
   const told = events.filter(({ type }) => type?.tellsConversation === true)
   const all: [RecordType, Given[]][] = [

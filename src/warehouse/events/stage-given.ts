@@ -2,7 +2,7 @@
 import { writeExactly } from '../../catalog/exact-json.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { type MendedRecord, mendRecord } from '../../catalog/mend.ts'
-import type { RecordType } from '../../catalog/shape.ts'
+import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
 import { iso, type Writer } from '../connection.ts'
 import { STAGE } from '../stage.ts'
@@ -38,7 +38,7 @@ export async function stageGiven(writer: Writer, type: RecordType, records: read
       record,
     ]),
   )
-  const struct = quoteText(JSON.stringify(recordStruct(type.fields, {})))
+  const struct = quoteText(JSON.stringify(recordStruct(sentFields(type), {})))
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
     SELECT 0 AS "__file", agent AS "__agent", as_of::TIMESTAMP AS "__as_of", fetched_at::TIMESTAMP AS "__fetched", NULL::VARCHAR AS "__kind",
       place AS "__element", d.* FROM (SELECT *, rowid AS place, from_json(record, ${struct}) AS d FROM given)`)

@@ -79,8 +79,8 @@ describe('the table of its own', () => {
       }),
       eventOf('bug_reported', { ...of, bugDescription: 'it lies', reportedByUserId: 'u2', operation: 'reported' }),
     )
-    expect(await workspace.rows('leads', 'agent_id, lead_name, channel, channel_sent')).toEqual([
-      { agent_id: AGENT, lead_name: 'Eve', channel: 'webchat', channel_sent: 'web-chat' },
+    expect(await workspace.rows('leads', 'agent_id, lead_name, channel')).toEqual([
+      { agent_id: AGENT, lead_name: 'Eve', channel: 'webchat' },
     ])
     expect(await workspace.rows('form_submissions', 'conversation_id, form_type')).toEqual([
       { conversation_id: 'c1', form_type: 'ui_engine_form' },

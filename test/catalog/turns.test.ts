@@ -1,0 +1,137 @@
+// Transcripts of whatever shape: what was said, by whom and when.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { messagesOf } from '../../src/catalog/turns.ts'
+
+const AT = Date.UTC(2026, 10, 20, 9)
+
+/** What a person would make of a turn. */
+interface Said {
+  role: string
+  texts: string[]
+  atMs: number
+  session: string
+}
+
+const said = fc.record({
+  role: fc.constantFrom('user', 'assistant', 'human_agent'),
+  texts: fc.array(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 3 }),
+  atMs: fc.integer({ min: 0, max: 5 }).map(minute => AT + minute * 60_000),
+  session: fc.constantFrom('s1', 's2'),
+})
+
+type Shape = (one: Said) => unknown
+
+/** Those that tell one text in a turn are given a turn for each. */
+const oneText: Record<string, (said: Omit<Said, 'texts'> & { text: string }) => unknown> = {
+  sandbox: ({ role, text, atMs, session }) => ({
+    turnId: 't',
+    sessionId: session,
+    role,
+    type: 'text',
+    text,
+    timestamp: atMs,
+  }),
+  content: ({ role, text, atMs, session }) => ({
+    role,
+    content: text,
+    createdAt: new Date(atMs).toISOString(),
+    session_id: session,
+  }),
+  text: ({ role, text, atMs, session }) => ({ role, text, ts: atMs / 1_000, sessionId: session }),
+  message: ({ role, text, atMs, session }) => ({ role, message: text, time: String(atMs), sessionID: session }),
+  'content in parts': ({ role, text, atMs, session }) => ({
+    role,
+    content: [{ type: 'text', text }],
+    ts: atMs,
+    session_id: session,
+  }),
+  parts: ({ role, text, atMs, session }) => ({
+    role,
+    parts: [{ type: 'reasoning', text: 'hm' }, { text }],
+    ts: atMs,
+    session_id: session,
+  }),
+  'message as an object': ({ role, text, atMs, session }) => ({
+    from: role,
+    message: { type: 'text', text: { body: text } },
+    ts: atMs,
+    session_id: session,
+  }),
+}
+
+const vendors: Shape = ({ role, texts, atMs, session }) => ({
+  from: role,
+  messages: texts.map(message => ({ type: 'text', item: { type: 'text', payload: { message } } })),
+  ts: Math.floor(atMs / 1_000),
+  session_id: session,
+})
+
+const lines = (all: Said[]) =>
+  all
+    .flatMap(({ role, texts, atMs, session }, turn) => texts.map(text => ({ role, text, atMs, session, turn })))
+    .sort((a, b) => a.atMs - b.atMs || a.turn - b.turn)
+    .map(({ role, text, session }) => ({ role, text, session }))
+
+const read = (turns: unknown[]) =>
+  messagesOf(turns).map(({ role, text, sessionId }) => ({ role, text, session: sessionId }))
+
+describe('a transcript', () => {
+  it("in the vendor's own shape has a row for each message, by time, and those of one time as they were sent", () => {
+    fc.assert(
+      fc.property(fc.array(said, { maxLength: 12 }), all => {
+        expect(read(all.map(vendors))).toEqual(lines(all))
+        const places = messagesOf(all.map(vendors)).map(({ turnPosition, messagePosition }) => [
+          turnPosition,
+          messagePosition,
+        ])
+        expect(new Set(places.map(String)).size).toBe(places.length)
+      }),
+      { seed: 14 },
+    )
+  })
+
+  it.each(Object.keys(oneText))('of turns that tell their text as %s is read', name => {
+    fc.assert(
+      fc.property(fc.array(said, { maxLength: 12 }), all => {
+        const turns = all.flatMap(({ texts, ...one }) => texts.map(text => oneText[name]!({ ...one, text })))
+        expect(read(turns)).toEqual(lines(all))
+      }),
+      { seed: 14 },
+    )
+  })
+
+  it('is told in order where some turns tell no time, and where a turn is a plain text', () => {
+    const turns = [
+      { role: 'assistant', text: 'a', ts: AT + 2_000 },
+      'b',
+      { role: 'user', text: 'c', ts: AT + 1_000 },
+      { role: 'user', text: 'd' },
+    ]
+    expect(messagesOf(turns).map(({ text }) => text)).toEqual(['c', 'd', 'a', 'b'])
+    expect(messagesOf(['x', 'y', { text: 'z' }]).map(({ text }) => text)).toEqual(['x', 'y', 'z'])
+  })
+
+  it('has a row for a turn in which nothing was said, and joins the parts of one message', () => {
+    const rows = messagesOf([null, 7, {}, { from: 'bot', messages: [], ts: AT }])
+    expect(rows.map(({ turnPosition, role, text }) => [turnPosition, role, text])).toEqual([
+      [1, null, null],
+      [2, null, '7'],
+      [3, null, null],
+      [4, 'bot', null],
+    ])
+    const [one] = messagesOf([
+      { role: 'user', content: [{ type: 'text', text: 'one' }, { type: 'image', url: 'u' }, 'two'] },
+    ])
+    expect(one!.text).toBe('one\ntwo')
+  })
+
+  it('of any shape is read without fault', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue({ maxDepth: 6 })), turns => {
+        expect(messagesOf(turns).length).toBeGreaterThanOrEqual(turns.length)
+      }),
+      { seed: 14 },
+    )
+  })
+})

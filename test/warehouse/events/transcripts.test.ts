@@ -1,0 +1,89 @@
+// Transcripts in the tables: a row for each message, and the parts of a record that events carry under another name.
+import { describe, expect, it } from 'vitest'
+import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
+import { applyTo, eventOf } from './events-in.ts'
+
+const house = temporaryWarehouse()
+
+const AT = SENT_AT_MS + 60_000
+
+const updated = (createdAt: number, more: Record<string, unknown>) =>
+  eventOf('conversation_updated', { agentId: AGENT, convoId: 'c1', createdAt, operation: 'updated', ...more })
+
+describe('a transcript', () => {
+  it("in the vendor's own shape has a row for each message of a turn, by time, with its session", async () => {
+    const workspace = house.workspace()
+    const item = (message: string) => ({ type: 'text', item: { type: 'text', payload: { message } } })
+    const turns = [
+      { from: 'bot', messages: [item('Hello'), item('How can I help?')], ts: 1_768_471_200, session_id: 's1' },
+      { from: 'bot', messages: [item('Yes')], ts: 1_768_471_210, session_id: 's1' },
+      { from: 'human', messages: [item('Are you open?')], ts: 1_768_471_205, session_id: 's1' },
+    ]
+    await applyTo(workspace, updated(AT, { turns }))
+    const what = `position, turn_position AS turn, message_position AS message, role, text, session_id AS session, epoch("at")::INTEGER AS "at"`
+    expect(await workspace.rows('conversation_turns', what)).toEqual([
+      { position: 1, turn: 1, message: 1, role: 'bot', text: 'Hello', session: 's1', at: 1_768_471_200 },
+      { position: 2, turn: 1, message: 2, role: 'bot', text: 'How can I help?', session: 's1', at: 1_768_471_200 },
+      { position: 3, turn: 3, message: 1, role: 'human', text: 'Are you open?', session: 's1', at: 1_768_471_205 },
+      { position: 4, turn: 2, message: 1, role: 'bot', text: 'Yes', session: 's1', at: 1_768_471_210 },
+    ])
+    const [whole] = await workspace.rows('conversation_transcripts', 'turns')
+    expect(JSON.parse(String(whole!.turns))).toEqual(turns)
+  })
+
+  it('of what the model saw has the text of a content that is a list of parts', async () => {
+    const workspace = house.workspace()
+    const messagesHistory = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+      { role: 'assistant', parts: [{ text: 'Hello' }, { text: 'there' }] },
+    ]
+    await applyTo(workspace, updated(AT, { messagesHistory }))
+    expect(await workspace.rows('conversation_model_messages', 'position, role, text')).toEqual([
+      { position: 1, role: 'system', text: 'Be brief.' },
+      { position: 2, role: 'user', text: 'Hi' },
+      { position: 3, role: 'assistant', text: 'Hello\nthere' },
+    ])
+  })
+})
+
+describe('vapi', () => {
+  it('is read into ext_ columns from exports and from events, and what is not known of it is kept', async () => {
+    const workspace = house.workspace()
+    const records = [
+      { ID: 'c1', vapi: { cost: 1.5, callStatus: 'ended', newField: 'x' } },
+      { ID: 'c2', ext: { cost: 2 } },
+      { ID: 'c3', vapi: { cost: 'much' } },
+    ]
+    await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS }))
+    const what = 'conversation_id AS id, ext_cost AS cost, ext_call_status AS status, extra::VARCHAR AS extra'
+    expect(await workspace.rows('conversations', what)).toEqual([
+      { id: 'c1', cost: 1.5, status: 'ended', extra: '{"vapi":{"newField":"x"}}' },
+      { id: 'c2', cost: 2, status: null, extra: null },
+      { id: 'c3', cost: null, status: null, extra: '{"vapi":{"cost":"much"}}' },
+    ])
+    expect(await workspace.rows('_drift', 'path')).toEqual([{ path: 'vapi.newField' }])
+    expect(await workspace.rows('_issues', 'path')).toEqual([{ path: 'vapi.cost' }])
+    await applyTo(workspace, updated(AT, { lightConvoData: { vapi: { cost: 3, callStatus: 'failed' } } }))
+    expect((await workspace.rows('conversations', what))[0]).toMatchObject({ cost: 3, status: 'failed' })
+  })
+})
+
+describe('handoffs', () => {
+  it('keep the ids and the keys of their teams apart: nothing says that the two lists are parallel', async () => {
+    const workspace = house.workspace()
+    const handoffHistory = [{ teamIds: ['t1', 't2'], teamKeys: ['sales'] }, { teamKeys: ['support', 'billing'] }]
+    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c1', handoffHistory }] }))
+    const where = 'handoff_position AS handoff, position'
+    expect(await workspace.rows('conversation_handoff_team_ids', `${where}, team_id AS id`)).toEqual([
+      { handoff: 1, position: 1, id: 't1' },
+      { handoff: 1, position: 2, id: 't2' },
+    ])
+    expect(await workspace.rows('conversation_handoff_team_keys', `${where}, team_key AS key`)).toEqual([
+      { handoff: 1, position: 1, key: 'sales' },
+      { handoff: 2, position: 1, key: 'support' },
+      { handoff: 2, position: 2, key: 'billing' },
+    ])
+  })
+})
