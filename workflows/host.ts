@@ -16,6 +16,8 @@ export interface Host {
   resumed?(): Promise<void>
   /** What has been allowed since it was last asked. */
   raised?(): Allowance[]
+  /** True where other work waits that comes before history; `sleepUntil` then ends early. */
+  givesWay?(): boolean
   /** True where the host cannot go on for long: what is under way is ended, and the rest handed over. */
   handsOver?(): boolean
 }
@@ -25,6 +27,6 @@ export type News =
   | { kind: 'planning'; heldUntilMs: number | null }
   | { kind: 'planned'; windows: number; agents: number }
   | { kind: 'governor'; governor: GovernorState; windowsLeft: number }
-  | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour' | 'period' }
+  | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour' }
   | { kind: 'events'; received: number; waiting: number; applied: number }
   | { kind: 'failure'; failure: Failure; agentId: string | null }

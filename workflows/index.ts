@@ -11,8 +11,8 @@ import {
 } from '@temporalio/workflow'
 import { ConvohouseError } from '../src/core/errors.ts'
 import { begun, ended, newProgress } from './progress.ts'
-import type { Asked } from './requests.ts'
-import { type Carried, emptyReport } from './run.ts'
+import { type Asked, nextOf, type Queued } from './requests.ts'
+import { type Carried, emptyReport, legOf } from './run.ts'
 import type { SyncReport } from './steps.ts'
 import { beginSync, goOn } from './sync.ts'
 import { warehouse } from './temporal/calls.ts'
@@ -25,45 +25,65 @@ import { newWake } from './wake.ts'
 export { ingestSpool } from './temporal/ingest.ts'
 
 /** Hands over to the next run of this workflow: its history begins anew. */
-async function carryOn(owner: Owner, sync: Carried): Promise<never> {
+async function carryOn(owner: Owner, { request }: Queued, sync: Carried): Promise<never> {
   await condition(allHandlersFinished)
   const { queue, progress, plan, allowed, timeoutMs, aheadMs, input } = owner
-  const carried = { sync, allowed, timeoutMs, aheadMs }
+  const carried = { run: request.run, sync, allowed, timeoutMs, aheadMs }
   return continueAsNew<typeof syncWorkspace>({ workspaceId: input.workspaceId, queue, progress, plan, carried })
 }
 
-async function syncNext(owner: Owner, carried: Carried | null): Promise<SyncReport> {
-  const request = owner.queue[0]!
+/** Goes on with one sync until it ends or is preempted; its report where it has ended. */
+async function syncNext(owner: Owner, current: Queued, carried: Carried | null): Promise<SyncReport | null> {
+  owner.current = current
+  const { request, leg } = current
   const host = hostOf(owner)
   const steps = stepsOf(owner, host)
   if (carried === null) {
     owner.plan = null
-    show(owner, begun(owner.progress, request.run))
+    show(owner, begun(owner.progress, request.run, leg?.report ?? null))
   }
-  const from = carried ?? (await beginSync(steps, host, request))
+  const from = carried ?? (await beginSync(steps, host, request, leg))
   owner.governor = from.governor
   const result = await goOn(steps, host, request, from)
-  if (result.carried !== null) return carryOn(owner, result.carried)
-  owner.queue.shift()
-  show(owner, ended(owner.progress, result.report))
-  return result.report
+  if (result.carried !== null) return carryOn(owner, current, result.carried)
+  const { report, governor } = result
+  if (report.outcome === 'preempted') {
+    current.leg = legOf(report, governor)
+    return null
+  }
+  owner.queue.splice(owner.queue.indexOf(current), 1)
+  show(owner, ended(owner.progress, report))
+  return report
 }
 
 /**
  * What ends a sync before it has a report (nobody has consented, a folder cannot be used) ends the workflow; where others wait
  * behind it, they get their turn, and it has a report that says so.
  */
-function giveWay(owner: Owner, error: unknown): SyncReport {
+function giveUp(owner: Owner, current: Queued, error: unknown): SyncReport {
   if (!(error instanceof ConvohouseError) || owner.queue.length < 2) throw error
-  const { run } = owner.queue.shift()!
+  owner.queue.splice(owner.queue.indexOf(current), 1)
   const { code, kind, message: what, mend = null } = error
   const report: SyncReport = {
-    ...emptyReport(run),
+    ...(current.leg?.report ?? emptyReport(current.request.run)),
     outcome: 'failed',
     failures: [{ code, kind, what, mend, agentId: null }],
   }
   show(owner, ended(owner.progress, report))
   return report
+}
+
+/** Syncs until nobody asks any more; the report of the sync that ended last. */
+async function syncAll(owner: Owner, carried: SyncInput['carried']): Promise<SyncReport | null> {
+  let last: SyncReport | null = null
+  let from = carried ?? null
+  for (;;) {
+    const current = owner.queue.find(({ request }) => request.run === from?.run) ?? nextOf(owner.queue)
+    if (current === undefined) return last
+    const report = await syncNext(owner, current, from?.sync ?? null).catch(error => giveUp(owner, current, error))
+    from = null
+    last = report ?? last
+  }
 }
 
 /** A sync that failed ends the workflow as failed, with its report: whoever watches the server sees it. */
@@ -87,7 +107,8 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
   const { carried = null, queue = [], progress = newProgress(), plan = null } = input
   const owner: Owner = {
     input,
-    queue: [...queue],
+    queue: queue.map(queued => ({ ...queued })),
+    current: null,
     progress,
     plan,
     governor: carried?.sync.governor ?? null,
@@ -97,13 +118,13 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
     aheadMs: carried?.aheadMs ?? 0,
     sleepsAlways: patched('sleeps-past-lost-leases'),
     root: CancellationScope.current(),
+    patient: new Set(),
   }
   listen(owner)
   let last: SyncReport | null = null
   try {
     await condition(() => owner.queue.length > 0, '1 minute')
-    for (let from = carried?.sync ?? null; owner.queue.length > 0; from = null)
-      last = await syncNext(owner, from).catch(error => giveWay(owner, error))
+    last = await syncAll(owner, carried)
     await condition(allHandlersFinished)
   } catch (error) {
     if (!(error instanceof ConvohouseError)) throw error

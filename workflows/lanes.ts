@@ -3,18 +3,30 @@ import { ask, type Decision } from '../src/core/governor.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
 import { askFor, fetchLease, probeLease } from './leases.ts'
 import { handOver, noteChange, type Run, stop } from './run.ts'
-import { takeTurn, yieldTurn } from './turns.ts'
+import { isUrgent, takeTurn, yieldTurn } from './turns.ts'
 
 /** Windows that are read at the same time. */
 export const LANES = 4
 
-async function waitFor(run: Run, decision: Extract<Decision, { kind: 'wait' }>): Promise<void> {
+/** Nothing more is begun here: newer work comes first, and what is left is planned anew behind it. */
+const giveWay = (run: Run): void => stop(run, 'preempted')
+
+/** True where other work waits that comes before this window. Conversations that were named are read to their end. */
+const comesLater = ({ host }: Run, { window }: WindowProgress): boolean =>
+  window.kind !== 'selected' && host.givesWay?.() === true
+
+async function waitFor(
+  run: Run,
+  progress: WindowProgress,
+  decision: Extract<Decision, { kind: 'wait' }>,
+): Promise<void> {
   // Only a vendor who says when to come back pauses a run for longer than a minute.
   const turnedAway =
     decision.reason === 'paused' && decision.untilMs > run.host.now() + run.governor.options.hourMs / 60
   if ((decision.reason === 'hour' || turnedAway) && !run.request.wait) return stop(run, 'hour-spent')
   // What other leases hold comes back in moments: no news.
   if (decision.reason !== 'leased') {
+    if (comesLater(run, progress)) return giveWay(run)
     run.host.tell({ kind: 'waiting', untilMs: decision.untilMs, reason: decision.reason })
     run.loader.idle()
   }
@@ -23,7 +35,7 @@ async function waitFor(run: Run, decision: Extract<Decision, { kind: 'wait' }>):
 
 /**
  * The period's sessions are spent for this kind of window, as far as was told. After an hour that may be news of a period
- * that is over, so the vendor is probed; before that the window is set aside, or waits.
+ * that is over, so the vendor is probed; before that the window is left for a later sync: no run sleeps for a period.
  */
 async function periodSpent(run: Run, progress: WindowProgress): Promise<void> {
   const untilMs = (run.governor.period.toldAtMs ?? 0) + run.governor.options.hourMs
@@ -32,15 +44,8 @@ async function periodSpent(run: Run, progress: WindowProgress): Promise<void> {
     run.governor = governor
     return act(run, progress, decision)
   }
-  if (run.request.onPeriodSpent === 'stop') {
-    run.report.windowsLeft += 1
-    if (run.report.outcome === 'done') run.report.outcome = 'period-spent'
-    return
-  }
-  run.host.tell({ kind: 'waiting', untilMs, reason: 'period' })
-  run.loader.idle()
-  yieldTurn(run.turns, progress)
-  await run.host.sleepUntil(untilMs, run.changed.promise)
+  run.report.windowsLeft += 1
+  if (run.report.outcome === 'done') run.report.outcome = 'period-spent'
 }
 
 async function act(run: Run, progress: WindowProgress, decision: Decision): Promise<void> {
@@ -52,10 +57,14 @@ async function act(run: Run, progress: WindowProgress, decision: Decision): Prom
   if (decision.kind === 'refuse' && decision.reason === 'period') return periodSpent(run, progress)
   yieldTurn(run.turns, progress)
   if (decision.kind === 'refuse') return stop(run, 'limit-reached')
-  return waitFor(run, decision)
+  return waitFor(run, progress, decision)
 }
 
-const turn = (run: Run, progress: WindowProgress): Promise<void> => act(run, progress, askFor(run, progress))
+async function turn(run: Run, progress: WindowProgress): Promise<void> {
+  if (isUrgent(progress) || !comesLater(run, progress)) return act(run, progress, askFor(run, progress))
+  yieldTurn(run.turns, progress)
+  giveWay(run)
+}
 
 /** A lane takes windows in turn until none is left, neither waiting nor in another lane's hands. */
 export async function lane(run: Run): Promise<void> {

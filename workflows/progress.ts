@@ -18,7 +18,7 @@ export interface Progress {
   conversations: number
   requests: number
   sessions: number
-  waiting: { untilMs: number; reason: 'paused' | 'hour' | 'period' } | null
+  waiting: { untilMs: number; reason: 'paused' | 'hour' } | null
   failures: Failure[]
   /** Syncs that were asked for and have not begun. */
   queued: number
@@ -51,9 +51,16 @@ export const newProgress = (): Progress => ({
   reports: [],
 })
 
-export const begun = (progress: Progress, run: string): Progress => ({
+/** `before`: what the sync had come to when it was preempted. */
+export const begun = (progress: Progress, run: string, before: SyncReport | null): Progress => ({
   ...progress,
   ...NOTHING,
+  ...(before && {
+    pages: before.pages,
+    conversations: before.conversations,
+    requests: before.requests,
+    sessions: before.sessions,
+  }),
   run,
   phase: 'planning',
 })
@@ -95,7 +102,6 @@ export function heard(progress: Progress, news: News): Progress {
 const WAITS = {
   paused: 'the vendor has paused us',
   hour: "the hour's requests are spent",
-  period: "the period's sessions are spent",
 }
 
 /** For Temporal's UI, in its Markdown. */

@@ -1,5 +1,6 @@
 // What may be asked of a workspace's workflow, and what is wrong with what may not.
 import type { Allowance } from '../src/core/allowance.ts'
+import type { Leg } from './run.ts'
 import type { SyncRequest } from './steps.ts'
 
 /** The run that does what was asked; `joined`: somebody had asked for the same. */
@@ -7,6 +8,19 @@ export interface Asked {
   run: string
   joined: boolean
 }
+
+/** A sync that was asked for and has not ended. */
+export interface Queued {
+  request: SyncRequest
+  /** Asked for since it was last planned: its new conversations come before the history of any other. */
+  urgent: boolean
+  /** What it has come to, where it was preempted. */
+  leg: Leg | null
+}
+
+/** Whose turn it is: what was asked for just now, then what a person waits for, then the rest; each in the order it was asked for. */
+export const nextOf = (queue: readonly Queued[]): Queued | undefined =>
+  queue.find(({ urgent }) => urgent) ?? queue.find(({ request }) => !request.unattended) ?? queue[0]
 
 /** Syncs that wait behind the one that goes on. */
 export const QUEUE_LENGTH = 20
@@ -58,5 +72,4 @@ export const refreshOf = (workspaceId: string, ids: Record<string, string[]>): O
   maxSessions: null,
   allowedPacks: 0,
   wait: true,
-  onPeriodSpent: 'sleep',
 })

@@ -19,6 +19,28 @@ export interface Carried {
   restarts: [window: string, restart: Restart][]
 }
 
+/** What a sync that was preempted has come to: its next plan goes on from there. Plain JSON. */
+export interface Leg extends Pick<GovernorState, 'spent' | 'lost' | 'breaches'> {
+  report: SyncReport
+  /** As they were raised meanwhile. */
+  limits: Pick<GovernorState['options'], 'allowedPacks' | 'maxRequests' | 'maxSessions'>
+}
+
+export function legOf(report: SyncReport, { spent, lost, breaches, options }: GovernorState): Leg {
+  const { allowedPacks, maxRequests, maxSessions } = options
+  return { report, spent, lost, breaches, limits: { allowedPacks, maxRequests, maxSessions } }
+}
+
+/** The next leg of a sync: newly planned, with what it has brought, spent and was allowed. What failed is tried again, and told where it fails again. */
+export function goingOn(begun: Carried, { report, limits, ...spent }: Leg): Carried {
+  const { pages, conversations, windowsDone, agentsGone } = report
+  return {
+    ...begun,
+    governor: { ...begun.governor, ...spent, options: { ...begun.governor.options, ...limits } },
+    report: { ...begun.report, pages, conversations, windowsDone, agentsGone },
+  }
+}
+
 export interface Run {
   steps: Steps
   host: Host

@@ -26,8 +26,6 @@ export interface SyncRequest {
   allowedPacks: number
   /** False: stop where the hour is spent, instead of waiting. */
   wait: boolean
-  /** What to do when the period's sessions are spent: stop, or sleep and probe each hour. */
-  onPeriodSpent: 'stop' | 'sleep'
   /** True where it came by itself, as a watch's or a schedule's do: windows that come no further rest meanwhile. */
   unattended?: boolean
   /** False: it is not begun where it may take most of a period; absent where the host has asked. */
@@ -115,7 +113,8 @@ export interface IngestSteps {
 
 export interface SyncReport {
   run: string
-  outcome: 'done' | 'hour-spent' | 'period-spent' | 'limit-reached' | 'failed' | 'interrupted'
+  /** `preempted`: newer work came first; history is left to the next round, or to the next leg of the same sync. */
+  outcome: 'done' | 'hour-spent' | 'period-spent' | 'limit-reached' | 'preempted' | 'failed' | 'interrupted'
   requests: number
   sessions: number
   pages: number

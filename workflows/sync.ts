@@ -1,14 +1,20 @@
 // Syncing a workspace: plan, then windows by leases, several at once, while what landed is loaded. Plain functions over
 // (steps, host): the embedded engine calls them in process, Temporal as a workflow. Deterministic but for its arguments.
+import type { GovernorState } from '../src/core/governor.ts'
 import type { Host } from './host.ts'
 import { LANES, lane } from './lanes.ts'
-import { type Carried, carriedBy, emptyReport, fail, runOf, stop, summary } from './run.ts'
+import { type Carried, carriedBy, emptyReport, fail, goingOn, type Leg, runOf, stop, summary } from './run.ts'
 import type { Steps, SyncReport, SyncRequest } from './steps.ts'
 
-export type Ended = { report: SyncReport; carried: null } | { report: null; carried: Carried }
+export type Ended = { report: SyncReport; governor: GovernorState; carried: null } | { report: null; carried: Carried }
 
-/** Plans a sync: where it begins. */
-export async function beginSync(steps: Steps, host: Host, request: SyncRequest): Promise<Carried> {
+/** Plans a sync: where it begins, or where the next leg of one that was preempted does. */
+export async function beginSync(
+  steps: Steps,
+  host: Host,
+  request: SyncRequest,
+  before: Leg | null = null,
+): Promise<Carried> {
   host.tell({ kind: 'planning', heldUntilMs: null })
   const { plan, governor, pagesWaiting, hasRows = false, warnings } = await steps.prepare(request)
   host.tell({
@@ -18,7 +24,8 @@ export async function beginSync(steps: Steps, host: Host, request: SyncRequest):
   })
   const waiting = plan.windows.map(window => window.progress)
   const report = { ...emptyReport(request.run), ...(warnings && { warnings }) }
-  return { governor, waiting, pagesWaiting, hasRows, report, failing: 0, restarts: [] }
+  const begun = { governor, waiting, pagesWaiting, hasRows, report, failing: 0, restarts: [] }
+  return before === null ? begun : goingOn(begun, before)
 }
 
 /** Goes on from there, to the end of the sync or until the host hands over. */
@@ -35,7 +42,7 @@ export async function goOn(steps: Steps, host: Host, request: SyncRequest, carri
   const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
   if (loadFailure) fail(run, loadFailure, null)
   // Nobody goes on with what was cancelled meanwhile.
-  if (run.handsOver && host.cancelled()) run.report.outcome = 'interrupted'
+  if ((run.handsOver || run.report.outcome === 'preempted') && host.cancelled()) run.report.outcome = 'interrupted'
   else if (run.handsOver && !loadFailure && lanes.every(ended => ended.status === 'fulfilled'))
     return { report: null, carried: carriedBy(run) }
   const report = summary(run)
@@ -44,7 +51,7 @@ export async function goOn(steps: Steps, host: Host, request: SyncRequest, carri
     if (report.failures.every(failure => failure.kind !== 'storage')) throw error
   })
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
-  return { report, carried: null }
+  return { report, governor: run.governor, carried: null }
 }
 
 /** Runs one sync to its end. Vendor faults are in the report; what the data folder or the disk refuses is thrown. */

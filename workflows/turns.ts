@@ -7,6 +7,10 @@ export interface Turns {
   held: number
 }
 
+/** New conversations, and those that were named or are known to have changed: what else there is can wait for hours. */
+export const isUrgent = ({ window: { kind } }: WindowProgress): boolean =>
+  kind === 'head' || kind === 'selected' || kind === 'refresh'
+
 export const turnsOf = (windows: WindowProgress[]): Turns => ({ waiting: [...windows], held: 0 })
 
 /** The next window, now held; null where none waits. */

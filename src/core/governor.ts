@@ -9,7 +9,7 @@
 //
 // Requests and sessions are leased: what is leased is spent until its lease ends. Before a usage was ever told, the
 // only lease is a probe, a request for a window that can hold nothing, which bills nothing. As sessions run out, pages
-// get smaller. A reserve of the hour is kept for people and refreshes, a reserve of the period for new conversations, and
+// get smaller. Reserves of the hour are kept for people and refreshes and for new conversations, one of the period for new conversations, and
 // for each open lease a small one against a page that bills more than was thought (a lease asks for no page after such a
 // one): no overage while no page bills more than that. What a lost answer may have billed is held back until a count
 // tells.
@@ -25,7 +25,7 @@ export interface GovernorOptions {
   hourMs: number
   /** Until the vendor tells another number. */
   requestsPerHour: number
-  /** Share of the hour that head, tail and full windows leave alone. */
+  /** Share of the hour that is left to conversations that are asked for by id. */
   hourReserveShare: number
   /** Sessions that new conversations are thought to bring: tail and full windows leave them alone. */
   projectedSessions: number
@@ -185,10 +185,14 @@ export function sessionsFor(state: GovernorState, kind: WindowKind): number {
   return Math.floor(Math.min(left, run) - outstandingSessions(state))
 }
 
-const reserveOfHour = ({ options, hour }: GovernorState, kind: WindowKind | 'probe'): number =>
-  kind === 'selected' || kind === 'refresh' || kind === 'probe'
-    ? 0
-    : Math.floor(hour.requestsPerHour * options.hourReserveShare)
+/** Share of the hour that all else leaves to polls for new conversations: a backfill that has spent the hour delays none. */
+const HEAD_HOUR_SHARE = 0.05
+
+function reserveOfHour({ options, hour }: GovernorState, kind: WindowKind | 'probe'): number {
+  if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
+  const forPeople = Math.floor(hour.requestsPerHour * options.hourReserveShare)
+  return kind === 'head' ? forPeople : forPeople + Math.floor(hour.requestsPerHour * HEAD_HOUR_SHARE)
+}
 
 /** Requests that a window of that kind may still lease now. */
 export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {

@@ -21,7 +21,6 @@ export const PLAIN_SYNC: Omit<SyncRequest, 'run' | 'workspaceId'> = {
   maxSessions: null,
   allowedPacks: 0,
   wait: true,
-  onPeriodSpent: 'stop',
 }
 
 export interface EmbeddedOptions {
@@ -36,6 +35,8 @@ export interface EmbeddedOptions {
   clock?: Clock
   tell?: (news: News) => void
   onPage?: NonNullable<StepsDependencies['onPage']>
+  /** ms from its plan on, after which what can wait is left to another sync. */
+  givesWayAfterMs?: number
   /** Called with the plan before anything is bought; false ends the run. */
   confirm?: (prepared: Prepared) => Promise<boolean>
 }
@@ -46,13 +47,21 @@ const stopOf = ({ signal, stopping }: Pick<EmbeddedOptions, 'signal' | 'stopping
 
 function hostOf(options: EmbeddedOptions): Host {
   const { clock = systemClock } = options
+  const { tell = () => {}, givesWayAfterMs = Number.POSITIVE_INFINITY } = options
   const stopping = stopOf(options)
+  let dueMs = Number.POSITIVE_INFINITY
   return {
     now: clock.now,
     newId: () => randomUUID().slice(0, 13),
     cancelled: () => stopping.aborted,
-    tell: options.tell ?? (() => {}),
-    async sleepUntil(untilMs, wake) {
+    givesWay: () => clock.now() >= dueMs,
+    tell(news) {
+      // Counted from the plan: however long planning takes, history has its time between two rounds.
+      if (news.kind === 'planned') dueMs = clock.now() + givesWayAfterMs
+      tell(news)
+    },
+    async sleepUntil(deadlineMs, wake) {
+      const untilMs = Math.min(deadlineMs, dueMs)
       const woken = new AbortController()
       const either = AbortSignal.any([stopping, woken.signal])
       const slept = clock.sleepUntil(untilMs, either).catch(error => {
@@ -100,7 +109,8 @@ export const endsWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
 
 /**
- * Syncs again and again, `everyMs` from start to start, until the signal. `each` is told of every round.
+ * Syncs again and again, `everyMs` from start to start, until the signal. `each` is told of every round. A round that has
+ * history left when the next one is due leaves it to that one, so that new conversations are fetched on time.
  * Ends by itself only for what waiting does not mend: access, configuration, a full disk.
  */
 export async function watch(
@@ -110,7 +120,7 @@ export async function watch(
   const stopping = stopOf(options)
   for (;;) {
     const begunMs = clock.now()
-    const report = await syncOnce(options).catch(error => {
+    const report = await syncOnce({ ...options, givesWayAfterMs: options.everyMs }).catch(error => {
       if (isUnanswered(error)) return null
       throw error
     })

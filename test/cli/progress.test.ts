@@ -79,7 +79,7 @@ describe('progress', () => {
   })
 
   it('is that of the sync that it waits behind, until it has its turn', () => {
-    const running = { ...begun(newProgress(), '1f0c9a2e'), phase: 'syncing', pages: 12, windowsLeft: 3 } as Ahead
+    const running = { ...begun(newProgress(), '1f0c9a2e', null), phase: 'syncing', pages: 12, windowsLeft: 3 } as Ahead
     const ahead = { ...startProgress(NOW), ahead: running }
     expect(live(ahead)).toEqual([
       'ws  waiting behind sync 1f0c9a2e, which goes on: 12 pages, 0 conversations, 3 windows left',

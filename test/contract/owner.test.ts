@@ -74,6 +74,23 @@ describeWithTemporal('the owner of a workspace', command => {
     return runs
   }
 
+  /** Until the sync that goes on waits for that. */
+  async function waits(handle: WorkflowHandle, reason: 'hour' | 'paused'): Promise<void> {
+    for (;;) {
+      const { phase, waiting } = await handle.query<Progress>('progress')
+      if (phase === 'waiting' && waiting?.reason === reason) return
+      await sleep(200)
+    }
+  }
+
+  /** That its one run tells exactly what the vendor has served and billed. */
+  async function expectCounted({ served, rows }: Pick<Scene, 'served' | 'rows'>, outcome: string): Promise<void> {
+    const requests = await served()
+    const sessions = requests.reduce((sum, { billed }) => sum + billed, 0)
+    const told = await rows('SELECT outcome, requests::INTEGER AS requests, sessions::INTEGER AS sessions FROM _runs')
+    expect(told).toEqual([{ outcome, requests: requests.length, sessions }])
+  }
+
   async function expectTruth({ sandbox, bought, rows }: Pick<Scene, 'sandbox' | 'bought' | 'rows'>): Promise<void> {
     const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(new Set(asked).size).toBe(asked.length)
@@ -141,9 +158,10 @@ describeWithTemporal('the owner of a workspace', command => {
     await expect(follow({ ...looking, asked: wrong })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
     expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
     const { reports } = await last.handle.query<Progress>('progress')
+    // What cannot begin is told before the history of those before it is read.
     expect(reports.map(({ run, outcome }) => [run, outcome])).toEqual([
-      [first.run, 'done'],
       [wrong.run, 'failed'],
+      [first.run, 'done'],
       [last.run, 'done'],
     ])
   })
@@ -166,22 +184,66 @@ describeWithTemporal('the owner of a workspace', command => {
     await expectTruth(there)
   })
 
-  it('sleeps where the period is spent, until more is allowed', async () => {
-    const there = await owned({ quotaSessions: 60 }, { headReserveShare: 0 })
-    const { handle } = await there.ask({ onPeriodSpent: 'sleep' })
-    for (;;) {
-      const { phase, waiting } = await handle.query<Progress>('progress')
-      if (phase === 'waiting' && waiting?.reason === 'period') break
-      await sleep(200)
-    }
-    const spent = (await there.bought()).length
+  it('goes on beyond the period where more is allowed while it goes on, and never sleeps for it', async () => {
+    const there = await owned({ quotaSessions: 60, latencyMs: 40 }, { headReserveShare: 0 })
+    const spent = await there.ask({ unattended: true })
+    expect(await reportOf(spent.handle)).toMatchObject({ outcome: 'period-spent', failures: [] })
+    const { handle } = await there.ask({ mode: 'incremental' })
+    await handle.executeUpdate('pause')
     const wrong = handle.executeUpdate('raiseBudget', { args: [{ packs: -1 }] })
     await expect(wrong).rejects.toThrow(WorkflowUpdateFailedError)
     await handle.executeUpdate('raiseBudget', { args: [{ packs: 5 }] })
+    await handle.executeUpdate('resume')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
-    expect((await there.bought()).length).toBeGreaterThan(spent)
-    await record(handle, 'period-spent')
+    await record(handle, 'allowed')
     await expectTruth(there)
+  })
+
+  it('fetches new conversations at each tick while history waits for the hour, and history goes on between them', async () => {
+    const there = await owned(
+      { agents: 1, arrivalsPerDay: 86_400, conversations: 4_000, hourlyRequests: 400 },
+      { maxPage: 2, settleMs: 0, mirrorLagMs: 0, requestsPerHour: 400 },
+    )
+    const first = await there.ask({ unattended: true })
+    await waits(first.handle, 'hour')
+    const heads = async () => (await there.bought()).filter(({ query }) => query.sort === 'asc' && query.fromTs)
+    const before = (await heads()).length
+    // An agent is polled every 12 s at most where the hour has 400 requests.
+    await sleep(12_500)
+    const second = await there.ask({ unattended: true })
+    expect(second).toMatchObject({ joined: true, run: first.run })
+    while ((await heads()).length === before) await sleep(100)
+    await waits(first.handle, 'hour')
+    expect(await there.rows("SELECT count(*) > 0 AS n FROM _windows WHERE kind = 'head' AND done")).toEqual([
+      { n: true },
+    ])
+    await first.handle.cancel()
+    await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
+  })
+
+  it('serves at once who asks while history waits for the hour, and then goes on with history', async () => {
+    const there = await owned({ conversations: 800, hourlyRequests: 100 }, { maxPage: 2, requestsPerHour: 100 })
+    const first = await there.ask({ unattended: true })
+    await waits(first.handle, 'hour')
+    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const askedMs = Date.now()
+    const named = await there.ask({ mode: 'selected', ids: { [some!.agentId]: [String(some!.record.ID)] } })
+    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
+    expect(await follow({ ...looking, asked: named })).toMatchObject({
+      run: named.run,
+      outcome: 'done',
+      conversations: 1,
+    })
+    // Plain, and told not to wait: it has its answer, too.
+    const hasty = await there.ask({ wait: false })
+    expect(await follow({ ...looking, asked: hasty })).toMatchObject({ run: hasty.run, outcome: 'hour-spent' })
+    expect(Date.now() - askedMs).toBeLessThan(20_000)
+    await waits(first.handle, 'hour')
+    const { run, pages } = await first.handle.query<Progress>('progress')
+    expect([run, pages]).toEqual([first.run, (await there.bought()).length - 1])
+    await record(first.handle, 'preempted')
+    await first.handle.cancel()
+    await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
   })
 
   it('refreshes the conversations that are named, tells its plan and its budget, and refuses what makes no sense', async () => {
@@ -194,9 +256,10 @@ describeWithTemporal('the owner of a workspace', command => {
     while ((await handle.query<Progress>('progress')).phase === 'planning') await sleep(50)
     const budget = await handle.query<GovernorState | null>('budget')
     expect(budget?.options.requestsPerHour).toBe(1_500)
-    expect(await reportOf(handle)).toMatchObject({ run, conversations: 1, outcome: 'done' })
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
     const { reports } = await handle.query<Progress>('progress')
     expect(reports.map(({ outcome }) => outcome)).toEqual(['done', 'done'])
+    expect(reports.find(ended => ended.run === run)).toMatchObject({ conversations: 1 })
   })
 
   it('ends as cancelled where it is cancelled, with what was under way landed; and another goes on', async () => {
@@ -206,9 +269,21 @@ describeWithTemporal('the owner of a workspace', command => {
     await handle.cancel()
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
     await record(handle, 'cancelled')
-    expect(await there.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
+    await expectCounted(there, 'interrupted')
     expect(await reportOf((await there.ask()).handle)).toMatchObject({ outcome: 'done' })
     await expectTruth(there)
+  })
+
+  it('ends soon where it is cancelled, behind the requests in flight, and counts all that they brought', async () => {
+    const there = await owned({ conversations: 2_000, latencyMs: 400 })
+    const { handle } = await there.ask()
+    // Leases of eight and more pages, of which each takes a while.
+    while ((await there.bought()).length < 40) await sleep(20)
+    const cancelledMs = Date.now()
+    await handle.cancel()
+    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
+    expect(Date.now() - cancelledMs).toBeLessThan(6_000)
+    await expectCounted(there, 'interrupted')
   })
 
   it('that was terminated is followed by one that waits for its leases, and knows from the ledger what was spent', async () => {

@@ -83,19 +83,22 @@ describe('a first sync of more than the period includes', () => {
     expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 1 })
   })
 
-  it('sleeps until the period turns where it was told to, probing once an hour', async () => {
+  it('never sleeps for the period: round after round probes once an hour, and goes on when it has turned', async () => {
     const simulated = await simulatedHouse({ sandbox: { ...SMALL_QUOTA, periodDays: 0.25 }, settings: RESERVE })
-    const report = await simulated.sync({ onPeriodSpent: 'sleep' })
-    expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0 })
-    const readAll = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) }).length
-    expect(await found(simulated)).toBe(readAll)
+    const history = { untilMs: START_MS - DAY }
+    for (let round = 0; ; round++) {
+      const { outcome } = await simulated.sync(history)
+      if (outcome === 'done') break
+      expect(outcome).toBe('period-spent')
+      expect(round).toBeLessThan(200)
+      simulated.advance(15 * MINUTE)
+    }
     const probes = (await simulated.served()).filter(isProbe)
     expect(probes.length).toBeGreaterThanOrEqual(4)
     // The one that tells of another period is asked again at once.
     const times = [...new Set(probes.map(probe => probe.at))]
     expect(probes.length - times.length).toBeLessThanOrEqual(2)
     for (const [index, at] of times.slice(1).entries()) expect(at - times[index]!).toBeGreaterThanOrEqual(HOUR)
-    expect(simulated.news.some(news => news.kind === 'waiting' && news.reason === 'period')).toBe(true)
     expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
   })
 })

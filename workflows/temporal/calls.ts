@@ -1,5 +1,6 @@
 // How the owner calls upon workers: on which queue, how long, and whether twice.
 import {
+  ActivityCancellationType,
   ActivityFailure,
   ApplicationFailure,
   CancelledFailure,
@@ -33,13 +34,14 @@ export const atEase = (): ExportActivities =>
     heartbeatTimeout: HEARTBEAT_MS,
   })
 
-/** Under a lease nothing is tried twice: what was asked for is paid. */
+/** Under a lease nothing is tried twice: what was asked for is paid. Where it is cancelled, what it brings until it ends still counts. */
 export const leased = (timeoutMs: number, { deadlineMs }: Grant, summary: string): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
     scheduleToCloseTimeout: Math.max(0, deadlineMs - Date.now()) + timeoutMs + LANDING_MS,
     heartbeatTimeout: HEARTBEAT_MS,
     retry: { maximumAttempts: 1 },
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary,
   })
 
@@ -53,4 +55,8 @@ export function told(error: unknown): never {
 
 /** The holder of a lease was lost, or is thought so. */
 export const isLost = (error: unknown): boolean =>
-  error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.cause instanceof CancelledFailure)
+  error instanceof ActivityFailure && error.cause instanceof TimeoutFailure
+
+/** Cancelled before a worker had taken it: one that works ends its lease and answers. */
+export const isUntaken = (error: unknown): boolean =>
+  error instanceof ActivityFailure && error.cause instanceof CancelledFailure

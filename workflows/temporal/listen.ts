@@ -13,7 +13,6 @@ import {
   requestProblem,
 } from '../requests.ts'
 import type { SyncRequest } from '../steps.ts'
-import { newWake } from '../wake.ts'
 import {
   askSignal,
   askUpdate,
@@ -27,14 +26,26 @@ import {
   resumeSignal,
   resumeUpdate,
 } from './messages.ts'
-import { type Owner, show } from './owner.ts'
+import { endPatientLeases, nudge, type Owner, show } from './owner.ts'
+
+/** What a person asks for is begun as soon as the requests in flight are answered; what comes by itself, at the end of a lease. */
+function makeWay(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
+  nudge(owner)
+  if (!unattended) endPatientLeases(owner)
+}
 
 function ask(owner: Owner, asked: Omit<SyncRequest, 'run'>): Asked {
-  const going = owner.queue.find(request => isSame(request, asked))
-  if (going) return { run: going.run, joined: true }
+  const going = owner.queue.find(({ request }) => isSame(request, asked))
+  if (going) {
+    // Planned before it was asked for again: it is planned anew.
+    going.urgent = true
+    makeWay(owner, asked)
+    return { run: going.request.run, joined: true }
+  }
   const request = { ...asked, run: uuid4().slice(0, 8) }
-  owner.queue.push(request)
+  owner.queue.push({ request, urgent: true, leg: null })
   show(owner, owner.progress)
+  makeWay(owner, asked)
   return { run: request.run, joined: false }
 }
 
@@ -49,8 +60,9 @@ function pause(owner: Owner, paused: boolean): Progress {
 
 function allow(owner: Owner, allowance: Allowance): GovernorState['options'] | null {
   owner.allowed.push(allowance)
-  owner.nudged.resolve()
-  owner.nudged = newWake()
+  // What was left for want of sessions is planned again.
+  if (owner.current) owner.current.urgent = true
+  nudge(owner)
   return owner.governor?.options ?? null
 }
 

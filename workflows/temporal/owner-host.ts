@@ -2,7 +2,7 @@
 import { CancellationScope, condition, sleep, uuid4, workflowInfo } from '@temporalio/workflow'
 import type { Host } from '../host.ts'
 import { heard } from '../progress.ts'
-import { cancelled, type Owner, show } from './owner.ts'
+import { cancelled, givesWay, type Owner, show } from './owner.ts'
 
 /** For all syncs of that owner. */
 export const hostOf = (owner: Owner): Host => ({
@@ -24,6 +24,7 @@ export const hostOf = (owner: Owner): Host => ({
     }
   },
   resumed: () => condition(() => !owner.progress.paused || cancelled(owner)),
+  givesWay: () => givesWay(owner),
   raised: () => owner.allowed.splice(0),
   handsOver: () => workflowInfo().continueAsNewSuggested,
 })

@@ -6,8 +6,9 @@ import type { Host } from '../host.ts'
 import { fetchOutliving, type Outliving, probeOutliving } from '../lost-lease.ts'
 import { toldOf } from '../plan-told.ts'
 import { brought } from '../progress.ts'
-import type { Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
-import { atEase, isLost, leased, told, warehouse } from './calls.ts'
+import type { FetchInput, LeaseOutcome, Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
+import { isUrgent } from '../turns.ts'
+import { atEase, isLost, isUntaken, leased, told, warehouse } from './calls.ts'
 import { cancelled, type Owner, show } from './owner.ts'
 
 const SECOND = 1_000
@@ -28,6 +29,25 @@ async function freeOfHolders(workspaceId: string, host: Host): Promise<void> {
   }
 }
 
+/** A lease of its own scope, which ends early where a person asks for something that comes before this window. */
+async function endedEarly(
+  owner: Owner,
+  { progress }: FetchInput,
+  fetch: () => Promise<LeaseOutcome>,
+): Promise<LeaseOutcome> {
+  if (isUrgent(progress)) return fetch()
+  const scope = new CancellationScope()
+  owner.patient.add(scope)
+  try {
+    return await scope.run(fetch)
+  } catch (error) {
+    if (!isUntaken(error) || cancelled(owner)) throw error
+    return { progress, answers: [], pages: 0, conversations: 0, failure: null }
+  } finally {
+    owner.patient.delete(scope)
+  }
+}
+
 /** A worker that ends gives up what is under way; that ends its lease, and no sync. */
 const unlessGivenUp = <T extends Told>(owner: Owner, outcome: T): T =>
   outcome.failure?.code === 'INTERRUPTED' && !cancelled(owner) ? { ...outcome, failure: null } : outcome
@@ -41,7 +61,7 @@ function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor
   })
 }
 
-/** For the sync at the head of its queue. */
+/** For the sync that goes on. */
 export function stepsOf(owner: Owner, host: Host): Steps {
   let landed = 0
   const of = ({ workspaceId, run }: RunOf): RunOf => ({ workspaceId, run })
@@ -49,19 +69,20 @@ export function stepsOf(owner: Owner, host: Host): Steps {
     async prepare(request) {
       await freeOfHolders(request.workspaceId, host)
       const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(told)
+      // Whoever asked for the same meanwhile is served by this plan.
+      if (owner.current) owner.current.urgent = false
       owner.timeoutMs = timeoutMs
       owner.aheadMs = prepared.aheadMs
       owner.plan = toldOf(prepared.plan)
-      expectConsent(request, prepared)
+      if (owner.current?.leg === null) expectConsent(request, prepared)
       return prepared
     },
     async fetchPages({ request, progress, grant }) {
       const { agentId, name } = progress.window
       const input = { request: of(request), progress, grant, aheadMs: owner.aheadMs }
       const fetching = leased(owner.timeoutMs, grant, `${agentId} ${name}`)
-      const outcome = await fetchOutliving(outliving(owner, host), input, given => fetching.fetchPages(given)).catch(
-        told,
-      )
+      const fetch = (given: FetchInput) => endedEarly(owner, given, () => fetching.fetchPages(given))
+      const outcome = await fetchOutliving(outliving(owner, host), input, fetch).catch(told)
       landed += outcome.pages
       show(owner, brought(owner.progress, outcome))
       return unlessGivenUp(owner, outcome)
@@ -75,7 +96,7 @@ export function stepsOf(owner: Owner, host: Host): Steps {
     load: ({ workspaceId }) =>
       CancellationScope.nonCancellable(async () => {
         const before = landed
-        const outcome = await warehouse.load({ workspaceId, run: owner.queue[0]!.run }).catch(told)
+        const outcome = await warehouse.load({ workspaceId, run: owner.current!.request.run }).catch(told)
         // What landed while it worked it may not have seen.
         return { ...outcome, waiting: outcome.waiting + landed - before }
       }),

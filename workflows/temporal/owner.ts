@@ -4,15 +4,16 @@ import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
 import type { PlanTold } from '../plan-told.ts'
 import { details, type Progress } from '../progress.ts'
+import { nextOf, type Queued } from '../requests.ts'
 import type { Carried } from '../run.ts'
-import type { SyncRequest } from '../steps.ts'
-import type { Wake } from '../wake.ts'
+import { newWake, type Wake } from '../wake.ts'
 
 /** What a run of the workflow begins with; what it carries over to the next is the same. */
 export interface SyncInput {
   workspaceId: string
-  queue?: SyncRequest[]
-  carried?: { sync: Carried; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
+  queue?: Queued[]
+  /** The sync that goes on, by its run. */
+  carried?: { run: string; sync: Carried; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
   progress?: Progress
   /** Of the sync that goes on. */
   plan?: PlanTold | null
@@ -20,12 +21,14 @@ export interface SyncInput {
 
 export interface Owner {
   input: SyncInput
-  queue: SyncRequest[]
+  queue: Queued[]
+  /** The one of them that goes on. */
+  current: Queued | null
   progress: Progress
   plan: PlanTold | null
   governor: GovernorState | null
   allowed: Allowance[]
-  /** Wakes those who sleep until there is room. */
+  /** Wakes those who sleep until a deadline. */
   nudged: Wake
   /** Of the sync that goes on: how long a request takes at most, and the vendor's clock. */
   timeoutMs: number
@@ -33,6 +36,8 @@ export interface Owner {
   /** Of a lost lease's holder; false in runs of before. */
   sleepsAlways: boolean
   root: CancellationScope
+  /** Leases of windows that can wait: ended early where a person asks for something. */
+  patient: Set<CancellationScope>
 }
 
 /** Tells whoever looks on, in Temporal's UI too. */
@@ -43,3 +48,20 @@ export function show(owner: Owner, progress: Progress): void {
 
 /** Somebody wants it to end. */
 export const cancelled = ({ root }: Owner): boolean => root.consideredCancelled
+
+/** True where another sync, or a new plan of this one, comes before the history of the one that goes on. */
+export function givesWay({ queue, current }: Owner): boolean {
+  const next = nextOf(queue)
+  return next !== undefined && (next !== current || next.urgent)
+}
+
+/** Ends leases of what can wait, behind the requests in flight. */
+export function endPatientLeases({ patient }: Owner): void {
+  for (const scope of patient) scope.cancel()
+}
+
+/** Wakes whoever sleeps: something was asked for. */
+export function nudge(owner: Owner): void {
+  owner.nudged.resolve()
+  owner.nudged = newWake()
+}

@@ -16,7 +16,7 @@ const ABOUT: Record<Steering, { description: string; example: string }> = {
   },
   cancel: {
     description: 'end the sync that Temporal runs',
-    example: 'what is under way still lands; the next goes on',
+    example: 'requests in flight still land; the next goes on',
   },
 }
 
@@ -36,7 +36,7 @@ export const allowCommand = (): Command =>
   steerCommand('allow')
     .option(
       '--overage-packs <n>',
-      'packs of overage that it may buy, in all; one that sleeps since the period is spent goes on',
+      'packs of overage that it may buy, in all; history that was left for want of sessions is planned again',
       whole('--overage-packs', 1),
     )
     .option('--max-sessions <n>', 'a higher limit than the one that it was given', whole('--max-sessions', 1))

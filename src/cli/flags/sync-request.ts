@@ -42,7 +42,6 @@ export async function syncRequest(options: {
     maxSessions: flags.maxSessions ?? null,
     allowedPacks: flags.allowOveragePacks ?? 0,
     wait: flags.wait,
-    onPeriodSpent: flags.watch === undefined ? ('stop' as const) : ('sleep' as const),
     unattended: flags.watch !== undefined,
   }
   const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : {}

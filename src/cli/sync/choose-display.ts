@@ -1,4 +1,5 @@
 // Which of the displays a sync has.
+import { errorJson, errorLines } from '../failure/failure-text.ts'
 import type { Board } from '../terminal/board.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
 import { remark } from '../terminal/say.ts'
@@ -14,14 +15,32 @@ export interface Displays {
   of(workspaceId: string): Display
   /** Writes lines that are about no workspace alone. */
   remark(...lines: string[]): void
+  /** Tells an error that ended a sync. */
+  failed(error: unknown): void
+  /** Asks a person: one question at a time, and nothing is redrawn meanwhile. */
+  ask<T>(question: () => Promise<T>): Promise<T>
+}
+
+/** One after the other, whoever asks. */
+function inTurn(): Displays['ask'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return question => {
+    const answer = last.then(question)
+    last = answer.catch(() => {})
+    return answer
+  }
 }
 
 export async function chooseDisplays(json: boolean): Promise<Displays> {
-  if (json) return { of: jsonDisplay, remark }
+  const ask = inTurn()
+  if (json) return { of: jsonDisplay, remark, ask, failed: error => remark(JSON.stringify(errorJson(error))) }
   const board = await boardOnTerminal()
+  const write: Displays['remark'] = board ? (...lines) => board.stay(lines) : remark
   return {
     of: workspaceId => displayOn(board, workspaceId),
-    remark: board ? (...lines) => board.stay(lines) : remark,
+    remark: write,
+    failed: error => write(...errorLines(error, styleOf(process.stderr))),
+    ask: board ? question => ask(() => board.aside(question)) : ask,
   }
 }
 

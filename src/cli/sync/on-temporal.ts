@@ -1,4 +1,4 @@
-// `convohouse sync --on temporal`: asks each workspace's owner, and shows how it goes. Ctrl-C only stops looking on.
+// `convohouse sync --on temporal`: asks each workspace's owner, and shows side by side how they go. Ctrl-C only stops looking on.
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../../workflows/activities.ts'
 import { systemClock } from '../../clock.ts'
@@ -9,13 +9,14 @@ import { answeredBy } from '../../run/temporal/answered.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
 import { follow } from '../../run/temporal/follow.ts'
 import { askForSync } from '../../run/temporal/owner.ts'
+import { exitCodeOf } from '../failure/failure-text.ts'
 import type { LookUp, NamedConversation } from '../flags/ids-file.ts'
 import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { noWorkerText } from '../worker/no-worker.ts'
 import { chooseDisplays, type Displays } from './choose-display.ts'
-import { exitCodeOfReport } from './outcome.ts'
+import { exitCodeOfAll, exitCodeOfReport } from './outcome.ts'
 import { shownOn } from './shown-on.ts'
 
 export interface OnTemporal {
@@ -23,8 +24,6 @@ export interface OnTemporal {
   config: Config
   workspaces: readonly WorkspaceConfig[]
   named: readonly NamedConversation[] | null
-  /** Waits for the next period where this one is spent, as ticks of a schedule do. */
-  patient?: boolean
 }
 
 /** The warehouse is a worker's: ids have to come with their agents. */
@@ -53,12 +52,11 @@ async function syncOne(
   workspace: WorkspaceConfig,
   { displays, signal }: { displays: Displays; signal: AbortSignal },
 ): Promise<number> {
-  const { flags, config, named, patient = false } = on
+  const { flags, config, named } = on
   const nowMs = systemClock.now()
   const asked = await syncRequest({ flags, workspace, named, lookUp: nobodyKnows, nowMs })
   const consented = flags.yes === true || flags.maxSessions !== undefined
-  const waiting = patient && { onPeriodSpent: 'sleep' as const }
-  const request = { ...asked, ...waiting, workspaceId: workspace.id, consented }
+  const request = { ...asked, workspaceId: workspace.id, consented }
   const display = displays.of(workspace.id)
   const { queues } = config.temporal
   const queue = warehouseQueue(queues)
@@ -77,19 +75,18 @@ async function syncOne(
   }
 }
 
-/** The process's exit code. @throws TEMPORAL_UNREACHABLE, and what ended a sync before it had a report */
+/** Asks the owners of all workspaces at once; the process's exit code. @throws TEMPORAL_UNREACHABLE */
 export async function syncOnTemporal(on: OnTemporal): Promise<number> {
   const client = await connectClient()
   const displays = await chooseDisplays(on.flags.json === true)
   const stop = stopOnSignals()
   try {
-    let code: number = EXIT_CODES.ok
-    for (const workspace of on.workspaces) {
-      if (stop.stopping.aborted) break
-      const ended = await syncOne(client, on, workspace, { displays, signal: stop.stopping })
-      code ||= ended
-    }
-    return code
+    const sync = (workspace: WorkspaceConfig) =>
+      syncOne(client, on, workspace, { displays, signal: stop.stopping }).catch(error => {
+        displays.failed(error)
+        return exitCodeOf(error)
+      })
+    return exitCodeOfAll(await Promise.all(on.workspaces.map(sync)))
   } finally {
     stop.release()
     await client.connection.close()

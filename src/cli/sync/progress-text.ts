@@ -9,7 +9,6 @@ import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './
 const REASONS: Record<Waiting['reason'], string> = {
   paused: 'the vendor asks for a pause',
   hour: 'hour spent',
-  period: 'period spent',
 }
 
 /** `waiting until 14:32 (hour spent)`. */

@@ -12,7 +12,7 @@ import { type Budget, budgetOf } from '../plan/budget.ts'
 
 export interface Waiting {
   untilMs: number
-  reason: 'paused' | 'hour' | 'period'
+  reason: 'paused' | 'hour'
 }
 
 /** What comes before a plan: the listing of the agents, and, with a time, the end of leases that are held. */

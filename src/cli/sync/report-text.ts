@@ -16,6 +16,7 @@ const HEADS: Record<SyncReport['outcome'], string> = {
   'hour-spent': "stopped, this hour's requests are spent",
   'period-spent': 'stopped, the sessions of the period are spent',
   'limit-reached': 'stopped at the limit that was given',
+  preempted: 'new conversations come first',
   failed: 'failed',
   interrupted: 'stopped on request',
 }
@@ -26,6 +27,7 @@ const RESUME: Record<SyncReport['outcome'], string> = {
   'period-spent':
     '`convohouse sync` goes on where it stopped, once the period has turned; --allow-overage-packs buys beyond it.',
   'limit-reached': '`convohouse sync` goes on where it stopped.',
+  preempted: 'The next round goes on where this one stopped.',
   failed: '`convohouse sync` goes on where it stopped, once that is mended.',
   interrupted: '`convohouse sync` goes on where it stopped; nothing is lost.',
 }

@@ -15,6 +15,8 @@ export interface Board {
   hide(name: string): void
   /** Writes lines that stay. */
   stay(lines: readonly string[]): void
+  /** Draws nothing while `work` has the terminal. */
+  aside<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** What there is room for: all lines, else the first of each section, else those of the first few. */
@@ -32,7 +34,9 @@ export function boardOn(to: Screen): Board {
   const draw = createLogUpdate(to)
   const sections = new Map<string, () => string[]>()
   let timer: NodeJS.Timeout | undefined
+  let away = false
   const redraw = () => {
+    if (away) return
     const lines = [...sections.values()].map(give => give())
     draw(fitting(lines, to.rows).join('\n'))
   }
@@ -55,6 +59,17 @@ export function boardOn(to: Screen): Board {
       draw.clear()
       to.write(`${lines.join('\n')}\n`)
       if (sections.size > 0) redraw()
+    },
+    async aside(work) {
+      draw.clear()
+      draw.done()
+      away = true
+      try {
+        return await work()
+      } finally {
+        away = false
+        if (sections.size > 0) redraw()
+      }
     },
   }
 }

@@ -11,11 +11,11 @@ export interface Ending {
   aborted: AbortSignal
 }
 
-/** Often enough that a missed one is no reason to think us dead. */
-const HEARTBEATS = 4
+/** Often enough that a missed one is no reason to think us dead, and that a cancellation, which a heartbeat's answer brings, comes soon. */
+const HEARTBEATS = 10
 
 /**
- * Does an activity's work. A page that lands is told with a heartbeat, and so is every quarter of the time after which we
+ * Does an activity's work. A page that lands is told with a heartbeat, and so is every tenth of the time after which we
  * would be thought dead: a frozen process tells none. A cancelled activity finishes what is under way, and answers.
  */
 export async function asActivity<T>(ending: Ending, work: (call: Call) => Promise<T>): Promise<T> {

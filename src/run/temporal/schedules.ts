@@ -22,7 +22,6 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
   ...PLAIN_SYNC,
   workspaceId: id,
   sinceMs: since === null ? null : (parseMoment(since, nowMs) ?? null),
-  onPeriodSpent: 'sleep',
   unattended: true,
 })
 

@@ -20,6 +20,8 @@ import { connectWorker } from './worker-connection.ts'
 
 /** What was asked for after this is left to other workers. */
 const GRACE = '30 seconds'
+/** The SDK's own, 8 of the 10 seconds after which a worker is thought dead, would delay each cancellation by as much. */
+const HEARTBEAT_THROTTLE = '1 second'
 /** Each holds a few hundred KB; of more workspaces than these, histories are replayed. */
 const CACHED_WORKFLOWS = 200
 /** Loads take turns at the warehouse's writer; planning several workspaces at once is of use. */
@@ -47,6 +49,7 @@ const common = ({ connection, at }: Holding) => ({
   connection,
   namespace: at.namespace,
   shutdownGraceTime: GRACE,
+  maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
   dataConverter,
 })
 
