@@ -57,7 +57,8 @@ describeWithTemporal('three workers', command => {
     expect(alone.length).toBeGreaterThan(1.5 * HOUR.requests)
     expect(alone.filter(({ status }) => status === 429)).toEqual([])
     expect(mostWithinAnHour(alone)).toBeLessThanOrEqual(HOUR.requests)
-    expect(mostWithinAnHour(alone)).toBeGreaterThan(0.9 * HOUR.requests)
+    // Seven hundredths are left to people and to polls for new conversations.
+    expect(mostWithinAnHour(alone)).toBeGreaterThan(0.85 * HOUR.requests)
 
     // And they absorb what others take of the hour, and a refusal that nobody foresaw.
     there.sandbox.faults.set({

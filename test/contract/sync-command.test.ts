@@ -78,7 +78,7 @@ describeWithTemporal('sync --on temporal', command => {
   })
 
   it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {
-    const there = await house({ latencyMs: 1_500 })
+    const there = await house({ latencyMs: 1_500, conversations: 600 })
     const first = there.begin('sync', '--on', 'temporal')
     while ((await there.bought()).length < 2) await new Promise(resolve => setTimeout(resolve, 20))
     expect((await there.run('pause')).stdout).toContain('paused')

@@ -33,13 +33,13 @@ async function freeOfHolders(workspaceId: string, host: Host): Promise<void> {
 async function endedEarly(
   owner: Owner,
   { progress }: FetchInput,
-  fetch: () => Promise<LeaseOutcome>,
+  fetching: () => Promise<LeaseOutcome>,
 ): Promise<LeaseOutcome> {
-  if (isUrgent(progress)) return fetch()
+  if (isUrgent(progress)) return fetching()
   const scope = new CancellationScope()
   owner.patient.add(scope)
   try {
-    return await scope.run(fetch)
+    return await scope.run(fetching)
   } catch (error) {
     if (!isUntaken(error) || cancelled(owner)) throw error
     return { progress, answers: [], pages: 0, conversations: 0, failure: null }
@@ -81,8 +81,8 @@ export function stepsOf(owner: Owner, host: Host): Steps {
       const { agentId, name } = progress.window
       const input = { request: of(request), progress, grant, aheadMs: owner.aheadMs }
       const fetching = leased(owner.timeoutMs, grant, `${agentId} ${name}`)
-      const fetch = (given: FetchInput) => endedEarly(owner, given, () => fetching.fetchPages(given))
-      const outcome = await fetchOutliving(outliving(owner, host), input, fetch).catch(told)
+      const pages = (given: FetchInput) => endedEarly(owner, given, () => fetching.fetchPages(given))
+      const outcome = await fetchOutliving(outliving(owner, host), input, pages).catch(told)
       landed += outcome.pages
       show(owner, brought(owner.progress, outcome))
       return unlessGivenUp(owner, outcome)
