@@ -17,7 +17,7 @@ import type { SyncReport } from './steps.ts'
 import { beginSync, goOn } from './sync.ts'
 import { warehouse } from './temporal/calls.ts'
 import { listen } from './temporal/listen.ts'
-import { type Owner, type SyncInput, show } from './temporal/owner.ts'
+import { cancelled, type Owner, type SyncInput, show } from './temporal/owner.ts'
 import { hostOf } from './temporal/owner-host.ts'
 import { stepsOf } from './temporal/owner-steps.ts'
 import { newWake } from './wake.ts'
@@ -71,6 +71,17 @@ function giveUp(owner: Owner, current: Queued, error: unknown): SyncReport {
   }
   show(owner, ended(owner.progress, report))
   return report
+}
+
+/** Cancelled while others had their turn, or while they were planned anew: what they have brought is told. */
+async function endPreempted(owner: Owner): Promise<void> {
+  const steps = stepsOf(owner, hostOf(owner))
+  for (const { request, leg } of owner.queue.splice(0)) {
+    if (leg === null) continue
+    const report: SyncReport = { ...leg.report, outcome: 'interrupted' }
+    await steps.finish({ request, report })
+    show(owner, ended(owner.progress, report))
+  }
 }
 
 /** Syncs until nobody asks any more; the report of the sync that ended last. */
@@ -127,6 +138,7 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
     last = await syncAll(owner, carried)
     await condition(allHandlersFinished)
   } catch (error) {
+    if (cancelled(owner)) await endPreempted(owner)
     if (!(error instanceof ConvohouseError)) throw error
     const { code, kind, message: what, mend = null } = error
     throw ApplicationFailure.nonRetryable(what, code, { code, kind, what, mend })
