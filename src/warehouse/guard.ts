@@ -7,6 +7,7 @@
 
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
+import { parseDuckdbJson } from './duckdb-json.ts'
 import { looksLikeFile, mayBeCalled, mayBeRead, mayStandInFrom } from './guard-rules.ts'
 import { firstWord, splitExplain, trimStatement } from './guard-text.ts'
 import { type Named, namesIn, type TableName } from './guard-tree.ts'
@@ -73,7 +74,7 @@ interface Serialized {
 /** The tree of the one SELECT in the text; undefined where it parses, but as another kind of statement. */
 async function parse(connection: DuckDBConnection, text: string): Promise<unknown> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [text])
-  const answer = JSON.parse(String(reader.getRows()[0]![0])) as Serialized
+  const answer = parseDuckdbJson(String(reader.getRows()[0]![0])) as Serialized
   if (answer.error && answer.error_type === 'not implemented') return undefined
   if (answer.error || !answer.statements) throw await syntaxError(connection, text, answer)
   if (answer.statements.length === 0) {

@@ -11,6 +11,8 @@ interface Ended {
   session: QuerySession
   connection: DuckDBConnection
   guarded: Guarded
+  /** What ran instead of the caller's SQL, if anything. */
+  cast: string | null
 }
 
 /**
@@ -18,23 +20,25 @@ interface Ended {
  *
  * @throws SQL_INVALID with DuckDB's message where it failed
  */
-export async function assertWhole({ session, connection, guarded }: Ended): Promise<void> {
+export async function assertWhole({ session, connection, guarded, cast }: Ended): Promise<void> {
   const alive = await session.step(() => connection.run('SELECT 1').then(yes, no))
   if (alive) return
-  throw await session.step(() => findReason(connection, guarded)).catch(error => error)
+  throw await session.step(() => findReason(connection, guarded, cast)).catch(error => error)
 }
 
 const yes = () => true
 const no = () => false
 
 /** Runs the query once more, with its rows thrown away, for the message that the stream has swallowed. */
-async function findReason(connection: DuckDBConnection, guarded: Guarded): Promise<ConvohouseError> {
+async function findReason(
+  connection: DuckDBConnection,
+  guarded: Guarded,
+  cast: string | null,
+): Promise<ConvohouseError> {
   await connection.run('ROLLBACK')
   await connection.run('BEGIN TRANSACTION READ ONLY')
   if (guarded.kind === 'select') {
-    await connection.run(`EXPLAIN ANALYZE\n${guarded.sql}`).catch(cause => {
-      throw new Error(withoutFirstLine(String(cause.message)), { cause })
-    })
+    await connection.run(`EXPLAIN ANALYZE ${cast ?? `\n${guarded.sql}`}`).catch(withoutFirstLine)
   }
   return new ConvohouseError('SQL_INVALID', {
     what: 'The query failed after some of its rows, and DuckDB does not say why.',
@@ -42,7 +46,10 @@ async function findReason(connection: DuckDBConnection, guarded: Guarded): Promi
   })
 }
 
-/** The caller's first line is the second one here. */
-function withoutFirstLine(message: string): string {
-  return message.replace(/^LINE (\d+):/m, (_, line: string) => `LINE ${Number(line) - 1}:`)
+/** Throws DuckDB's error about SQL of which the caller's first line is the second one; what lies before is none of theirs. */
+export function withoutFirstLine(cause: Error): never {
+  const message = cause.message
+    .replace(/\n*^LINE 1:[^\n]*\n[ ^]*$/m, '')
+    .replace(/^LINE (\d+):/m, (_, line: string) => `LINE ${Number(line) - 1}:`)
+  throw new Error(message, { cause })
 }

@@ -4,7 +4,9 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
-import { guard, prepareGuarded } from './guard.ts'
+import { guard } from './guard.ts'
+import { prepareFor } from './query-casts.ts'
+import { withoutFirstLine } from './query-failure.ts'
 import { openSession, type QueryLimits, type QuerySession } from './query-session.ts'
 
 export interface ParquetRequest extends QueryLimits {
@@ -55,12 +57,12 @@ export async function copyIn(
       mend: 'Take another format.',
     })
   }
-  // Prepared by itself first: an error then points into the caller's SQL and not into ours around it.
-  await session.step(() => prepareGuarded(connection, guarded))
+  const { cast } = await session.step(() => prepareFor('columns', connection, guarded))
   const target = part.replaceAll("'", "''")
   // FROM (…) takes DESCRIBE and SHOW as well, which COPY itself does not.
-  const copy = `COPY (FROM (\n${guarded.sql}\n)) TO '${target}' (FORMAT parquet, USE_TMP_FILE false)`
-  return (await session.step(() => connection.run(copy))).rowsChanged
+  const select = cast ?? `FROM (\n${guarded.sql}\n)`
+  const copy = `COPY (${select}) TO '${target}' (FORMAT parquet, USE_TMP_FILE false)`
+  return (await session.step(() => connection.run(copy).catch(withoutFirstLine))).rowsChanged
 }
 
 /** Makes a whole file durable and gives it its name. */

@@ -1,8 +1,9 @@
 // A caller's SELECT, streamed.
 
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
-import { type Guarded, guard, prepareGuarded } from './guard.ts'
-import { assertWhole } from './query-failure.ts'
+import { type Guarded, guard } from './guard.ts'
+import { type Prepared, prepareFor, type Taker } from './query-casts.ts'
+import { assertWhole, withoutFirstLine } from './query-failure.ts'
 import { openSession, type QueryLimits, type QuerySession } from './query-session.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
 import { batchesOf } from './results-cells.ts'
@@ -14,6 +15,8 @@ export interface QueryRequest extends QueryLimits {
   sql: string
   /** Rows given out at most; `tally().truncated` tells whether there were more. */
   maxRows?: number
+  /** Who takes the answer; by default one who reads rows. */
+  taker?: Taker
 }
 
 /**
@@ -35,15 +38,18 @@ export async function runQuery(request: QueryRequest): Promise<QueryResult> {
 /** `runQuery` in a session that its owner opened and closes. */
 export async function queryIn(
   session: QuerySession,
-  { connection, sql, maxRows = Number.POSITIVE_INFINITY }: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows'>,
+  request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows' | 'taker'>,
 ): Promise<QueryResult> {
+  const { connection, sql, maxRows = Number.POSITIVE_INFINITY, taker = 'rows' } = request
   const guarded = await session.step(() => guard(connection, sql))
-  const statement = await session.step(() => prepareGuarded(connection, guarded))
-  const answer = await session.step(() => statement.stream())
-  return resultOf({ answer, session, connection, guarded, maxRows })
+  const prepared = await session.step(() => prepareFor(taker, connection, guarded))
+  const { statement, cast } = prepared
+  const run = () => (cast === null ? statement.stream() : connection.stream(cast).catch(withoutFirstLine))
+  const answer = await session.step(run)
+  return resultOf({ answer, ...prepared, session, connection, guarded, maxRows })
 }
 
-interface Streaming {
+interface Streaming extends Pick<Prepared, 'columns' | 'cast'> {
   answer: DuckDBResult
   session: QuerySession
   connection: DuckDBConnection
@@ -52,7 +58,7 @@ interface Streaming {
 }
 
 function resultOf(streaming: Streaming): QueryResult {
-  const columns = columnsOf(streaming.answer)
+  const columns = columnsOf(streaming)
   const tally: Tally = { rows: 0, truncated: false }
   return {
     columns,
@@ -62,7 +68,7 @@ function resultOf(streaming: Streaming): QueryResult {
   }
 }
 
-async function* stream(query: Streaming & { columns: Column[]; tally: Tally }): AsyncGenerator<Batch> {
+async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; tally: Tally }): AsyncGenerator<Batch> {
   const { answer, session, maxRows, columns, tally } = query
   try {
     for (;;) {
@@ -89,9 +95,15 @@ function cutTo(batch: Batch, rows: number): Batch {
 
 const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve))
 
-function columnsOf(answer: DuckDBResult): Column[] {
+/** Types are told as they were before they were cast. */
+function columnsOf({ answer, columns }: Streaming): Column[] {
   return answer.columnNames().map((name, at) => {
-    const type = answer.columnType(at)
-    return { name, type: typeName(type), shape: shapeOf(type) }
+    const { type, stored } = columns[at]!
+    const shape = shapeOf(answer.columnType(at))
+    return {
+      name,
+      type: typeName(type),
+      shape: stored && shape.kind === 'timestamp' ? { ...shape, zone: true } : shape,
+    }
   })
 }

@@ -1,5 +1,5 @@
 // Batches as bytes, for the holder's socket: JSON, column by column. What JSON has no word for (64-bit integers, NaN,
-// infinities) travels as text and is turned back by the column's shape.
+// infinities, minus zero) travels as text and is turned back by the column's shape.
 
 import type { Batch, Cell, Column, Shape } from './results.ts'
 
@@ -20,6 +20,7 @@ export function decodeBatch(bytes: Uint8Array, columns: Column[]): Batch {
 
 function asJson(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
+  if (Object.is(value, -0)) return '-0'
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 }
 

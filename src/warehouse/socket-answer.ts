@@ -123,7 +123,12 @@ type Answering = Asked & { connection: DuckDBConnection; session: QuerySession }
 
 async function sendRows({ socket, query, context, connection, session }: Answering): Promise<void> {
   const maxRows = Math.min(positive(query.maxRows), context.limits.maxRows)
-  const result = await queryIn(session, { connection, sql: query.sql, maxRows })
+  const result = await queryIn(session, {
+    connection,
+    sql: query.sql,
+    maxRows,
+    taker: query.format === 'columns' ? 'columns' : 'rows',
+  })
   await sendFrame(socket, { kind: 'columns', columns: result.columns })
   for await (const batch of result.batches) await sendFrame(socket, { kind: 'rows' }, encodeBatch(batch))
   await sendFrame(socket, { kind: 'end', ...result.tally() })

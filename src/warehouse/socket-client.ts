@@ -4,6 +4,7 @@ import { open, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { ConvohouseError } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
+import type { Taker } from './query-casts.ts'
 import { type ParquetFile, partOf, putInPlace } from './query-parquet.ts'
 import type { QueryLimits } from './query-session.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
@@ -37,8 +38,8 @@ export interface AskRequest extends QueryLimits {
  *
  * @throws WAREHOUSE_LOCKED where nobody answers, or too many ask; SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
-export async function askHolder(request: AskRequest & { maxRows?: number }): Promise<QueryResult> {
-  const line = await ask(request, { format: 'rows', maxRows: request.maxRows ?? null })
+export async function askHolder(request: AskRequest & { maxRows?: number; taker?: Taker }): Promise<QueryResult> {
+  const line = await ask(request, { format: request.taker ?? 'rows', maxRows: request.maxRows ?? null })
   try {
     const first = await line.next()
     if (first.message.kind !== 'columns') throw gone()

@@ -2,7 +2,7 @@
 //
 //   client                            server
 //     query  ───────────────────────▶
-//            ◀──────────────────────── columns, rows…, end        (format: rows)
+//            ◀──────────────────────── columns, rows…, end        (format: rows or columns, the `Taker`)
 //            ◀──────────────────────── bytes…, end                (format: parquet)
 //            ◀──────────────────────── error                      (instead of any of these)
 //
@@ -11,16 +11,17 @@
 
 import type { Socket } from 'node:net'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../core/errors.ts'
+import type { Taker } from './query-casts.ts'
 import type { Column } from './results.ts'
 
 /** Goes up whenever the two ends would misunderstand each other. */
-export const PROTOCOL = 1
+export const PROTOCOL = 2
 
 export interface QueryMessage {
   kind: 'query'
   protocol: number
   sql: string
-  format: 'rows' | 'parquet'
+  format: Taker | 'parquet'
   timeoutMs: number
   maxRows: number | null
 }

@@ -72,6 +72,37 @@ describe('query', () => {
     expect((await readdir(out)).sort()).toEqual(['a.arrow', 'a.csv', 'a.json', 'a.parquet'])
   })
 
+  it('writes Arrow that can be read at any place into files, and a stream elsewhere', async () => {
+    const out = await temporaryFolder()
+    const head = async (name: string, ...more: string[]) => {
+      expect((await cli(['query', SQL, '-o', join(out, name), ...more], { env })).code).toBe(0)
+      const bytes = await readFile(join(out, name))
+      expect(tableFromIPC(bytes).numRows).toBe(2)
+      return bytes.subarray(0, 6).toString()
+    }
+    expect(await head('a.arrow')).toBe('ARROW1')
+    expect(await head('a.feather')).toBe('ARROW1')
+    expect(await head('a.out', '--format', 'arrow')).toBe('ARROW1')
+    expect(await head('a.arrows')).not.toBe('ARROW1')
+    const line = `"${process.execPath}" "${MAIN}" query "${SQL}" --format arrow > "${join(out, 'stream')}"`
+    await promisify(execFile)('bash', ['--norc', '-c', line], { env: { PATH: process.env.PATH, HOME: folder, ...env } })
+    expect((await readFile(join(out, 'stream'))).subarray(0, 4)).toEqual(Buffer.from([255, 255, 255, 255]))
+  })
+
+  it.each(['csv', 'json', 'ndjson', 'table'])('writes an infinity as %s', async format => {
+    const { code, stdout } = await cli(['query', 'SELECT 1e400 AS v', '--format', format], { env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Infinity') })
+  })
+
+  it('tells the times of the warehouse with their zone, and those that the SQL makes of them without', async () => {
+    const sql =
+      "SELECT ts, ts AT TIME ZONE 'UTC' AT TIME ZONE 'America/Los_Angeles' AS there FROM conversations LIMIT 1"
+    const [{ ts, there }] = JSON.parse((await cli(['query', sql, '--format', 'json'], { env })).stdout)
+    expect(ts).toMatch(/^[-\d]{10}T[:\d]{8}\.\d{3}Z$/)
+    expect(there).toMatch(/^[-\d]{10}T[:\d]{8}\.\d{3}$/)
+    expect([7, 8]).toContain((Date.parse(ts) - Date.parse(`${there}Z`)) / 3_600_000)
+  })
+
   it('shows where the SQL is wrong, and where to look names up', async () => {
     const table = await cli(['query', 'SELECT * FROM conversatons'], { env })
     expect(table.code).toBe(2)

@@ -246,6 +246,16 @@ describe('the guard', () => {
     await expect(admit('SELECT ?')).rejects.toMatchObject({ code: 'SQL_INVALID' })
   })
 
+  it.each(['1e400', '-1e400', "'Infinity'", `'NaN, -Infinity \\" Infinity'`, '[1e400, -1e999]'])(
+    'reads the constant %s, and refuses what stands beside it all the same',
+    async constant => {
+      await expect(read(`SELECT ${constant} AS v, 'a "Infinity" \\' AS t`)).resolves.toHaveLength(1)
+      const refused = { code: 'SQL_REFUSED' }
+      await expect(admit(`SELECT ${constant}, t FROM read_text('/etc/passwd') r(t)`)).rejects.toMatchObject(refused)
+      await expect(admit(`SELECT ${constant} FROM "Infinity.csv"`)).rejects.toMatchObject(refused)
+    },
+  )
+
   it('refuses a NUL, behind which the parser would not look', async () => {
     await expect(admit("SELECT 1\0; FROM read_text('x')")).rejects.toMatchObject({ code: 'SQL_REFUSED' })
   })

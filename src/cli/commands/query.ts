@@ -34,8 +34,11 @@ Examples:
   $ convohouse query "SHOW TABLES"
   $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
   $ convohouse query "FROM conversations" -o conversations.parquet
+  $ convohouse query "FROM conversations_by_day" -o days.arrow
   $ convohouse query --file report.sql --format csv > report.csv
-  $ echo "SELECT 42 AS answer" | convohouse query --format json`,
+  $ echo "SELECT 42 AS answer" | convohouse query --format json
+
+Times of the warehouse are UTC, and end in Z; times that the SQL makes of them have no zone.`,
     )
     .action(async (sql: string | undefined, flags: QueryFlags) => {
       const { runQueryCommand } = await import('../query/run-query.ts')

@@ -8,13 +8,17 @@ import {
   type DataType,
   DateDay,
   Decimal,
+  Field,
   Float32,
   Float64,
   Int8,
   Int16,
   Int32,
   Int64,
+  List,
+  Map_,
   makeData,
+  Struct,
   Timestamp,
   TimeUnit,
   Uint8,
@@ -24,7 +28,6 @@ import {
   Utf8,
 } from 'apache-arrow'
 import type { Cell, Shape, TimestampUnit } from '../../warehouse/results.ts'
-import { jsonWriter } from './json-text.ts'
 
 /** How the column is called in Arrow, and how its cells become buffers. */
 export interface ArrowColumn {
@@ -50,20 +53,17 @@ const UNSIGNED = {
   32: { type: new Uint32(), array: Uint32Array },
 } as const
 
-/** The widest decimal of 128 bits; HUGEINT, which every sum of integers is, goes by it as DuckDB's own export does. */
-const DECIMAL_DIGITS = 38
-
 /**
- * The Arrow column for a shape. Decimals stay decimals, since money in floats is wrong by cents. TIMESTAMP has no zone
- * in Arrow as it has none in DuckDB (the warehouse's are UTC). Lists, structs and maps are JSON in Utf8: every reader
- * takes it, and their depth is the data's. UHUGEINT has no type in Arrow and is text.
+ * The Arrow column for a shape, as a reader of Parquet finds it in a file of DuckDB's: decimals stay decimals, lists, structs and maps
+ * what they are, and only a timestamp with a zone is marked as UTC. Everything that either format has no type for was cast before
+ * (`Taker`), and is text.
  */
 export function arrowColumn(shape: Shape): ArrowColumn {
   switch (shape.kind) {
     case 'boolean':
       return booleans
     case 'integer':
-      return integers(shape.bits, shape.signed)
+      return shape.bits === 128 ? texts : integers(shape.bits, shape.signed)
     case 'float':
       return shape.bits === 32
         ? numbers(new Float32(), length => new Float32Array(length))
@@ -77,20 +77,19 @@ export function arrowColumn(shape: Shape): ArrowColumn {
     case 'blob':
       return bytes(new Binary(), cell => Buffer.from(cell as string, 'base64'))
     case 'list':
+      return lists(arrowColumn(shape.item))
     case 'struct':
-    case 'map': {
-      const write = jsonWriter(shape)
-      return bytes(new Utf8(), cell => Buffer.from(write(cell)))
-    }
+      return structs(shape.fields.map(({ name, shape }) => ({ name, column: arrowColumn(shape) })))
+    case 'map':
+      return maps(arrowColumn(shape.key), arrowColumn(shape.value))
     default:
       return texts
   }
 }
 
-const texts = bytes(new Utf8(), cell => Buffer.from(cell as string))
+const texts = bytes(new Utf8(), cell => Buffer.from(String(cell)))
 
-function integers(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): ArrowColumn {
-  if (bits === 128) return signed ? decimals(DECIMAL_DIGITS, 0) : bytes(new Utf8(), cell => Buffer.from(String(cell)))
+function integers(bits: 8 | 16 | 32 | 64, signed: boolean): ArrowColumn {
   if (bits === 64) {
     return signed
       ? bigints(new Int64(), length => new BigInt64Array(length))
@@ -172,6 +171,58 @@ function bytes(type: Utf8 | Binary, encode: (cell: Exclude<Cell, null>) => Buffe
 }
 
 const EMPTY = Buffer.alloc(0)
+
+/** Names of children are those of Parquet, so that readers which compare them find the same type. */
+function lists(element: ArrowColumn): ArrowColumn {
+  const type = new List(new Field('element', element.type, true))
+  return {
+    type,
+    data(cells) {
+      const child = element.data(cells.flatMap(cell => (cell as Cell[] | null) ?? []))
+      return makeData({ type, length: cells.length, ...validity(cells), valueOffsets: offsetsOf(cells), child })
+    },
+  }
+}
+
+function structs(fields: { name: string; column: ArrowColumn }[]): ArrowColumn {
+  const type = new Struct(fields.map(({ name, column }) => new Field(name, column.type, true)))
+  return {
+    type,
+    data(cells) {
+      const children = fields.map(({ column }, at) =>
+        column.data(cells.map(cell => (cell as Cell[] | null)?.[at] ?? null)),
+      )
+      return makeData({ type, length: cells.length, ...validity(cells), children })
+    },
+  }
+}
+
+function maps(key: ArrowColumn, value: ArrowColumn): ArrowColumn {
+  const entry = new Struct([new Field('key', key.type, false), new Field('value', value.type, true)])
+  const type = new Map_(new Field('key_value', entry, false) as never)
+  return {
+    type,
+    data(cells) {
+      const entries = cells.flatMap(cell => (cell as [Cell, Cell][] | null) ?? [])
+      const children = [key.data(entries.map(([key]) => key)), value.data(entries.map(([, value]) => value))]
+      const child = makeData({ type: entry, length: entries.length, nullCount: 0, children })
+      return makeData({
+        type,
+        length: cells.length,
+        ...validity(cells),
+        valueOffsets: offsetsOf(cells),
+        child,
+      } as never)
+    },
+  }
+}
+
+/** Where each of the lists begins in what they hold together, and where the last one ends. */
+function offsetsOf(cells: Cell[]): Int32Array {
+  const offsets = new Int32Array(cells.length + 1)
+  for (const [at, cell] of cells.entries()) offsets[at + 1] = offsets[at]! + ((cell as Cell[] | null)?.length ?? 0)
+  return offsets
+}
 
 function validity(cells: Cell[]): { nullCount: number; nullBitmap: Uint8Array } {
   const nullCount = cells.reduce<number>((count, cell) => (cell === null ? count + 1 : count), 0)

@@ -1,7 +1,7 @@
 // Cells as plain text, for tables and CSV.
 
 import type { Shape } from '../../warehouse/results.ts'
-import { jsonWriter, type Writer } from './json-text.ts'
+import { floatText, jsonWriter, type Writer } from './json-text.ts'
 import { dateText, timestampText } from './time-text.ts'
 
 /** The writer for cells of a shape; NULL is empty. Nested values and JSON columns are JSON. */
@@ -12,8 +12,10 @@ export function textWriter(shape: Shape): Writer {
 
 function writerOf(shape: Shape): Writer {
   switch (shape.kind) {
+    case 'float':
+      return cell => floatText(cell as number, shape.bits)
     case 'timestamp':
-      return cell => timestampText(cell as bigint, shape.unit)
+      return cell => timestampText(cell as bigint, shape)
     case 'date':
       return cell => dateText(cell as number)
     case 'json':

@@ -12,8 +12,11 @@ import { type TableOptions, table } from './table.ts'
 export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** The formats that are made from rows. Parquet is not: DuckDB writes it (`copyToParquet`, `askHolderForParquet`). */
-export type RowFormat = Exclude<Format, 'parquet'>
+/**
+ * The formats that are made from rows, Arrow as a stream or as a file. Parquet is not: DuckDB writes it (`copyToParquet`,
+ * `askHolderForParquet`).
+ */
+export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file'
 
 /** Formats that no person can read, and that would upset a terminal. */
 const BINARY: ReadonlySet<Format> = new Set(['parquet', 'arrow'])
@@ -54,7 +57,7 @@ export async function* formatted(
   else if (format === 'json') yield* json(result)
   else if (format === 'ndjson') yield* ndjson(result)
   // Loaded only here: it takes a tenth of a second, which every other command would wait for.
-  else yield* (await import('./arrow.ts')).arrow(result)
+  else yield* (await import('./arrow.ts')).arrow(result, format === 'arrow-file' ? 'file' : 'stream')
 }
 
 /** How a table is to be drawn on that stream. NO_COLOR (no-color.org) is told by the stream itself. */

@@ -10,8 +10,8 @@ const SAFE_DIGITS = 15
 
 /**
  * The writer for cells of a shape. Numbers are JSON numbers as long as a double holds them: integers beyond 2^53,
- * decimals of more than 15 digits, NaN and infinities are strings. Times are ISO-8601 in UTC, blobs base64, JSON columns
- * the JSON they hold, structs and maps with text keys objects, other maps lists of `{"key": …, "value": …}`.
+ * decimals of more than 15 digits, NaN and infinities are strings. Times are ISO-8601, blobs base64, JSON columns the JSON they
+ * hold, structs and maps with text keys objects, other maps lists of `{"key": …, "value": …}`.
  */
 export function jsonWriter(shape: Shape): Writer {
   const write = writerOf(shape)
@@ -25,11 +25,11 @@ function writerOf(shape: Shape): Writer {
     case 'integer':
       return shape.bits < 64 ? String : cell => wideInteger(cell as bigint)
     case 'float':
-      return cell => (Number.isFinite(cell) ? String(cell) : `"${cell}"`)
+      return cell => (Number.isFinite(cell) ? floatText(cell as number, shape.bits) : `"${cell}"`)
     case 'decimal':
       return shape.width <= SAFE_DIGITS ? cell => cell as string : quoted
     case 'timestamp':
-      return cell => `"${timestampText(cell as bigint, shape.unit)}"`
+      return cell => `"${timestampText(cell as bigint, shape)}"`
     case 'date':
       return cell => `"${dateText(cell as number)}"`
     case 'json':
@@ -43,6 +43,18 @@ function writerOf(shape: Shape): Writer {
     default:
       return quoted
   }
+}
+
+/** The shortest text that is that number, in 32 bits or 64; minus zero has its sign. */
+export function floatText(value: number, bits: 32 | 64): string {
+  if (Object.is(value, -0)) return '-0'
+  if (bits === 64 || !Number.isFinite(value)) return String(value)
+  // Nine digits tell every float of 32 bits from its neighbours; most need fewer.
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits))
+    if (Math.fround(short) === value) return String(short)
+  }
+  return String(Number(value.toPrecision(9)))
 }
 
 const quoted: Writer = cell => JSON.stringify(cell)

@@ -1,38 +1,45 @@
-// Times as text: ISO-8601 in UTC, with milliseconds, and finer digits only where there are any.
+// Times as text: ISO-8601 with milliseconds, and finer digits only where there are any.
 
-import type { TimestampUnit } from '../../warehouse/results.ts'
+import type { Shape, TimestampUnit } from '../../warehouse/results.ts'
 
-const TICKS_A_MS: Record<TimestampUnit, bigint> = { s: 1n, ms: 1n, us: 1_000n, ns: 1_000_000n }
-const DIGITS: Record<TimestampUnit, number> = { s: 0, ms: 0, us: 3, ns: 6 }
+const TICKS_A_SECOND: Record<TimestampUnit, bigint> = { s: 1n, ms: 1_000n, us: 1_000_000n, ns: 1_000_000_000n }
 
-/** DuckDB's infinities: the ends of its 64 bits. */
+/** DuckDB's infinities: the ends of its 64 bits, and of 32 for a date. */
 const INFINITY = 2n ** 63n - 1n
-
-/** The last day of JavaScript's calendar, in ms either side of 1970; DuckDB's reaches some 20,000 years further. */
-const LAST_MS = 8_640_000_000_000_000n
-
-const DAY_MS = 86_400_000
-
-/** The last day that a DATE can be, one before its infinity. */
 const INFINITE_DAY = 2 ** 31 - 1
 
-/** `2026-11-20T20:49:46.123Z` for a count of the unit since the epoch. */
-export function timestampText(ticks: bigint, unit: TimestampUnit): string {
+const DAY_SECONDS = 86_400
+
+/** 400 years, after which the calendar repeats. */
+const ERA_SECONDS = 146_097 * DAY_SECONDS
+
+/**
+ * `2026-11-20T20:49:46.123Z` for a count of the unit since the epoch; without the `Z` where the shape has no zone, since such a
+ * time may be that of any place. Years before 0 (which is 1 BC) and after 9999 have a sign, and six digits or more.
+ */
+export function timestampText(ticks: bigint, { unit, zone }: Extract<Shape, { kind: 'timestamp' }>): string {
   if (ticks === INFINITY) return 'infinity'
   if (ticks === -INFINITY) return '-infinity'
-  const scale = TICKS_A_MS[unit]
+  const scale = TICKS_A_SECOND[unit]
   const rest = ((ticks % scale) + scale) % scale
-  const ms = unit === 's' ? ticks * 1_000n : (ticks - rest) / scale
-  // Beyond every calendar of ours: the bare number, rather than a wrong date.
-  if (ms > LAST_MS || ms < -LAST_MS) return `${ticks}${unit}`
-  const text = new Date(Number(ms)).toISOString()
-  return rest === 0n ? text : `${text.slice(0, -1)}${String(rest).padStart(DIGITS[unit], '0')}Z`
+  const digits = String(rest + scale).slice(1)
+  const fraction = digits.slice(0, 3).padEnd(3, '0') + digits.slice(3).replace(/(000)+$/, '')
+  return `${calendarText(Number((ticks - rest) / scale))}.${fraction}${zone ? 'Z' : ''}`
 }
 
 /** `2026-11-20` for a count of days since the epoch. */
 export function dateText(days: number): string {
   if (days === INFINITE_DAY) return 'infinity'
   if (days === -INFINITE_DAY) return '-infinity'
-  const ms = days * DAY_MS
-  return Math.abs(ms) > Number(LAST_MS) ? `${days}d` : new Date(ms).toISOString().replace(/T.*/, '')
+  return calendarText(days * DAY_SECONDS).replace(/T.*/, '')
+}
+
+/** To the second. JavaScript's own calendar ends sooner than DuckDB's, hence by eras. */
+function calendarText(seconds: number): string {
+  const eras = Math.floor(seconds / ERA_SECONDS)
+  const text = new Date((seconds - eras * ERA_SECONDS) * 1_000).toISOString().slice(0, 19)
+  if (eras === 0) return text
+  const year = Number(text.slice(0, 4)) + 400 * eras
+  const inFull = year >= 0 && year <= 9_999 ? `${year}`.padStart(4, '0') : `${Math.abs(year)}`.padStart(6, '0')
+  return `${year < 0 ? '-' : year > 9_999 ? '+' : ''}${inFull}${text.slice(4)}`
 }

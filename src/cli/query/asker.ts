@@ -5,6 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { runQuery } from '../../warehouse/query.ts'
+import type { Taker } from '../../warehouse/query-casts.ts'
 import { copyToParquet, type ParquetFile } from '../../warehouse/query-parquet.ts'
 import { openReader, type Reader } from '../../warehouse/query-reader.ts'
 import type { QueryResult } from '../../warehouse/results.ts'
@@ -16,6 +17,8 @@ export interface Question {
   sql: string
   timeoutMs: number
   signal?: AbortSignal
+  /** By default one who reads rows. */
+  taker?: Taker
 }
 
 /** A holder that has just begun does not answer yet, and one that is ending answers no more. */

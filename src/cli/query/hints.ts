@@ -12,6 +12,10 @@ const HINTS: readonly [RegExp, string][] = [
     '`convohouse query "DESCRIBE conversations"` lists the columns of a table.',
   ],
   [
+    /^Conversion Error: Could not cast value -?\d+ to DECIMAL\(38,0\)/,
+    'Arrow and Parquet hold integers of 38 digits: cast the column to VARCHAR or DOUBLE, or take another format.',
+  ],
+  [
     /^Catalog Error: Scalar Function with name/,
     'Functions are those of DuckDB: https://duckdb.org/docs/stable/sql/functions/overview',
   ],

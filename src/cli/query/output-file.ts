@@ -18,6 +18,7 @@ const ENDINGS: Readonly<Record<string, Format>> = {
   '.jsonl': 'ndjson',
   '.parquet': 'parquet',
   '.arrow': 'arrow',
+  '.feather': 'arrow',
   '.arrows': 'arrow',
 }
 
@@ -30,6 +31,10 @@ export function formatOfFile(file: string): Format {
     mend: `Add --format with one of ${FORMATS.join(', ')}, or end the name in .csv, .json, .ndjson, .parquet or .arrow.`,
   })
 }
+
+/** Arrow has an ending of its own for streams; every other file is one that can be read at any place. */
+const inFile = (format: RowFormat, file: string): RowFormat =>
+  format === 'arrow' && extname(file).toLowerCase() !== '.arrows' ? 'arrow-file' : format
 
 const unwritable = (file: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', {
@@ -46,7 +51,7 @@ export async function writeToFile(result: QueryResult, format: RowFormat, file: 
     await once(to, 'open').catch(cause => {
       throw unwritable(file, cause)
     })
-    const tally = await writeResult({ result, format, to })
+    const tally = await writeResult({ result, format: inFile(format, file), to })
     to.end()
     await finished(to)
     await putInPlace(part, file)

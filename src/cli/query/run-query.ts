@@ -36,7 +36,8 @@ const MORE = 'There are more rows: --max-rows cut the answer.'
 
 async function answerRows(question: Question, format: Exclude<Format, 'parquet'>, flags: QueryFlags): Promise<void> {
   const { maxRows, output } = flags
-  const result = await askWarehouse({ ...question, ...(maxRows !== undefined && { maxRows }) })
+  const taker = format === 'arrow' ? 'columns' : 'rows'
+  const result = await askWarehouse({ ...question, taker, ...(maxRows !== undefined && { maxRows }) })
   if (output === undefined) {
     const { truncated } = await writeResult({ result, format, to: process.stdout })
     if (truncated && format !== 'table') remark(MORE)

@@ -10,10 +10,10 @@ export type Rows = <R>(sql: string) => Promise<R[]>
 
 const TIMEOUT_MS = 30 * SECOND
 
-/** Counts are far below the numbers that a double holds; times are ISO-8601. */
+/** Counts are far below the numbers that a double holds; times are ISO-8601, and those of the books are UTC. */
 function factOf(cell: Cell, shape: Shape): Fact {
   if (cell === null) return null
-  if (shape.kind === 'timestamp') return timestampText(cell as bigint, shape.unit)
+  if (shape.kind === 'timestamp') return timestampText(cell as bigint, { ...shape, zone: true })
   return typeof cell === 'bigint' ? Number(cell) : (cell as Fact)
 }
 

@@ -1,0 +1,150 @@
+// Which columns of an answer are times of the warehouse, and so UTC. A TIMESTAMP does not tell: one that a query made, of
+// `… AT TIME ZONE 'America/Los_Angeles'` say, has the same type. So each column is followed through DuckDB's plan to where it comes
+// from, and counts only where that is a stored column that nothing was done to.
+
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { parseDuckdbJson } from './duckdb-json.ts'
+
+/** As much of DuckDB's serialized plan as is looked at. */
+interface Operator {
+  type: string
+  children: Operator[]
+  expressions?: Expression[]
+  groups?: Expression[]
+  grouping_functions?: unknown[]
+  name?: string
+  returned_types?: { id: string }[]
+  column_indexes?: { index: number }[]
+  chunk_types?: unknown[]
+  table_index?: number
+  cte_index?: number
+  join_type?: string
+  projection_ids?: unknown[]
+  projection_map?: unknown[]
+  projections?: unknown[]
+  left_projection_map?: unknown[]
+  right_projection_map?: unknown[]
+}
+
+interface Expression {
+  expression_class: string
+  type: string
+  name?: string
+  index?: number
+  return_type?: { id: string }
+  children?: Expression[]
+  child?: Expression
+  case_checks?: { then_expr: Expression }[]
+  else_expr?: Expression
+  value?: { is_null: boolean }
+}
+
+/** For each column that an operator gives out whether it is UTC; null where its columns are not known. */
+type Origins = boolean[] | null
+
+/** What these give out is one of the values that they take. */
+const PICKS = /^(min|max|first|last|any_value|arbitrary|mode|arg_min|arg_max|min_by|max_by)$/
+
+const ONE_INPUT = new Set(['LOGICAL_FILTER', 'LOGICAL_ORDER_BY', 'LOGICAL_LIMIT', 'LOGICAL_DISTINCT', 'LOGICAL_SAMPLE'])
+const JOINS = new Set([
+  'LOGICAL_COMPARISON_JOIN',
+  'LOGICAL_ANY_JOIN',
+  'LOGICAL_DELIM_JOIN',
+  'LOGICAL_ASOF_JOIN',
+  'LOGICAL_CROSS_PRODUCT',
+  'LOGICAL_POSITIONAL_JOIN',
+])
+const SETS = new Set(['LOGICAL_UNION', 'LOGICAL_EXCEPT', 'LOGICAL_INTERSECT'])
+
+/** An error may have ended the transaction that the query is to read in; nothing was read yet. */
+const BEGIN_ANEW = ['ROLLBACK', 'BEGIN TRANSACTION READ ONLY']
+
+/**
+ * For each column of a SELECT that `guard` let through: true where it comes from a stored TIMESTAMP column as it is, or through
+ * `min`, `max`, `coalesce` and the like. False wherever that is not certain.
+ */
+export async function storedTimes(connection: DuckDBConnection, sql: string): Promise<boolean[]> {
+  const plans = await planOf(connection, sql)
+  return (plans.length === 1 && originsOf(plans[0]!, new Map())) || []
+}
+
+/** Empty where DuckDB cannot write the plan down. */
+async function planOf(connection: DuckDBConnection, sql: string): Promise<Operator[]> {
+  try {
+    const reader = await connection.runAndReadAll('SELECT json_serialize_plan($1::VARCHAR)', [sql])
+    return (parseDuckdbJson(String(reader.getRows()[0]![0])) as { plans?: Operator[] }).plans ?? []
+  } catch {
+    for (const statement of BEGIN_ANEW) await connection.run(statement)
+    return []
+  }
+}
+
+function originsOf(operator: Operator, ctes: Map<number, Origins>): Origins {
+  const { type, children, expressions = [] } = operator
+  // Columns that an operator leaves out would shift those behind them.
+  const maps = [
+    'projection_ids',
+    'projection_map',
+    'projections',
+    'left_projection_map',
+    'right_projection_map',
+  ] as const
+  if (maps.some(map => (operator[map]?.length ?? 0) > 0)) return null
+  if (type === 'LOGICAL_GET') return originsOfScan(operator)
+  if (type === 'LOGICAL_CTE_REF') return ctes.get(operator.cte_index!) ?? null
+  if (type === 'LOGICAL_DELIM_GET') return operator.chunk_types!.map(() => false)
+  if (type === 'LOGICAL_MATERIALIZED_CTE') {
+    ctes.set(operator.table_index!, originsOf(children[0]!, ctes))
+    return originsOf(children[1]!, ctes)
+  }
+  const inputs = children.map(child => originsOf(child, ctes))
+  const input = inputs[0] ?? null
+  const through = (made: Expression[]) => made.map(expression => isStored(expression, input ?? []))
+  if (type === 'LOGICAL_PROJECTION') return through(expressions)
+  if (input === null) return null
+  if (ONE_INPUT.has(type)) return input
+  if (type === 'LOGICAL_WINDOW') return [...input, ...through(expressions)]
+  if (type === 'LOGICAL_UNNEST') return [...input, ...expressions.map(() => false)]
+  if (type === 'LOGICAL_AGGREGATE_AND_GROUP_BY') {
+    const groupings = (operator.grouping_functions ?? []).map(() => false)
+    return [...through(operator.groups!), ...through(expressions), ...groupings]
+  }
+  if (JOINS.has(type)) return originsOfJoin(operator, input, inputs[1] ?? null)
+  if (SETS.has(type)) return input.map((stored, at) => stored && inputs.every(other => other?.[at]))
+  return null
+}
+
+function originsOfScan({ name, column_indexes: columns = [], returned_types: types = [] }: Operator): boolean[] {
+  return columns.map(({ index }) => name === 'seq_scan' && types[index]?.id === 'TIMESTAMP')
+}
+
+function originsOfJoin({ join_type: kind = 'INNER' }: Operator, left: boolean[], right: Origins): Origins {
+  if (kind === 'SEMI' || kind === 'ANTI') return left
+  if (kind === 'MARK') return [...left, false]
+  const both = ['INNER', 'LEFT', 'RIGHT', 'FULL', 'SINGLE'].includes(kind)
+  return both && right ? [...left, ...right] : null
+}
+
+function isStored(expression: Expression, input: boolean[]): boolean {
+  const { children = [] } = expression
+  const isOne = (part: Expression) => isStored(part, input)
+  const isOneOrNull = (part: Expression) => isNull(part) || isOne(part)
+  if (expression.return_type?.id !== 'TIMESTAMP') return false
+  switch (expression.expression_class) {
+    case 'BOUND_REF':
+      return input[expression.index!] ?? false
+    case 'BOUND_AGGREGATE':
+    case 'BOUND_WINDOW':
+      return PICKS.test(expression.name ?? '') && children.length > 0 && isOne(children[0]!)
+    case 'BOUND_OPERATOR':
+      return expression.type === 'OPERATOR_COALESCE' && children.every(isOneOrNull)
+    case 'BOUND_CASE':
+      return [...expression.case_checks!.map(check => check.then_expr), expression.else_expr!].every(isOneOrNull)
+    default:
+      return false
+  }
+}
+
+/** `NULL`, which has been given a type. */
+const isNull = ({ expression_class: kind, child, value }: Expression): boolean =>
+  kind === 'BOUND_CAST' && child !== undefined ? isNull(child) : kind === 'BOUND_CONSTANT' && value?.is_null === true

@@ -1,0 +1,74 @@
+// What others make of our files: `npm run test:bi`.
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, expect, it } from 'vitest'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { cli, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { formatRows } from '../cli/format-rows.ts'
+import { python } from './python.ts'
+
+interface Report {
+  rows: number
+  types: [string, string][]
+  sameSchema: boolean
+  sameInPolars: boolean
+  /** Rows, or why there are none. */
+  pandas: number | string
+}
+
+let interpreter: string
+
+beforeAll(async () => {
+  interpreter = await python()
+}, 600_000)
+
+/** The answers of `queries`, written by the command and read by Python. */
+async function reports(env: Record<string, string>, queries: Record<string, string>): Promise<Record<string, Report>> {
+  const out = await temporaryFolder()
+  for (const [name, sql] of Object.entries(queries))
+    for (const ending of ['arrow', 'arrows', 'parquet']) {
+      const { code, stderr } = await cli(['query', sql, '-o', join(out, `${name}.${ending}`)], { env })
+      expect(code, stderr).toBe(0)
+    }
+  const script = join(import.meta.dirname, 'read.py')
+  const { stdout } = await promisify(execFile)(interpreter, [script, out, ...Object.keys(queries)], {
+    maxBuffer: 100_000_000,
+  })
+  return JSON.parse(stdout) as Record<string, Report>
+}
+
+it('pandas, Polars and pyarrow read the same types and values from Arrow and Parquet', async () => {
+  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 300, arrivalsPerDay: 0 })
+  const env = {
+    CONVOHOUSE_API_URL: sandbox.url,
+    CONVOHOUSE_API_TOKEN: TOKEN,
+    CONVOHOUSE_WORKSPACE: 'ws_demo',
+    CONVOHOUSE_HOME: await temporaryFolder(),
+  }
+  expect((await cli(['sync'], { env })).code).toBe(0)
+  await sandbox.close()
+  const documented = formatRows(await readFile(join(import.meta.dirname, '..', '..', 'docs', 'formats.md'), 'utf8'))
+  const found = await reports(env, {
+    conversations: 'FROM conversations ORDER BY ALL',
+    local: "SELECT ts, ts AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Tokyo' AS there FROM conversations ORDER BY ALL",
+    documented: `SELECT ${documented.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')}`,
+    empty: "SELECT 1 AS a, [1] AS l, {'x': [NULL]} AS s WHERE false",
+    nested: `SELECT [NULL, [], ['a', NULL]] AS l, [{'m': MAP {'k': [1::HUGEINT]}, 't': TIME '10:00:00'}, NULL] AS s,
+      unnest([[1, 2], NULL, []]) AS u FROM range(3)`,
+    many: 'SELECT range AS n, [range] AS l, sum(range) OVER () AS s FROM range(100000) ORDER BY n',
+  })
+  for (const [name, report] of Object.entries(found))
+    expect(report, name).toMatchObject({ sameSchema: true, sameInPolars: true })
+  // Python's calendar has no year before 1, and no infinity.
+  const { documented: odd, ...plain } = found
+  expect(odd!.pandas).toMatch(/out of range/)
+  for (const [name, { pandas, rows }] of Object.entries(plain)) expect(pandas, name).toBe(rows)
+  expect(found.conversations!.rows).toBeGreaterThan(250)
+  expect(found.local!.types).toEqual([
+    ['ts', 'timestamp[us, tz=UTC]'],
+    ['there', 'timestamp[us]'],
+  ])
+  expect(found.documented!.types.map(([, type]) => type)).toEqual(documented.map(({ inColumns }) => inColumns))
+}, 300_000)

@@ -1,0 +1,16 @@
+// The table of docs/formats.md.
+
+export interface FormatRow {
+  sql: string
+  asText: string
+  asJson: string
+  inColumns: string
+}
+
+/** Its rows: what is in code in each of the four columns. */
+export function formatRows(page: string): FormatRow[] {
+  return page
+    .split('\n')
+    .map(line => /^\| `(.*)` \| `(.*)` \| `(.*)` \| `(.*)` \|$/.exec(line))
+    .flatMap(match => (match ? [{ sql: match[1]!, asText: match[2]!, asJson: match[3]!, inColumns: match[4]! }] : []))
+}
