@@ -1,6 +1,7 @@
 // One orchestration, two hosts: whichever runs it, the same sandbox and the same inputs make the same tables.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
@@ -18,9 +19,13 @@ async function expectNothingTwice({ bought }: Scene): Promise<void> {
   expect(new Set(asked).size).toBe(asked.length)
 }
 
-function contract(open: OpenHost): void {
+/** `served` is how the sandbox reads the API document. */
+function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
+  const sceneOf = (opened: OpenHost, options: Parameters<typeof scene>[1] = {}) =>
+    scene(opened, { ...options, sandbox: { ...served, ...options.sandbox } })
+
   it('brings every conversation, field and child, once, and asks for nothing twice', async () => {
-    const host = await scene(open, { settings: { maxPage: 20 } })
+    const host = await sceneOf(open, { settings: { maxPage: 20 } })
     const report = await host.sync()
     expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0, failures: [], breaches: 0 })
     expect(report.requests).toBe((await host.served()).length)
@@ -34,7 +39,7 @@ function contract(open: OpenHost): void {
   })
 
   it('pays for nothing again where nothing is new', async () => {
-    const host = await scene(open, { settings: { settleMs: 0, mirrorLagMs: 0 } })
+    const host = await sceneOf(open, { settings: { settleMs: 0, mirrorLagMs: 0 } })
     await host.sync()
     const again = await host.sync()
     expect(again).toMatchObject({ outcome: 'done', sessions: 0, conversations: 0 })
@@ -42,7 +47,7 @@ function contract(open: OpenHost): void {
   })
 
   it('stops at the limit of its run, and goes on behind it', async () => {
-    const host = await scene(open, { settings: { maxPage: 20 } })
+    const host = await sceneOf(open, { settings: { maxPage: 20 } })
     expect(await host.sync({ maxRequests: 4 })).toMatchObject({ outcome: 'limit-reached', requests: 4 })
     expect(await host.sync()).toMatchObject({ outcome: 'done' })
     await expectTruth(host)
@@ -51,7 +56,7 @@ function contract(open: OpenHost): void {
 
   it('waits where the hour is spent, and is never turned away', async () => {
     const hour = { hourMs: 3_000, requestsPerHour: 10 }
-    const host = await scene(open, {
+    const host = await sceneOf(open, {
       sandbox: { hourMs: hour.hourMs, hourlyRequests: hour.requestsPerHour },
       settings: { maxPage: 10, ...hour },
     })
@@ -61,7 +66,7 @@ function contract(open: OpenHost): void {
   })
 
   it('brings the conversations that are named, and no others', async () => {
-    const host = await scene(open)
+    const host = await sceneOf(open)
     const [some] = truthOf(host.sandbox, { throughMs: host.sandbox.clock.now() })
     const id = String(some!.record.ID)
     expect(await host.sync({ mode: 'selected', ids: { [some!.agentId]: [id] } })).toMatchObject({ conversations: 1 })
@@ -69,14 +74,19 @@ function contract(open: OpenHost): void {
   })
 
   it('ends with the reason where the vendor refuses', async () => {
-    const host = await scene(open, { sandbox: { paid: false } })
+    const host = await sceneOf(open, { sandbox: { paid: false } })
     const report = await host.sync()
     expect(report).toMatchObject({ outcome: 'failed', failures: [{ code: 'API_FORBIDDEN', kind: 'access' }] })
     expect(await host.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'failed' }])
   })
 }
 
+const LITERAL = { literal: true }
+
 describe('the embedded engine', () => contract(embeddedHost))
+
+describe('the embedded engine, with a vendor who serves the document to the letter', () =>
+  contract(embeddedHost, LITERAL))
 
 describeWithTemporal('Temporal', command => {
   let server: DevServer
@@ -85,4 +95,9 @@ describeWithTemporal('Temporal', command => {
   })
   afterAll(() => server.stop())
   contract(temporalHost(() => server.address))
+  describe('with a vendor who serves the document to the letter', () =>
+    contract(
+      temporalHost(() => server.address),
+      LITERAL,
+    ))
 })
