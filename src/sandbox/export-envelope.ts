@@ -45,19 +45,20 @@ function pagingOf(readings: Readings, query: ExportQuery, page: ExportPage): obj
   }
 }
 
-/** Where nothing but the cursor tells that there is more, the last page has none. */
+/** Where nothing but the cursor tells whether there is more, the last page says that there is none. */
 function nextCursor(
   readings: Readings,
   { hasMore, nextCursor, endCursor }: ExportPage,
 ): { nextCursor?: string | null } {
   if (hasMore || nextCursor !== null) return { nextCursor }
+  const saysAll = readings['has-more'] === 'absent'
   switch (readings['last-cursor']) {
     case 'absent':
-      return {}
+      return saysAll ? { nextCursor } : {}
     case 'empty':
       return { nextCursor: '' }
     case 'present':
-      return { nextCursor: readings['has-more'] === 'absent' ? null : endCursor }
+      return { nextCursor: saysAll ? nextCursor : endCursor }
     default:
       return { nextCursor }
   }

@@ -25,7 +25,7 @@ const TABLE = {
   },
   'last-cursor': {
     values: ['null', 'absent', 'empty', 'present'],
-    help: '`nextCursor` of the last page: null, left out, "", or a cursor although hasMore is false',
+    help: '`nextCursor` of the last page: null, left out, "", or a cursor although hasMore is false; without `hasMore`, null or ""',
     open: '4.12: nextCursor',
   },
   'last-page': {

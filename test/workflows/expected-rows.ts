@@ -132,7 +132,8 @@ const emptyRow = (): ExpectedRow => Object.create(null) as ExpectedRow
 
 function addNested(row: ExpectedRow, record: Json): void {
   for (const [name, { plain, times = [] }] of Object.entries(OBJECTS)) {
-    const value = object(record[name])
+    // The vendor's own name of the external voice platform.
+    const value = object(name === 'ext' ? (record.ext ?? record.vapi) : record[name])
     for (const key of plain) row[`${snake(name)}_${snake(key)}`] = present(value[key])
     for (const key of times) row[`${snake(name)}_${snake(key)}`] = timeMs(value[key])
   }
@@ -142,7 +143,7 @@ function addNested(row: ExpectedRow, record: Json): void {
   row.token_usage_per_model = present(usage.usagePerModel)
 }
 
-const OTHERS = ['expectedCloseDate', 'demoDate', 'lastActivityDate', 'linkedIn', 'ID', 'assignedTo']
+const OTHERS = ['expectedCloseDate', 'demoDate', 'lastActivityDate', 'linkedIn', 'ID', 'assignedTo', 'vapi']
 const LISTED = new Set([TEXTS, NUMBERS, TIMES, BOOLEANS, ANY, LISTS, OTHERS, Object.keys(OBJECTS)].flat())
 
 function extraOf(record: Json): Json | null {
@@ -165,7 +166,8 @@ const spelled = (channel: unknown): unknown =>
 function conversationRow(record: Json): ExpectedRow {
   const row = emptyRow()
   const day = timeMs(record.firstMessageTS) ?? timeMs(record.ts)
-  for (const key of [...TEXTS, ...NUMBERS, ...BOOLEANS, ...ANY]) row[snake(key)] = present(record[key])
+  for (const key of [...TEXTS, ...BOOLEANS, ...ANY]) row[snake(key)] = present(record[key])
+  for (const key of NUMBERS) row[snake(key)] = asNumber(record[key])
   for (const key of TIMES) row[snake(key)] = timeMs(record[key])
   addNested(row, record)
   return Object.assign(row, assignee(record.assignedTo, 'assigned_to_'), {

@@ -158,19 +158,21 @@ export interface Circumstances {
   boughtAgain?: boolean
   /** So many conversations may have one `ts`. */
   ofOneTs?: number
+  /** False where the vendor does not tell what it bills. Default: true. */
+  tellsUsage?: boolean
 }
 
 /** All that must hold of what was asked, paid, landed and loaded. */
 export async function houseComplaints(simulated: SimulatedHouse, circumstances: Circumstances): Promise<string[]> {
-  const { torn, boughtAgain = false } = circumstances
+  const { torn, boughtAgain = false, tellsUsage = true } = circumstances
   const ledger = ledgerOf(simulated)
   const served = await simulated.served()
   const underWay = 4 * torn
   return [
     ...pauseComplaints(ledger),
-    ...ledgerComplaints(ledger, served, underWay),
+    ...(tellsUsage ? ledgerComplaints(ledger, served, underWay) : []),
     ...(await landedComplaints(simulated)),
-    ...(boughtAgain ? [] : await billingComplaints(simulated, served, circumstances)),
+    ...(boughtAgain || !tellsUsage ? [] : await billingComplaints(simulated, served, circumstances)),
     ...(await usageComplaints(simulated, ledger)),
     ...served.filter(request => isProbe(request) && request.billed > 0).map(() => 'a probe was billed'),
   ]
@@ -185,6 +187,8 @@ export interface TruthOptions {
   readSinceMs: number
   /** Some reached the mirror late, behind what was read: those are for re-reads to find. */
   mayMiss?: boolean
+  /** False where the vendor does not tell how many it skipped, in which a person may write later. Default: true. */
+  tellsSkipped?: boolean
 }
 
 async function skippedByAgent(simulated: SimulatedHouse): Promise<Map<string, number>> {
@@ -212,6 +216,7 @@ export async function truthComplaints(simulated: SimulatedHouse, options: TruthO
   const skipped = await skippedByAgent(simulated)
   const missing = truth.filter(one => {
     if (held.has(keyOf(one)) || options.mayMiss) return false
+    if (options.tellsSkipped === false && !before.has(keyOf(one))) return false
     // In which no person had written when it was read: the vendor told how many of them it skipped.
     const left = before.has(keyOf(one)) ? 0 : (skipped.get(one.agentId) ?? 0)
     skipped.set(one.agentId, left - 1)
@@ -248,12 +253,25 @@ function lineComplaints(found: Lines, expected: Lines): string[] {
     const missing = [...want].filter(line => !have.has(line))
     const surplus = [...have].filter(line => !want.has(line))
     const doubled = (found[table]?.length ?? 0) - have.size
-    const part = (lines: string[]) => lines.slice(0, SHOWN).map(line => line.slice(0, 300))
     if (missing.length + surplus.length + doubled === 0) return []
     return [
       `${table}: ${missing.length} missing, ${surplus.length} too many, ${doubled} doubled`,
-      ...part(missing),
-      ...part(surplus),
+      ...missing.slice(0, SHOWN).map(line => difference(JSON.parse(line) as Row, surplus)),
+      ...(missing.length === 0 ? surplus.slice(0, SHOWN).map(line => line.slice(0, 300)) : []),
     ]
   })
+}
+
+/** The columns in which the row differs from the one of its conversation that is there. */
+function difference(row: Row, surplus: readonly string[]): string {
+  const isOf = (other: Row) => ['conversation_id', 'position', 'name'].every(key => other[key] === row[key])
+  const found = surplus.map(line => JSON.parse(line) as Row).find(isOf)
+  if (found === undefined) return `is not there: ${JSON.stringify(row).slice(0, 300)}`
+  const columns = Object.keys({ ...row, ...found }).filter(
+    column => JSON.stringify(row[column]) !== JSON.stringify(found[column]),
+  )
+  const told = columns.map(
+    column => `${column} is ${JSON.stringify(found[column])}, not ${JSON.stringify(row[column])}`,
+  )
+  return told.join('; ').slice(0, 300)
 }

@@ -1,0 +1,212 @@
+// A short life of a workspace whose vendor reads every open point of the API document in a way of its own: two days, some faults,
+// a workspace that is not paid and an agent that is gone for a while, and a replay at the end.
+
+import fc from 'fast-check'
+import { openHouse } from '../../src/app.ts'
+import type { WorkspaceConfig } from '../../src/config.ts'
+import { HOUR, MINUTE } from '../../src/core/time.ts'
+import { openLanding } from '../../src/landing/store.ts'
+import { replay } from '../../src/run/replay.ts'
+import type { ScriptRule } from '../../src/sandbox/faults/fault-settings.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { READING_NAMES, READINGS, type ReadingName, type Readings } from '../../src/sandbox/readings.ts'
+import { VendorError } from '../../src/vendor/vendor-error.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+import { finish } from './fault-mix.ts'
+import { houseComplaints, truthComplaints } from './fault-witness.ts'
+import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
+import { asLines, warehouseTables } from './warehouse-tables.ts'
+
+/** Readings that are not tolerated yet. */
+export const LEFT_OUT: Partial<Record<ReadingName, readonly string[]>> = {
+  'period-key': ['daily'],
+}
+
+export interface ReadingRun {
+  readings: Readings
+  sandbox: Partial<SandboxOptions>
+  settings: Partial<WorkspaceConfig>
+  /** Faults of the first sync. */
+  script: ScriptRule[]
+  /** Number of the export request, in the second day, before which the first agent goes; null: it stays. */
+  goneAt: number | null
+  unpaid: boolean
+}
+
+const valuesOf = (name: ReadingName): string[] =>
+  READINGS[name].values.filter(value => !LEFT_OUT[name]?.includes(value))
+
+const readings = fc.record(
+  Object.fromEntries(READING_NAMES.map(name => [name, fc.constantFrom(...valuesOf(name))])),
+) as unknown as fc.Arbitrary<Readings>
+
+const faultAt = (fault: ScriptRule['fault']): fc.Arbitrary<ScriptRule[]> =>
+  fc.option(fc.integer({ min: 1, max: 12 }), { nil: null }).map(at => (at === null ? [] : [{ at, fault }]))
+
+const world = fc.record({
+  seed: fc.integer({ min: 1, max: 1_000 }),
+  agents: fc.integer({ min: 2, max: 6 }),
+  conversations: fc.integer({ min: 20, max: 50 }),
+  arrivalsPerDay: fc.constantFrom(0, 24),
+  ts: fc.constantFrom('created' as const, 'activity' as const),
+  tsUnit: fc.constantFrom('ms' as const, 's' as const, 'us' as const, 'mixed' as const),
+  burst: fc.boolean(),
+  tightQuota: fc.boolean(),
+  tightHour: fc.boolean(),
+  maxPage: fc.constantFrom(4, 8, 100),
+})
+
+export const readingRuns: fc.Arbitrary<ReadingRun> = fc
+  .record({
+    readings,
+    world,
+    faults: fc.tuple(faultAt('429-retry-after'), faultAt('500'), faultAt('expired-cursor')),
+    goneAt: fc.option(fc.integer({ min: 1, max: 6 }), { nil: null }),
+    unpaid: fc.boolean(),
+  })
+  .map(({ readings, world: { burst, tightQuota, tightHour, maxPage, ...chosen }, faults, ...others }) => {
+    const hourlyRequests = 20
+    // A quota that nobody tells of cannot be kept to, nor one whose counter is the only one that counts.
+    const isTight = tightQuota && readings.usage === 'present'
+    return {
+      readings,
+      sandbox: {
+        ...chosen,
+        historyDays: 30,
+        ...(burst && { burstEvery: 15, burstSize: 6 }),
+        ...(isTight && { quotaSessions: 40 }),
+        ...(tightHour && { hourlyRequests }),
+      },
+      settings: { maxPage, ...(tightHour && { requestsPerHour: hourlyRequests }) },
+      script: faults.flat(),
+      ...others,
+    }
+  })
+
+/** One that may find the vendor in no state to answer. */
+async function tried(simulated: SimulatedHouse): Promise<SyncReport | null> {
+  try {
+    return await simulated.sync()
+  } catch (error) {
+    if (error instanceof VendorError) return null
+    throw error
+  }
+}
+
+interface Exported {
+  key: string
+  text: string
+  isRestart: boolean
+}
+
+async function exportedRecords({ config }: SimulatedHouse): Promise<Exported[]> {
+  const landing = openLanding(config.home, WORKSPACE)
+  const pages = await landing.list('conversations')
+  const found: Exported[] = []
+  for (const { path, generation } of pages) {
+    const { agentId } = (await landing.head(path)).place
+    const { data } = JSON.parse((await landing.body(path)).toString()) as { data: { ID: string }[] }
+    const isRestart = generation > 1
+    found.push(...data.map(one => ({ key: `${agentId} ${one.ID}`, text: JSON.stringify(one), isRestart })))
+  }
+  return found
+}
+
+/** Records that came again as they were, and not because a window had to begin again. */
+async function twiceComplaints(simulated: SimulatedHouse): Promise<string[]> {
+  const before = new Set<string>()
+  const twice: string[] = []
+  for (const { key, text, isRestart } of await exportedRecords(simulated)) {
+    if (before.has(key + text) && !isRestart) twice.push(key)
+    before.add(key + text)
+  }
+  return twice.length === 0 ? [] : [`${twice.length} conversations were exported twice: ${twice[0]}`]
+}
+
+async function agentComplaints({ sandbox, rows }: SimulatedHouse): Promise<string[]> {
+  const found = await rows<{ id: string; missing: boolean }>(
+    'SELECT agent_id AS id, _missing_since IS NOT NULL AS missing FROM agents',
+  )
+  const held = new Set(found.filter(({ missing }) => !missing).map(({ id }) => id))
+  const lost = sandbox.world.agentIds().filter(id => !held.has(id))
+  return lost.length === 0
+    ? []
+    : [`${lost.length} of ${sandbox.world.agentIds().length} agents are not held: ${lost[0]}`]
+}
+
+async function replayComplaints(simulated: SimulatedHouse): Promise<string[]> {
+  const before = asLines(await warehouseTables(simulated.rows))
+  await simulated.close()
+  await replay({ config: simulated.config })
+  const house = await openHouse({ config: simulated.config })
+  const after = asLines(await warehouseTables(sql => house.warehouse.writer.rows(sql)))
+  await house.close()
+  return Object.keys({ ...before, ...after })
+    .filter(table => JSON.stringify(before[table]) !== JSON.stringify(after[table]))
+    .map(table => `a replay makes other rows of ${table}`)
+}
+
+/** Longer than any pause that the faults ask for, and shorter than what an absurd one asks for. */
+const LONGEST_SYNC_MS = 6 * HOUR
+
+async function unpaidComplaints(simulated: SimulatedHouse): Promise<string[]> {
+  simulated.sandbox.conditions.set({ paid: false })
+  const requests = (await simulated.served()).length
+  const report = await tried(simulated)
+  simulated.sandbox.conditions.set({ paid: true })
+  const made = (await simulated.served()).length - requests
+  const kinds = report?.failures.map(({ kind }) => kind) ?? []
+  if (made > 0 && kinds[0] !== 'access') return [`an unpaid workspace ends ${report?.outcome}: ${kinds.join()}`]
+  return made > 5 ? [`an unpaid workspace was asked ${made} times`] : []
+}
+
+async function lived(run: ReadingRun, simulated: SimulatedHouse): Promise<string[]> {
+  const { sandbox } = simulated
+  const complaints: string[] = []
+  const timed = async (what: string, sync: () => Promise<unknown>) => {
+    const fromMs = sandbox.clock.now()
+    await sync()
+    const tookMs = sandbox.clock.now() - fromMs
+    if (tookMs > LONGEST_SYNC_MS) complaints.push(`${what} took ${Math.round(tookMs / HOUR)} hours`)
+  }
+  sandbox.faults.set({ script: run.script })
+  await timed('the first sync', () => tried(simulated))
+  complaints.push(...(await finish(simulated)).complaints)
+  sandbox.clock.advance(26 * HOUR)
+  if (run.unpaid) complaints.push(...(await unpaidComplaints(simulated)))
+  if (run.goneAt !== null) {
+    const [first] = sandbox.world.agentIds()
+    sandbox.faults.set({ script: [{ at: run.goneAt, set: { gone: [first!] } }] })
+    await timed('the sync that an agent leaves', () => tried(simulated))
+  }
+  const { plannedAtMs, complaints: unfinished } = await finish(simulated)
+  const tellsUsage = run.readings.usage === 'present'
+  const tellsSkipped = run.readings.scanned === 'looked-at'
+  const boughtAgain = run.sandbox.ts === 'activity'
+  return [
+    ...complaints,
+    ...unfinished,
+    ...(await houseComplaints(simulated, { torn: 0, boughtAgain, tellsUsage, ofOneTs: run.sandbox.burstSize ?? 0 })),
+    ...(await truthComplaints(simulated, { plannedAtMs, readSinceMs: START_MS, tellsSkipped })),
+    ...(await twiceComplaints(simulated)),
+    ...(await agentComplaints(simulated)),
+    ...(await replayComplaints(simulated)),
+  ]
+}
+
+const LOAD_MS = 5 * MINUTE
+
+/** Lives it; returns what does not hold. */
+export async function liveReadings(run: ReadingRun): Promise<string[]> {
+  const { readings, settings } = run
+  const { simulated, end } = await openSimulatedHouse({
+    sandbox: { ...run.sandbox, readings },
+    settings,
+    loadMs: LOAD_MS,
+  })
+  try {
+    return await lived(run, simulated)
+  } finally {
+    await end()
+  }
+}
