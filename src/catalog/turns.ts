@@ -18,11 +18,11 @@ export interface Message {
 
 type Json = Readonly<Record<string, unknown>>
 
-const TEXT = ['text', 'content', 'message', 'body', 'parts', 'item', 'payload']
+const TEXT = ['text', 'content', 'message', 'body', 'parts', 'item', 'payload', 'value']
 const TURN_ID = ['turnId', 'turnID', 'turn_id', 'id', 'ID', '_id']
 const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
-const AT = ['timestamp', 'ts', 'createdAt', 'time', 'date']
+const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 
 /** Parts of a message that nobody said. */
 const UNSAID = /^(tool|function|reasoning|thinking)/i

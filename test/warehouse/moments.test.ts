@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isMoment } from '../../src/core/time.ts'
-import { landConversations } from './landed-pages.ts'
+import { applyTo, eventOf, RECEIVED_MS } from './events/events-in.ts'
+import { AGENT, landConversations } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 
 const house = temporaryWarehouse()
@@ -262,6 +263,25 @@ describe('a text that is no date', () => {
     const awkward = records.map((record, index) => (index === 0 ? { ...record, 'a.b': 1 } : record))
     await workspace.load(await landConversations(workspace.landing, { records: awkward }))
     expect(await issues(workspace)).toEqual(UNREAD)
+  })
+})
+
+describe('a date in the part of a record that an event carries', () => {
+  it('is read by the same rule, and told where it cannot be', async () => {
+    const workspace = house.workspace()
+    const event = (convoId: string, demoDate: unknown) =>
+      eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt: RECEIVED_MS, lightConvoData: { demoDate } })
+    const dates = ['2026-01-15 10:00:00 PST', '2026-01-15 10:00:00', '2026-01-15T10:00+02', '5']
+    await applyTo(workspace, ...dates.map((date, index) => event(`c${index}`, date)))
+    expect(await workspace.rows('conversations', 'conversation_id AS id, demo_date AS text, demo_at AS "at"')).toEqual([
+      { id: 'c0', text: dates[0], at: null },
+      { id: 'c1', text: dates[1], at: '2026-01-15 10:00:00' },
+      { id: 'c2', text: dates[2], at: '2026-01-15 08:00:00' },
+      { id: 'c3', text: dates[3], at: null },
+    ])
+    expect(await workspace.rows('_issues', 'record, path, occurrences::VARCHAR AS n')).toEqual([
+      { record: 'conversation', path: 'demoDate', n: '2' },
+    ])
   })
 })
 

@@ -15,7 +15,7 @@ import { mergeStage, settleVersions } from '../merge.ts'
 import { isAboutRecords, tellable } from '../quarantine-reason.ts'
 import { fillIncoming } from '../stage.ts'
 import { keepWorkspace } from '../workspaces.ts'
-import { applyToConversations } from './conversations.ts'
+import { applyToConversations, lightFindings } from './conversations.ts'
 import { type IncomingEvent, readIncoming, type SpooledEvent } from './incoming.ts'
 import { eventRecord, recordsOf } from './records.ts'
 import { applyToResources } from './resources.ts'
@@ -76,7 +76,11 @@ async function writeRecords(context: EventContext, type: RecordType, records: re
 }
 
 /** What was found in records, with the file that each lies in as an example. */
-async function tell(context: EventContext, record: RecordType, records: readonly Given[]): Promise<void> {
+async function tell(
+  context: EventContext,
+  record: RecordType,
+  records: readonly Pick<Given, 'event' | 'issues' | 'drift'>[],
+): Promise<void> {
   const files = records
     .map(found => {
       const event = found.event as Incoming
@@ -99,7 +103,9 @@ async function writeEvents(context: EventContext, events: readonly Incoming[], k
     await tell(context, type, records)
   }
   const options = { workspaceId, nowMs: context.now() }
-  await applyToConversations(writer, { ...options, layout: layoutOf(conversation, timeZone) }, events)
+  const layout = layoutOf(conversation, timeZone)
+  await applyToConversations(writer, { ...options, layout }, events)
+  await tell(context, conversation, lightFindings(layout, events))
   await applyToResources(writer, options, events)
 }
 

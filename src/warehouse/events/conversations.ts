@@ -49,6 +49,14 @@ function patchesOf(event: OfConversation): Patch[] {
   ]
 }
 
+/** What was found in the parts of records that events carry: values that did not fit. Which keys they have is no news. */
+export const lightFindings = <E extends IncomingEvent>(layout: Layout, events: readonly E[]) =>
+  events.flatMap(event => {
+    const light = event.conversation && lightOf(event)
+    const mended = light && mendRecord(layout.record, { ...light, [layout.record.id.key]: event.conversation!.id })
+    return mended ? [{ event, issues: mended.issues, drift: [] }] : []
+  })
+
 const [text, time] = ['VARCHAR', 'TIMESTAMP']
 
 async function stageTouched(writer: Writer, events: readonly OfConversation[]): Promise<void> {
