@@ -7,11 +7,15 @@
 --   skipped        looked at and not given, as no person had written in them; they bill nothing
 --   held           complete rows
 --   quarantined    given, and could not be loaded; see _quarantine
---   incomplete     rows that events alone have told of
 --   told_by_events rows of which events have told, whether complete or not
---   known_stale    rows that are known to have changed since they were exported
---   missing        rows that were asked for by id later, and not answered: the vendor has them no more
+--   incomplete     rows that events alone have told of, and that may be exported
+--   known_stale    complete rows that are known to have changed since they were exported, and that may be exported again
+--   missing        rows that were asked for by id later, and are gone: the vendor has them no more
+--   not_exportable rows that were asked for by id later, looked at and not given, as no person has written in them
 --   hidden_behind  sessions that the pages which skipped some have billed: about what reading them again would bill
+--
+-- A row that differs is in one of the last four; one that has changed after it was asked for is asked for again, so it is in none of
+-- the last two.
 --
 -- Which conversations a page skipped is not told, only how many. They are told on the newest day on which they may lie, so
 -- a page that reaches over midnight may tell them a day late, never early. They count by the newest reading of their stretch
@@ -74,22 +78,32 @@ days AS MATERIALIZED (
     UNION SELECT workspace_id, epoch_us(to_at) // 900000000 FROM unreadable WHERE to_at IS NOT NULL
   ) LEFT JOIN _workspaces USING (workspace_id)
 ),
+fated AS (
+  SELECT workspace_id, agent_id, conversation_id, ts, _complete, _dirty_since, CASE
+    WHEN _missing_since IS NOT NULL AND coalesce(_dirty_since <= _missing_since, true) THEN 'gone'
+    WHEN _not_exportable_since IS NOT NULL AND coalesce(_dirty_since <= _not_exportable_since, true) THEN 'not exportable'
+    ELSE 'there' END AS fate
+  FROM conversations
+),
 entries AS (
   SELECT c.workspace_id, c.agent_id, d.day,
-    count(*) FILTER (c._complete) AS held, count(*) FILTER (c._complete IS DISTINCT FROM true) AS incomplete,
-    count(t.conversation_id) AS told_by_events, count(c._dirty_since) AS known_stale, count(c._missing_since) AS missing,
+    count(*) FILTER (c._complete) AS held,
+    count(*) FILTER (c._complete IS DISTINCT FROM true AND c.fate = 'there') AS incomplete,
+    count(t.conversation_id) AS told_by_events,
+    count(*) FILTER (c._complete AND c._dirty_since IS NOT NULL AND c.fate = 'there') AS known_stale,
+    count(*) FILTER (c.fate = 'gone') AS missing, count(*) FILTER (c.fate = 'not exportable') AS not_exportable,
     0 AS skipped, 0 AS hidden_behind, 0 AS quarantined
-  FROM conversations c
+  FROM fated c
   LEFT JOIN days d ON d.workspace_id = c.workspace_id AND d.quarter = epoch_us(c.ts) // 900000000
   LEFT JOIN told t
     ON t.workspace_id = c.workspace_id AND t.agent_id = c.agent_id AND t.conversation_id = c.conversation_id
   GROUP BY ALL
   UNION ALL
-  SELECT p.workspace_id, p.agent_id, d.day, 0, 0, 0, 0, 0, sum(p.skipped), sum(p.billed), 0
+  SELECT p.workspace_id, p.agent_id, d.day, 0, 0, 0, 0, 0, 0, sum(p.skipped), sum(p.billed), 0
   FROM pages p JOIN days d ON d.workspace_id = p.workspace_id AND d.quarter = epoch_us(p.to_at) // 900000000
   GROUP BY ALL
   UNION ALL
-  SELECT u.workspace_id, u.agent_id, d.day, 0, 0, 0, 0, 0, 0, 0, count(*)
+  SELECT u.workspace_id, u.agent_id, d.day, 0, 0, 0, 0, 0, 0, 0, 0, count(*)
   FROM unreadable u LEFT JOIN days d ON d.workspace_id = u.workspace_id AND d.quarter = epoch_us(u.to_at) // 900000000
   GROUP BY ALL
 )
@@ -104,5 +118,6 @@ SELECT
   sum(told_by_events)::BIGINT AS told_by_events,
   sum(known_stale)::BIGINT AS known_stale,
   sum(missing)::BIGINT AS missing,
+  sum(not_exportable)::BIGINT AS not_exportable,
   sum(hidden_behind)::BIGINT AS hidden_behind
 FROM entries GROUP BY workspace_id, agent_id, day;

@@ -34,9 +34,20 @@ const RECORD_BOOKKEEPING: TableColumn[] = [
 const FOLD_BOOKKEEPING: TableColumn[] = [
   { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
   { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record that the row stands on' },
-  { name: '_missing_since', sqlType: 'TIMESTAMP', about: 'Asked for by id and not answered since' },
+  {
+    name: '_missing_since',
+    sqlType: 'TIMESTAMP',
+    about: 'Known since then to be gone: not in a complete listing, or asked for by id and not there',
+  },
   { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
 ]
+
+/** Of records that are asked for by id. */
+const NOT_EXPORTABLE: TableColumn = {
+  name: '_not_exportable_since',
+  sqlType: 'TIMESTAMP',
+  about: 'Asked for by id since then, looked at and not exported: no person has written in it',
+}
 
 const DELETION: TableColumn = {
   name: '_deleted_at',
@@ -67,6 +78,7 @@ export function recordTable(layout: Layout): Table {
       { name: 'extra', sqlType: 'JSON', about: 'Fields that have no column, as sent' },
       ...RECORD_BOOKKEEPING,
       ...(layout.record.fact ? [] : FOLD_BOOKKEEPING),
+      ...(layout.record.perAgent && !layout.record.fact ? [NOT_EXPORTABLE] : []),
       ...(layout.record.deletable ? [DELETION] : []),
       ...numberColumns(layout),
     ],

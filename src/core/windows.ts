@@ -66,6 +66,8 @@ export interface PageFacts {
   lastTsMs: number | null
   /** Ids that were asked for and not answered. */
   missing: string[]
+  /** Its ids had been asked for before, and were not told of one by one. */
+  again?: boolean
   /** Bound that its generation began at, ms; null: the window's own. Absent in heads of before it was noted. */
   beginMs?: number | null
   /** Of a window by id: ids that pages before it asked for; absent likewise. */
@@ -90,6 +92,14 @@ export interface WindowProgress {
   vain?: number
   /** Ids of a window by id that were asked for so far. */
   asked: number
+  /** Ids to ask for once more, a group at a time: pages left it open what has become of each of them. */
+  again?: string[][]
+  /** Pages that were asked for such groups. */
+  pagesAgain?: number
+  /** Most ids that a page may ask for: half as many as in the last one that was refused. */
+  mostIds?: number
+  /** The vendor has the agent, though it refuses ids. */
+  hasAgent?: boolean
   /** Pages in a row that looked at nothing; absent in windows of older versions. */
   idle?: number
   pages: number
@@ -141,6 +151,72 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
   return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
 }
 
+/** What has become of the ids that a page asked for and did not answer. */
+export interface Unanswered {
+  /** Not looked at: the vendor does not have them any more. */
+  gone: string[]
+  /** Looked at, and not exported: no person has written in them (section 4.12, rule 1). */
+  notExportable: string[]
+  /** Some are the one and some the other. */
+  either: string[]
+}
+
+/** By `scannedConvoCount`: the conversations that were looked at. Where it is not told, or makes no sense, nothing is said of any. */
+export function unansweredOf({
+  limit,
+  missing,
+  scanned,
+}: Pick<PageFacts, 'limit' | 'missing' | 'scanned'>): Unanswered {
+  const answered = limit - missing.length
+  const none = { gone: [], notExportable: [], either: [] }
+  if (scanned === null || scanned < answered) return none
+  if (scanned >= limit) return { ...none, notExportable: missing }
+  return scanned === answered ? { ...none, gone: missing } : { ...none, either: missing }
+}
+
+/** Pages of a window that may be asked for ids of which a page before left it open what has become of them; they bill nothing. */
+const MAX_PAGES_AGAIN = 16
+
+/** True where all ids have been asked for, and some are to be asked for again. */
+export const asksAgain = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
+
+/** The ids to ask for next, in their order. */
+const idsAhead = (progress: WindowProgress): readonly string[] =>
+  asksAgain(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
+
+/**
+ * Folds a page of ids. Halves of those that it left open are asked for again until each is told of, or enough pages were; ids that a
+ * page which is not there any more had asked for, behind all others.
+ */
+function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowProgress> {
+  const { window, asked, again = [], pagesAgain = 0, mostIds } = progress
+  const before = Math.max(asked, page.askedBefore ?? asked)
+  const ids = window.ids ?? []
+  const all = [...ids, ...ids.slice(asked, before)]
+  const now = before + (page.again ? 0 : page.limit)
+  const rest = page.again ? [again[0]?.slice(page.limit) ?? [], ...again.slice(1)] : again
+  const { either } = unansweredOf(page)
+  const half = Math.ceil(either.length / 2)
+  const made = pagesAgain + (page.again ? 1 : 0)
+  const groups = [...rest, either.slice(0, half), either.slice(half)].filter(group => group.length > 0)
+  const left = made < MAX_PAGES_AGAIN ? groups : []
+  return {
+    window: before > asked ? { ...window, ids: all } : window,
+    asked: now,
+    done: now >= all.length && left.length === 0,
+    ...((left.length > 0 || again.length > 0) && { again: left }),
+    ...(made > 0 && { pagesAgain: made }),
+    // Pages grow again behind one that was answered.
+    ...(mostIds !== undefined && { mostIds: mostIds * (page.limit > page.missing.length ? 2 : 1) }),
+  }
+}
+
+/** Behind a page of ids that was refused as a whole, for one of them perhaps: the next asks for half as many. */
+export const withFewerIds = (progress: WindowProgress, refused: number): WindowProgress => ({
+  ...progress,
+  mostIds: Math.max(1, Math.floor(refused / 2)),
+})
+
 /** Folds one landed page into its window's progress. Pages of one window fold in order of generation and sequence. */
 export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
   const sums = {
@@ -164,21 +240,12 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     limit: page.limit,
     lastTsMs: page.lastTsMs ?? next.lastTsMs,
     idle: (page.scanned ?? page.returned) > 0 ? 0 : (next.idle ?? 0) + 1,
-    ...(byId ? asked(progress, page) : { done: progress.done || !page.hasMore, ...placed(progress, page) }),
+    ...(byId ? advanceIds(progress, page) : { done: progress.done || !page.hasMore, ...placed(progress, page) }),
   }
 }
 
 const isBehind = ({ generation, sequence }: WindowProgress, page: PageFacts): boolean =>
   page.generation < generation || (page.generation === generation && page.sequence < sequence)
-
-/** Ids that a page which is not there any more had asked for are asked for again, behind all others. */
-function asked({ window, asked }: WindowProgress, page: PageFacts): Pick<WindowProgress, 'window' | 'asked' | 'done'> {
-  const before = Math.max(asked, page.askedBefore ?? asked)
-  const ids = window.ids ?? []
-  const all = [...ids, ...ids.slice(asked, before)]
-  const now = before + page.limit
-  return { window: before > asked ? { ...window, ids: all } : window, asked: now, done: now >= all.length }
-}
 
 /** True where nothing is missing between where a window of time stands and that page. */
 export function goesOn(progress: WindowProgress, page: PageFacts): boolean {
@@ -276,7 +343,8 @@ export interface WindowQuery {
  */
 export function nextRequest(progress: WindowProgress, limit: number): { progress: WindowProgress; query: WindowQuery } {
   if (isById(progress.window.kind)) {
-    return { progress, query: { convoIds: progress.window.ids!.slice(progress.asked, progress.asked + limit) } }
+    const most = Math.min(limit, progress.mostIds ?? limit)
+    return { progress, query: { convoIds: idsAhead(progress).slice(0, most) } }
   }
   const otherLimit = progress.limit !== null && progress.limit !== limit
   const cursorLost = progress.cursor === null && progress.sequence > 1
@@ -308,10 +376,10 @@ export const MAX_IDS = 500
 const MAX_IDS_CHARACTERS = 7_000
 
 /** How many of the window's next ids fit one request. */
-export function idsFitting({ window, asked }: WindowProgress, maxCharacters = MAX_IDS_CHARACTERS): number {
+export function idsFitting(progress: WindowProgress, maxCharacters = MAX_IDS_CHARACTERS): number {
   let characters = 0
   let count = 0
-  for (const id of (window.ids ?? []).slice(asked, asked + MAX_IDS)) {
+  for (const id of idsAhead(progress).slice(0, Math.min(MAX_IDS, progress.mostIds ?? MAX_IDS))) {
     // Half a surrogate pair has no encoding of its own.
     characters += encodeURIComponent(id.toWellFormed()).length + 1
     if (count > 0 && characters > maxCharacters) break

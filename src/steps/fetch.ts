@@ -2,31 +2,18 @@
 // so a kill costs the request in flight and nothing else.
 
 import type { Failure, LeaseOutcome, Told } from '../../workflows/steps.ts'
-import { conversation } from '../catalog/conversation.ts'
-import { compileInspection, type PageNotes } from '../catalog/inspect.ts'
-import { CATALOG_VERSION } from '../catalog/records.ts'
-import { TOO_DEEP_AROUND } from '../catalog/surroundings.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { Answer, Grant } from '../core/governor.ts'
-import { EARLIEST_MS, readTime } from '../core/time.ts'
-import {
-  advance,
-  isById,
-  nextRequest,
-  type PageFacts,
-  restarted,
-  restartPoint,
-  type WindowProgress,
-  type WindowQuery,
-} from '../core/windows.ts'
-import type { PageHead } from '../landing/page.ts'
+import { EARLIEST_MS } from '../core/time.ts'
+import { advance, isById, nextRequest, restarted, type WindowProgress, type WindowQuery } from '../core/windows.ts'
 import type { ExportAnswer } from '../vendor/answers.ts'
 import type { AttemptOutcome } from '../vendor/attempts.ts'
-import { isPlainText } from '../vendor/json-body.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import type { VendorGate } from './gate.ts'
+import { pageHead, textQuery } from './page-head.ts'
 import type { Pending } from './pending.ts'
+import { pastRefusedIds } from './refused-ids.ts'
 import type { ServerClock } from './server-clock.ts'
 
 export interface Fetching extends FetchDependencies {
@@ -36,8 +23,6 @@ export interface Fetching extends FetchDependencies {
   pending: Pick<Pending, 'add'>
   run: string
 }
-
-const inspect = compileInspection(conversation)
 
 /** What one lease has used so far. */
 interface Used {
@@ -49,83 +34,6 @@ interface Used {
 export const failureOf = (error: unknown): Failure => {
   if (!(error instanceof ConvohouseError)) throw error
   return { code: error.code, kind: error.kind, what: error.message, mend: error.mend ?? null }
-}
-
-/** `ts` of the page's records that have one, ms, in their order. */
-function timesOf(data: readonly unknown[]): number[] {
-  return data.flatMap(record => {
-    const ts = (record as { ts?: unknown } | null)?.ts
-    const ms = typeof ts === 'number' || typeof ts === 'string' ? readTime(Number(ts)).ms : null
-    return ms ?? []
-  })
-}
-
-/** Ids that were asked for and not answered. */
-function missingIds(asked: readonly string[] | undefined, data: readonly unknown[]): string[] {
-  if (!asked) return []
-  const answered = new Set(data.map(record => String((record as { ID?: unknown } | null)?.ID)))
-  return asked.filter(id => !answered.has(id))
-}
-
-const textQuery = (query: WindowQuery): Record<string, string> =>
-  Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
-
-/** Paths are noted as they are: where any that was found is beyond ASCII, the records are read with their texts. */
-function inspected(answer: ExportAnswer): PageNotes {
-  const quick = inspect(answer.envelope.data)
-  const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(isPlainText)
-  const notes = isPlain ? quick : inspect(answer.records())
-  if (answer.isTooDeepAround) notes.awkward.push(TOO_DEEP_AROUND)
-  if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
-  return notes
-}
-
-function pageHead(
-  fetching: Fetching,
-  page: { progress: WindowProgress; query: WindowQuery; grant: Grant; answer: ExportAnswer },
-): PageHead {
-  const { progress, query, grant, answer } = page
-  const { exchange, envelope } = answer
-  const { agentId, name } = progress.window
-  // A cursor that is missing or stands still is of no use: the next run begins a new generation instead.
-  const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
-  const times = timesOf(envelope.data)
-  const facts: PageFacts = {
-    window: progress.window,
-    generation: progress.generation,
-    sequence: progress.sequence,
-    limit: query.convoIds?.length ?? grant.limit,
-    cursorIn: query.cursor ?? null,
-    cursorOut: usable ? envelope.nextCursor : null,
-    hasMore: envelope.hasMore,
-    returned: envelope.data.length,
-    scanned: envelope.scanned,
-    billed: envelope.usage?.billableUsedThisRequest ?? null,
-    firstTsMs: times[0] ?? null,
-    lastTsMs: restartPoint(progress.window, times),
-    missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
-    ...(query.convoIds ? { askedBefore: progress.asked } : { beginMs: progress.restartMs }),
-  }
-  const notes = inspected(answer)
-  return {
-    v: 1,
-    catalogVersion: CATALOG_VERSION,
-    workspaceId: fetching.workspaceId,
-    place: { stream: 'conversations', agentId, window: name, generation: facts.generation, sequence: facts.sequence },
-    run: fetching.run,
-    lease: grant.lease,
-    request: { path: `/v3/agents/${encodeURIComponent(agentId)}/convos/export`, query: textQuery(query) },
-    status: exchange.status,
-    sentAtMs: exchange.sentAtMs,
-    receivedAtMs: exchange.receivedAtMs,
-    sentAtServerMs: fetching.clock.at(exchange.sentAtMs),
-    bodyBytes: exchange.body.length,
-    lastPage: !envelope.hasMore,
-    facts,
-    usage: envelope.usage,
-    rateLimit: envelope.rateLimit,
-    notes,
-  }
 }
 
 async function tellLedger(
@@ -301,13 +209,65 @@ export async function pastLanded(fetching: Fetching, start: WindowProgress, limi
   return progress
 }
 
+/** Lands an answer that refused a single id; the ledger has been told of it. */
+async function landRefusal(
+  fetching: Fetching,
+  grant: Grant,
+  page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer },
+): Promise<WindowProgress> {
+  const head = pageHead(fetching, { ...page, grant })
+  fetching.pending.add(await fetching.landing.land(head, page.answer.exchange.body), head)
+  return advance(page.progress, head.facts!)
+}
+
+/** A window that can hold nothing: one moment of 2001, in whichever unit it is read. It tells the usage and bills nothing. */
+const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
+
+/** Asks for nothing of an agent, under a lease. @throws what the vendor refuses */
+async function askNothing(
+  fetching: Fetching,
+  agentId: string,
+  grant: Grant,
+  used: Used,
+  opened: number,
+): Promise<void> {
+  const attempts = observer(fetching, grant, agentId, used, opened)
+  const { vendor, signal } = fetching
+  const answer = await vendor.exportConversations({ agentId, query: NOTHING, signal, attempts })
+  fetching.clock.tell(answer.exchange)
+  const told = answerOf(answer)
+  used.answers.push(told)
+  await tellLedger(fetching, grant, agentId, told, null)
+}
+
 async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const { agentId } = given.window
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   const opened = fetching.gate.openedAt()
+  const attempts = observer(fetching, grant, agentId, used, opened)
   let start = given
   let progress = given
   let failure: Failure | null = null
+
+  async function nextPage(): Promise<WindowProgress> {
+    const next = nextRequest(progress, grant.limit)
+    const { query } = next
+    try {
+      const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
+      return await landPage(fetching, grant, used, { ...next, answer })
+    } catch (error) {
+      const past = await pastRefusedIds({
+        progress: next.progress,
+        asked: query.convoIds ?? [],
+        error,
+        askNothing: () => askNothing(fetching, agentId, grant, used, opened),
+        land: answer => landRefusal(fetching, grant, { ...next, answer }),
+      })
+      if (past === null) throw error
+      return past
+    }
+  }
+
   while (!progress.done && failure === null && mayAsk(fetching, grant, used, opened)) {
     try {
       const past = await pastLanded(fetching, progress, grant.limit)
@@ -319,15 +279,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
       }
       progress = past
       if (progress.done) break
-      const next = nextRequest(progress, grant.limit)
-      const attempts = observer(fetching, grant, agentId, used, opened)
-      const answer = await fetching.vendor.exportConversations({
-        agentId,
-        query: next.query,
-        signal: fetching.signal,
-        attempts,
-      })
-      progress = await landPage(fetching, grant, used, { ...next, answer })
+      progress = await nextPage()
       expectMoves(progress)
     } catch (error) {
       if (wasPaid(error)) await keepBytes(fetching, agentId, error)
@@ -351,9 +303,6 @@ const outcomeOf = (
   failure,
 })
 
-/** A window that can hold nothing: one moment of 2001, in whichever unit it is read. It tells the usage and bills nothing. */
-const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
-
 /** Asks for nothing, to be told the usage. Its answer is not landed: nobody paid for it. */
 export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
   return underLease(fetching, grant, { agentId, window: 'probe' }, () => probeUnderLease(fetching, agentId, grant))
@@ -363,17 +312,7 @@ async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   let failure: Failure | null = null
   try {
-    const attempts = observer(fetching, grant, agentId, used, fetching.gate.openedAt())
-    const answer = await fetching.vendor.exportConversations({
-      agentId,
-      query: NOTHING,
-      signal: fetching.signal,
-      attempts,
-    })
-    fetching.clock.tell(answer.exchange)
-    const told = answerOf(answer)
-    used.answers.push(told)
-    await tellLedger(fetching, grant, agentId, told, null)
+    await askNothing(fetching, agentId, grant, used, fetching.gate.openedAt())
   } catch (error) {
     failure = leaseFailure(fetching, error)
   }

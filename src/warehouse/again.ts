@@ -147,6 +147,9 @@ const heard = (column: string): string =>
   `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${CLOCKS_DIFFER_MS} MILLISECOND THEN ${column} END`
 const LAST_SIGN = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(heard).join(', ')})`
 
+/** False for what was looked at and not exported, unless it has changed since. */
+const MAY_BE_EXPORTED = '(_not_exportable_since IS NULL OR coalesce(_not_exportable_since < _dirty_since, false))'
+
 /** Conversations whose last sign of life is not before `activeSinceMs`, of which the copy was read before `readBeforeMs`; newest first. */
 export const agedIds = (
   writer: Rows,
@@ -154,7 +157,7 @@ export const agedIds = (
   options: { activeSinceMs: number; readBeforeMs: number },
 ): Promise<HeldId[]> =>
   idsWhere(writer, workspaceId, {
-    where: `_missing_since IS NULL AND ${LAST_SIGN} >= ${at(options.activeSinceMs)}
+    where: `_missing_since IS NULL AND ${MAY_BE_EXPORTED} AND ${LAST_SIGN} >= ${at(options.activeSinceMs)}
       AND (_fetched_at <= ${at(options.readBeforeMs)} OR NOT _complete)`,
     order: `${LAST_SIGN} DESC`,
     limit: null,
@@ -167,7 +170,7 @@ export const randomIds = (
   options: { readBeforeMs: number; count: number; seed: number },
 ): Promise<HeldId[]> =>
   idsWhere(writer, workspaceId, {
-    where: `_complete AND _missing_since IS NULL AND _dirty_since IS NULL AND _fetched_at <= ${at(options.readBeforeMs)}`,
+    where: `_complete AND _missing_since IS NULL AND _not_exportable_since IS NULL AND _dirty_since IS NULL AND _fetched_at <= ${at(options.readBeforeMs)}`,
     order: `hash(conversation_id, ${options.seed})`,
     limit: options.count,
   })

@@ -19,6 +19,8 @@ const inspect = compileInspection(conversation)
 /** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
 async function inspectedAgain(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
   if (page.head.catalogVersion === CATALOG_VERSION || !isStagedAsLanded(record)) return page
+  // A refusal has no records, and may be no JSON.
+  if (page.head.facts?.returned === 0) return page
   const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.path))) as { data: unknown[] }
   const notes = inspect(body.data)
   if (isTooDeepAround(body, 'data')) notes.awkward.push(TOO_DEEP_AROUND)

@@ -1,26 +1,41 @@
 // Records that an answer says are not there any more: their rows stay, and say since when.
 import { quoteText } from '../catalog/layout.ts'
+import { unansweredOf } from '../core/windows.ts'
 import { iso } from './connection.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
 
 const at = (ms: number): string => `TIMESTAMP '${iso(ms)}'`
 
+const IDS = `IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`
+
 /**
- * Conversations that were asked for by id and not answered. What was asked for later than the change that made it dirty is
- * not asked for again.
+ * Conversations that were asked for by id and not answered: gone, not exportable, or not known which. What was asked for later than
+ * the change that made it dirty is not asked for again.
  */
 async function markUnanswered(context: LoadContext, pages: readonly LoadablePage[]): Promise<void> {
   for (const { head } of pages) {
     if (!head.facts || head.facts.missing.length === 0) continue
     const sentAt = at(head.sentAtServerMs)
-    await context.writer.rows(
-      `UPDATE conversations SET _missing_since = coalesce(_missing_since, ${sentAt}),
-         _dirty_since = CASE WHEN _dirty_since >= ${sentAt} - INTERVAL ${context.mirrorLagMs} MILLISECOND THEN _dirty_since END
-       WHERE workspace_id = ${quoteText(context.workspaceId)} AND agent_id = ${quoteText(head.facts.window.agentId)}
-         AND _fetched_at < ${sentAt} AND conversation_id IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
-      [JSON.stringify(head.facts.missing)],
+    const { gone, notExportable } = unansweredOf(head.facts)
+    const update = (ids: readonly string[], changes: string) =>
+      context.writer.rows(
+        `UPDATE conversations SET ${changes}
+         WHERE workspace_id = ${quoteText(context.workspaceId)} AND agent_id = ${quoteText(head.facts!.window.agentId)}
+           AND _fetched_at < ${sentAt} AND conversation_id ${IDS}`,
+        [JSON.stringify(ids)],
+      )
+    await update(
+      head.facts.missing,
+      `_dirty_since = CASE WHEN _dirty_since >= ${sentAt} - INTERVAL ${context.mirrorLagMs} MILLISECOND THEN _dirty_since END`,
     )
+    if (gone.length > 0)
+      await update(gone, `_missing_since = coalesce(_missing_since, ${sentAt}), _not_exportable_since = NULL`)
+    if (notExportable.length > 0)
+      await update(
+        notExportable,
+        `_not_exportable_since = coalesce(_not_exportable_since, ${sentAt}), _missing_since = NULL`,
+      )
   }
 }
 

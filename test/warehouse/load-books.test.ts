@@ -249,7 +249,7 @@ describe('a conversation that was asked for by id and not answered', () => {
       landConversations(workspace.landing, {
         records: ids.map(ID => ({ ID })),
         sentAtMs: SENT_AT_MS + minute * MINUTE,
-        facts: { missing },
+        facts: { missing, limit: ids.length + missing.length },
       })
     const missing = () => workspace.rows('conversations', 'conversation_id AS id, _missing_since AS since')
     await workspace.load(await page(0, ['here', "o'there"], []))

@@ -1,4 +1,5 @@
 // What the view `_ledger` has to say of a soak, worked out from the sandbox's log and the account, not from the view's own tables.
+import { unansweredOf } from '../../src/core/windows.ts'
 import type { SimulatedHouse } from './open-simulated-house.ts'
 import { type AgentAccount, elementKey } from './soak-account.ts'
 import type { Evidence } from './soak-evidence.ts'
@@ -30,7 +31,9 @@ function unanswered({ pages }: Evidence, agentId: string): number {
   const own = pages.filter(({ request }) => request.agentId === agentId)
   for (const { head, ids } of own.toSorted((a, b) => a.request.n - b.request.n)) {
     for (const id of ids) if (id !== null) missing.delete(id)
-    for (const id of head.facts!.missing) missing.add(id)
+    const { gone, notExportable } = unansweredOf(head.facts!)
+    for (const id of notExportable) missing.delete(id)
+    for (const id of gone) missing.add(id)
   }
   return missing.size
 }

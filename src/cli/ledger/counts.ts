@@ -16,6 +16,7 @@ const COUNTS = {
   toldByEvents: 'told_by_events',
   knownStale: 'known_stale',
   missing: 'missing',
+  notExportable: 'not_exportable',
 } as const
 
 export type CountName = keyof typeof COUNTS

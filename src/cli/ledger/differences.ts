@@ -5,7 +5,16 @@ import { count, counted } from '../terminal/words.ts'
 import type { Counts, Price } from './counts.ts'
 import type { Reading, Uncovered } from './uncovered.ts'
 
-export const DIFFERENCES = ['skipped', 'quarantined', 'incomplete', 'stale', 'missing', 'uncovered', 'unread'] as const
+export const DIFFERENCES = [
+  'skipped',
+  'quarantined',
+  'incomplete',
+  'stale',
+  'missing',
+  'notExportable',
+  'uncovered',
+  'unread',
+] as const
 
 export interface Difference {
   kind: (typeof DIFFERENCES)[number]
@@ -32,7 +41,7 @@ type Describe = (found: Found) => Omit<Difference, 'kind'>
 const verb = (n: number, one: string, many: string): string => (n === 1 ? one : many)
 
 const BUY_INCOMPLETE =
-  'convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT _complete" --format csv | tail -n +2 | convohouse sync --ids -'
+  'convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT _complete AND _missing_since IS NULL AND _not_exportable_since IS NULL" --format csv | tail -n +2 | convohouse sync --ids -'
 
 function lookingAgain(settings: Settings | undefined): string {
   if (settings?.rereadShare === 0) return 'A `rereadShare` above 0 in the configuration has a sync look again'
@@ -76,8 +85,15 @@ const stale: Describe = ({ totals: { knownStale: n }, price, settings }) => ({
 
 const missing: Describe = ({ totals: { missing: n } }) => ({
   count: n,
-  what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} asked for again and not answered: the vendor has ${verb(n, 'it', 'them')} no more.`,
+  what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} asked for again and not there: the vendor has ${verb(n, 'it', 'them')} no more.`,
   mend: 'Nothing is to be done: what is held stays.',
+  sessions: 0,
+})
+
+const notExportable: Describe = ({ totals: { notExportable: n } }) => ({
+  count: n,
+  what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} asked for by id, looked at and not given: no person has written in ${verb(n, 'it', 'them')}.`,
+  mend: `Nothing is to be done: ${verb(n, 'it is', 'they are')} asked for again when an event tells of a change.`,
   sessions: 0,
 })
 
@@ -116,6 +132,7 @@ const DESCRIBED: Record<Difference['kind'], Describe> = {
   incomplete,
   stale,
   missing,
+  notExportable,
   uncovered,
   unread,
 }

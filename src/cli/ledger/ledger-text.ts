@@ -16,6 +16,7 @@ const HEADS: Record<CountName, string> = {
   toldByEvents: 'by events',
   knownStale: 'stale',
   missing: 'missing',
+  notExportable: 'not exportable',
 }
 
 const cells = (counts: Counts): string[] => COUNT_NAMES.map(name => count(counts[name]))

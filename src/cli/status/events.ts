@@ -27,7 +27,7 @@ const typesSql = (here: string): string => `
   FROM webhook_events WHERE ${here} GROUP BY type ORDER BY events DESC, type`
 
 const conversationsSql = (here: string): string => `
-  SELECT count(*) FILTER (NOT _complete)::INTEGER AS "conversationsNotExported",
+  SELECT count(*) FILTER (NOT _complete AND _missing_since IS NULL AND _not_exportable_since IS NULL)::INTEGER AS "conversationsNotExported",
     count(*) FILTER (_complete AND _dirty_since IS NOT NULL)::INTEGER AS "conversationsChanged"
   FROM conversations WHERE ${here}`
 

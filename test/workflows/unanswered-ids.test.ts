@@ -1,0 +1,168 @@
+// Conversations that are asked for by id and not answered: some are gone, in some no person has written.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ledgerLines } from '../../src/cli/ledger/ledger-text.ts'
+import { workspaceLedger } from '../../src/cli/ledger/workspace.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { SimulatedHouse, SimulatedHouseOptions } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+
+interface Scene {
+  simulated: SimulatedHouse
+  agentId: string
+  /** In which a person has written, and that are stored. */
+  stored: string[]
+  /** In which none has. */
+  unwritten: string[]
+}
+
+async function scene(
+  readings: SandboxOptions['readings'] = {},
+  through: NonNullable<SimulatedHouseOptions['through']> = async ({ url }) => url,
+): Promise<Scene> {
+  const simulated = await simulatedHouse({ sandbox: { conversations: 300, agents: 1, readings }, through })
+  const { sandbox, clock } = simulated
+  const [agentId] = sandbox.world.agentIds() as [string]
+  await simulated.sync()
+  const all = [...sandbox.world.conversations(agentId, clock.now())]
+  const unwritten = all.filter(({ billableSessions }) => billableSessions === 0).map(({ id }) => id)
+  const rows = await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')
+  simulated.advance(60_000)
+  return { simulated, agentId, stored: rows.map(({ id }) => id), unwritten }
+}
+
+/** Rows that events alone have told of. */
+async function toldOf({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
+  for (const id of ids)
+    await simulated.rows(`INSERT INTO conversations BY NAME SELECT workspace_id, '${agentId}' AS agent_id, '${id}' AS conversation_id, ts,
+      _version, _as_of, _fetched_at, _loaded_at, 'webhook' AS _source, false AS _complete, _fetched_at AS _dirty_since, 900000 + hash('${id}') % 10000 AS _record
+      FROM conversations LIMIT 1`)
+}
+
+const ask = ({ simulated, agentId }: Scene, ids: string[]) =>
+  simulated.sync({ mode: 'selected', ids: { [agentId]: ids } })
+
+const marked = async ({ simulated }: Scene, column: string): Promise<string[]> =>
+  (
+    await simulated.rows<{ id: string }>(
+      `SELECT conversation_id AS id FROM conversations WHERE ${column} IS NOT NULL ORDER BY id`,
+    )
+  ).map(({ id }) => id)
+
+/** As `status` and `ledger` read them: counts are numbers. */
+const numbered = (row: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, /^\d+$/.test(String(value)) ? Number(value) : value]),
+  )
+
+async function ledger({ simulated }: Scene) {
+  const told = await workspaceLedger({
+    rows: async <R>(sql: string) => (await simulated.rows(sql)).map(numbered) as R[],
+    workspaceId: 'ws_demo',
+    settings: simulated.config.workspaces[0],
+    agents: [],
+    sinceMs: null,
+    by: 'agent',
+    nowMs: simulated.clock.now(),
+  })
+  const kinds = told.differences.map(({ kind, count }) => [kind, count])
+  return { ...Object.fromEntries(kinds), text: ledgerLines(told).join('\n') } as Record<string, number | string>
+}
+
+describe('conversations in which no person has written, known by events alone', () => {
+  it('are not exportable, not gone, and are in the ledger once', async () => {
+    const known = await scene()
+    const ids = known.unwritten.slice(0, 4)
+    await toldOf(known, ids)
+    expect(await ledger(known)).toMatchObject({ incomplete: 4 })
+    const { sessions } = await ask(known, ids)
+    expect(sessions).toBe(0)
+    expect(await marked(known, '_missing_since')).toEqual([])
+    expect(await marked(known, '_not_exportable_since')).toEqual([...ids].sort())
+    const told = await ledger(known)
+    expect(told).toMatchObject({ notExportable: 4 })
+    expect([told.incomplete, told.missing, told.stale]).toEqual([undefined, undefined, undefined])
+    expect(told.text).toContain('4 rows were asked for by id, looked at and not given: no person has written in them.')
+  })
+
+  it('are told from those that are gone, though both are asked for at once, and bill nothing', async () => {
+    const known = await scene()
+    const [a, b, c] = known.unwritten as [string, string, string]
+    await toldOf(known, [a, b, c, 'gone-1', 'gone-2'])
+    const before = (await known.simulated.served()).length
+    const report = await ask(known, [a, 'gone-1', known.stored[5]!, b, 'gone-2', c])
+    expect(report).toMatchObject({ outcome: 'done', failures: [], conversations: 1 })
+    expect(await marked(known, '_missing_since')).toEqual(['gone-1', 'gone-2'])
+    expect(await marked(known, '_not_exportable_since')).toEqual([a, b, c].sort())
+    expect(await ledger(known)).toMatchObject({ missing: 2, notExportable: 3 })
+    expect((await ledger(known)).incomplete).toBeUndefined()
+    const asked = (await known.simulated.served()).slice(before)
+    expect(asked.length).toBeLessThanOrEqual(10)
+    expect(asked.slice(1).every(({ billed }) => billed === 0)).toBe(true)
+  })
+
+  it.each([['absent'], ['returned']] as const)(
+    'and rows that are stored keep their state where `scannedConvoCount` is %s: none is taken for gone that may be there',
+    async scanned => {
+      const known = await scene({ scanned })
+      await toldOf(known, known.unwritten.slice(0, 1))
+      await ask(known, [known.stored[3]!, known.stored[9]!])
+      expect(await marked(known, '_missing_since')).toEqual([])
+      expect(await marked(known, '_not_exportable_since')).toEqual([])
+    },
+  )
+
+  it('are exported once a person has written: the row is complete, and in no difference', async () => {
+    const known = await scene()
+    const [id] = known.stored as [string]
+    await known.simulated.rows(
+      `UPDATE conversations SET _not_exportable_since = _fetched_at, _complete = false WHERE conversation_id = '${id}'`,
+    )
+    await ask(known, [id])
+    expect(await marked(known, '_not_exportable_since')).toEqual([])
+    const told = await ledger(known)
+    expect([told.incomplete, told.missing, told.notExportable]).toEqual([undefined, undefined, undefined])
+  })
+})
+
+describe('a vendor that refuses a request for ids of which it has not all', () => {
+  it.each(['404', '400'] as const)('with %s gives the others, and keeps its agent', async status => {
+    const known = await scene({ 'unknown-ids': status })
+    const ids = known.stored.slice(0, 40)
+    await toldOf(known, ['gone-1', 'gone-2'])
+    ids.splice(7, 0, 'gone-1')
+    ids.splice(23, 0, 'gone-2')
+    const before = (await known.simulated.served()).length
+    const report = await ask(known, ids)
+    expect(report).toMatchObject({ outcome: 'done', failures: [], agentsGone: [], conversations: 40 })
+    expect(await marked(known, '_missing_since')).toEqual(status === '404' ? ['gone-1', 'gone-2'] : [])
+    expect((await known.simulated.served()).length - before).toBeLessThan(40)
+    expect(await known.simulated.rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')).toEqual([])
+    // Nothing is asked for once more.
+    expect(await known.simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+  })
+
+  it('with 404 because its agent is gone has the agent taken for gone, after a few requests', async () => {
+    let exports = 0
+    let isGone = false
+    const known = await scene({ 'unknown-ids': '404' }, async sandbox => {
+      const server = createServer(async (request, response) => {
+        const isExport = request.url!.includes('/convos/export')
+        exports += isExport && isGone ? 1 : 0
+        const envelope = { message: 'Agent not found', code: 'NOT_FOUND', issues: [] }
+        if (isExport && isGone) return void response.writeHead(404).end(JSON.stringify(envelope))
+        const authorization = request.headers.authorization ?? ''
+        const passed = await fetch(`${sandbox.url}${request.url}`, { headers: { authorization } })
+        response.writeHead(passed.status, { date: passed.headers.get('date') ?? '' }).end(await passed.text())
+      })
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => void server.close(() => {}).closeAllConnections())
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    })
+    isGone = true
+    const report = await ask(known, known.stored.slice(0, 60))
+    expect(report).toMatchObject({ agentsGone: [known.agentId], failures: [] })
+    expect(exports).toBeLessThan(16)
+  })
+})
