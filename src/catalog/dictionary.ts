@@ -1,6 +1,7 @@
 // The data dictionary: every table and column that the catalog declares, as a Markdown page.
 import { tablesOf } from './ddl.ts'
 import { type Column, layoutOf } from './layout.ts'
+import { REQUESTS_TABLE } from './requests-table.ts'
 import type { RecordType } from './shape.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
@@ -12,20 +13,25 @@ function columnLine(column: { name: string; sqlType: string; about: string } & P
   return `| \`${column.name}\` | ${column.sqlType} | ${cell(path)} | ${pii} | ${cell(about)} |`
 }
 
+interface DescribedTable {
+  name: string
+  about: string
+  columns: readonly Parameters<typeof columnLine>[0][]
+}
+
 /** The page, Markdown. */
 export function dictionary(records: readonly RecordType[]): string {
-  const sections = records.flatMap(record =>
-    tablesOf(layoutOf(record)).map(table =>
-      [
-        `## ${table.name}`,
-        '',
-        `${table.about}.`,
-        '',
-        '| Column | Type | Field of the API | Personal data | What it is |',
-        '|---|---|---|---|---|',
-        ...table.columns.map(columnLine),
-      ].join('\n'),
-    ),
+  const tables: DescribedTable[] = [...records.flatMap(record => tablesOf(layoutOf(record))), REQUESTS_TABLE]
+  const sections = tables.map(table =>
+    [
+      `## ${table.name}`,
+      '',
+      `${table.about}.`,
+      '',
+      '| Column | Type | Field of the API | Personal data | What it is |',
+      '|---|---|---|---|---|',
+      ...table.columns.map(columnLine),
+    ].join('\n'),
   )
   return `${[
     '# Data dictionary',

@@ -1,6 +1,7 @@
 // What a window will cost, as far as anybody can say. There is no free count: what was never seen is priced as a range
 // from what was, or as unknown.
 import { DAY, HOUR } from './time.ts'
+import { soundCount } from './told.ts'
 
 export interface Range {
   low: number
@@ -29,6 +30,23 @@ const requestsFor = (conversations: Range, page: number): Range => ({
   low: Math.max(1, Math.ceil(conversations.low / page)),
   high: Math.max(1, Math.ceil(conversations.high / page)),
 })
+
+/** A record that counts more sessions, and shows none of them, counts something else. */
+const MOST_SESSIONS = 1_000
+
+function sessionsOf(record: unknown): number {
+  const { sessions, sessionsNum } = (record ?? {}) as { sessions?: unknown; sessionsNum?: unknown }
+  if (Array.isArray(sessions) && sessions.length > 0) return sessions.length
+  const counted = soundCount(sessionsNum) ?? 1
+  return counted > MOST_SESSIONS ? 1 : Math.max(1, counted)
+}
+
+/**
+ * Sessions that a page's records show: what it is taken to have billed where the answer does not tell (section 4.12, rule 2: each past
+ * session with human turns). Those without any are counted too.
+ */
+export const sessionsShown = (records: readonly unknown[]): number =>
+  records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
 
 /** Prices a stretch of `seconds`; null where nothing was seen yet, or the stretch has no beginning. */
 export function estimateStretch(density: Density | null, seconds: number | null, page: number): Estimate | null {

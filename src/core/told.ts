@@ -13,6 +13,12 @@ export interface UsageTold {
   exportRequestCount: number | null
 }
 
+/** What identifies a billed answer at the vendor: a dispute about a bill needs it. No decision is made of it. */
+export interface BillTold {
+  logId: string | null
+  summary: string | null
+}
+
 export interface RateLimitTold {
   requestsPerHour: number | null
   remainingHour: number | null

@@ -3,6 +3,7 @@
 
 import type { Failure, LeaseOutcome, Told } from '../../workflows/steps.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
+import { sessionsShown } from '../core/estimate.ts'
 import type { Answer, Grant } from '../core/governor.ts'
 import { EARLIEST_MS } from '../core/time.ts'
 import { advance, isById, nextRequest, restarted, type WindowProgress, type WindowQuery } from '../core/windows.ts'
@@ -104,7 +105,8 @@ const answerOf = (answer: ExportAnswer): Answer => ({
   receivedAtMs: answer.exchange.receivedAtMs,
   status: 200,
   returned: answer.envelope.data.length,
-  billed: answer.envelope.usage?.billableUsedThisRequest ?? null,
+  // Where nobody tells what was billed, no less is reckoned with than the records show.
+  billed: answer.envelope.usage?.billableUsedThisRequest ?? sessionsShown(answer.envelope.data),
   usage: answer.envelope.usage,
   rateLimit: answer.envelope.rateLimit,
   retryAfterMs: null,

@@ -96,6 +96,7 @@ export function pageHead(
     lastPage: !envelope.hasMore,
     facts,
     usage: envelope.usage,
+    ...(envelope.bill && { bill: envelope.bill }),
     rateLimit: envelope.rateLimit,
     notes,
   }

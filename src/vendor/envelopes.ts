@@ -4,7 +4,7 @@
 
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
-import { type RateLimitTold, soundCount, soundLimits, soundUsage, type UsageTold } from '../core/told.ts'
+import { type BillTold, type RateLimitTold, soundCount, soundLimits, soundUsage, type UsageTold } from '../core/told.ts'
 import { isSegment } from './address.ts'
 import type { ListedPage } from './listing.ts'
 
@@ -17,6 +17,7 @@ export interface ExportEnvelope {
   /** Conversations looked at, those skipped for want of a human message included. */
   scanned: number | null
   usage: UsageTold | null
+  bill: BillTold | null
   rateLimit: RateLimitTold | null
   mode: string | null
   source: string | null
@@ -72,7 +73,18 @@ const periodKey = name
   .nullable()
   .catch(null)
 
-const usage = z.looseObject({ periodKey }).transform(soundUsage)
+/** Longer ones are cut: they are written beside every answer. */
+const MOST_BILL_CHARACTERS = 1_000
+const billText = z
+  .union([z.string(), z.number().transform(String)])
+  .transform(value => value.slice(0, MOST_BILL_CHARACTERS).toWellFormed())
+  .nullable()
+  .catch(null)
+
+const usage = z.looseObject({ periodKey, logId: billText, summary: billText }).transform(told => ({
+  usage: soundUsage(told),
+  bill: { logId: told.logId, summary: told.summary },
+}))
 const rateLimit = z.looseObject({}).transform(soundLimits)
 
 const paging = {
@@ -129,7 +141,8 @@ export function readExportEnvelope(parsed: unknown, { selected = false } = {}): 
     nextCursor: cursor || null,
     ...(limit === null ? {} : { limit }),
     scanned: flat.scannedConvoCount ?? told?.scannedConvoCount ?? null,
-    usage: flat.usage,
+    usage: flat.usage?.usage ?? null,
+    bill: flat.usage?.bill ?? null,
     rateLimit: flat.rateLimit,
     mode,
     source: flat.source ?? told?.source ?? null,

@@ -30,6 +30,9 @@ const COLUMNS = {
     kind: T,
     from_at: AT,
     to_at: AT,
+    log_id: T,
+    usage_summary: T,
+    export_request_count: N,
   },
   _quota: {
     workspace_id: T,
@@ -70,6 +73,9 @@ const requestRow = (workspaceId: string, { path, head }: LoadablePage, covers: S
   kind: head.facts?.window.kind ?? null,
   from_at: atSecond(covers?.from),
   to_at: atSecond(covers?.to),
+  log_id: head.bill?.logId ?? null,
+  usage_summary: head.bill?.summary ?? null,
+  export_request_count: head.usage?.exportRequestCount ?? null,
 })
 
 const quotaRow = (workspaceId: string, { head }: LoadablePage): Row[] =>

@@ -1,6 +1,6 @@
 // A landed page as the loader needs it. The landing's heads have this shape.
 import type { PageNotes } from '../catalog/inspect.ts'
-import type { RateLimitTold, UsageTold } from '../core/told.ts'
+import type { BillTold, RateLimitTold, UsageTold } from '../core/told.ts'
 import type { PageFacts } from '../core/windows.ts'
 import type { LoadedStream } from './streams.ts'
 
@@ -29,6 +29,7 @@ export interface LoadablePage {
     /** Of the page that a listing ends with: why it may be cut off. */
     cutOff?: string
     usage: UsageTold | null
+    bill?: BillTold
     rateLimit: RateLimitTold | null
     notes: PageNotes
   }

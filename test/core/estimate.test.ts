@@ -7,12 +7,25 @@ import {
   hoursText,
   layOut,
   projectedSessions,
+  sessionsShown,
   totalOf,
 } from '../../src/core/estimate.ts'
 import { DAY } from '../../src/core/time.ts'
 
 const density = { perDay: { low: 10, high: 30 }, sessionsPerConversation: 1.5 }
 const tenDays = (10 * DAY) / 1_000
+
+describe('the price of a page whose answer does not tell it', () => {
+  it.each([
+    [[], 0],
+    [[{ ID: 'a' }, null, 'odd'], 3],
+    [[{ sessions: [{}, {}, {}], sessionsNum: 2 }], 3],
+    [[{ sessions: [], sessionsNum: 4 }, { sessionsNum: '2' }], 6],
+    [[{ sessionsNum: -1 }, { sessionsNum: 1e9 }, { sessionsNum: Number.NaN }, { sessions: 'two' }], 4],
+  ])('is one for each session that its records show, and one at least: %j', (records, sessions) => {
+    expect(sessionsShown(records)).toBe(sessions)
+  })
+})
 
 describe('the estimate of a stretch', () => {
   it('is a range from the quietest to the busiest day', () => {

@@ -29,6 +29,7 @@ const READ = {
   limit: 100,
   scanned: 9,
   usage: USAGE,
+  bill: { logId: 'x', summary: null },
   rateLimit: RATE_LIMIT,
   mode: 'paginated',
   source: 'mirror',

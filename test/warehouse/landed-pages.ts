@@ -5,7 +5,7 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection, emptyNotes } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
-import type { RateLimitTold, UsageTold } from '../../src/core/told.ts'
+import type { BillTold, RateLimitTold, UsageTold } from '../../src/core/told.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { Landing } from '../../src/landing/store.ts'
@@ -38,6 +38,7 @@ export interface ConversationPage {
   catalogVersion?: number
   facts?: Partial<PageFacts>
   usage?: UsageTold
+  bill?: BillTold
   rateLimit?: RateLimitTold
 }
 
@@ -111,6 +112,7 @@ export async function landConversations(landing: Landing, page: ConversationPage
       bodyBytes: body.length,
       facts,
       usage: page.usage ?? null,
+      ...(page.bill && { bill: page.bill }),
       rateLimit: page.rateLimit ?? null,
       notes,
     },

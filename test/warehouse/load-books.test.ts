@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
+import { REQUESTS_TABLE } from '../../src/catalog/requests-table.ts'
 import { MINUTE } from '../../src/core/time.ts'
 import { freshWindow, landAgents, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse } from './temporary-warehouse.ts'
@@ -41,7 +42,9 @@ describe('a loaded page', () => {
     const workspace = house.workspace()
     const window = freshWindow({ agentId: 'agent-7' })
     const facts = { scanned: 5, billed: 3 }
-    const landed = await landConversations(workspace.landing, { records: [{ ID: 'a' }], window, facts })
+    const bill = { logId: 'export_7', summary: '3 sessions' }
+    const usage = { ...NOTHING_TOLD, exportRequestCount: 12 }
+    const landed = await landConversations(workspace.landing, { records: [{ ID: 'a' }], window, facts, usage, bill })
     await workspace.load(landed)
     expect(await workspace.rows('_requests')).toEqual([
       {
@@ -60,8 +63,21 @@ describe('a loaded page', () => {
         from_at: null,
         to_at: '2025-11-20 00:53:20',
         body_bytes: String(landed.head.bodyBytes),
+        log_id: 'export_7',
+        usage_summary: '3 sessions',
+        export_request_count: '12',
       },
     ])
+  })
+
+  it('is told in columns that the data dictionary describes', async () => {
+    const columns = await house.warehouse.writer.rows<{ name: string; type: string }>(
+      "SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = '_requests'",
+    )
+    const described = REQUESTS_TABLE.columns.map(({ name, sqlType }) => ({ name, type: sqlType }))
+    expect(new Set(described.map(column => JSON.stringify(column)))).toEqual(
+      new Set(columns.map(column => JSON.stringify(column))),
+    )
   })
 
   it('tells the quota as the vendor told it, and nothing where it told none', async () => {

@@ -90,6 +90,7 @@ describe('a warehouse', () => {
       { number: 6, name: '0006_record_numbers.sql' },
       { number: 7, name: '0007_told.sql' },
       { number: 8, name: '0008_handoff_teams.sql' },
+      { number: 9, name: '0009_bills.sql' },
     ])
   })
 
