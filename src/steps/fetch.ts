@@ -9,6 +9,7 @@ import { EARLIEST_MS } from '../core/time.ts'
 import { advance, isById, nextRequest, restarted, type WindowProgress, type WindowQuery } from '../core/windows.ts'
 import type { ExportAnswer } from '../vendor/answers.ts'
 import type { AttemptOutcome } from '../vendor/attempts.ts'
+import { misread } from '../vendor/echo.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import type { VendorGate } from './gate.ts'
@@ -152,6 +153,18 @@ const idle = (progress: WindowProgress): ConvohouseError =>
     mend: 'Run the sync again later; if it stays, report it to the vendor. What landed is kept, and the next sync goes on behind it.',
   })
 
+const elsewhere = ({ window, sequence }: WindowProgress, field: string): ConvohouseError =>
+  new ConvohouseError('API_PROTOCOL', {
+    what: `The export of agent ${window.agentId} was answered for another ${field} than was asked for (page ${sequence - 1} of window ${window.name}).`,
+    mend: 'Report it to the vendor with that request. What came is kept; what was asked for counts as not read.',
+  })
+
+/** @throws API_PROTOCOL where the vendor says that it has read another query than was asked */
+function expectAnswers(progress: WindowProgress, query: WindowQuery, { envelope }: ExportAnswer): void {
+  const field = misread(query, envelope.query)
+  if (field !== null && !isById(progress.window.kind)) throw elsewhere(progress, field)
+}
+
 /** @throws API_PROTOCOL where asking on would lead nowhere */
 function expectMoves(progress: WindowProgress): void {
   if (progress.done || isById(progress.window.kind)) return
@@ -256,7 +269,10 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     const { query } = next
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
-      return await landPage(fetching, grant, used, { ...next, answer })
+      // How far it is stands, whatever is wrong with the page.
+      progress = await landPage(fetching, grant, used, { ...next, answer })
+      expectAnswers(progress, query, answer)
+      return progress
     } catch (error) {
       const past = await pastRefusedIds({
         progress: next.progress,

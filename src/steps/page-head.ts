@@ -8,6 +8,7 @@ import { readTime } from '../core/time.ts'
 import { asksAgain, type PageFacts, restartPoint, type WindowProgress, type WindowQuery } from '../core/windows.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { ExportAnswer } from '../vendor/answers.ts'
+import { misread } from '../vendor/echo.ts'
 import { isPlainText } from '../vendor/json-body.ts'
 import type { ServerClock } from './server-clock.ts'
 
@@ -60,15 +61,17 @@ export function pageHead(
   const { agentId, name } = progress.window
   // A cursor that is missing or stands still is of no use: the next run begins a new generation instead.
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
-  const times = timesOf(envelope.data)
+  // What answers another question is kept, and says nothing of how far this window is.
+  const isElsewhere = !query.convoIds && misread(query, envelope.query) !== null
+  const times = isElsewhere ? [] : timesOf(envelope.data)
   const facts: PageFacts = {
     window: progress.window,
     generation: progress.generation,
     sequence: progress.sequence,
     limit: query.convoIds?.length ?? grant.limit,
     cursorIn: query.cursor ?? null,
-    cursorOut: usable ? envelope.nextCursor : null,
-    hasMore: envelope.hasMore,
+    cursorOut: usable && !isElsewhere ? envelope.nextCursor : null,
+    hasMore: envelope.hasMore || isElsewhere,
     returned: envelope.data.length,
     scanned: envelope.scanned,
     billed: envelope.usage?.billableUsedThisRequest ?? null,
@@ -93,7 +96,7 @@ export function pageHead(
     receivedAtMs: exchange.receivedAtMs,
     sentAtServerMs: fetching.clock.at(exchange.sentAtMs),
     bodyBytes: exchange.body.length,
-    lastPage: !envelope.hasMore,
+    lastPage: !facts.hasMore,
     facts,
     usage: envelope.usage,
     ...(envelope.bill && { bill: envelope.bill }),

@@ -21,6 +21,7 @@ const refusal = (exchange: Exchange): ExportAnswer => ({
     rateLimit: null,
     mode: null,
     source: null,
+    query: null,
   },
   records: () => [],
 })

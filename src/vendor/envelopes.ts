@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import { type BillTold, type RateLimitTold, soundCount, soundLimits, soundUsage, type UsageTold } from '../core/told.ts'
 import { isSegment } from './address.ts'
+import type { EchoedQuery } from './echo.ts'
 import type { ListedPage } from './listing.ts'
 
 export interface ExportEnvelope {
@@ -21,6 +22,8 @@ export interface ExportEnvelope {
   rateLimit: RateLimitTold | null
   mode: string | null
   source: string | null
+  /** The query as the vendor says that it read it. */
+  query: EchoedQuery | null
 }
 
 export interface AgentListing {
@@ -94,6 +97,7 @@ const paging = {
   scannedConvoCount: count,
   mode: text,
   source: text,
+  query: z.looseObject({}).nullish().catch(null),
 }
 
 const exportEnvelope = z.looseObject({
@@ -146,6 +150,7 @@ export function readExportEnvelope(parsed: unknown, { selected = false } = {}): 
     rateLimit: flat.rateLimit,
     mode,
     source: flat.source ?? told?.source ?? null,
+    query: flat.query ?? told?.query ?? null,
   }
 }
 
