@@ -18,6 +18,7 @@ const refusal = (exchange: Exchange): ExportAnswer => ({
     nextCursor: null,
     scanned: exchange.status === 404 ? 0 : null,
     usage: null,
+    bill: null,
     rateLimit: null,
     mode: null,
     source: null,
