@@ -35,6 +35,8 @@ export function partOf(file: string): string {
 export async function copyToParquet(request: ParquetRequest): Promise<ParquetFile> {
   const part = partOf(request.file)
   try {
+    // DuckDB would make it readable for everybody: people's messages are in it.
+    await (await open(part, 'w', 0o600).catch(cause => Promise.reject(unwritable(request.file, cause)))).close()
     const session = await openSession(request.connection, request)
     const rows = await copyIn(session, { ...request, part }).finally(() => session.closeSoon())
     await putInPlace(part, request.file)
@@ -73,13 +75,16 @@ export async function putInPlace(part: string, file: string): Promise<void> {
     // Windows opens no folder, and keeps renames without it.
     if (process.platform !== 'win32') await syncFile(dirname(file), 'r')
   } catch (cause) {
-    throw new ConvohouseError('HOME_UNUSABLE', {
-      what: `${file} cannot be written.`,
-      mend: 'Give another file, in a folder that you may write to.',
-      cause,
-    })
+    throw unwritable(file, cause)
   }
 }
+
+const unwritable = (file: string, cause: unknown) =>
+  new ConvohouseError('HOME_UNUSABLE', {
+    what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}.`,
+    mend: 'Give another file, in a folder that you may write to.',
+    cause,
+  })
 
 async function syncFile(path: string, flags: 'r' | 'r+'): Promise<void> {
   const handle = await open(path, flags)

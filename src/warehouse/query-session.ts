@@ -50,15 +50,11 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
   let idle = true
   let closing: Promise<void> | undefined
   let stopped: ConvohouseError | undefined
-  let rejectStopped: (reason: ConvohouseError) => void
-  const stop = new Promise<never>((_, reject) => {
-    rejectStopped = reject
-  })
-  stop.catch(() => {})
+  let endStep: (reason: ConvohouseError) => void = () => {}
 
   const stopFor = (reason: ConvohouseError) => {
     stopped ??= reason
-    rejectStopped(stopped)
+    endStep(stopped)
     void close()
   }
   const onAbort = () => stopFor(new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' }))
@@ -91,9 +87,15 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
     })
     running = started
     try {
-      return await Promise.race([started, stop])
+      // No race with one promise for the whole session: that would keep what every step brought until the session's end.
+      return await new Promise<T>((resolve, reject) => {
+        endStep = reject
+        started.then(resolve, reject)
+      })
     } catch (error) {
       throw stopped ?? queryError(error)
+    } finally {
+      endStep = () => {}
     }
   }
 

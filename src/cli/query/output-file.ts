@@ -1,8 +1,8 @@
 // An answer in a file: whole under its name, or not there at all.
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { extname } from 'node:path'
+import { access, constants, realpath, rm, stat } from 'node:fs/promises'
+import { dirname, extname, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { ConvohouseError } from '../../core/errors.ts'
 import { partOf, putInPlace } from '../../warehouse/query-parquet.ts'
@@ -36,12 +36,32 @@ export function formatOfFile(file: string): Format {
 const inFile = (format: RowFormat, file: string): RowFormat =>
   format === 'arrow' && extname(file).toLowerCase() !== '.arrows' ? 'arrow-file' : format
 
-const unwritable = (file: string, cause: unknown): ConvohouseError =>
+const unwritable = (file: string, why: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', {
-    what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}.`,
-    mend: 'Give a file in a folder that is there and that you may write to.',
+    what: `${file} cannot be written: ${why}.`,
+    mend: 'Give a file in a folder that is there and that you may write to; into a pipe or a device, redirect standard output.',
     cause,
   })
+
+const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? String(cause)
+
+/**
+ * Where the file that was given is to be put: behind a link, and never in place of a folder, a pipe or a device.
+ * @throws FLAG_INVALID where no file can be
+ */
+export async function placeOf(file: string): Promise<string> {
+  try {
+    const place = await realpath(file).catch(cause =>
+      codeOf(cause) === 'ENOENT' ? resolve(file) : Promise.reject(cause),
+    )
+    const found = await stat(place).catch(cause => (codeOf(cause) === 'ENOENT' ? null : Promise.reject(cause)))
+    if (found && !found.isFile()) throw unwritable(file, found.isDirectory() ? 'it is a folder' : 'it is no file')
+    await access(dirname(place), constants.W_OK)
+    return place
+  } catch (cause) {
+    throw cause instanceof ConvohouseError ? cause : unwritable(file, codeOf(cause), cause)
+  }
+}
 
 /** Writes under a temporary name beside the file, which it then replaces. Mode 0600: people's messages are in it. */
 export async function writeToFile(result: QueryResult, format: RowFormat, file: string): Promise<Tally> {
@@ -49,7 +69,7 @@ export async function writeToFile(result: QueryResult, format: RowFormat, file: 
   try {
     const to = createWriteStream(part, { mode: 0o600 })
     await once(to, 'open').catch(cause => {
-      throw unwritable(file, cause)
+      throw unwritable(file, codeOf(cause), cause)
     })
     const tally = await writeResult({ result, format: inFile(format, file), to })
     to.end()

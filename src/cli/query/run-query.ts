@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseFormat, type Format } from '../output/format.ts'
@@ -12,7 +12,7 @@ import { stopOnSignals } from '../terminal/stop.ts'
 import { bytes, counted } from '../terminal/words.ts'
 import { askForParquet, askWarehouse, type Question } from './asker.ts'
 import { withHint } from './hints.ts'
-import { formatOfFile, writeToFile } from './output-file.ts'
+import { formatOfFile, placeOf, writeToFile } from './output-file.ts'
 import { readSql } from './sql-source.ts'
 import { storageOf } from './storage.ts'
 
@@ -36,14 +36,15 @@ const MORE = 'There are more rows: --max-rows cut the answer.'
 
 async function answerRows(question: Question, format: Exclude<Format, 'parquet'>, flags: QueryFlags): Promise<void> {
   const { maxRows, output } = flags
+  const place = output === undefined ? undefined : await placeOf(output)
   const taker = format === 'arrow' ? 'columns' : 'rows'
   const result = await askWarehouse({ ...question, taker, ...(maxRows !== undefined && { maxRows }) })
-  if (output === undefined) {
+  if (place === undefined) {
     const { truncated } = await writeResult({ result, format, to: process.stdout })
     if (truncated && format !== 'table') remark(MORE)
     return
   }
-  const { rows, truncated } = await writeToFile(result, format, output)
+  const { rows, truncated } = await writeToFile(result, format, place)
   remark(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [MORE] : []))
 }
 
@@ -51,7 +52,7 @@ async function answerParquet(question: Question, { output, maxRows }: QueryFlags
   if (maxRows !== undefined)
     throw invalidFlag('--max-rows does not go with parquet.', 'Write LIMIT in the SQL instead.')
   if (output !== undefined) {
-    const written = await askForParquet({ ...question, file: resolve(output) })
+    const written = await askForParquet({ ...question, file: await placeOf(output) })
     remark(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
     return
   }

@@ -1,0 +1,96 @@
+import { execFile, spawn } from 'node:child_process'
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { warehouseFile } from '../../src/warehouse/open.ts'
+import { cli, MAIN, temporaryFolder } from './cli-process.ts'
+
+let env: Record<string, string>
+
+let home: string
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'convohouse-output-'))
+  const instance = await DuckDBInstance.create(warehouseFile(home))
+  instance.closeSync()
+  env = { CONVOHOUSE_HOME: home }
+})
+afterAll(() => rm(home, { recursive: true }))
+
+const FORMATS = ['csv', 'json', 'arrow', 'parquet']
+const answerTo = (file: string, format: string) =>
+  cli(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })
+
+describe.each(FORMATS)('query -o in %s', format => {
+  it('says what is wrong with a place that cannot be written, before anything is asked', async () => {
+    const folder = await temporaryFolder()
+    await mkdir(join(folder, 'kept'))
+    for (const [place, why] of [
+      ['missing/x', 'ENOENT'],
+      ['kept', 'it is a folder'],
+      [`${'n'.repeat(300)}`, 'ENAMETOOLONG'],
+    ]) {
+      const { code, stderr } = await cli(['query', 'SELECT broken', '-o', join(folder, place!), '--format', format], {
+        env,
+      })
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(`error FLAG_INVALID: .*${why}`) })
+    }
+    expect(await readdir(folder)).toEqual(['kept'])
+  })
+
+  it('writes a file that only its owner reads, in place of one that was there, and behind a link', async () => {
+    const folder = await temporaryFolder()
+    const [file, link] = [join(folder, 'answer'), join(folder, 'link')]
+    await writeFile(file, 'old')
+    await chmod(file, 0o644)
+    await symlink(file, link)
+    expect((await answerTo(link, format)).code).toBe(0)
+    expect((await lstat(link)).isSymbolicLink()).toBe(true)
+    expect(await readFile(file, 'utf8')).not.toBe('old')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await readdir(folder)).sort()).toEqual(['answer', 'link'])
+  })
+
+  it('puts no file in place of a pipe or a device', async () => {
+    const pipe = join(await temporaryFolder(), 'pipe')
+    await promisify(execFile)('mkfifo', [pipe])
+    const { code, stderr } = await answerTo(pipe, format)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('it is no file') })
+    expect((await lstat(pipe)).isFIFO()).toBe(true)
+  })
+
+  it('keeps what was there where the query fails', async () => {
+    const file = join(await temporaryFolder(), 'answer')
+    await writeFile(file, 'old')
+    const late = "SELECT CASE WHEN range < 90000 THEN 1 ELSE ('x' || range)::INTEGER END AS n FROM range(100000)"
+    expect((await cli(['query', late, '-o', file, '--format', format], { env })).stderr).toContain('SQL_INVALID')
+    expect(await readFile(file, 'utf8')).toBe('old')
+  })
+
+  it('ends calmly where its reader takes only the first bytes', async () => {
+    const line = `"${process.execPath}" "${MAIN}" query "FROM range(1000000)" --format ${format} | head -c 9; echo " \${PIPESTATUS[0]}"`
+    const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', line], {
+      env: { PATH: process.env.PATH, ...env },
+    })
+    expect({ end: stdout.slice(-3), stderr }).toEqual({ end: ' 0\n', stderr: '' })
+  })
+})
+
+describe('query, of very many rows', () => {
+  it.each(['csv', 'ndjson', 'arrow'])('needs no more memory for more of them, as %s', async format => {
+    const peak = async (rows: number) => {
+      const sql = `SELECT range AS n, repeat('x', 100) AS t FROM range(${rows})`
+      // Its own report of the most that it held, KiB.
+      const report = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))'
+      const args = ['--import', `data:text/javascript,${report}`, MAIN, 'query', sql, '--format', format]
+      const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+      let told = ''
+      for await (const piece of child.stderr) told += piece
+      return Number(told)
+    }
+    expect(await peak(1_000_000)).toBeLessThan((await peak(100_000)) + 80_000)
+  })
+})
