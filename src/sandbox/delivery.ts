@@ -8,13 +8,13 @@ interface Waiting {
 }
 
 export class Outbox {
-  /** The time that answers tell, in ms. */
-  private readonly now: () => number
+  /** The time that answers tell, in ms; undefined: none. */
+  private readonly now: () => number | undefined
   /** Answers that wait, by the number of their request. */
   private readonly waiting = new Map<number, Waiting>()
   private arrived = 0
 
-  constructor(now: () => number) {
+  constructor(now: () => number | undefined) {
     this.now = now
   }
 
@@ -47,18 +47,19 @@ export class Outbox {
   }
 }
 
-async function write(response: ServerResponse, answer: Answer, nowMs: number): Promise<void> {
+async function write(response: ServerResponse, answer: Answer, nowMs: number | undefined): Promise<void> {
   const { status, contentType, headers, body, delivery = {} } = answer
   if (delivery.sends === 'nothing') {
     response.destroy()
     return
   }
   const bytes = Buffer.from(body)
+  response.sendDate = false
   response.writeHead(status, {
     ...headers,
     'Content-Type': contentType,
     'Content-Length': bytes.length,
-    Date: new Date(nowMs + (delivery.dateOffsetMs ?? 0)).toUTCString(),
+    ...(nowMs !== undefined && { Date: new Date(nowMs + (delivery.dateOffsetMs ?? 0)).toUTCString() }),
   })
   if (delivery.sends !== 'half') {
     await new Promise<void>(resolve => response.once('close', resolve).end(bytes, resolve))

@@ -135,6 +135,7 @@ const TABLE = {
     help: 'status of an export by a workspace that has never paid',
     open: '7.6: status code of a workspace that has never paid',
   },
+  'date-header': { values: ['present', 'absent'], help: 'the `Date` header of an answer', open: '4: endpoints' },
   // Lists of agents and teams
   'agent-params': {
     values: ['read', 'ignored', 'refused'],
@@ -184,8 +185,8 @@ const TABLE = {
     open: '2.10: a listed field of another type',
   },
   'record-times': {
-    values: ['ms', 's', 'us'],
-    help: 'times of a record other than `ts` (that is `--ts-unit`)',
+    values: ['ms', 's', 'us', 'text'],
+    help: 'times of a record in ms, seconds or µs, but for `ts` (that is `--ts-unit`); or all of them spelled, in ms',
     open: '2.10: unit of a timestamp',
   },
   ext: { values: ['ext', 'vapi'], help: 'name of the object of the external voice platform', open: '2.10: ext' },

@@ -57,7 +57,8 @@ const SERVER_SETTINGS = {
 export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
   const options = resolveOptions(given)
   const service = createService(options)
-  const outbox = new Outbox(() => service.clock.now() + service.conditions.clockOffsetMs)
+  const tellsTime = options.readings['date-header'] === 'present'
+  const outbox = new Outbox(() => (tellsTime ? service.clock.now() + service.conditions.clockOffsetMs : undefined))
   const server = createServer(SERVER_SETTINGS, (request, response) => {
     // A caller that hangs up in the middle is no fault of ours, and nobody is left to tell.
     serve(service, request, { response, outbox }).catch(() => response.destroy())

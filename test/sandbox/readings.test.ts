@@ -13,12 +13,14 @@ const opened = (readings: Partial<Readings>, more: object = {}) => open({ ...WOR
 interface Seen {
   status: number
   retryAfter: string | null
+  date: string | null
   text: string
 }
 
 async function see(sandbox: Sandbox, path: string): Promise<Seen> {
   const answer = await call(sandbox, path)
-  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() }
+  const header = (name: string) => answer.headers.get(name)
+  return { status: answer.status, retryAfter: header('retry-after'), date: header('date'), text: await answer.text() }
 }
 
 const json = ({ text }: Seen) => JSON.parse(text) as Record<string, unknown>
@@ -62,7 +64,12 @@ async function everything(readings: Partial<Readings>): Promise<Seen[]> {
   conditions.set({ paid: true })
   while (seen.at(-1)!.status !== 429) await ask(exportPath(agentId, { limit: 1 }))
   for (const event of [...world.events(START_MS - 4_320 * MINUTE, START_MS)].slice(0, 9))
-    seen.push({ status: 0, retryAfter: null, text: bodyOf(event, {}, { secret: 's', readings: sandbox.readings }) })
+    seen.push({
+      status: 0,
+      retryAfter: null,
+      date: null,
+      text: bodyOf(event, {}, { secret: 's', readings: sandbox.readings }),
+    })
   return seen
 }
 

@@ -77,6 +77,7 @@ const object = (value: unknown): Json =>
 
 /** Seconds, ms or µs by magnitude (notes on the API, "Unit of a timestamp"); 0 is no time. */
 export function timeMs(raw: unknown): number | null {
+  if (typeof raw === 'string') return /^[1-9]\d{9,15}$/.test(raw) ? timeMs(Number(raw)) : null
   if (typeof raw !== 'number' || raw <= 0 || raw >= 1e17) return null
   return raw < 1e11 ? raw * 1_000 : raw < 1e14 ? raw : raw / 1_000
 }

@@ -52,9 +52,11 @@ const changed = (record: Json, names: readonly string[], change: (value: number)
 const countersSpelled: Shape = record => changed(record, COUNTERS, String)
 
 const timesIn =
-  (unit: 's' | 'us'): Shape =>
-  record =>
-    changed(record, TIMES, ms => (unit === 's' ? Math.floor(ms / SECOND) : ms * 1_000))
+  (unit: 's' | 'us' | 'text'): Shape =>
+  record => {
+    if (unit === 'text') return changed(record, ['ts', ...TIMES], String)
+    return changed(record, TIMES, ms => (unit === 's' ? Math.floor(ms / SECOND) : ms * 1_000))
+  }
 
 const renamed: Shape = ({ ext, ...others }) => (ext === undefined ? others : { ...others, vapi: ext })
 
