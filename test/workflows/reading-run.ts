@@ -66,8 +66,8 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
   })
   .map(({ readings, world: { burst, tightQuota, tightHour, maxPage, ...chosen }, faults, ...others }) => {
     const hourlyRequests = 20
-    // A quota that nobody tells of cannot be kept to, nor one whose counter is the only one that counts.
-    const isTight = tightQuota && readings.usage === 'present'
+    // A quota that is not reported cannot be kept to, and without the period's key its end is not seen.
+    const isTight = tightQuota && readings.usage === 'present' && readings['period-key'] === 'period'
     return {
       readings,
       sandbox: {
@@ -134,6 +134,28 @@ async function agentComplaints({ sandbox, rows }: SimulatedHouse): Promise<strin
     : [`${lost.length} of ${sandbox.world.agentIds().length} agents are not held: ${lost[0]}`]
 }
 
+/** That an id is not there is said as a proxy would say that nothing is: no answer of the vendor's. */
+const isPlain404 = (readings: Readings): boolean =>
+  readings['unknown-ids'] === '404' && readings['not-found'] !== 'envelope'
+
+/** Exported once more, by id, with one that is not there. */
+async function selectedComplaints(simulated: SimulatedHouse): Promise<string[]> {
+  const held = await simulated.rows<{ agent: string; id: string }>(
+    `SELECT agent_id AS agent, conversation_id AS id FROM conversations
+     WHERE agent_id = (SELECT min(agent_id) FROM conversations) ORDER BY id LIMIT 3`,
+  )
+  const [first] = held
+  if (first === undefined) return []
+  const ids = { [first.agent]: [...held.map(({ id }) => id), 'not-there'] }
+  const { outcome, conversations, failures, agentsGone } = await simulated.sync({ mode: 'selected', ids })
+  if (outcome === 'period-spent') return []
+  return conversations === held.length && failures.length + agentsGone.length === 0
+    ? []
+    : [
+        `of ${held.length} that were asked for by id ${conversations} came: ${outcome}, ${failures[0]?.what ?? agentsGone.join()}`,
+      ]
+}
+
 async function replayComplaints(simulated: SimulatedHouse): Promise<string[]> {
   const before = asLines(await warehouseTables(simulated.rows))
   await simulated.close()
@@ -189,6 +211,7 @@ async function lived(run: ReadingRun, simulated: SimulatedHouse): Promise<string
     ...(await houseComplaints(simulated, { torn: 0, boughtAgain, tellsUsage, ofOneTs: run.sandbox.burstSize ?? 0 })),
     ...(await truthComplaints(simulated, { plannedAtMs, readSinceMs: START_MS, tellsSkipped })),
     ...(await twiceComplaints(simulated)),
+    ...(isPlain404(run.readings) ? [] : await selectedComplaints(simulated)),
     ...(await agentComplaints(simulated)),
     ...(await replayComplaints(simulated)),
   ]
