@@ -24,6 +24,8 @@ export interface SyncRequest {
   maxRequests: number | null
   maxSessions: number | null
   allowedPacks: number
+  /** Drops full exports that were begun and not finished. */
+  dropFull?: boolean
   /** False: stop where the hour is spent, instead of waiting. */
   wait: boolean
   /** True where it came by itself, as a watch's or a schedule's do: windows that come no further rest meanwhile. */

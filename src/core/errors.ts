@@ -46,7 +46,10 @@ export const ERRORS = {
   SECRET_MISSING: define('input', 'The variable or file that holds a webhook secret is absent or empty'),
   WEBHOOKS_UNCONFIGURED: define('input', 'No workspace has a webhook secret'),
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
-  CONFIRMATION_NEEDED: define('input', 'The sync would take most of a period, and nobody has said yes'),
+  CONFIRMATION_NEEDED: define(
+    'input',
+    'The sync would take most of a period, or export everything again, and nobody has said yes',
+  ),
   WORKSPACE_UNKNOWN: define('input', 'No workspace of that id is configured'),
   AGENT_UNKNOWN: define('input', 'The workspace has no agent of that id'),
   RECORD_UNKNOWN: define('input', 'No such record is quarantined'),

@@ -15,10 +15,19 @@ import {
   projectedSessions,
   totalOf,
 } from './estimate.ts'
+import { estimateStored, type FullExport, newestFulls, readByFull, resumedFull, type StoredDay } from './full-export.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
 import { type IdsByAgent, idWindows } from './selection.ts'
 import { DAY, EARLIEST_MS } from './time.ts'
-import { coveredBy, isById, openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
+import {
+  coveredBy,
+  type FullScope,
+  isById,
+  openWindow,
+  startOf,
+  type WindowKind,
+  type WindowProgress,
+} from './windows.ts'
 
 export interface AgentFacts {
   agentId: string
@@ -31,6 +40,10 @@ export interface AgentFacts {
   /** Names of those of them that rest (resting.ts): what they claim is not planned anew, nor are they. */
   resting?: readonly string[]
   density: Density | null
+  /** Windows of full exports, finished or not; none of them is in `open`. */
+  full?: readonly WindowProgress[]
+  /** What is stored of it, by day; absent where no full export is planned. */
+  stored?: readonly StoredDay[]
 }
 
 export interface PlanOptions {
@@ -41,7 +54,9 @@ export interface PlanOptions {
   sinceMs: number | null
   untilMs: number | null
   /** `full` reads everything again; `selected` reads conversations by id. */
-  mode: { kind: 'incremental' } | { kind: 'full' } | { kind: 'selected'; ids: IdsByAgent }
+  mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: IdsByAgent }
+  /** Full exports that were planned by then are dropped, ms; null or absent: none is. */
+  droppedMs?: number | null
   /** What an incremental run reads again. */
   again: Again
   maxPage: number
@@ -97,7 +112,10 @@ const second = (ms: number): number => Math.floor(ms / 1_000)
 function stretches(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
   const claimed = agent.open
     .filter(open => !isById(open.window.kind))
-    .reduce((all, open) => coveredBy(open).reduce(cover, all), agent.coverage)
+    .reduce(
+      (all, open) => coveredBy(open).reduce(cover, all),
+      (agent.full ?? []).flatMap(readByFull).reduce(cover, agent.coverage),
+    )
   const end = claimed.at(-1)?.to
   return gaps(claimed, wanted).map(interval => ({
     kind: end !== undefined && interval.from > end ? 'head' : 'tail',
@@ -119,6 +137,8 @@ function priced(progress: WindowProgress, resumes: boolean, agent: AgentFacts, o
     progress.lastTsMs !== null && window.kind !== 'head'
       ? Math.min(window.toSec, second(progress.lastTsMs))
       : window.toSec
+  if (window.kind === 'full' && agent.stored && agent.stored.length > 0)
+    return { progress, resumes, estimate: estimateStored(agent.stored, { from: from ?? 0, to }, options.maxPage) }
   const estimate = isById(window.kind)
     ? estimateIds(agent.density, (window.ids?.length ?? 0) - progress.asked, options.idsPerRequest)
     : estimateStretch(agent.density, from === null ? null : to - from + 1, options.maxPage)
@@ -146,25 +166,61 @@ function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], 
   ]
 }
 
-function windowsOf(agent: AgentFacts, options: PlanOptions): PlannedWindow[] {
+/** The stretch that is asked for. */
+function wantedBy({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
+  const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
+  // No request can name a lower bound before EARLIEST_MS, so what begins there begins at the beginning, and says so.
+  const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : second(sinceMs)
+  // The last second is open until it has passed.
+  return { from, to: second(until) - 1 }
+}
+
+const scopeOf = ({ mode, untilMs }: PlanOptions): FullScope => ({
+  agents: mode.kind === 'full' ? [...mode.agents].sort() : [],
+  untilMs,
+})
+
+/** The full export that the one that is asked for goes on with. */
+function begunFull(options: PlanOptions): FullExport | null {
+  const { agents, nowMs, mode, droppedMs = null } = options
+  if (mode.kind !== 'full') return null
+  const windows = agents.flatMap(({ full = [] }) => full)
+  const there = agents.map(({ agentId }) => agentId)
+  return resumedFull(newestFulls(windows, droppedMs), {
+    scope: scopeOf(options),
+    from: wantedBy(options).from,
+    there,
+    nowMs,
+  })
+}
+
+/** An agent's window of a full export: of the one that was begun, or of a new one. */
+function fullWindow(agent: AgentFacts, wanted: Interval, options: Planning): PlannedWindow[] {
+  const { begunFull: begun, nowMs } = options
+  const { agentId } = agent
+  const own = begun?.windows.find(({ window }) => window.agentId === agentId)
+  if (own) return own.done ? [] : [priced(own, true, agent, options)]
+  const fromSec = wanted.from <= 0 ? null : wanted.from
+  const bounds = begun ?? { fromSec, toSec: wanted.to, openedAtMs: nowMs }
+  const { toSec, openedAtMs } = bounds
+  const full = scopeOf(options)
+  const opened = openWindow({ agentId, kind: 'full', fromSec: bounds.fromSec, toSec, openedAtMs, full })
+  return [priced(startOf(opened), false, agent, options)]
+}
+
+interface Planning extends PlanOptions {
+  begunFull: FullExport | null
+}
+
+function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const { agentId } = agent
   if (options.mode.kind === 'selected') return pricedIds(agent, 'selected', options.mode.ids[agentId] ?? [], options)
   const resumed = agent.open
     .filter(({ window }) => !isById(window.kind) && !agent.resting?.includes(window.name))
     .map(open => priced(open, true, agent, options))
-  const until =
-    options.untilMs === null
-      ? options.nowMs - options.settleMs
-      : Math.min(options.untilMs, options.nowMs - options.settleMs)
-  // No request can name a lower bound before EARLIEST_MS, so what begins there begins at the beginning, and says so.
-  const from = options.sinceMs === null || options.sinceMs < EARLIEST_MS ? 0 : second(options.sinceMs)
-  // The last second is open until it has passed.
-  const wanted = { from, to: second(until) - 1 }
+  const wanted = wantedBy(options)
   if (wanted.from > wanted.to) return resumed
-  if (options.mode.kind === 'full') {
-    if (agent.open.some(open => open.window.kind === 'full')) return resumed
-    return [...resumed, priced(newWindow(agent, 'full', wanted, options), false, agent, options)]
-  }
+  if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
   const poll = pollSeconds(options.agents.length, options.requestsPerHour)
   const due = stretches(agent, wanted).filter(
     ({ kind, interval }) => kind !== 'head' || options.untilMs !== null || interval.to - interval.from + 1 >= poll,
@@ -201,7 +257,9 @@ const byTurn = (a: PlannedWindow, b: PlannedWindow): number => {
 /** Plans a run. Deterministic in its options. */
 export function planWindows(options: PlanOptions): Plan {
   const present = options.agents.filter(agent => !agent.gone)
-  const own = present.flatMap(agent => windowsOf(agent, { ...options, agents: present }))
+  const there = { ...options, agents: present }
+  const planning: Planning = { ...there, begunFull: begunFull(there) }
+  const own = present.flatMap(agent => windowsOf(agent, planning))
   const windows = [...own, ...rereads(present, options)].sort(byTurn)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
   return {
@@ -209,9 +267,9 @@ export function planWindows(options: PlanOptions): Plan {
     total: totalOf(estimates),
     unknown: windows.length - estimates.length,
     firstBackfills:
-      options.mode.kind === 'incremental'
-        ? present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length
-        : 0,
+      options.mode.kind === 'selected'
+        ? 0
+        : present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length,
     projectedSessions: projectedSessions(
       present.flatMap(agent => (agent.density ? [agent.density] : [])),
       options.period,
@@ -219,6 +277,14 @@ export function planWindows(options: PlanOptions): Plan {
     periodLengthMs: options.period.lengthMs,
   }
 }
+
+/** True where it exports, and bills, again what is stored: whatever it comes to, somebody has to want it. */
+export const exportsAgain = (plan: Plan): boolean =>
+  plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
+
+/** True where nobody may begin without having said so. */
+export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
+  exportsAgain(plan) || takesMostOfPeriod(plan, includedSessions)
 
 /** True where history or a refresh may take most of what a period includes, as far as can be said. */
 export function takesMostOfPeriod(plan: Plan, includedSessions: number): boolean {

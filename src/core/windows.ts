@@ -8,6 +8,7 @@
 // How far it is, is a fold over the heads of its landed pages: nothing else knows it. Where a page between two of them is not there
 // any more, what it may have held is a hole, which the window does not cover: it is planned anew, and nothing else is. Bounds are whole seconds, sent as
 // milliseconds `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
+
 import { type Coverage, cover, gaps, type Interval, without } from './coverage.ts'
 import { compactTimestamp, EARLIEST_MS } from './time.ts'
 
@@ -25,6 +26,13 @@ const BY_ID: ReadonlySet<WindowKind> = new Set(['selected', 'refresh', 'sample']
 export const isById = (kind: WindowKind): boolean => BY_ID.has(kind)
 export type Sort = 'asc' | 'desc'
 
+/** What a full export was asked for; each of its windows carries it. */
+export interface FullScope {
+  /** Sorted; empty: all. */
+  agents: readonly string[]
+  untilMs: number | null
+}
+
 export interface Window {
   name: string
   agentId: string
@@ -35,6 +43,8 @@ export interface Window {
   openedAtMs: number
   /** Ids of a window by id, in request order. */
   ids?: string[]
+  /** Of a `full` window: what its export was asked for. */
+  full?: FullScope
   /** Of a `reread` window: how many conversations its stretch was known to hide. */
   skipped?: number
 }

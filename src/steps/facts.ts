@@ -1,6 +1,7 @@
 // What the planner is told of each agent: from the warehouse, and from the pages that landed and are not loaded yet.
 import { type Coverage, cover } from '../core/coverage.ts'
 import type { Density } from '../core/estimate.ts'
+import type { StoredDay } from '../core/full-export.ts'
 import type { AgentFacts } from '../core/planner.ts'
 import { advance, coveredBy, isById, startOf, type WindowProgress } from '../core/windows.ts'
 import type { RestingWindow } from '../warehouse/known.ts'
@@ -11,6 +12,8 @@ export interface KnownWindows {
   /** Seconds covered, by agent. */
   coverage: ReadonlyMap<string, Coverage>
   open: readonly WindowProgress[]
+  /** Windows of full exports, finished or not; none of them is in `open`. */
+  full?: readonly WindowProgress[]
 }
 
 /** Folds pages that are not loaded into what the warehouse knows of the windows. */
@@ -29,7 +32,13 @@ export function withPending(known: KnownWindows, pages: readonly LoadablePage[])
     if (!progress.done || isById(kind)) continue
     coverage.set(agentId, coveredBy(progress).reduce(cover, coverage.get(agentId) ?? []))
   }
-  return { coverage, open: [...windows.values()].filter(progress => !progress.done) }
+  const isFull = ({ window }: WindowProgress) => window.kind === 'full'
+  const finished = (known.full ?? []).filter(progress => progress.done)
+  return {
+    coverage,
+    open: [...windows.values()].filter(progress => !progress.done && !isFull(progress)),
+    full: [...finished, ...[...windows.values()].filter(isFull)],
+  }
 }
 
 /** One entry for each agent to plan for. */
@@ -38,9 +47,11 @@ export function factsOf(options: {
   windows: KnownWindows
   densities: ReadonlyMap<string, Density>
   resting: readonly RestingWindow[]
+  stored: ReadonlyMap<string, readonly StoredDay[]>
   selected: boolean
 }): AgentFacts[] {
   const { windows, densities, resting } = options
+  const { full = [] } = windows
   const open = new Map<string, WindowProgress[]>()
   for (const progress of windows.open) {
     const { agentId, kind } = progress.window
@@ -57,5 +68,7 @@ export function factsOf(options: {
     open: open.get(agentId) ?? [],
     resting: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
     density: densities.get(agentId) ?? null,
+    full: full.filter(({ window }) => window.agentId === agentId),
+    stored: options.stored.get(agentId) ?? [],
   }))
 }

@@ -2,11 +2,14 @@
 
 import type { Prepared, SyncRequest } from '../../workflows/steps.ts'
 import { ConvohouseError, isUnanswered } from '../core/errors.ts'
+import { agentsLeft, newestFulls } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
 import { type PeriodState, recallPeriod, tellPeriod } from '../core/period.ts'
-import { planWindows } from '../core/planner.ts'
+import { type PlanOptions, planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
+import { momentText } from '../core/time.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
+import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/full-exports.ts'
 import {
   densityByAgent,
   knownAgents,
@@ -110,7 +113,7 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
     await coverageByAgent(writer, fetching.workspaceId),
     await openWindows(writer, fetching.workspaceId),
   ]
-  return withPending({ coverage, open }, fetching.pending.all())
+  return withPending({ coverage, open, full: await fullWindows(writer, fetching.workspaceId) }, fetching.pending.all())
 }
 
 /** The period, as every page that landed told it. */
@@ -141,6 +144,29 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
   return recall(options, entries, { nowMs, holdersDead: true, period: await periodNow(fetching) })
 }
 
+function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
+  if (mode === 'selected') return { kind: 'selected', ids }
+  return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
+}
+
+/** Full exports that were begun and not finished, told to whoever syncs without them. */
+function unfinishedFulls(
+  { full = [] }: KnownWindows,
+  { agents, request, droppedMs }: { agents: readonly ListedAgent[]; request: SyncRequest; droppedMs: number | null },
+): string[] {
+  if (request.mode !== 'incremental' || request.agents.length > 0) return []
+  const there = agents.map(({ agentId }) => agentId)
+  return newestFulls(full, droppedMs).flatMap(begun => {
+    const left = agentsLeft(begun, there).length
+    if (left === 0) return []
+    const of = begun.agents.length === 0 ? there.length : begun.agents.length
+    const flags = begun.agents.map(agentId => ` --agent ${agentId}`).join('')
+    return [
+      `a full export of ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flags}\` goes on with it, \`convohouse sync --drop-full\` drops it`,
+    ]
+  })
+}
+
 /** Prepares and plans; nothing is bought. @throws AGENT_UNKNOWN, and access errors of the vendor */
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
@@ -158,12 +184,16 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     waiting: fetching.pending.all().length,
   })
   const windows = await knownWindows(fetching)
+  if (request.dropFull) await dropFulls(warehouse.writer, workspaceId, nowMs - 1)
+  const droppedMs = await droppedFullsMs(warehouse.writer, workspaceId)
+  const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
   const plan = planWindows({
     agents: factsOf({
       agents,
       windows,
       densities: await densityByAgent(warehouse.writer, workspaceId, nowMs),
       resting: request.unattended ? await restingWindows(warehouse.writer, workspaceId, nowMs) : [],
+      stored: request.mode === 'full' ? await storedByDay(warehouse.writer, workspaceId) : new Map(),
       selected: request.mode === 'selected',
     }),
     nowMs,
@@ -171,7 +201,8 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     settleMs: Math.max(settings.settleMs, settings.mirrorLagMs),
     sinceMs: request.sinceMs,
     untilMs: request.untilMs,
-    mode: request.mode === 'selected' ? { kind: 'selected', ids: request.ids } : { kind: request.mode },
+    mode: modeOf(request),
+    droppedMs,
     again,
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
@@ -188,6 +219,6 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,
     aheadMs: fetching.clock.aheadMs(),
-    ...(warnings.length > 0 && { warnings }),
+    ...(warnings.length + unfinished.length > 0 && { warnings: [...warnings, ...unfinished] }),
   }
 }

@@ -7,7 +7,7 @@ import { carryCovered } from './covered.ts'
 import { lastNumber, numberedLayoutOf, renumbered, sameKey } from './numbers.ts'
 
 /** Told by nothing that landed, and copied whole. */
-const COPIED_ALREADY = '_runs'
+const COPIED_ALREADY = new Set(['_runs', '_full_exports_dropped'])
 
 const REBUILT = 'rebuilt'
 
@@ -38,7 +38,7 @@ export async function carryOthers(from: Writer, ids: readonly string[]): Promise
     WHERE duckdb_columns.database_name = current_database() AND NOT temporary AND column_name = 'workspace_id'`)
   const taken = new Map<string, number>()
   for (const record of RECORD_TYPES) taken.set(record.table, await lastNumber(from, layoutOf(record), REBUILT))
-  for (const { name } of tables.filter(table => table.name !== COPIED_ALREADY)) {
+  for (const { name } of tables.filter(table => !COPIED_ALREADY.has(table.name))) {
     const table = quoteName(name)
     const rows = renumbered(taken.get(numberedLayoutOf(name)?.record.table ?? '') ?? 0)
     await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${rows} FROM ${table} WHERE NOT ${oneOf(ids)}`)

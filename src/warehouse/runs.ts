@@ -48,7 +48,7 @@ export async function markAgentsThere(writer: Writer, workspaceId: string, agent
   await writer.transaction(() => writer.run(update))
 }
 
-/** Runs are told by nothing that landed: a rebuilt warehouse takes them from the one before it. */
+/** Runs, and full exports that were dropped, are told by nothing that landed: a rebuilt warehouse takes them from the one before it. */
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
   const rows = await from.rows('SELECT * FROM _runs')
   const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
@@ -64,4 +64,7 @@ export async function copyRuns(from: Writer, to: Writer): Promise<void> {
     conversations: count,
   }
   await to.transaction(() => to.append('_runs', columns, rows))
+  const dropped = await from.rows('SELECT * FROM _full_exports_dropped')
+  const until = { workspace_id: text, planned_until: at }
+  await to.transaction(() => to.append('_full_exports_dropped', until, dropped))
 }

@@ -47,6 +47,8 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
 const boundsOf = (plan: Plan) =>
   plan.windows.map(({ progress: { window } }) => [window.agentId, window.kind, window.fromSec, window.toSec])
 
+const FULL = { kind: 'full' as const, agents: [] }
+
 const openWindow = (kind: 'tail' | 'head' | 'full', fromSec: number | null, toSec: number): WindowProgress =>
   startOf({ name: `w-${kind}-${fromSec}-${toSec}`, agentId: 'a', kind, fromSec, toSec, openedAtMs: NOW - DAY })
 
@@ -125,11 +127,9 @@ describe('a plan', () => {
 
   it('reads everything again when asked for a full one, in one window, begun once', () => {
     const coverage = [{ from: 0, to: LAST }]
-    expect(boundsOf(planned({ agents: [agent({ coverage })], mode: { kind: 'full' } }))).toEqual([
-      ['a', 'full', null, LAST],
-    ])
+    expect(boundsOf(planned({ agents: [agent({ coverage })], mode: FULL }))).toEqual([['a', 'full', null, LAST]])
     const open = openWindow('full', null, LAST - 10)
-    expect(boundsOf(planned({ agents: [agent({ coverage, open: [open] })], mode: { kind: 'full' } }))).toEqual([
+    expect(boundsOf(planned({ agents: [agent({ coverage, full: [open] })], mode: FULL }))).toEqual([
       ['a', 'full', null, LAST - 10],
     ])
   })

@@ -1,7 +1,7 @@
 // The steps as the owner takes them: activities, of which it outlives those that are lost.
 import { CancellationScope } from '@temporalio/workflow'
 import { ConvohouseError } from '../../src/core/errors.ts'
-import { takesMostOfPeriod } from '../../src/core/planner.ts'
+import { exportsAgain, needsConsent } from '../../src/core/planner.ts'
 import type { Host } from '../host.ts'
 import { fetchOutliving, type Outliving, probeOutliving } from '../lost-lease.ts'
 import { toldOf } from '../plan-told.ts'
@@ -54,9 +54,11 @@ const unlessGivenUp = <T extends Told>(owner: Owner, outcome: T): T =>
 
 /** @throws CONFIRMATION_NEEDED */
 function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor }: Prepared): void {
-  if (consented !== false || !takesMostOfPeriod(plan, governor.period.includedSessions)) return
+  if (consented !== false || !needsConsent(plan, governor.period.includedSessions)) return
   throw new ConvohouseError('CONFIRMATION_NEEDED', {
-    what: `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was bought.`,
+    what: exportsAgain(plan)
+      ? `This sync of workspace ${workspaceId} exports and bills stored conversations again; nothing was bought.`
+      : `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was bought.`,
     mend: 'Say --yes, or limit it with --max-sessions or --since.',
   })
 }
@@ -70,7 +72,12 @@ export function stepsOf(owner: Owner, host: Host): Steps {
       await freeOfHolders(request.workspaceId, host)
       const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(told)
       // Whoever asked for the same meanwhile is served by this plan.
-      if (owner.current) owner.current.urgent = false
+      if (owner.current) {
+        owner.current.urgent = false
+        // Dropped once: its next plan would drop what it has begun itself.
+        const { dropFull: _dropped, ...kept } = owner.current.request
+        owner.current.request = kept
+      }
       owner.timeoutMs = timeoutMs
       owner.aheadMs = prepared.aheadMs
       owner.plan = toldOf(prepared.plan)

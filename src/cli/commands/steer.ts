@@ -15,7 +15,7 @@ const ABOUT: Record<Steering, { description: string; example: string }> = {
     example: '--overage-packs 2   beyond the period, two packs in all',
   },
   cancel: {
-    description: 'end the sync that Temporal runs',
+    description: 'end the sync that Temporal runs; a full export that is ended so is continued by `sync --full` alone',
     example: 'requests in flight still land; the next goes on',
   },
 }

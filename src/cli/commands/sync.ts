@@ -11,6 +11,7 @@ Examples:
   $ convohouse sync --since 30d              no history before the last 30 days
   $ convohouse sync --watch 15m              again every 15 minutes
   $ convohouse sync --refresh 7d             besides, what was active in the last 7 days, once a day each
+  $ convohouse sync --full --agent a_1       one agent again, billed again; the same goes on where it was stopped
   $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
   $ convohouse sync --on temporal            by Temporal's workers; Ctrl-C only stops looking on
   $ convohouse sync --no-wait                stop where the hour is spent (exit code 7)

@@ -11,6 +11,8 @@ export interface SyncFlags {
   since?: number
   until?: number
   full?: boolean
+  /** Of `sync` alone. */
+  dropFull?: boolean
   ids?: string
   refresh?: { ageMs: number } | { file: string }
   maxRequests?: number
@@ -49,7 +51,10 @@ export function addSyncFlags(command: Command): Command {
       moment('--since'),
     )
     .option('--until <moment>', 'nothing after', moment('--until'))
-    .option('--full', 'read everything again, what is there included; bills it again')
+    .option(
+      '--full',
+      'export everything again, stored conversations included (billed again); goes on with one that was not finished',
+    )
     .option(
       '--ids <file>',
       'only these conversations: one id a line, or agent,id; - reads standard input',
@@ -70,6 +75,7 @@ export function addSyncFlags(command: Command): Command {
     .option('--no-wait', 'stop when the requests of the hour are spent, instead of waiting')
   if (command.name() === 'sync')
     command
+      .option('--drop-full', 'drop a full export that was not finished, and sync as the other flags say')
       .addOption(new Option('--on <host>', 'who runs it, instead of this process').choices(['temporal']))
       .option(
         '--watch <every>',
@@ -77,7 +83,7 @@ export function addSyncFlags(command: Command): Command {
         duration('--watch', { min: SHORTEST_WATCH_MS }),
       )
   return command
-    .option('-y, --yes', 'do not ask before a first backfill that may take most of a period')
+    .option('-y, --yes', 'do not ask before a full export, nor before a first backfill that may take most of a period')
     .option('--json', 'one JSON object a line, for machines')
 }
 
@@ -89,6 +95,7 @@ const CONTRADICTIONS: readonly [keyof SyncFlags, keyof SyncFlags, string][] = [
   ['full', 'refresh', 'A full sync buys everything again as it is: leave --refresh out.'],
   ['on', 'watch', 'Temporal has schedules for that: `convohouse schedule ensure`.'],
   ['watch', 'ids', 'A list of ids is read once: leave --watch out.'],
+  ['watch', 'dropFull', 'A full export is dropped once: run --drop-full without --watch.'],
   ['watch', 'full', 'Every round would buy everything again: run --full once, without --watch.'],
   ['watch', 'until', 'What comes after --until would never be read: leave one of the two out.'],
 ]

@@ -43,6 +43,7 @@ export async function syncRequest(options: {
     allowedPacks: flags.allowOveragePacks ?? 0,
     wait: flags.wait,
     unattended: flags.watch !== undefined,
+    ...(flags.dropFull && { dropFull: true }),
   }
   const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : {}
   if (flags.ids !== undefined)

@@ -1,0 +1,99 @@
+// `sync --full`: everything again, on request, and never by itself.
+import { describe, expect, it } from 'vitest'
+import { cli, countConversations, exportable, jsonLines, rowsOf, type Scene, scene } from './cli-process.ts'
+
+/** Export requests that the sandbox has served, and what they billed. */
+async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: number; asked: string[] }> {
+  const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
+  const { requests } = (await answer.json()) as { requests: { agentId: string; query: object; billed: number }[] }
+  return {
+    requests: requests.length,
+    sessions: requests.reduce((sum, { billed }) => sum + billed, 0),
+    asked: requests.filter(({ billed }) => billed > 0).map(({ agentId, query }) => JSON.stringify([agentId, query])),
+  }
+}
+
+const run = (there: Scene, ...args: string[]) => cli(args, { env: there.env })
+
+/** Full windows that were exported twice from the same place. */
+const twice = (asked: string[]): string[] => asked.filter((one, index) => asked.indexOf(one) !== index)
+
+describe('a full export', { timeout: 120_000 }, () => {
+  it('is not begun without a yes, and ends with 2 where nobody is there to ask', async () => {
+    const there = await scene()
+    expect((await run(there, 'sync')).code).toBe(0)
+    const before = await spent(there)
+    const { code, stderr } = await run(there, 'sync', '--full')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
+    expect(stderr).toContain(`bills ${before.sessions} to `)
+    expect((await spent(there)).requests).toBe(before.requests)
+    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
+    expect((await spent(there)).sessions).toBe(2 * before.sessions)
+  })
+
+  it('of one agent is priced by what is stored', async () => {
+    const there = await scene({ conversations: 300, historyDays: 400 })
+    await run(there, 'sync')
+    const [agent] = await rowsOf(
+      `SELECT agent_id, count(*)::INTEGER AS n,
+         (SELECT sum(billed)::INTEGER FROM _windows w WHERE w.agent_id = c.agent_id) AS sessions
+       FROM conversations c GROUP BY agent_id ORDER BY n LIMIT 1`,
+      there.env,
+    )
+    const { stdout } = await run(there, 'plan', '--agent', String(agent!.agent_id), '--full', '--json')
+    const [{ plan }] = jsonLines(stdout) as [{ plan: { total: Record<string, { low: number; high: number }> } }]
+    expect(plan.total.conversations).toEqual({ low: agent!.n, high: agent!.n })
+    expect(plan.total.sessions!.low).toBeLessThanOrEqual(Number(agent!.sessions))
+    expect(plan.total.sessions!.high).toBeGreaterThanOrEqual(Number(agent!.sessions))
+    expect(plan.total.sessions!.high).toBeLessThan(1.4 * Number(agent!.sessions))
+  })
+
+  it('that was stopped is told, continued by no other sync, gone on with by --full alone, and paid for once', async () => {
+    const there = await scene({ conversations: 600, agents: 6 })
+    await run(there, 'sync')
+    const before = await spent(there)
+    const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
+    expect(stopped.stdout).toContain('stopped at the limit')
+    const begun = await spent(there)
+    for (const args of [['sync', '--since', '10d'], ['sync']]) {
+      const { code, stdout } = await run(there, ...args)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/warning: a full export of .* is not finished \(\d of 6 agents are left\)/)
+      expect(stdout).toContain('`convohouse sync --full` goes on with it, `convohouse sync --drop-full` drops it')
+    }
+    expect((await spent(there)).sessions).toBe(begun.sessions)
+    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
+    const after = await spent(there)
+    // Generations of smaller pages, and the second at which one begins, are all that is paid for besides.
+    expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(before.sessions)
+    expect(after.sessions - before.sessions).toBeLessThan(1.05 * before.sessions)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+  })
+
+  it('that was stopped in a new workspace leaves to the next sync what it has not landed, and nothing twice', async () => {
+    const there = await scene({ conversations: 900 })
+    await run(there, 'sync', '--full', '--yes', '--max-requests', '6')
+    expect((await run(there, 'sync', '--yes')).code).toBe(0)
+    expect(await countConversations(there.env)).toBe(exportable(there.sandbox))
+    const { sessions, asked } = await spent(there)
+    expect(twice(asked)).toEqual([])
+    const [once] = await rowsOf('SELECT sum(returned)::INTEGER AS n FROM _requests', there.env)
+    // Conversations of the second at which the full export stopped come again.
+    expect(Number(once!.n) - exportable(there.sandbox)).toBeLessThanOrEqual(3)
+    expect(sessions).toBeGreaterThan(0)
+  })
+
+  it('that is dropped is told no more, also after a replay, and the next one begins anew', async () => {
+    const there = await scene({ conversations: 600 })
+    await run(there, 'sync')
+    const before = await spent(there)
+    await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
+    const dropped = await run(there, 'sync', '--drop-full')
+    expect([dropped.code, dropped.stdout]).toEqual([0, expect.not.stringContaining('full export')])
+    expect((await run(there, 'replay')).code).toBe(0)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+    const begun = await spent(there)
+    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
+    expect((await spent(there)).sessions - begun.sessions).toBe(before.sessions)
+  })
+})
