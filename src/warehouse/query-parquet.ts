@@ -43,6 +43,10 @@ export async function copyToParquet(request: ParquetRequest): Promise<ParquetFil
     return { rows, bytes: (await stat(request.file)).size }
   } catch (error) {
     await rm(part, { force: true })
+    // DuckDB tells of a full disk as of any error in SQL, and names the file.
+    const message = error instanceof ConvohouseError ? error.message : ''
+    if (message.startsWith('IO Error') && message.includes(part))
+      throw unwritable(request.file, message.split(': ').at(-1))
     throw error
   }
 }
@@ -79,9 +83,9 @@ export async function putInPlace(part: string, file: string): Promise<void> {
   }
 }
 
-const unwritable = (file: string, cause: unknown) =>
+const unwritable = (file: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
-    what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}.`,
+    what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException | undefined)?.code ?? String(cause)}.`,
     mend: 'Give another file, in a folder that you may write to.',
     cause,
   })

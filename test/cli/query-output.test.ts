@@ -70,6 +70,21 @@ describe.each(FORMATS)('query -o in %s', format => {
     expect(await readFile(file, 'utf8')).toBe('old')
   })
 
+  it('says that there is no room for it, and leaves nothing behind', async () => {
+    const folder = await temporaryFolder()
+    // No file of more than 64 blocks of 1,024 bytes, which is told like a full disk.
+    const line = `trap '' XFSZ; ulimit -f 64; exec "${process.execPath}" "${MAIN}" query "SELECT uuid() AS u FROM range(100000)" -o "${join(folder, 'x')}" --format ${format}`
+    const failed = await promisify(execFile)('bash', ['--norc', '-c', line], {
+      env: { PATH: process.env.PATH, ...env },
+    }).catch(error => error as { code: number; stderr: string })
+    expect(failed).toMatchObject({
+      stderr: expect.stringMatching(
+        /error (FLAG_INVALID|HOME_UNUSABLE): .*x cannot be written: (EFBIG|File too large)/,
+      ),
+    })
+    expect(await readdir(folder)).toEqual([])
+  })
+
   it('ends calmly where its reader takes only the first bytes', async () => {
     const line = `"${process.execPath}" "${MAIN}" query "FROM range(1000000)" --format ${format} | head -c 9; echo " \${PIPESTATUS[0]}"`
     const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', line], {

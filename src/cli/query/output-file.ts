@@ -79,6 +79,9 @@ export async function writeToFile(result: QueryResult, format: RowFormat, file: 
   } catch (error) {
     await result.close()
     await rm(part, { force: true })
-    throw error
+    // A disk that is full, say; what is not the system's is the query's.
+    throw error instanceof ConvohouseError || !(error as NodeJS.ErrnoException).syscall
+      ? error
+      : unwritable(file, codeOf(error), error)
   }
 }
