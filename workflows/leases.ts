@@ -24,12 +24,13 @@ export function askFor(run: Run, progress: WindowProgress): Decision {
 }
 
 /** Takes what a lease brought; the ledger has it already. */
-function settle(run: Run, grant: Grant, outcome: Told & Partial<LeaseOutcome>): void {
+function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: Told & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
     run.failing = answer.status === 200 ? 0 : run.failing
   }
   run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
+  if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', before: progress, after: outcome.progress })
   const { pages = 0, conversations = 0 } = outcome
   run.report.pages += pages
   run.report.conversations += conversations
@@ -43,7 +44,7 @@ function settle(run: Run, grant: Grant, outcome: Told & Partial<LeaseOutcome>): 
 /** Learns the quota anew, at the price of a request. */
 export async function probeLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
-  settle(run, grant, outcome)
+  settle(run, progress, grant, outcome)
   const next = outcome.failure ? judge(run, progress, outcome.failure) : progress
   if (next) yieldTurn(run.turns, next)
 }
@@ -51,7 +52,7 @@ export async function probeLease(run: Run, progress: WindowProgress, grant: Gran
 /** Reads on in a window, as far as the lease goes. */
 export async function fetchLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
-  settle(run, grant, outcome)
+  settle(run, progress, grant, outcome)
   const next = outcome.failure ? judge(run, outcome.progress, outcome.failure) : outcome.progress
   if (next === null) return
   if (next.done) run.report.windowsDone += 1

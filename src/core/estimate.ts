@@ -2,6 +2,7 @@
 // from what was, or as unknown.
 import { DAY, HOUR } from './time.ts'
 import { soundCount } from './told.ts'
+import type { WindowProgress } from './windows.ts'
 
 export interface Range {
   low: number
@@ -18,6 +19,8 @@ export interface Estimate {
 export interface Density {
   /** Fewest and most conversations on one of the observed days. */
   perDay: Range
+  /** New conversations a day, on the mean. */
+  newPerDay: number
   sessionsPerConversation: number
 }
 
@@ -116,17 +119,114 @@ export interface PeriodAge {
 /** What a period is taken to be where none was seen from beginning to end. */
 export const PERIOD_DAYS = 31
 
-/** Sessions that new conversations would bring if all days were like the busiest ones, until the period is over. */
-export function projectedSessions(densities: readonly Density[], { ageMs, lengthMs }: PeriodAge): number {
-  const days = Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
-  const perDay = densities.reduce((total, density) => total + density.perDay.high * density.sessionsPerConversation, 0)
-  return Math.ceil(perDay * days)
+/** Days of the period that are still to come; one where it is older than it should be. */
+export const daysLeft = ({ ageMs, lengthMs }: PeriodAge): number =>
+  Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
+
+/**
+ * Sessions a day that new conversations take, as far as is known: of agents whose last weeks are in the warehouse, and of those
+ * whose history begins to be read, by what has been read of it.
+ */
+export interface Outlook {
+  knownPerDay: number
+  /** Agents of which nothing was known when the run was planned. */
+  unknownAgents: number
+  /** Where their history begins, in seconds: windows that begin there tell of now. */
+  toSec: number
+  /** Agents whose history has been begun since, and what it tells. */
+  seenAgents: number
+  seenPerDay: number
+  /** Conversations that it is told by. */
+  seenConversations: number
+  /** How long a period lasts, ms; null: 31 days are assumed. */
+  periodLengthMs: number | null
 }
 
-/** Sessions of the period to leave for new conversations: what is projected, at most half of what is included. */
-export function headReserve(options: { projected: number; includedSessions: number; floorShare: number }): number {
-  const { projected, includedSessions, floorShare } = options
-  return Math.ceil(Math.min(includedSessions / 2, Math.max(projected, includedSessions * floorShare)))
+export const NO_OUTLOOK: Outlook = {
+  knownPerDay: 0,
+  unknownAgents: 0,
+  toSec: 0,
+  seenAgents: 0,
+  seenPerDay: 0,
+  seenConversations: 0,
+  periodLengthMs: null,
+}
+
+/** Of what is left, kept from history while nothing is known of some agents; the second where nothing is known of any. */
+const KEPT_SHARE = { someUnknown: 0.5, allUnknown: 0.95 }
+/** So many are not kept in any case: a small quota, too, has to learn something. */
+const LEARNING_SESSIONS = 40
+
+/** A few conversations tell a rate badly: two standard deviations are added. */
+const withMargin = (perDay: number, conversations: number): number =>
+  conversations === 0 ? 0 : perDay * (1 + 2 / Math.sqrt(conversations))
+
+/** Sessions a day of the densities that are known. */
+export function knownPerDay(densities: readonly Density[]): number {
+  const conversations = densities.reduce((sum, { newPerDay }) => sum + newPerDay * DAYS_OF_DENSITY, 0)
+  const perDay = densities.reduce((sum, density) => sum + density.newPerDay * density.sessionsPerConversation, 0)
+  return withMargin(perDay, conversations)
+}
+
+/** A density is at least of the last week. */
+const DAYS_OF_DENSITY = 7
+
+/** Sessions that new conversations take until the period is over. */
+export function projectedSessions(outlook: Outlook, ageMs: number | null): number {
+  const { unknownAgents, seenAgents, seenPerDay, seenConversations, periodLengthMs } = outlook
+  // Agents that have not been begun are taken for what the others are.
+  const like = Math.max(1, unknownAgents / Math.max(1, seenAgents))
+  const perDay = outlook.knownPerDay + withMargin(seenPerDay, seenConversations) * (unknownAgents > 0 ? like : 0)
+  return Math.ceil(perDay * daysLeft({ ageMs, lengthMs: periodLengthMs }))
+}
+
+/** Sessions to leave for new conversations: what is projected, and at least a share of what is included, less as the period goes by. */
+export function headReserve(options: {
+  outlook: Outlook
+  ageMs: number | null
+  includedSessions: number
+  /** Sessions that are left of the included ones. */
+  leftSessions: number
+  floorShare: number
+}): number {
+  const { outlook, ageMs, includedSessions, leftSessions, floorShare } = options
+  const { unknownAgents, seenAgents, periodLengthMs: lengthMs } = outlook
+  const share = Math.min(1, daysLeft({ ageMs, lengthMs }) / daysLeft({ ageMs: 0, lengthMs }))
+  const kept = seenAgents >= unknownAgents ? 0 : seenAgents === 0 ? KEPT_SHARE.allUnknown : KEPT_SHARE.someUnknown
+  return Math.ceil(
+    Math.min(
+      includedSessions,
+      Math.max(
+        projectedSessions(outlook, ageMs),
+        includedSessions * floorShare * share,
+        Math.min(leftSessions * kept, leftSessions - LEARNING_SESSIONS),
+      ),
+    ),
+  )
+}
+
+/** Sessions a day that a window tells of which reads history from now back. A day at least: bursts tell of no rate. */
+export function perDayOf({ window, lastTsMs, pages, billed }: WindowProgress): number {
+  if (pages === 0) return 0
+  return billed / Math.max(1, (window.toSec * 1_000 - (lastTsMs ?? window.toSec * 1_000)) / DAY)
+}
+
+/** History of so long tells of the rate at which new conversations come. */
+const TELLS_OF_NOW_MS = 28 * DAY
+
+/** Estimates anew what new conversations take, by what was read of a window of history that tells of now. */
+export function withSeen(outlook: Outlook, before: WindowProgress, after: WindowProgress): Outlook {
+  const { kind, toSec } = after.window
+  if (outlook.unknownAgents === 0 || (kind !== 'tail' && kind !== 'full')) return outlook
+  const knownMs = before.lastTsMs === null ? 0 : toSec * 1_000 - before.lastTsMs
+  // What is older tells of another time.
+  if ((outlook.toSec - toSec) * 1_000 > TELLS_OF_NOW_MS || knownMs > TELLS_OF_NOW_MS) return outlook
+  return {
+    ...outlook,
+    seenAgents: outlook.seenAgents + (before.pages === 0 && after.pages > 0 ? 1 : 0),
+    seenPerDay: Math.max(0, outlook.seenPerDay + perDayOf(after) - perDayOf(before)),
+    seenConversations: outlook.seenConversations + after.returned - before.returned,
+  }
 }
 
 /** Hours as text for people: `now`, `about 3 h`, `2 to 5 h`. */

@@ -12,14 +12,26 @@
 // get smaller. Reserves of the hour are kept for people and refreshes and for new conversations, one of the period for new conversations, and
 // for each open lease a small one against a page that bills more than was thought (a lease asks for no page after such a
 // one): no overage while no page bills more than that. What a lost answer may have billed is held back until a count
-// tells.
+// tells; a request that never reached the vendor costs nothing.
+//
+// The reserve of the period is for the new conversations of the days that are left of it, at the rate that is known; where
+// nothing is known of an agent, its history is begun with small pages, and the rate is estimated again with each of them.
 import { type Allowance, raised } from './allowance.ts'
-import { headReserve } from './estimate.ts'
+import { type Outlook, withSeen } from './estimate.ts'
 import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './hour.ts'
-import { countSessions, holdPending, newPeriod, type PeriodState, sessionsLeft, tellPeriod } from './period.ts'
+import { clearsUpAtMs, countSessions, holdPending, newPeriod, type PeriodState, tellPeriod } from './period.ts'
+import {
+  pageSessions,
+  pageSize,
+  runSessions,
+  sessionsFor,
+  surpriseReserve,
+  unseenBeside,
+  withPacks,
+} from './session-budget.ts'
 import { MINUTE } from './time.ts'
 import { type RateLimitTold, soundAnswer, type UsageTold, vendorFails } from './told.ts'
-import type { WindowKind } from './windows.ts'
+import type { WindowKind, WindowProgress } from './windows.ts'
 
 export interface GovernorOptions {
   hourMs: number
@@ -27,11 +39,13 @@ export interface GovernorOptions {
   requestsPerHour: number
   /** Share of the hour that is left to conversations that are asked for by id. */
   hourReserveShare: number
-  /** Sessions that new conversations are thought to bring: tail and full windows leave them alone. */
+  /** Sessions that history leaves to new conversations at least, whatever the outlook. */
   projectedSessions: number
   /** Least share of the included sessions that they leave alone. */
   headReserveShare: number
   allowedPacks: number
+  /** A person allowed the packs for this run: history may take them from where the period stands. Absent: false. */
+  packsForHistory?: boolean
   maxRequests: number | null
   maxSessions: number | null
   maxPage: number
@@ -84,6 +98,10 @@ export interface GovernorState {
   sessionsPerConversation: number
   /** Pages that billed more than their lease still held. */
   breaches: number
+  /** What new conversations take; absent in states of older versions. */
+  outlook?: Outlook
+  /** Sessions that may be used were so many when packs were allowed for history, and in which period. */
+  packsFrom?: { key: string | null; sessions: number } | null
 }
 
 export interface Grant {
@@ -110,6 +128,8 @@ export interface Answer {
   status: number | null
   /** We stopped waiting for it, on request: that says nothing of the vendor. */
   givenUp?: boolean
+  /** Nothing of it was sent: no connection came about. The vendor can neither have counted nor billed it. */
+  unsent?: boolean
   returned: number
   billed: number | null
   usage: UsageTold | null
@@ -120,16 +140,13 @@ export interface Answer {
 export type GovernorEvent =
   | { kind: 'answered'; lease: string | null; answer: Answer }
   | { kind: 'ended'; lease: string }
+  | { kind: 'seen'; before: WindowProgress; after: WindowProgress }
   | ({ kind: 'allow' } & Allowance)
 
-/** Of the included quota, held back against a page that bills more than was thought. */
-const SURPRISE_SHARE = 0.001
-const MIN_SURPRISE_SESSIONS = 4
 /** What a conversation is thought to bill before anything is known. */
 const ASSUMED_SESSIONS = 1.25
-const MARGIN = 1.2
-/** Page sizes on the way down: few steps, because each one begins a new generation. */
-const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
+/** A lease takes no more than this share of what is left: others need not shrink their pages meanwhile. */
+const LEASE_SHARE = 0.5
 
 export const NONE_LOST: GovernorState['lost'] = { answers: 0, sessions: 0 }
 
@@ -150,40 +167,12 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
   }
 }
 
-export const surpriseReserve = (includedSessions: number): number =>
-  Math.max(MIN_SURPRISE_SESSIONS, Math.ceil(includedSessions * SURPRISE_SHARE))
-
 const outstandingRequests = (state: GovernorState): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
-
-const outstandingSessions = (state: GovernorState): number =>
-  state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
 
 /** Holds back what a page may have billed whose answer nobody saw: as much as was thought, and the surprise. */
 export const holdBack = (period: PeriodState, sessions: number, sinceMs: number): PeriodState =>
   holdPending(period, Math.max(0, sessions) + surpriseReserve(period.includedSessions), sinceMs)
-
-/** Sessions that the run may still spend, less what lost answers may have billed, and a page beyond what was thought. */
-const runSessions = ({ options, spent, lost }: GovernorState): number =>
-  options.maxSessions === null
-    ? Number.POSITIVE_INFINITY
-    : options.maxSessions - spent.sessions - lost.sessions - MIN_SURPRISE_SESSIONS
-
-/** All but new conversations themselves, and what a person asked for by name. */
-const LEAVES_HEAD_ITS_SHARE: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
-
-/** Sessions that a window of that kind may still lease. */
-export function sessionsFor(state: GovernorState, kind: WindowKind): number {
-  const { options, period } = state
-  const { includedSessions } = period
-  const forHead = LEAVES_HEAD_ITS_SHARE.has(kind)
-    ? headReserve({ projected: options.projectedSessions, includedSessions, floorShare: options.headReserveShare })
-    : 0
-  const buying = state.leases.filter(lease => lease.sessions > 0).length
-  const left = sessionsLeft(period, options.allowedPacks) - (buying + 1) * surpriseReserve(includedSessions) - forHead
-  const run = runSessions(state) - buying * MIN_SURPRISE_SESSIONS
-  return Math.floor(Math.min(left, run) - outstandingSessions(state))
-}
 
 /** Share of the hour that all else leaves to polls for new conversations: a backfill that has spent the hour delays none. */
 const HEAD_HOUR_SHARE = 0.05
@@ -202,9 +191,6 @@ export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', no
     options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
   return Math.min(requestsLeft(hour, nowMs, outstanding) - reserveOfHour(state, kind), run)
 }
-
-const pageSessions = (state: GovernorState, limit: number): number =>
-  Math.ceil(limit * Math.max(1, state.sessionsPerConversation * (limit > 1 ? MARGIN : 1)))
 
 function granted(state: GovernorState, grant: Grant, nowMs: number): [GovernorState, Decision] {
   const lease: Lease = {
@@ -272,8 +258,10 @@ function nothingFits(state: GovernorState, lease: string, nowMs: number): [Gover
   // What other leases hold may come back unspent.
   if (state.leases.length > 0) return waiting(state, nowMs + MINUTE, 'leased')
   if (runSessions(state) < pageSessions(state, 1)) return refused(state, 'max-sessions')
-  // So may what is held back for lost answers: a count tells.
-  return state.period.pending ? probed(state, lease, nowMs) : refused(state, 'period')
+  // So may what is held back for lost answers, late counts and a period that is doubted: a count tells.
+  const clearsUp = clearsUpAtMs(state.period)
+  if (clearsUp === null) return refused(state, 'period')
+  return clearsUp > nowMs ? waiting(state, clearsUp, 'leased') : probed(state, lease, nowMs)
 }
 
 /**
@@ -285,7 +273,7 @@ export function ask(
   asked: { lease: string; kind: WindowKind | 'probe'; wants: number; limit?: number | null; largest?: number },
   nowMs: number,
 ): [GovernorState, Decision] {
-  const state = swept(given, nowMs)
+  const state = withPacks(swept(given, nowMs))
   const { options } = state
   if (state.mode === 'probing') return waiting(state, nowMs + options.hourMs / 60, 'paused')
   if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waiting(state, state.pausedUntilMs, 'paused')
@@ -301,15 +289,13 @@ export function ask(
   if (probe) return probed(state, asked.lease, nowMs)
 
   const kind = asked.kind as WindowKind
-  const sessions = sessionsFor(state, kind)
-  const largest = asked.largest ?? options.maxPage
-  const fits = (limit: number) => limit <= largest && pageSessions(state, limit) <= sessions
-  const pinned = asked.limit != null && fits(asked.limit) ? asked.limit : undefined
-  const limit = pinned ?? [largest, ...PAGE_SIZES].find(fits)
+  const sessions = sessionsFor(state, kind, nowMs)
+  const limit = pageSize(state, sessions, asked.largest ?? options.maxPage, asked.limit ?? null)
   if (limit === undefined) return nothingFits(state, asked.lease, nowMs)
   const page = pageSessions(state, limit)
   const wanted = state.mode === 'paused' ? 1 : asked.wants
-  const requests = Math.max(1, Math.min(wanted, Math.floor(available), Math.floor(sessions / page)))
+  const affordable = Math.floor((sessions * LEASE_SHARE) / page)
+  const requests = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
   const deadlineMs = nowMs + options.leaseMs
   return granted(
     state,
@@ -320,13 +306,13 @@ export function ask(
 
 /** An answer that was lost, or a failure of the vendor, may hide a page that was billed. */
 const heldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): PeriodState =>
-  lease === undefined || lease.pageSessions === 0 || answer.status === 429
+  lease === undefined || lease.pageSessions === 0 || answer.status === 429 || answer.unsent
     ? state.period
     : holdBack(state.period, lease.pageSessions, answer.receivedAtMs)
 
 /** An answer that did not come may have been billed; a status that says failure was not lost. */
 const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState['lost'] =>
-  lease === undefined || lease.pageSessions === 0 || answer.status !== null
+  lease === undefined || lease.pageSessions === 0 || answer.status !== null || answer.unsent
     ? lost
     : { answers: lost.answers + 1, sessions: lost.sessions + lease.pageSessions }
 
@@ -349,7 +335,8 @@ const pausedAfter = (state: GovernorState, lease: Lease | undefined, answer: Ans
 
 function billedBy(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
   const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
-  const bought = { ...answer, billed }
+  const certain = (answer.usage?.billableUsedThisRequest ?? null) !== null
+  const bought = { ...answer, billed, certain, unseen: unseenBeside(state, lease) }
   const period = answer.usage ? tellPeriod(state.period, answer.usage, bought) : countSessions(state.period, bought)
   // A small page says little of the next one.
   const share = answer.returned >= 10 ? billed / answer.returned : 0
@@ -365,6 +352,12 @@ function billedBy(state: GovernorState, lease: Lease | undefined, answer: Answer
 }
 
 function answered(state: GovernorState, leaseId: string | null, answer: Answer): GovernorState {
+  const lease = state.leases.find(held => held.id === leaseId)
+  if (answer.unsent) return answer.givenUp ? state : pausedAfter(state, lease, answer)
+  return answeredBy(state, leaseId, answer)
+}
+
+function answeredBy(state: GovernorState, leaseId: string | null, answer: Answer): GovernorState {
   const counted: GovernorState = {
     ...state,
     hour: countRequest(state.hour, answer.receivedAtMs),
@@ -390,7 +383,12 @@ export function govern(state: GovernorState, event: GovernorEvent): GovernorStat
         state,
         state.leases.filter(lease => lease.id !== event.lease),
       )
-    case 'allow':
-      return { ...state, options: { ...state.options, ...raised(state.options, event) } }
+    case 'seen':
+      return state.outlook ? { ...state, outlook: withSeen(state.outlook, event.before, event.after) } : state
+    case 'allow': {
+      const options = { ...state.options, ...raised(state.options, event) }
+      const forHistory = options.allowedPacks > state.options.allowedPacks ? { packsForHistory: true } : {}
+      return { ...state, options: { ...options, ...forHistory } }
+    }
   }
 }

@@ -1,23 +1,55 @@
-// The billing period: how many billable sessions may still be bought within it. Usage only grows within a period, so
-// the highest told is believed; a change of `periodKey` begins a new period, and one that was left never returns.
+// The billing period: how many billable sessions may still be exported within it. Usage only grows within a period, so
+// the highest reported is believed, and what our own answers billed is added where a report does not have it yet
+// (usage-account.ts). A change of `periodKey` begins a new period, and one that was left never returns.
 //
-// An answer may tell of an old period by mistake, and one that nobody here has seen cannot be told from a new one. So
-// another key is believed when two answers in a row tell it; until then no more may be bought than either period leaves.
+// An answer may report an old period by mistake, and one that nobody here has seen cannot be told from a new one. So
+// another key is believed when two answers in a row report it, the second one asked for after the first one came; and it is
+// forgotten when two in a row report the known one. Until then no more may be exported than either period leaves.
 import type { UsageTold } from './told.ts'
+import {
+  certainSessions,
+  completeFromMs,
+  isComplete,
+  newAccount,
+  nextAccount,
+  possibleSessions,
+  report,
+  type UsageAccount,
+} from './usage-account.ts'
+
+/** Another period that was reported, and is not proved yet. */
+export interface Rumour {
+  key: string
+  usedSessions: number
+  /** By the last answer. */
+  last: boolean
+  /** How many answers reported it; absent in states of older versions, as is what follows. */
+  told?: number
+  /** When the first answer of the row came that reported it, ms: a later one is asked for after it. */
+  sinceMs?: number
+  /** Answers in a row that were asked for later and reported the known period. */
+  against?: number
+  account?: UsageAccount
+}
 
 export interface PeriodState {
   /** Null until the vendor has told a usage: nothing may be bought before that. */
   key: string | null
+  /** One answer alone has reported it so far: nothing is proved. */
+  unproved?: boolean
   known: boolean
+  /** Sessions that are certainly used. */
   usedSessions: number
   includedSessions: number
   overageSessions: number
   overagePacks: number
   toldAtMs: number | null
+  /** When it was first reported, ms; null: not known. Absent in states of older versions, as is `account`. */
+  sinceMs?: number | null
+  account?: UsageAccount
   /** Sessions that requests may have billed whose answers were lost; the next usage asked for has them. */
   pending: { sessions: number; sinceMs: number } | null
-  /** Another period that was told, and not twice in a row; `last`: by the last answer. */
-  rumour: { key: string; usedSessions: number; last: boolean } | null
+  rumour: Rumour | null
   /** Keys of periods that were left, newest last. */
   past: readonly string[]
 }
@@ -38,14 +70,20 @@ export const newPeriod = (): PeriodState => ({
   overageSessions: 0,
   overagePacks: 0,
   toldAtMs: null,
+  sinceMs: null,
+  account: newAccount(),
   pending: null,
   rumour: null,
   past: [],
 })
 
-function turned(period: PeriodState, key: string | null): PeriodState {
+const accountOf = ({ account }: { account?: UsageAccount | undefined }): UsageAccount => account ?? newAccount()
+
+/** The period that two answers in a row have reported. */
+function turned(period: PeriodState, { key, account, sinceMs }: Rumour): PeriodState {
   const past = period.key === null ? period.past : [...period.past, period.key].slice(-PAST_KEPT)
-  return { ...newPeriod(), includedSessions: period.includedSessions, key, past }
+  const { includedSessions } = period
+  return { ...newPeriod(), includedSessions, key, past, sinceMs: sinceMs ?? null, account: accountOf({ account }) }
 }
 
 /** When an answer was asked for and came, ms, and the sessions that it billed itself. */
@@ -53,6 +91,10 @@ export interface Bought {
   sentAtMs: number
   receivedAtMs: number
   billed: number
+  /** False where the answer did not tell what it billed: a guess, which the next report replaces. */
+  certain?: boolean
+  /** Sessions that other requests of ours may have billed meanwhile, whose answers are not known yet. */
+  unseen?: number
 }
 
 /** What an answer billed that tells of another period than the one that is known. */
@@ -67,21 +109,47 @@ function usedTold(usage: UsageTold, includedSessions: number): number | null {
   return usage.billableUsedThisPeriod ?? (remaining === null ? null : Math.max(0, includedSessions - remaining))
 }
 
-const unconfirmed = (period: PeriodState): PeriodState =>
-  period.rumour === null ? period : { ...period, rumour: { ...period.rumour, last: false } }
+const ownRequest = ({ sentAtMs, receivedAtMs, billed, certain = true }: Bought) => ({
+  sentAtMs,
+  receivedAtMs,
+  sessions: certain ? billed : 0,
+})
 
-/** Another period, told for the first time, or not by the answer before. */
+const reported = (account: UsageAccount, used: number, bought: Bought, held: number): UsageAccount =>
+  report(account, used, { ...ownRequest(bought), unseen: (bought.unseen ?? 0) + held })
+
+/** The known period was reported: what was said of another one may have been a mistake, and is one when it is said again. */
+function contradicted(period: PeriodState, key: string | null, bought: Bought): PeriodState {
+  const { rumour } = period
+  if (rumour === null || key === null || bought.sentAtMs < (rumour.sinceMs ?? 0)) return period
+  const against = (rumour.against ?? 0) + 1
+  return { ...period, rumour: against > 1 ? null : { ...rumour, last: false, against } }
+}
+
+/** Another period, reported for the first time, or not by the answer before. */
 function doubted(
   period: PeriodState,
   key: string,
   { usage, bought }: { usage: UsageTold; bought: Bought },
 ): PeriodState {
-  const known = period.rumour?.key === key ? period.rumour.usedSessions : 0
-  const usedSessions = Math.max(known, usedTold(usage, usage.includedQuota ?? period.includedSessions) ?? 0)
+  const before = period.rumour?.key === key ? period.rumour : null
+  const used = usedTold(usage, usage.includedQuota ?? period.includedSessions) ?? 0
+  const rumour: Rumour = {
+    key,
+    usedSessions: Math.max(before?.usedSessions ?? 0, used),
+    last: true,
+    told: (before?.told ?? 0) + 1,
+    sinceMs: before?.last ? (before.sinceMs ?? bought.receivedAtMs) : bought.receivedAtMs,
+    against: 0,
+    account: reported(before?.account ?? nextAccount(accountOf(period)), used, bought, 0),
+  }
   // The first time it may be asked again at once.
   const toldAtMs = period.rumour === null ? period.toldAtMs : toldAt(period, bought)
-  return { ...billedElsewhere(period, bought), rumour: { key, usedSessions, last: true }, toldAtMs }
+  return { ...billedElsewhere(period, bought), rumour, toldAtMs }
 }
+
+const isProved = ({ rumour }: PeriodState, key: string, { sentAtMs }: Bought): boolean =>
+  rumour?.key === key && rumour.last && sentAtMs >= (rumour.sinceMs ?? 0)
 
 /** Takes what an answer told. What an old period's answer tells is no news; another key is, when it is told twice in a row. */
 export function tellPeriod(period: PeriodState, usage: UsageTold, bought: Bought): PeriodState {
@@ -89,66 +157,111 @@ export function tellPeriod(period: PeriodState, usage: UsageTold, bought: Bought
   const changes = key !== null && period.key !== null && key !== period.key
   if (changes && period.past.includes(key))
     return { ...billedElsewhere(period, bought), toldAtMs: toldAt(period, bought) }
-  if (changes && !(period.rumour?.key === key && period.rumour.last)) return doubted(period, key, { usage, bought })
-  const current = changes ? turned(period, key) : unconfirmed(period)
+  if (changes && !isProved(period, key, bought)) return doubted(period, key, { usage, bought })
+  const asked = period.rumour?.told === 1 && !changes
+  const current = changes ? turned(period, period.rumour!) : contradicted(period, key, bought)
   const includedSessions = usage.includedQuota ?? current.includedSessions
-  const told = usedTold(usage, includedSessions)
-  const counted = told === null ? countSessions(current, bought) : cleared(current, bought.sentAtMs)
+  const used = usedTold(usage, includedSessions)
+  const counted = used === null ? countSessions(current, bought) : accounted(current, used, bought)
   return {
     ...counted,
     key: key ?? current.key,
     known: true,
-    usedSessions: Math.max(counted.usedSessions, told ?? 0),
     includedSessions,
     overageSessions: Math.max(current.overageSessions, usage.overageUsedThisPeriod ?? 0),
     overagePacks: Math.max(current.overagePacks, usage.overagePacksCharged ?? 0),
-    toldAtMs: toldAt(current, bought),
+    // An answer that contradicts a rumour for the first time: the next one may be asked for at once.
+    toldAtMs: asked && current.rumour !== null ? current.toldAtMs : toldAt(current, bought),
+    sinceMs: current.sinceMs ?? bought.sentAtMs,
+    unproved: period.key === null,
   }
 }
 
-/** What has been told of a period so far. */
+/** Takes a report of the known period's usage, and what the answer that brought it billed. */
+function accounted(period: PeriodState, used: number, bought: Bought): PeriodState {
+  const account = reported(accountOf(period), used, bought, period.pending?.sessions ?? 0)
+  const usedSessions = Math.max(period.usedSessions, used, certainSessions(account))
+  const left = cleared({ ...period, account, usedSessions }, bought.sentAtMs)
+  // What it billed is a guess, and the report may be late.
+  return bought.certain === false && bought.billed > 0 && account.lag
+    ? holdPending(left, bought.billed, bought.receivedAtMs)
+    : left
+}
+
+/** What the landed answers have reported of a period so far. */
 export interface PeriodTold {
   key: string
-  /** How many of the newest answers told it. */
-  recent: number
+  /** Nothing is proved: it was the first answer of all that reported it. */
+  unproved: boolean
   usedSessions: number
+  /** Sessions that certainly are used: what our own answers billed, and the least that others did. */
+  certainSessions: number
   includedSessions: number | null
   overageSessions: number
   overagePacks: number
+  sinceMs: number
   toldAtMs: number
 }
 
 /**
- * The period as what was told of all of them makes it known; by when they were first told. The running one is the one that
- * most of the newest answers told: what was told before it was left, what was told after it may be the next.
+ * The period as the landed answers make it known. `proved`: those that two answers in a row reported, by when that was, or the
+ * only one where there is none; `newest`: what the newest two answers reported, newest first, proved or not.
  */
-export function recallPeriod(told: readonly PeriodTold[]): PeriodState {
-  const running = told.reduce<PeriodTold | null>((most, one) => (most && most.recent > one.recent ? most : one), null)
-  if (running === null) return newPeriod()
-  const { key, usedSessions, overageSessions, overagePacks, toldAtMs } = running
-  const place = told.indexOf(running)
-  const next = told.slice(place + 1).reduce((most, one) => Math.max(most, one.usedSessions), 0)
-  const [latest] = told.slice(-1)
+export function recallPeriod({
+  proved,
+  newest,
+}: {
+  proved: readonly PeriodTold[]
+  newest: readonly { key: string; usedSessions: number; toldAtMs: number }[]
+}): PeriodState {
+  const running = proved.at(-1)
+  if (running === undefined) return newPeriod()
+  const { key, usedSessions, overageSessions, overagePacks, sinceMs, toldAtMs } = running
+  const known = new Set(proved.map(period => period.key))
+  const place = newest.findIndex(answer => !known.has(answer.key))
+  const doubtful = newest[place]
   return {
     ...newPeriod(),
     key,
     known: true,
-    usedSessions,
+    usedSessions: Math.max(usedSessions, running.certainSessions),
     includedSessions: running.includedSessions ?? INCLUDED_SESSIONS,
     overageSessions,
     overagePacks,
     toldAtMs,
-    rumour: latest === running ? null : { key: latest!.key, usedSessions: next, last: false },
-    past: told
-      .slice(0, place)
+    sinceMs,
+    unproved: running.unproved,
+    rumour: doubtful
+      ? {
+          key: doubtful.key,
+          usedSessions: doubtful.usedSessions,
+          last: place === 0,
+          told: 1,
+          sinceMs: doubtful.toldAtMs,
+          against: place,
+        }
+      : null,
+    past: proved
+      .slice(0, -1)
       .map(period => period.key)
       .slice(-PAST_KEPT),
   }
 }
 
-/** A count that was asked for after an answer was given up holds what that answer billed. */
+/**
+ * The period with a landed answer that no load has taken yet. Its own sessions are counted by the lease log, or not at all where
+ * that is too old to tell.
+ */
+export function tellLanded(period: PeriodState, usage: UsageTold, bought: Omit<Bought, 'billed'>): PeriodState {
+  const { account: _counted, ...next } = tellPeriod(period, usage, { ...bought, billed: 0 })
+  return { ...next, account: newAccount() }
+}
+
+/** A count that was asked for after an answer was given up holds what that answer billed, unless counts are late. */
 const cleared = (period: PeriodState, sentAtMs: number): PeriodState =>
-  period.pending && sentAtMs >= period.pending.sinceMs ? { ...period, pending: null } : period
+  period.pending && isComplete(accountOf(period), sentAtMs, period.pending.sinceMs)
+    ? { ...period, pending: null }
+    : period
 
 /**
  * Counts sessions that an answer billed without telling the period's usage: a later one may. What was held back and is
@@ -166,12 +279,23 @@ export function countSessions(period: PeriodState, { sentAtMs, receivedAtMs, bil
   return billed > 0 ? holdPending(counted, billed, receivedAtMs) : counted
 }
 
+/** Sessions that may be used, other than those of lost answers. */
+export const mayBeUsed = (period: PeriodState): number =>
+  Math.max(period.usedSessions, period.rumour?.usedSessions ?? 0, possibleSessions(accountOf(period)))
+
 /** Sessions left before money is spent beyond what is allowed. May be negative. */
 export const sessionsLeft = (period: PeriodState, allowedPacks: number): number =>
-  period.includedSessions +
-  allowedPacks * PACK_SESSIONS -
-  Math.max(period.usedSessions, period.rumour?.usedSessions ?? 0) -
-  (period.pending?.sessions ?? 0)
+  period.includedSessions + allowedPacks * PACK_SESSIONS - mayBeUsed(period) - (period.pending?.sessions ?? 0)
+
+/** When a report may show that more is left than can be said now, ms; null: none can. */
+export function clearsUpAtMs(period: PeriodState): number | null {
+  const { rumour, pending, usedSessions } = period
+  if (period.unproved) return 0
+  if (rumour && rumour.usedSessions > usedSessions && (rumour.told ?? 0) === 1) return 0
+  const account = accountOf(period)
+  if (pending === null && possibleSessions(account) <= usedSessions) return null
+  return Math.max(completeFromMs(account), pending ? pending.sinceMs + (account.lag?.ms ?? 0) : 0)
+}
 
 /** Holds back what lost answers may have billed; `sinceMs`: when they were given up. */
 export const holdPending = (period: PeriodState, sessions: number, sinceMs: number): PeriodState => ({

@@ -11,6 +11,8 @@ import {
   type Estimate,
   estimateIds,
   estimateStretch,
+  knownPerDay,
+  type Outlook,
   type PeriodAge,
   projectedSessions,
   totalOf,
@@ -102,6 +104,8 @@ export interface Plan {
   projectedSessions: number
   /** How long a period lasts, as far as those before were seen; null: 31 days are assumed. */
   periodLengthMs: number | null
+  /** What that is projected from, for the governor to go on with; absent in plans of older versions. */
+  outlook?: Outlook
 }
 
 /** Share of the hour that polls for new conversations may take; the rest is the tail's. */
@@ -254,6 +258,22 @@ const byTurn = (a: PlannedWindow, b: PlannedWindow): number => {
   return x.kind === 'head' ? (x.fromSec ?? 0) - (y.fromSec ?? 0) : y.toSec - x.toSec
 }
 
+/** Nothing is known of an agent of which nothing was ever read. */
+const isUnknown = (agent: AgentFacts): boolean =>
+  agent.density === null && agent.coverage.length === 0 && agent.open.every(({ pages }) => pages === 0)
+
+function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook {
+  return {
+    knownPerDay: knownPerDay(agents.flatMap(agent => (agent.density ? [agent.density] : []))),
+    unknownAgents: options.mode.kind === 'selected' ? 0 : agents.filter(isUnknown).length,
+    toSec: wantedBy(options).to,
+    seenAgents: 0,
+    seenPerDay: 0,
+    seenConversations: 0,
+    periodLengthMs: options.period.lengthMs,
+  }
+}
+
 /** Plans a run. Deterministic in its options. */
 export function planWindows(options: PlanOptions): Plan {
   const present = options.agents.filter(agent => !agent.gone)
@@ -262,6 +282,7 @@ export function planWindows(options: PlanOptions): Plan {
   const own = present.flatMap(agent => windowsOf(agent, planning))
   const windows = [...own, ...rereads(present, options)].sort(byTurn)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
+  const outlook = outlookOf(present, options)
   return {
     windows,
     total: totalOf(estimates),
@@ -270,11 +291,9 @@ export function planWindows(options: PlanOptions): Plan {
       options.mode.kind === 'selected'
         ? 0
         : present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length,
-    projectedSessions: projectedSessions(
-      present.flatMap(agent => (agent.density ? [agent.density] : [])),
-      options.period,
-    ),
+    projectedSessions: projectedSessions(outlook, options.period.ageMs),
     periodLengthMs: options.period.lengthMs,
+    outlook,
   }
 }
 

@@ -53,16 +53,17 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
   return {
     allow: () => mayAsk(fetching, grant, used, opened),
     outcome: async (outcome: AttemptOutcome) => {
-      used.requests += 1
+      if (!outcome.unsent) used.requests += 1
       if (outcome.error === null) return
       // A page whose answer was lost may have been billed all the same.
-      if (outcome.status !== 429) used.sessions += grant.pageSessions
+      if (outcome.status !== 429 && !outcome.unsent) used.sessions += grant.pageSessions
       const answer: Answer = {
         sentAtMs: outcome.sentAtMs,
         receivedAtMs: outcome.receivedAtMs,
         // An answer that cannot be read says no more than none.
         status: outcome.status === 200 ? null : outcome.status,
         ...(outcome.error === 'INTERRUPTED' && { givenUp: true }),
+        ...(outcome.unsent && { unsent: true }),
         returned: 0,
         billed: 0,
         usage: null,

@@ -4,7 +4,7 @@ import type { Prepared, SyncRequest } from '../../workflows/steps.ts'
 import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { agentsLeft, newestFulls } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
-import { type PeriodState, recallPeriod, tellPeriod } from '../core/period.ts'
+import { type PeriodState, recallPeriod, tellLanded } from '../core/period.ts'
 import { type PlanOptions, planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
 import { momentText } from '../core/time.ts'
@@ -118,11 +118,15 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
 
 /** The period, as every page that landed told it. */
 async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<PeriodState> {
-  const loaded = recallPeriod(await periodsTold(warehouse.writer, workspaceId))
-  return pending.all().reduce((period, { head }) => {
-    const { usage, sentAtMs, receivedAtMs } = head
-    return usage ? tellPeriod(period, usage, { sentAtMs, receivedAtMs, billed: 0 }) : period
-  }, loaded)
+  const told = await periodsTold(warehouse.writer, workspaceId)
+  const pages = pending.all().filter(({ head }) => head.usage !== null)
+  const period = pages.reduce((state, { head }) => tellLanded(state, head.usage!, head), recallPeriod(told))
+  const own = pages.reduce(
+    (sum, { head }) => sum + (head.usage!.periodKey === period.key ? (head.facts?.billed ?? 0) : 0),
+    0,
+  )
+  const certain = told.proved.find(({ key }) => key === period.key)?.certainSessions ?? 0
+  return { ...period, usedSessions: Math.max(period.usedSessions, certain + own) }
 }
 
 async function recalled(fetching: Planning, request: SyncRequest): Promise<GovernorState> {
@@ -136,6 +140,7 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
     maxPage: settings.maxPage,
     ...(settings.leaseMs !== undefined && { leaseMs: settings.leaseMs }),
     allowedPacks: request.allowedPacks,
+    packsForHistory: request.unattended !== true,
     maxRequests: request.maxRequests,
     maxSessions: request.maxSessions,
   }
@@ -215,7 +220,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   return {
     plan,
     agents,
-    governor: { ...governor, options: { ...governor.options, projectedSessions: plan.projectedSessions } },
+    governor: { ...governor, ...(plan.outlook && { outlook: plan.outlook }) },
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,
     aheadMs: fetching.clock.aheadMs(),

@@ -28,6 +28,8 @@ export interface AttemptOutcome {
   receivedAtMs: number
   /** Null where no answer came. */
   status: number | null
+  /** Nothing was sent: the vendor can neither have counted nor billed it. */
+  unsent: boolean
   /** Null where the answer can be used. */
   error: ErrorCode | null
   /** How long the vendor asks to wait; null where it does not say. */
@@ -80,6 +82,7 @@ async function attemptOnce<T>(
     sentAtMs: sent.sentAtMs,
     receivedAtMs: sent.receivedAtMs,
     status: sent.exchange?.status ?? null,
+    unsent: sent.exchange === null && sent.breakdown.unsent === true,
     error: 'error' in result ? codeOf(result.error) : null,
     retryAfterMs: sent.exchange?.retryAfterMs ?? null,
   })

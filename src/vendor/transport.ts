@@ -1,7 +1,7 @@
 // Sends one GET and collects what comes back. It judges nothing but whether an answer came, and came whole; it never retries,
 // follows no redirect (the token would go with it) and asks for no compression (a page lands as it was sent).
 
-import { type Dispatcher, Pool } from 'undici'
+import { DecoratorHandler, type Dispatcher, Pool } from 'undici'
 import type { Target } from './address.ts'
 import { type Exchange, readRetryAfter, readServerDate } from './exchange.ts'
 import { type PhaseTimer, type Stop, startPhases } from './phase-timer.ts'
@@ -11,6 +11,8 @@ export interface Breakdown {
   cause: Stop | 'network' | 'too-large' | 'encoded' | 'closed'
   /** Machine name of the cause, such as ECONNRESET. Never a message: a library's text may quote what it was given. */
   reason: string
+  /** Nothing of the request was sent: no connection came about (refused, no such name, no TLS), or not in time. */
+  unsent?: boolean
 }
 
 export type Sent = { sentAtMs: number; receivedAtMs: number } & (
@@ -43,7 +45,7 @@ export function createTransport(options: TransportOptions): Transport {
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: options.timeoutMs },
-  })
+  }).compose(notingSent)
   let closed: Promise<void> | undefined
   const fixedHeaders = {
     authorization: `Bearer ${options.token}`,
@@ -69,8 +71,35 @@ export function createTransport(options: TransportOptions): Transport {
   }
 }
 
+/** Whether a request came as far as a connection that stands. From there on it may have reached the vendor. */
+interface Note {
+  sent: boolean
+}
+
+/** undici's types leave out the methods that it passes on. */
+const PassingOn = DecoratorHandler as unknown as new (
+  handler: Dispatcher.DispatchHandler,
+) => { onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void }
+
+class NotingHandler extends PassingOn {
+  private readonly note: Note
+
+  constructor(handler: Dispatcher.DispatchHandler, note: Note) {
+    super(handler)
+    this.note = note
+  }
+
+  override onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    super.onRequestStart(controller, context)
+    if (!controller.aborted) this.note.sent = true
+  }
+}
+
+const notingSent: Dispatcher.DispatcherComposeInterceptor = dispatch => (options, handler) =>
+  dispatch(options, new NotingHandler(handler, (options as unknown as { opaque: Note }).opaque))
+
 interface Attempt {
-  pool: Pool
+  pool: Dispatcher
   request: Dispatcher.RequestOptions
   phases: PhaseTimer
   options: TransportOptions
@@ -78,11 +107,12 @@ interface Attempt {
 
 async function exchangeOnce({ pool, request, phases, options }: Attempt): Promise<Sent> {
   const sentAtMs = options.now()
-  let answer: Dispatcher.ResponseData
+  const note: Note = { sent: false }
+  let answer: Dispatcher.ResponseData<unknown>
   try {
-    answer = await pool.request(request)
+    answer = await pool.request({ ...request, opaque: note })
   } catch (error) {
-    const breakdown = explain(error, phases)
+    const breakdown = { ...explain(error, phases), unsent: !note.sent }
     return { sentAtMs, receivedAtMs: options.now(), exchange: null, breakdown }
   }
   phases.next()
@@ -102,7 +132,7 @@ async function exchangeOnce({ pool, request, phases, options }: Attempt): Promis
   return { sentAtMs, receivedAtMs, exchange, breakdown: breakdown ?? encodingOf(header('content-encoding')) }
 }
 
-async function collect(answer: Dispatcher.ResponseData, phases: PhaseTimer, maxBytes: number) {
+async function collect(answer: Dispatcher.ResponseData<unknown>, phases: PhaseTimer, maxBytes: number) {
   const chunks: Buffer[] = []
   let size = 0
   try {

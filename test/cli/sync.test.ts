@@ -125,7 +125,7 @@ describe('sync', () => {
   })
 
   it('ends with 8 where the period is spent, and buys no overage', async () => {
-    const { env, sandbox } = await scene({ conversations: 400, quotaSessions: 100 })
+    const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 100 })
     const { code, stdout } = await cli(['sync'], { env })
     expect(code).toBe(8)
     expect(stdout).toContain('--allow-overage-packs')
@@ -143,7 +143,7 @@ describe('sync', () => {
   })
 
   it('asks for a yes before a first backfill that is known to take most of a period', async () => {
-    const { env, sandbox } = await scene({ conversations: 400, quotaSessions: 300 })
+    const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 300 })
     const agent = sandbox.world.agentIds()[0]!
     const ids = [...sandbox.world.conversations(agent, sandbox.clock.now())].slice(-60).map(({ id }) => id)
     const bought = await cli(['sync', '--ids', '-', '--agent', agent], { env, stdin: ids.join('\n') })

@@ -5,14 +5,18 @@ import {
   estimateStretch,
   headReserve,
   hoursText,
+  knownPerDay,
   layOut,
+  type Outlook,
+  perDayOf,
   projectedSessions,
   sessionsShown,
   totalOf,
 } from '../../src/core/estimate.ts'
 import { DAY } from '../../src/core/time.ts'
+import { openWindow, startOf } from '../../src/core/windows.ts'
 
-const density = { perDay: { low: 10, high: 30 }, sessionsPerConversation: 1.5 }
+const density = { perDay: { low: 10, high: 30 }, newPerDay: 20, sessionsPerConversation: 1.5 }
 const tenDays = (10 * DAY) / 1_000
 
 describe('the price of a page whose answer does not tell it', () => {
@@ -78,23 +82,60 @@ describe('laying out', () => {
 })
 
 describe('the reserve for new conversations', () => {
-  it('is what the busiest days would bring until a period of 31 days is over', () => {
-    expect(projectedSessions([density, density], { ageMs: null, lengthMs: null })).toBe(2 * 30 * 1.5 * 31)
-    expect(projectedSessions([density], { ageMs: 30 * DAY, lengthMs: null })).toBe(45)
+  const outlook = (given: Partial<Outlook> = {}): Outlook => ({
+    knownPerDay: 0,
+    unknownAgents: 0,
+    toSec: 0,
+    seenAgents: 0,
+    seenPerDay: 0,
+    seenConversations: 0,
+    periodLengthMs: null,
+    ...given,
+  })
+
+  it('is what they take on the mean until a period of 31 days is over, and two standard deviations', () => {
+    const perDay = knownPerDay([density, density])
+    expect(perDay).toBeCloseTo(60 * (1 + 2 / Math.sqrt(280)))
+    expect(projectedSessions(outlook({ knownPerDay: 60 }), null)).toBe(60 * 31)
+    expect(projectedSessions(outlook({ knownPerDay: 60 }), 30 * DAY)).toBe(60)
   })
 
   it('goes by how long the periods before lasted, where that is known', () => {
-    expect(projectedSessions([density], { ageMs: 2 * DAY, lengthMs: 7 * DAY })).toBe(5 * 45)
+    expect(projectedSessions(outlook({ knownPerDay: 60, periodLengthMs: 7 * DAY }), 2 * DAY)).toBe(5 * 60)
   })
 
   it('counts a day even where the period is older than it should be', () => {
-    expect(projectedSessions([density], { ageMs: 90 * DAY, lengthMs: null })).toBe(45)
+    expect(projectedSessions(outlook({ knownPerDay: 60 }), 90 * DAY)).toBe(60)
   })
 
-  it('is at least the share that was asked for, and at most half of what is included', () => {
-    expect(headReserve({ projected: 0, includedSessions: 1_000, floorShare: 0.1 })).toBe(100)
-    expect(headReserve({ projected: 300, includedSessions: 1_000, floorShare: 0.1 })).toBe(300)
-    expect(headReserve({ projected: 9_000, includedSessions: 1_000, floorShare: 0.1 })).toBe(500)
+  it('takes agents whose history was not begun for what the others are', () => {
+    const some = outlook({ unknownAgents: 4, seenAgents: 2, seenPerDay: 10, seenConversations: 400 })
+    expect(projectedSessions(some, 30 * DAY)).toBe(22)
+  })
+
+  const reserve = (given: Partial<Outlook>, ageMs: number | null, leftSessions = 1_000) =>
+    headReserve({ outlook: outlook(given), ageMs, includedSessions: 1_000, leftSessions, floorShare: 0.1 })
+
+  it('is at least the share that was asked for, less as the period goes by, and at most what is included', () => {
+    expect(reserve({}, null)).toBe(100)
+    expect(reserve({}, 15.5 * DAY)).toBe(50)
+    expect(reserve({ knownPerDay: 20 }, null)).toBe(620)
+    expect(reserve({ knownPerDay: 200 }, null)).toBe(1_000)
+  })
+
+  it('is nearly all that is left while nothing is known, and half of it while nothing is known of some agents', () => {
+    expect(reserve({ unknownAgents: 3 }, null, 800)).toBe(760)
+    expect(reserve({ unknownAgents: 3, seenAgents: 1 }, null, 800)).toBe(400)
+    expect(reserve({ unknownAgents: 3, seenAgents: 3 }, null, 800)).toBe(100)
+    expect(reserve({ unknownAgents: 3 }, null, 200)).toBe(160)
+  })
+
+  it('takes a burst for no rate: what was read is of a day at least', () => {
+    const window = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: 1_750_000_000, openedAtMs: 0 })
+    const read = { ...startOf(window), pages: 1, billed: 120 }
+    expect(perDayOf({ ...read, lastTsMs: 1_749_999_000_000 })).toBe(120)
+    expect(perDayOf({ ...read, lastTsMs: 1_750_000_000_000 - 4 * DAY })).toBe(30)
+    expect(perDayOf(startOf(window))).toBe(0)
   })
 })
 

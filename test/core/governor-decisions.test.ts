@@ -9,9 +9,8 @@ import {
   type GovernorState,
   govern,
   newGovernor,
-  sessionsFor,
-  surpriseReserve,
 } from '../../src/core/governor.ts'
+import { sessionsFor, surpriseReserve } from '../../src/core/session-budget.ts'
 import { MINUTE } from '../../src/core/time.ts'
 
 const NOW = 1_750_000_000_000
@@ -38,13 +37,10 @@ const answer = (given: Partial<Answer> & { used?: number; included?: number } = 
   ...given,
 })
 
-/** A governor that was told that so much is used. */
+/** A governor that was told, twice, that so much is used. */
 function told(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
-  return govern(newGovernor(given), {
-    kind: 'answered',
-    lease: null,
-    answer: answer({ used, included, sentAtMs: NOW - 1 }),
-  })
+  const tells = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
+  return govern(govern(newGovernor(given), tells), tells)
 }
 
 const granted = (decision: Decision) => {
@@ -79,7 +75,8 @@ describe('the page size', () => {
         const grants = [Math.min(a, b), Math.max(a, b)].map(used => {
           const state = told({}, used, 2_000)
           const decision = ask(state, { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
-          if (decision.kind === 'grant') expect(decision.grant.sessions).toBeLessThanOrEqual(sessionsFor(state, 'head'))
+          if (decision.kind === 'grant')
+            expect(decision.grant.sessions).toBeLessThanOrEqual(sessionsFor(state, 'head', NOW))
           return decision.kind === 'grant' ? decision.grant.limit : 0
         })
         expect(grants[1]).toBeLessThanOrEqual(grants[0]!)
@@ -87,9 +84,26 @@ describe('the page size', () => {
     )
   })
 
-  it('stays that of the running generation while it fits', () => {
-    const grant = granted(ask(told(), { lease: 'a', kind: 'head', wants: 5, limit: 20 }, NOW)[1])
-    expect(grant.limit).toBe(20)
+  const running = (limit: number, used: number) =>
+    granted(ask(told({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
+
+  it('stays that of the running generation while larger pages would not fit some times', () => {
+    expect(running(20, 1_900)).toBe(20)
+    expect(running(50, 1_450)).toBe(50)
+    expect(running(100, 1_800)).toBe(100)
+  })
+
+  it('grows again when sessions return, and not before there is room for some pages', () => {
+    expect(running(1, 0)).toBe(100)
+    expect(running(20, 1_400)).toBe(50)
+    expect(running(20, 1_750)).toBe(20)
+    expect(running(1, 1_980)).toBe(2)
+  })
+
+  it('is not made small for others: a lease takes no more than half of what is left', () => {
+    const [state, first] = ask(told({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
+    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 })
+    expect(granted(ask(state, { lease: 'b', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({ limit: 100 })
   })
 
   it('leaves the generation where it fits no more', () => {

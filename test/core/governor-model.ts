@@ -9,15 +9,17 @@ import {
   type Grant,
   govern,
   newGovernor,
-  surpriseReserve,
 } from '../../src/core/governor.ts'
 import { PACK_SESSIONS } from '../../src/core/period.ts'
+import { surpriseReserve } from '../../src/core/session-budget.ts'
 import type { WindowKind } from '../../src/core/windows.ts'
 
 export interface ModelOptions {
   governor: Partial<GovernorOptions>
   includedSessions: number
   requestsPerHour: number
+  /** Reports lack the newest requests, or what is newer than so many ms. */
+  lag?: { requests: number; ms: number }
 }
 
 /** What happens to a request, and how much of what it may bill it does bill (0 to 1). */
@@ -45,12 +47,16 @@ export class GovernorModel {
   counted: number[] = []
   others: number[] = []
   /** Most requests of ours in any hour, most sessions beyond what is allowed, all requests and sessions of the run. */
-  worst = { requestsInHour: 0, overage: 0 }
+  worst = { requestsInHour: 0, overage: 0, ownOverage: 0 }
+  /** Sessions of others in the period. */
+  elsewhere = 0
   made = { requests: 0, sessions: 0 }
   decisions: Decision[] = []
   requests: { lease: string; atMs: number }[] = []
-  private readonly options: ModelOptions
+  readonly options: ModelOptions
   private ids = 0
+  /** The vendor's count after each request of anybody. */
+  private counts: { atMs: number; used: number }[] = []
 
   constructor(options: ModelOptions) {
     this.options = options
@@ -107,11 +113,19 @@ export class GovernorModel {
 
   turnPeriod(): void {
     this.period = { key: `p${Number(this.period.key.slice(1)) + 1}`, used: 0 }
+    this.counts = []
+    this.elsewhere = 0
   }
 
   /** Somebody else with the same token. */
   useHour(requests: number): void {
     for (let made = 0; made < requests && !this.hourIsFull(); made++) this.others.push(this.nowMs)
+  }
+
+  /** Sessions that somebody else with the same token is billed for. */
+  spendElsewhere(sessions: number): void {
+    this.elsewhere += sessions
+    this.count(sessions)
   }
 
   /** The vendor's counter is in memory of one process: a restart forgets it. */
@@ -144,22 +158,36 @@ export class GovernorModel {
     const most = grant.pageSessions === 0 ? 0 : grant.pageSessions + surprise
     const billed = Math.round(most * share)
     this.counted.push(this.nowMs)
-    this.period.used += billed
+    this.count(billed)
     this.made.sessions += billed
     this.worst.requestsInHour = Math.max(this.worst.requestsInHour, this.within(this.counted))
     const allowed = this.options.includedSessions + this.state.options.allowedPacks * PACK_SESSIONS
     this.worst.overage = Math.max(this.worst.overage, this.period.used - allowed)
+    if (billed > 0) this.worst.ownOverage = Math.max(this.worst.ownOverage, this.period.used - this.elsewhere - allowed)
     return billed
   }
 
+  private count(sessions: number): void {
+    this.period.used += sessions
+    this.counts.push({ atMs: this.nowMs, used: this.period.used })
+  }
+
+  /** The count as it is reported now. */
+  private reported(): number {
+    const { requests, ms } = this.options.lag ?? { requests: 0, ms: 0 }
+    const counts = requests > 0 ? this.counts.slice(0, -requests) : this.counts
+    return counts.findLast(({ atMs }) => ms === 0 || atMs <= this.nowMs - ms)?.used ?? 0
+  }
+
   private usage(billed: number): Answer['usage'] {
+    const used = this.reported()
     return {
       periodKey: this.period.key,
       billableUsedThisRequest: billed,
-      billableUsedThisPeriod: this.period.used,
+      billableUsedThisPeriod: used,
       includedQuota: this.options.includedSessions,
-      billableRemainingThisPeriod: Math.max(0, this.options.includedSessions - this.period.used),
-      overageUsedThisPeriod: Math.max(0, this.period.used - this.options.includedSessions),
+      billableRemainingThisPeriod: Math.max(0, this.options.includedSessions - used),
+      overageUsedThisPeriod: Math.max(0, used - this.options.includedSessions),
       overagePacksCharged: 0,
       exportRequestCount: null,
     }

@@ -11,6 +11,7 @@ export type Step =
   | { do: 'wait'; ms: number }
   | { do: 'turn' | 'reset' }
   | { do: 'others'; requests: number }
+  | { do: 'elsewhere'; sessions: number }
 
 export const kinds: fc.Arbitrary<WindowKind | 'probe'> = fc.constantFrom('head', 'tail', 'full', 'selected', 'probe')
 const fate: fc.Arbitrary<Fate> = fc.record({
@@ -99,6 +100,7 @@ function perform(model: GovernorModel, one: Step): Decision | undefined {
   else if (one.do === 'wait') model.nowMs += one.ms
   else if (one.do === 'turn') model.turnPeriod()
   else if (one.do === 'others') model.useHour(one.requests)
+  else if (one.do === 'elsewhere') model.spendElsewhere(one.sessions)
   else model.resetHour()
   return undefined
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  clearsUpAtMs,
   countSessions,
   holdPending,
   newPeriod,
@@ -26,9 +27,9 @@ const usage = (told: Partial<UsageTold>): UsageTold => ({
 const tell = (period: PeriodState, told: Partial<UsageTold>, sentAtMs = 1, billed = 0) =>
   tellPeriod(period, usage(told), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
-/** Tells it twice, as a period that has turned is told by every answer. */
+/** Tells it twice, one after the other, as a period that has turned is told by every answer. */
 const turn = (period: PeriodState, told: Partial<UsageTold>, sentAtMs = 1) =>
-  tell(tell(period, told, sentAtMs), told, sentAtMs)
+  tell(tell(period, told, sentAtMs), told, sentAtMs + 1)
 
 describe('a billing period', () => {
   it('knows nothing before something is told', () => {
@@ -49,7 +50,7 @@ describe('a billing period', () => {
     const first = tell(newPeriod(), { billableUsedThisPeriod: 900 })
     const second = turn(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
     expect(second).toMatchObject({ key: 'p2', usedSessions: 3, past: ['p1'] })
-    expect(tell(second, { billableUsedThisPeriod: 950 }, 3)).toEqual({ ...second, toldAtMs: 3 })
+    expect(tell(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, toldAtMs: 4 })
   })
 
   it('does not begin anew with a key that is told once, and counts what that answer billed', () => {
@@ -75,21 +76,93 @@ describe('a billing period', () => {
     expect(sessionsLeft(tell(second, { billableUsedThisPeriod: 500 }, 3, 20), 0)).toBe(970)
   })
 
-  it('is recalled as most of the newest answers told it, with the highest that was ever told of it', () => {
-    const told = { includedSessions: 500, overageSessions: 0, overagePacks: 0, toldAtMs: 5 }
-    const period = recallPeriod([
-      { ...told, key: 'p1', recent: 4, usedSessions: 480 },
-      { ...told, key: 'p2', recent: 5, usedSessions: 120 },
-      { ...told, key: 'p3', recent: 1, usedSessions: 130 },
-    ])
+  it('forgets another one that was told once, when two answers in a row that were asked for later tell the known one', () => {
+    const first = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 990 }, 2)
+    expect(sessionsLeft(doubted, 0)).toBe(10)
+    const asked = [3, 4].reduce((state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs), doubted)
+    expect(asked.rumour).toBeNull()
+    expect(sessionsLeft(asked, 0)).toBe(700)
+    const overtaken = [1, 2].reduce(
+      (state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs),
+      doubted,
+    )
+    expect(sessionsLeft(overtaken, 0)).toBe(10)
+  })
+
+  it('is not turned by answers that were under way together', () => {
+    const first = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const together = [2, 2, 2].reduce((state, sentAtMs) => tell(state, { periodKey: 'p0' }, sentAtMs), first)
+    expect(together.key).toBe('p1')
+    expect(tell(together, { periodKey: 'p0' }, 3).key).toBe('p0')
+  })
+
+  it('counts what was billed in the new one from the first answer that told of it', () => {
+    const first = tell(newPeriod(), { billableUsedThisPeriod: 900 })
+    const late = tell(
+      tell(first, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2, 40),
+      { periodKey: 'p2', billableUsedThisPeriod: 0 },
+      3,
+      30,
+    )
+    expect(tell(late, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 4, 20)).toMatchObject({
+      key: 'p2',
+      usedSessions: 90,
+    })
+  })
+
+  it('asks again at once where the first answer of all says that it is spent', () => {
+    const stale = tell(newPeriod(), { periodKey: 'p0', billableUsedThisPeriod: 1_000 })
+    expect(clearsUpAtMs(stale)).toBe(0)
+    expect(sessionsLeft(turn(stale, { billableUsedThisPeriod: 10 }, 2), 0)).toBe(990)
+    expect(clearsUpAtMs(tell(stale, { periodKey: 'p0' }, 2))).toBeNull()
+  })
+
+  it('asks again at once whether another has begun, and not for ever where the answers differ', () => {
+    const spent = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const doubted = tell(spent, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, 2)
+    expect(clearsUpAtMs(doubted)).toBe(0)
+    const again = tell(tell(doubted, { billableUsedThisPeriod: 300 }, 3), { periodKey: 'p2' }, 4)
+    expect(clearsUpAtMs(again)).toBeNull()
+  })
+
+  const told = {
+    unproved: false,
+    certainSessions: 0,
+    includedSessions: 500,
+    overageSessions: 0,
+    overagePacks: 0,
+    sinceMs: 1,
+    toldAtMs: 5,
+  }
+  const proved = [
+    { ...told, key: 'p1', usedSessions: 480 },
+    { ...told, key: 'p2', usedSessions: 120, certainSessions: 90 },
+  ]
+  const answer = (key: string, toldAtMs: number) => ({ key, usedSessions: 130, toldAtMs })
+
+  it('is recalled as the last that was proved, with the highest that was ever told of it', () => {
+    const period = recallPeriod({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
     expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, past: ['p1'], known: true })
     expect(sessionsLeft(period, 0)).toBe(370)
     expect(tell(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
-    expect(turn(period, { periodKey: 'p3', billableUsedThisPeriod: 3 }, 6)).toMatchObject({
+    expect(tell(period, { periodKey: 'p3', billableUsedThisPeriod: 3 }, 6)).toMatchObject({
       key: 'p3',
       past: ['p1', 'p2'],
     })
-    expect(recallPeriod([])).toEqual(newPeriod())
+    expect(recallPeriod({ proved: [], newest: [] })).toEqual(newPeriod())
+  })
+
+  it('is recalled without another that the newest two answers do not tell of', () => {
+    const once = recallPeriod({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
+    expect(once.rumour).toMatchObject({ key: 'p0', last: false, against: 1 })
+    expect(tell(once, { periodKey: 'p2' }, 8).rumour).toBeNull()
+    expect(recallPeriod({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).rumour).toBeNull()
+  })
+
+  it('is recalled with what our own answers billed, where reports are late', () => {
+    const late = [{ ...proved[1]!, certainSessions: 260 }]
+    expect(recallPeriod({ proved: late, newest: [answer('p2', 5)] }).usedSessions).toBe(260)
   })
 
   it('never returns to a key that was left', () => {

@@ -152,7 +152,7 @@ describe('a plan', () => {
   })
 
   it('prices what can be priced, and says how much cannot', () => {
-    const density = { perDay: { low: 10, high: 20 }, sessionsPerConversation: 2 }
+    const density = { perDay: { low: 10, high: 20 }, newPerDay: 14, sessionsPerConversation: 2 }
     const agents = [
       agent({ agentId: 'known', coverage: [{ from: 0, to: LAST - 86_400 }], density }),
       agent({ agentId: 'new' }),
@@ -164,17 +164,19 @@ describe('a plan', () => {
       requests: { low: 1, high: 1 },
     })
     expect(plan.unknown).toBe(1)
-    expect(plan.projectedSessions).toBe(20 * 2 * 31)
+    // 98 conversations of a week tell the rate, two standard deviations are added.
+    expect(plan.projectedSessions).toBe(Math.ceil(14 * 2 * (1 + 2 / Math.sqrt(98)) * 31))
+    expect(plan.outlook).toMatchObject({ unknownAgents: 1, seenAgents: 0 })
   })
 
   it('prices only what is left of a window that was begun', () => {
-    const density = { perDay: { low: 10, high: 10 }, sessionsPerConversation: 1 }
+    const density = { perDay: { low: 10, high: 10 }, newPerDay: 10, sessionsPerConversation: 1 }
     const tail = { ...openWindow('tail', LAST - 10 * 86_400 + 1, LAST), lastTsMs: (LAST - 9 * 86_400) * 1_000 }
     expect(planned({ agents: [agent({ open: [tail], density })] }).total.conversations).toEqual({ low: 10, high: 10 })
   })
 
   it('warns of a first backfill that may take most of a period', () => {
-    const density = { perDay: { low: 0, high: 1_000 }, sessionsPerConversation: 1 }
+    const density = { perDay: { low: 0, high: 1_000 }, newPerDay: 400, sessionsPerConversation: 1 }
     const plan = planned({ agents: [agent({ density })], sinceMs: NOW - 30 * DAY })
     expect(takesMostOfPeriod(plan, 50_000)).toBe(true)
     expect(takesMostOfPeriod(plan, 100_000)).toBe(false)

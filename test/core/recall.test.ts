@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ask, type GovernorState, govern, newGovernor, requestsFor, sessionsFor } from '../../src/core/governor.ts'
+import { ask, type GovernorState, govern, newGovernor, requestsFor } from '../../src/core/governor.ts'
 import type { LedgerEntry } from '../../src/core/ledger-entries.ts'
 import { recall } from '../../src/core/recall.ts'
+import { sessionsFor } from '../../src/core/session-budget.ts'
 
 const START = 1_750_000_000_000
 const OPTIONS = { requestsPerHour: 50 }
@@ -32,14 +33,16 @@ const lease: fc.Arbitrary<PlannedLease> = fc.record({
   outcomes: fc.array(outcome, { minLength: 1, maxLength: 5 }),
   pauseMs: fc.constantFrom(0, 1_000, 61_000, 900_000),
 })
+const lags = fc.constantFrom(0, 0, 1, 2, 5)
 const leases = fc.array(lease, { minLength: 1, maxLength: 25 })
 
-/** One runner's leases, one after the other, each told to governor and ledger alike. */
-function undisturbed(plan: readonly PlannedLease[]): Undisturbed {
+/** One runner's leases, one after the other, each told to governor and ledger alike; `lag`: requests that usage is behind. */
+function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
   const ledger: Undisturbed['ledger'] = []
   let state = newGovernor(OPTIONS)
   let nowMs = START
   let used = 0
+  const counts = [0]
   for (const [index, { kind, wants, outcomes, pauseMs }] of plan.entries()) {
     nowMs += pauseMs
     const [next, decision] = ask(state, { lease: `l${index}`, kind, wants }, nowMs)
@@ -63,10 +66,11 @@ function undisturbed(plan: readonly PlannedLease[]): Undisturbed {
       nowMs += latencyMs
       const billed = status === 200 ? Math.min(wanted, grant.pageSessions) : 0
       used += billed
+      counts.push(used)
       const usage = {
         periodKey: 'p',
         billableUsedThisRequest: billed,
-        billableUsedThisPeriod: used,
+        billableUsedThisPeriod: counts.at(-1 - lag) ?? 0,
         includedQuota: INCLUDED,
         billableRemainingThisPeriod: null,
         overageUsedThisPeriod: null,
@@ -99,8 +103,8 @@ function undisturbed(plan: readonly PlannedLease[]): Undisturbed {
 describe('a governor that is recalled from a ledger', () => {
   it('allows no more than the one that was never disturbed, wherever the ledger is cut', () => {
     fc.assert(
-      fc.property(leases, fc.nat(), fc.boolean(), (plan, cut, holdersDead) => {
-        const { ledger, endMs } = undisturbed(plan)
+      fc.property(leases, fc.nat(), fc.boolean(), lags, (plan, cut, holdersDead, lag) => {
+        const { ledger, endMs } = undisturbed(plan, lag)
         if (ledger.length === 0) return
         const at = cut % ledger.length
         const kept = ledger.slice(0, at + 1).map(({ entry }) => entry)
@@ -111,7 +115,8 @@ describe('a governor that is recalled from a ledger', () => {
         const before = holdersDead ? { ...whole, leases: [] } : { ...whole, leases: open }
         for (const kind of ['head', 'tail', 'selected'] as const) {
           expect(requestsFor(state, kind, endMs)).toBeLessThanOrEqual(requestsFor(before, kind, endMs))
-          if (state.period.known) expect(sessionsFor(state, kind)).toBeLessThanOrEqual(sessionsFor(before, kind))
+          if (state.period.known)
+            expect(sessionsFor(state, kind, endMs)).toBeLessThanOrEqual(sessionsFor(before, kind, endMs))
         }
         expect(state.pausedUntilMs).toBe(before.pausedUntilMs)
       }),
@@ -121,8 +126,8 @@ describe('a governor that is recalled from a ledger', () => {
 
   it('equals the undisturbed one where nothing is cut, but for what that run spent', () => {
     fc.assert(
-      fc.property(leases, plan => {
-        const { ledger, endMs } = undisturbed(plan)
+      fc.property(leases, lags, (plan, lag) => {
+        const { ledger, endMs } = undisturbed(plan, lag)
         const state = recall(
           OPTIONS,
           ledger.map(({ entry }) => entry),

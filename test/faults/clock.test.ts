@@ -28,7 +28,7 @@ const usageOf = async ({ sandbox }: FaultScene) => {
 
 describe('a clock that is set by a day between runs', () => {
   it('costs nothing twice, blocks nobody for a day, and lets nothing be bought beyond the period', async () => {
-    const scene = await faultScene({ sandbox: { quotaSessions: 260 } })
+    const scene = await faultScene({ sandbox: { quotaSessions: 200, historyDays: 2_000 } })
     const bought: number[] = []
     for (const byMs of [0, DAY, -DAY, 0]) {
       const ended = await scene.run(['sync', '--yes', '--no-wait', '--max-requests', '4'], clockSet(byMs))

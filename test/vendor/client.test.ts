@@ -71,7 +71,9 @@ describe('an export', () => {
     const { attempts, outcomes } = observer()
     const { exchange } = await client.exportConversations({ agentId: 'a1', query: {}, attempts })
     const { sentAtMs, receivedAtMs } = exchange
-    expect(outcomes).toEqual([{ attempt: 1, sentAtMs, receivedAtMs, status: 200, error: null, retryAfterMs: null }])
+    expect(outcomes).toEqual([
+      { attempt: 1, sentAtMs, receivedAtMs, status: 200, unsent: false, error: null, retryAfterMs: null },
+    ])
   })
 })
 

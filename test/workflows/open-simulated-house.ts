@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type House, openHouse, openRun } from '../../src/app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../src/config.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { replay } from '../../src/run/replay.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
@@ -45,6 +46,8 @@ export interface SimulatedHouse {
   advance(ms: number): void
   /** Closes the warehouse and opens it anew, as a process that ends and another that begins. */
   restart(): Promise<void>
+  /** Rebuilds the warehouse from the landing, and opens it anew. */
+  replay(): Promise<void>
   /** Closes the warehouse. */
   close(): Promise<void>
 }
@@ -161,6 +164,12 @@ export async function openSimulatedHouse(
       await house.close()
       house = await openHouse({ config })
       open = true
+      simulated.house = house
+    },
+    async replay() {
+      await house.close()
+      await replay({ config })
+      house = await openHouse({ config })
       simulated.house = house
     },
     close,

@@ -6,7 +6,8 @@ import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const QUOTA = 300
-const SMALL_QUOTA = { conversations: 400, quotaSessions: QUOTA }
+/** Few new conversations are to be expected, by its history. */
+const SMALL_QUOTA = { conversations: 400, historyDays: 1_800, quotaSessions: QUOTA }
 const RESERVE = { headReserveShare: 0.2 }
 
 const limitsOf = async (simulated: SimulatedHouse): Promise<number[]> =>
@@ -30,7 +31,7 @@ describe('a first sync of more than the period includes', () => {
     expect(usage.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.7)
     const limits = await limitsOf(simulated)
     expect(Math.min(...limits)).toBeLessThanOrEqual(5)
-    expect(limits[0]).toBeGreaterThan(50)
+    expect(Math.max(...limits)).toBeGreaterThanOrEqual(20)
   })
 
   it('buys new conversations out of the reserve, while history waits', async () => {

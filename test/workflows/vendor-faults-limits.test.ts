@@ -105,7 +105,7 @@ describe('sessions that are billed otherwise than was thought', () => {
   it('are told as a breach where a page bills more than its lease holds, and only what was under way is bought besides', async () => {
     const surprise = 90
     const simulated = await simulatedHouse({
-      sandbox: { conversations: 200, quotaSessions: 200 },
+      sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
       settings: { maxPage: 20 },
       through: async sandbox => {
         let told = 0
@@ -128,14 +128,19 @@ describe('sessions that are billed otherwise than was thought', () => {
       },
     })
     const report = await simulated.sync()
-    expect(report).toMatchObject({ outcome: 'period-spent', breaches: 1 })
+    expect(report.outcome).toBe('period-spent')
+    // Small pages may bill more than was thought by themselves.
+    expect(report.breaches).toBeGreaterThanOrEqual(1)
     // The other lanes may each have had a page under way, of 20 conversations that bill 25 sessions.
     const underWay = (LANES - 1) * 25
     expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + underWay)
   })
 
   it('are remembered by a later run, though the last answer told too little', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 200, quotaSessions: 100 }, settings: PAGES })
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 200, quotaSessions: 100, historyDays: 2_000 },
+      settings: PAGES,
+    })
     simulated.sandbox.faults.set({ script: [{ from: 6, fault: 'usage-told-low' }] })
     await simulated.sync({ maxRequests: 6 })
     simulated.advance(2 * HOUR)

@@ -1,9 +1,10 @@
 // What is left to spend, and how a plan lies in it: read off the governor, which is what a sync would go by.
 import type { Prepared } from '../../../workflows/steps.ts'
 import { type Layout, layOut } from '../../core/estimate.ts'
-import { type GovernorState, requestsFor, sessionsFor } from '../../core/governor.ts'
+import { type GovernorState, requestsFor } from '../../core/governor.ts'
 import { requestsLeft } from '../../core/hour.ts'
 import { sessionsLeft } from '../../core/period.ts'
+import { sessionsFor } from '../../core/session-budget.ts'
 
 export interface Budget {
   hour: { requestsPerHour: number; requestsLeft: number }
@@ -42,7 +43,7 @@ export function budgetOf(governor: GovernorState, nowMs: number): Budget {
       overagePacks: period.overagePacks,
       toldAtMs: period.toldAtMs,
     },
-    reserveForNewSessions: Math.max(0, sessionsFor(all, 'head') - sessionsFor(all, 'tail')),
+    reserveForNewSessions: Math.max(0, sessionsFor(all, 'head', nowMs) - sessionsFor(all, 'tail', nowMs)),
   }
 }
 
@@ -53,7 +54,7 @@ export function layoutOf({ plan, governor }: Prepared, nowMs: number): Layout {
   return layOut(plan.total, {
     requestsPerHour: Math.max(1, budget.hour.requestsPerHour),
     requestsLeft: Math.max(0, requestsFor(all, 'tail', nowMs)),
-    sessionsLeft: Math.max(0, sessionsFor(all, 'tail')),
+    sessionsLeft: Math.max(0, sessionsFor(all, 'tail', nowMs)),
     sessionsPerPeriod: Math.max(1, budget.period.includedSessions - budget.reserveForNewSessions),
   })
 }

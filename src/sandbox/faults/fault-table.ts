@@ -63,6 +63,10 @@ const TABLE = {
     stage: 'told',
     help: 'usage tells the last period before this one that was billed in, if any; in this answer only',
   },
+  'unseen-period-told': {
+    stage: 'told',
+    help: 'usage tells a period that never was, and that all of it is used; in this answer only',
+  },
   'cut-body': { stage: 'lost', search: true, help: 'billed; the connection is closed in the middle of the body' },
   'cut-json': { stage: 'lost', search: true, help: 'billed; a whole answer whose JSON ends in the middle' },
   html: { stage: 'lost', search: true, help: "billed; 200 with a proxy's HTML page in place of the JSON" },

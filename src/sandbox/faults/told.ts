@@ -7,6 +7,8 @@ export interface Told {
   rateLimit: { requestsPerHour: number; remainingHour: number }
 }
 
+const SPENT = { periodKey: 'elsewhere.0', billableRemainingThisPeriod: 0 }
+
 export function mistell({ usage, rateLimit }: Told, plan: FaultPlan, quota: Quota, nowMs: number): Told {
   const fits = (name: string) => name !== 'old-period-told' || quota.before(nowMs) !== undefined
   switch (plan.take('told', fits)?.name) {
@@ -16,6 +18,8 @@ export function mistell({ usage, rateLimit }: Told, plan: FaultPlan, quota: Quot
       return { usage: quota.onlyThis(usage, nowMs), rateLimit }
     case 'old-period-told':
       return { usage: { ...quota.before(nowMs)!, billableUsedThisRequest: usage.billableUsedThisRequest }, rateLimit }
+    case 'unseen-period-told':
+      return { usage: { ...usage, ...SPENT, billableUsedThisPeriod: usage.includedQuota }, rateLimit }
     default:
       return { usage, rateLimit }
   }

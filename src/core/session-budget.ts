@@ -1,0 +1,116 @@
+// Sessions that may be leased, of what is left of the period: for new conversations all of it, for history what their reserve
+// leaves; less what is leased already, and for each lease a little against a page that bills more than was thought.
+import { headReserve, NO_OUTLOOK, type Outlook } from './estimate.ts'
+import { mayBeUsed, PACK_SESSIONS, type PeriodState, sessionsLeft } from './period.ts'
+import type { WindowKind } from './windows.ts'
+
+/** Of the included quota, held back against a page that bills more than was thought. */
+const SURPRISE_SHARE = 0.001
+const MIN_SURPRISE_SESSIONS = 4
+const MARGIN = 1.2
+/** Page sizes on the way down: few steps, because each one begins a new generation. */
+const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
+/** A generation is left for larger pages where so many of them fit what is left. */
+const ROOM_TO_GROW = 4
+
+/** What is needed of the governor's state to say how many sessions may be leased. */
+export interface SessionBudget {
+  options: {
+    projectedSessions: number
+    headReserveShare: number
+    allowedPacks: number
+    packsForHistory?: boolean
+    maxSessions: number | null
+  }
+  period: PeriodState
+  outlook?: Outlook
+  packsFrom?: { key: string | null; sessions: number } | null
+  leases: readonly { sessions: number; billed: number }[]
+  spent: { sessions: number }
+  lost: { sessions: number }
+  sessionsPerConversation: number
+}
+
+export const surpriseReserve = (includedSessions: number): number =>
+  Math.max(MIN_SURPRISE_SESSIONS, Math.ceil(includedSessions * SURPRISE_SHARE))
+
+const outstandingSessions = (state: SessionBudget): number =>
+  state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
+
+/** Sessions that the run may still spend, less what lost answers may have billed, and a page beyond what was thought. */
+export const runSessions = ({ options, spent, lost }: SessionBudget): number =>
+  options.maxSessions === null
+    ? Number.POSITIVE_INFINITY
+    : options.maxSessions - spent.sessions - lost.sessions - MIN_SURPRISE_SESSIONS
+
+/** All but new conversations themselves, and what a person asked for by name. */
+const LEAVES_HEAD_ITS_SHARE: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
+
+/** How old the period is, ms; null: not known. */
+const ageOf = ({ sinceMs = null }: PeriodState, nowMs: number): number | null =>
+  sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
+
+/** Sessions that history leaves to new conversations. */
+function reserveOfPeriod({ options, period, outlook }: SessionBudget, nowMs: number): number {
+  const { includedSessions } = period
+  const fixed = Math.min(includedSessions, options.projectedSessions)
+  const ageMs = ageOf(period, nowMs)
+  const leftSessions = Math.max(0, includedSessions - mayBeUsed(period))
+  const floorShare = options.headReserveShare
+  const expected = headReserve({ outlook: outlook ?? NO_OUTLOOK, ageMs, includedSessions, leftSessions, floorShare })
+  return Math.max(fixed, expected)
+}
+
+/** Sessions of packs that a person allowed for history, as far as they are not used: they are no part of any reserve. */
+function packsForHistory({ options, period, packsFrom }: SessionBudget): number {
+  if (!packsFrom || packsFrom.key !== period.key) return Number.NEGATIVE_INFINITY
+  return packsFrom.sessions + options.allowedPacks * PACK_SESSIONS - mayBeUsed(period) - (period.pending?.sessions ?? 0)
+}
+
+/** Notes where the period stood when packs were allowed for history. */
+export function withPacks<S extends SessionBudget>(state: S): S {
+  const { options, period, packsFrom } = state
+  if (!options.packsForHistory || options.allowedPacks === 0 || !period.known) return state
+  if (packsFrom && packsFrom.key === period.key) return state
+  return { ...state, packsFrom: { key: period.key, sessions: mayBeUsed(period) } }
+}
+
+/** Sessions that a window of that kind may still lease. */
+export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: number): number {
+  const { options, period } = state
+  const surprise = surpriseReserve(period.includedSessions)
+  const left = sessionsLeft(period, options.allowedPacks)
+  const forKind = LEAVES_HEAD_ITS_SHARE.has(kind)
+    ? Math.min(left, Math.max(left - reserveOfPeriod(state, nowMs), packsForHistory(state)))
+    : left
+  const buying = state.leases.filter(lease => lease.sessions > 0).length
+  const run = runSessions(state) - buying * MIN_SURPRISE_SESSIONS
+  return Math.floor(Math.min(forKind - (buying + 1) * surprise, run) - outstandingSessions(state))
+}
+
+export const pageSessions = (state: SessionBudget, limit: number): number =>
+  Math.ceil(limit * Math.max(1, state.sessionsPerConversation * (limit > 1 ? MARGIN : 1)))
+
+/** Page size for what may be leased; undefined where none fits. A running generation's, unless it shrank for want of sessions. */
+export function pageSize(
+  state: SessionBudget,
+  sessions: number,
+  largest: number,
+  running: number | null,
+): number | undefined {
+  const fitting = (room: number) =>
+    [largest, ...PAGE_SIZES].find(limit => limit <= largest && pageSessions(state, limit) * room <= sessions)
+  const roomy = fitting(ROOM_TO_GROW)
+  const runs = running !== null && running <= largest && pageSessions(state, running) <= sessions
+  return runs && running >= (roomy ?? 0) ? running : runs && roomy ? roomy : fitting(1)
+}
+
+/** Sessions that other leases may have billed, of which nobody has told yet. */
+export function unseenBeside(
+  { leases, period }: SessionBudget,
+  lease: SessionBudget['leases'][number] | undefined,
+): number {
+  const buying = leases.filter(held => held !== lease && held.sessions > 0)
+  const held = buying.reduce((sum, { sessions, billed }) => sum + Math.max(0, sessions - billed), 0)
+  return held + buying.length * surpriseReserve(period.includedSessions)
+}

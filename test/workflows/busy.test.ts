@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, MINUTE } from '../../src/core/time.ts'
+import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+
+const PERIOD_DAYS = 30
+const idsIn = async (simulated: SimulatedHouse): Promise<Set<string>> =>
+  new Set((await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations')).map(({ id }) => id))
+
+const trueIds = (simulated: SimulatedHouse): string[] =>
+  truthOf(simulated.sandbox, { throughMs: readThrough(simulated.sandbox.clock.now(), 2 * MINUTE) }).map(({ record }) =>
+    String(record.ID),
+  )
+
+/** Syncs to the end of the period, once a day. */
+async function liveThrough(simulated: SimulatedHouse): Promise<void> {
+  for (let poll = 0; poll < PERIOD_DAYS - 1; poll++) {
+    simulated.advance(DAY)
+    const { outcome } = await simulated.sync()
+    expect(['done', 'period-spent']).toContain(outcome)
+    expect(await simulated.rows(`FROM _windows WHERE kind = 'head' AND NOT done`)).toEqual([])
+  }
+}
+
+describe('a first sync of a busy workspace with little quota', () => {
+  it('leaves enough for the new conversations of the rest of the period', { timeout: 120_000 }, async () => {
+    const simulated = await simulatedHouse({
+      sandbox: {
+        agents: 2,
+        conversations: 1_800,
+        arrivalsPerDay: 20,
+        historyDays: 90,
+        quotaSessions: 1_000,
+        periodDays: 30,
+      },
+    })
+    const first = await simulated.sync()
+    expect(first).toMatchObject({ outcome: 'period-spent', failures: [] })
+    const history = new Set(trueIds(simulated))
+    await liveThrough(simulated)
+    expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + PERIOD_DAYS * DAY)
+    const held = await idsIn(simulated)
+    const missing = trueIds(simulated).filter(id => !history.has(id) && !held.has(id))
+    // Some have been passed before a person wrote in them, and nothing is read again here.
+    const skipped = `SELECT sum(scanned - returned)::INTEGER AS n FROM _requests WHERE kind = 'head'`
+    expect(missing.length).toBeLessThanOrEqual((await simulated.rows<{ n: number }>(skipped))[0]!.n)
+    const usage = await simulated.usage()
+    expect(usage.overagePacksCharged).toBe(0)
+    // What is not needed for them in the end is history's.
+    expect(usage.billableUsedThisPeriod).toBeGreaterThan(800)
+  })
+
+  it('reads all of a history that leaves enough, in pages of the usual size', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { agents: 3, conversations: 900, historyDays: 900, quotaSessions: 50_000 },
+    })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    expect((await simulated.bought()).every(({ query }) => query.limit === '100')).toBe(true)
+  })
+})
+
+describe('sessions that return', () => {
+  const SPENT = { conversations: 1_158, historyDays: 2_000, agents: 3, quotaSessions: 300 }
+
+  it('are read with large pages again', async () => {
+    const simulated = await simulatedHouse({ sandbox: SPENT })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
+    const before = await simulated.bought()
+    expect(Math.min(...before.map(({ query }) => Number(query.limit)))).toBeLessThanOrEqual(5)
+    const report = await simulated.sync({ allowedPacks: 3 })
+    expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    const after = (await simulated.bought()).slice(before.length)
+    expect(after.length).toBeLessThan(30)
+    expect(Math.max(...after.map(({ query }) => Number(query.limit)))).toBe(100)
+  })
+
+  it('are those of a pack that a person allows, though more than that is reserved for new conversations', async () => {
+    const busy = { agents: 2, conversations: 1_800, historyDays: 30, arrivalsPerDay: 60, quotaSessions: 200 }
+    const simulated = await simulatedHouse({ sandbox: busy })
+    await simulated.sync()
+    simulated.advance(6 * DAY)
+    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
+    // New conversations are all that a schedule buys: they are expected to take the pack, and more.
+    const { sessions } = await simulated.sync({ allowedPacks: 1, unattended: true })
+    const tails = `SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'`
+    const history = async () => (await simulated.rows<{ n: number }>(tails))[0]!.n
+    const before = await history()
+    const report = await simulated.sync({ allowedPacks: 1 })
+    expect(report.sessions + sessions).toBeGreaterThan(900)
+    expect(await history()).toBe(before + report.sessions)
+    expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 1 })
+  })
+})

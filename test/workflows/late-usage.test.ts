@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import type { SimulatedHouse } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+import { readThrough, truthOf } from './truth.ts'
+
+const QUOTA = 300
+/** Few new conversations are to be expected, so history may take nearly all. */
+const WORLD = { conversations: 600, historyDays: 1_800, quotaSessions: QUOTA }
+
+const found = async (simulated: SimulatedHouse): Promise<number> =>
+  (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+describe('a vendor who reports usage late', () => {
+  it.each(['1', '2', '5'] as const)('charges no pack, whose count is %s requests behind', async lag => {
+    const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings: { 'usage-lag': lag } } })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
+    const { usage } = simulated
+    const first = await usage()
+    expect(first.overagePacksCharged).toBe(0)
+    expect(first.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
+    // Long after the lease log has forgotten, the landing tells.
+    for (let run = 0; run < 3; run++) {
+      simulated.advance(2 * HOUR)
+      await simulated.restart()
+      await simulated.sync()
+    }
+    expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
+  })
+
+  it('leaves nothing unused in the periods that follow', async () => {
+    const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings: { 'usage-lag': '2' } } })
+    for (let period = 0; period < 6; period++) {
+      if ((await simulated.sync()).outcome === 'done') break
+      expect((await simulated.usage()).overageUsedThisPeriod).toBe(0)
+      simulated.advance(30 * DAY)
+    }
+    const throughMs = readThrough(simulated.sandbox.clock.now(), 2 * MINUTE)
+    expect(await found(simulated)).toBe(truthOf(simulated.sandbox, { throughMs }).length)
+  })
+})
+
+describe('one answer that tells of a period that never was', () => {
+  const world = { conversations: 600, historyDays: 1_800, quotaSessions: 5_000 }
+  const stale = (at: number) => ({ script: [{ at, fault: 'unseen-period-told' as const }] })
+
+  it.each([1, 2, 4])('stops no export, come it as answer %i', async at => {
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    simulated.sandbox.faults.set(stale(at))
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    expect(simulated.sandbox.faults.told().served['unseen-period-told']).toBe(1)
+  })
+
+  it('stops none after a restart, nor after a replay', async () => {
+    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    simulated.sandbox.faults.set(stale(5))
+    await simulated.sync({ maxRequests: 5 })
+    simulated.advance(3 * HOUR)
+    await simulated.restart()
+    expect(await simulated.sync({ maxRequests: 3 })).toMatchObject({ outcome: 'limit-reached', requests: 3 })
+    simulated.advance(3 * HOUR)
+    await simulated.replay()
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+  })
+})

@@ -1,0 +1,71 @@
+import { connect, createServer, type Server } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import type { GovernorState } from '../../src/core/governor.ts'
+import { madeThisHour } from '../../src/core/hour.ts'
+import { HOUR } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { SimulatedHouse } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+
+/** A door to the sandbox that can be shut: then the machine refuses connections, and nothing is ever sent. */
+async function doorTo(sandbox: Sandbox): Promise<{ url: string; shut(): Promise<void>; open(): Promise<void> }> {
+  const target = new URL(sandbox.url)
+  let server: Server | undefined
+  let port = 0
+  const sockets = new Set<{ destroy(): void }>()
+  const listen = async () => {
+    server = createServer(socket => {
+      const through = connect(Number(target.port), target.hostname)
+      for (const one of [socket, through]) {
+        sockets.add(one)
+        one.on('error', () => {})
+        one.on('close', () => {
+          sockets.delete(one)
+          socket.destroy()
+          through.destroy()
+        })
+      }
+      socket.pipe(through).pipe(socket)
+    })
+    await new Promise<void>(resolve => server!.listen(port, '127.0.0.1', resolve))
+    port = (server.address() as { port: number }).port
+  }
+  const shut = async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise(resolve => server!.close(resolve))
+  }
+  await listen()
+  onTestFinished(shut)
+  return { url: `http://127.0.0.1:${port}`, shut, open: listen }
+}
+
+const governorsOf = ({ news }: SimulatedHouse): GovernorState[] =>
+  news.flatMap(one => (one.kind === 'governor' ? [one.governor] : []))
+
+it('a vendor who cannot be reached is held to have billed nothing, and counted nothing', {
+  timeout: 60_000,
+}, async () => {
+  let door!: Awaited<ReturnType<typeof doorTo>>
+  const simulated = await simulatedHouse({
+    sandbox: { conversations: 900, agents: 3 },
+    through: async sandbox => {
+      door = await doorTo(sandbox)
+      return door.url
+    },
+  })
+  await simulated.sync({ maxRequests: 4 })
+  await door.shut()
+  simulated.advance(2 * HOUR)
+  const report = await simulated.sync()
+  expect(report).toMatchObject({ outcome: 'failed', requests: 0, sessions: 0, lostAnswers: 0, lostSessions: 0 })
+  expect(report.failures[0]!.what).toContain('ECONNREFUSED')
+  const told = governorsOf(simulated)
+  expect(told.length).toBeGreaterThan(0)
+  for (const { period, hour } of told) {
+    expect(period.pending).toBeNull()
+    expect(madeThisHour(hour, simulated.clock.now())).toBe(0)
+  }
+  await door.open()
+  expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+  expect(governorsOf(simulated)[0]!.period.pending).toBeNull()
+})
