@@ -1,13 +1,15 @@
 // A month of a workspace, on simulated time: polls, changes for days, events of which some are never sent, counters that are told
 // wrong or begin anew. What was paid for it, beside an oracle that knows the truth, and beside a week that is exported again each
-// day; and how many rows are stale at each day's end.
+// day; how many rows are stale at each day's end, and for how long rows have differed from the vendor's records. With default settings.
 import { spoolOf } from '../../src/app/spool.ts'
+import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from '../workflows/open-simulated-house.ts'
 import { openTelling } from '../workflows/telling.ts'
 import { type BenchOptions, rounded } from './measure.ts'
+import { agesOf, meanOf, quantileOf } from './month/ages.ts'
 import { type ChangedConversation, Changes } from './month/changes.ts'
 import { lookbackOf } from './month/lookback.ts'
 import { type OracleBill, oracleBill } from './month/oracle.ts'
@@ -18,14 +20,10 @@ const DAYS = 30
 const AGENTS = 2
 /** Half of the bench's time is DuckDB's, some statements a poll; what is polled more often has more of its requests in polls. */
 const POLL_EVERY_MS = 6 * HOUR
-/** As is recommended where the price matters more than the last day: most conversations are over before they are bought. */
-const SETTINGS = {
-  settleMs: DAY,
-  quietMs: DAY,
-  refreshOn: 'message',
-  rereadShare: 0.02,
-  sampleShare: 0.002,
-} as const
+const SOMEBODY = { CONVOHOUSE_API_URL: 'http://127.0.0.1', CONVOHOUSE_API_TOKEN: 'token', CONVOHOUSE_WORKSPACE: 'ws' }
+/** Those of a workspace whose configuration says nothing. */
+const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env: SOMEBODY }).workspaces[0]!
+const SETTINGS = { settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 const DROPPED = 0.05
 
 const SANDBOX = {
@@ -56,6 +54,8 @@ interface Lived {
   polls: number[]
   ours: Bill
   staleness: Staleness[]
+  /** Of all rows at all days' ends, ms. */
+  ages: number[]
   packs: number
   events: { events: number; dropped: number }
 }
@@ -80,7 +80,15 @@ async function live(simulated: SimulatedHouse): Promise<Lived> {
   const first = await simulated.sync()
   if (first.outcome !== 'done') throw new Error(`the first sync ended as ${first.outcome}`)
   const before = (await simulated.served()).length
-  const lived: Omit<Lived, 'ours' | 'events'> = { simulated, changes, history, polls: [], staleness: [], packs: 0 }
+  const lived: Omit<Lived, 'ours' | 'events'> = {
+    simulated,
+    changes,
+    history,
+    polls: [],
+    staleness: [],
+    ages: [],
+    packs: 0,
+  }
   let toldMs = START_MS
   for (let atMs = START_MS + POLL_EVERY_MS; atMs <= START_MS + DAYS * DAY; atMs += POLL_EVERY_MS) {
     sandbox.clock.set(atMs)
@@ -99,6 +107,7 @@ async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
   const { simulated, changes, staleness } = lived
   const found = await stalenessOf(simulated, changes)
   staleness.push(found)
+  lived.ages.push(...(await agesOf(simulated, changes, simulated.sandbox.clock.now())))
   lived.packs = Math.max(lived.packs, (await simulated.usage()).overagePacksCharged)
   console.log(JSON.stringify({ day: staleness.length, ...found }))
 }
@@ -141,13 +150,12 @@ const messagesIn =
     (JSON.parse(world.render(world.find(agentId, id, ms)!, ms)) as { messagesNum: number }).messagesNum
 
 async function judge(lived: Lived): Promise<Record<string, number>> {
-  const { simulated, changes, history, polls, ours, staleness, packs, events } = lived
+  const { simulated, changes, history, polls, ours, staleness, ages, packs, events } = lived
   const { world } = simulated.sandbox
   const sessionsAt = ({ agentId, id }: { agentId: string; id: string }, ms: number) =>
     world.billable(world.find(agentId, id, ms)!, ms)
   const beganMs = ({ agentId, id, changes: [first] }: ChangedConversation) =>
     history.get(pairKey(agentId, id)) ?? first!.ms
-  const { settleMs, quietMs } = SETTINGS
   const conversations = changes.all()
   const truth = { polls, startMs: START_MS, agents: AGENTS, settleMs, quietMs, conversations, beganMs, sessionsAt }
   const oracle = oracleBill({ ...truth, messagesAt: messagesIn(world) })
@@ -163,6 +171,8 @@ async function judge(lived: Lived): Promise<Record<string, number>> {
     overagePacks: packs,
     staleAtDayEnds: rounded(shares.reduce((sum, share) => sum + share, 0) / shares.length, 4),
     mostStaleAtDayEnd: rounded(Math.max(...shares), 4),
+    meanAgeHours: rounded(meanOf(ages) / HOUR),
+    p95AgeHours: rounded(quantileOf(ages, 0.95) / HOUR),
   }
 }
 

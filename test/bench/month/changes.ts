@@ -28,6 +28,11 @@ export class Changes {
     return this.conversations.values()
   }
 
+  /** All of them since the month began. */
+  of(agentId: string, id: string): readonly Change[] {
+    return this.conversations.get(pairKey(agentId, id))?.changes ?? []
+  }
+
   /** Undefined where it has not changed since the month began. */
   lastOf(agentId: string, id: string): Change | undefined {
     return this.conversations.get(pairKey(agentId, id))?.changes.at(-1)
