@@ -1,5 +1,6 @@
 // The Steps port over real resources: makes what `workflows/` asks for out of landing, vendor client and warehouse.
 import type { LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
+import type { Stream } from './landing/names.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { fetchPages, probe } from './steps/fetch.ts'
 import { openGate } from './steps/gate.ts'
@@ -11,7 +12,7 @@ import { readUnloaded } from './steps/unloaded.ts'
 import { temporaryFolder } from './warehouse/left-behind.ts'
 import { loadPages } from './warehouse/load.ts'
 import type { LoadContext } from './warehouse/load-context.ts'
-import { beginRun, endRun, markAgentGone } from './warehouse/runs.ts'
+import { beginRun, endRun } from './warehouse/runs.ts'
 import { followTimeZone } from './warehouse/workspaces.ts'
 
 /** Pages in a transaction: of 200 pages, those of 10 took 12.6 s of CPU, of 20 9.5, of 50 7.6, of 100 6.2, of 200 5.5; and more hold more memory. */
@@ -54,8 +55,14 @@ export function makeSteps(
   let begun: Promise<void> | undefined
   // A plan that was only looked at, or declined, is no run.
   const begin = () => {
-    begun ??= beginRun(warehouse.writer, workspaceId, dependencies.run, begunAtMs)
+    begun ??= noteBegin()
     return begun
+  }
+
+  async function noteBegin(): Promise<void> {
+    const { landing, run } = dependencies
+    if (await beginRun(warehouse.writer, workspaceId, run, begunAtMs))
+      await landing.noteRun({ run, startedMs: begunAtMs }, begunAtMs)
   }
 
   /** What fails may have landed, or have been loaded, in part. */
@@ -71,7 +78,11 @@ export function makeSteps(
   /** Asks for the names behind the ids that are known by now, and loads them. */
   async function askAndLoadNames(): Promise<void> {
     await askForNames(fetching)
-    const pages = pending.all().filter(({ head }) => ['organizations', 'teams'].includes(head.place.stream))
+    await loadStreams(['organizations', 'teams'])
+  }
+
+  async function loadStreams(streams: readonly Stream[]): Promise<void> {
+    const pages = pending.all().filter(({ head }) => streams.includes(head.place.stream))
     await loadPages(context, pages)
     pending.taken(pages)
   }
@@ -104,12 +115,19 @@ export function makeSteps(
     },
     async finish({ request, report }) {
       await begin()
-      for (const agentId of new Set(report.agentsGone))
-        await markAgentGone(warehouse.writer, workspaceId, agentId, dependencies.now())
       try {
+        // Answers that said that an agent is gone: nothing counted them as pages to be loaded.
+        await telling(() => loadStreams(['agents']))
         if (report.outcome !== 'interrupted') await telling(askAndLoadNames)
       } finally {
-        await endRun(warehouse.writer, { workspaceId, nowMs: dependencies.now(), ...report, run: request.run })
+        const nowMs = dependencies.now()
+        await endRun(warehouse.writer, { workspaceId, nowMs, ...report, run: request.run })
+        const { outcome, requests, sessions, pages, conversations } = report
+        const { run } = request
+        await dependencies.landing.noteRun(
+          { run, endedMs: nowMs, outcome, requests, sessions, pages, conversations },
+          nowMs,
+        )
       }
     },
   }

@@ -39,6 +39,7 @@ const FOLD_BOOKKEEPING: TableColumn[] = [
     sqlType: 'TIMESTAMP',
     about: 'Known since then to be gone: not in a complete listing, or asked for by id and not there',
   },
+  { name: '_changed_at', sqlType: 'TIMESTAMP', about: 'When an event last told of a change, exported since or not' },
   { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
 ]
 

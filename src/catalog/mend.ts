@@ -5,6 +5,7 @@ import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
 import { type Field, type Fields, type RecordType, sentFields } from './shape.ts'
 import { MENDED_EXTRA } from './staging.ts'
 import { toldKey } from './told-path.ts'
+import { inExtra } from './unknown.ts'
 import { tellsMoments, UNREAD_TIME, unreadTimes } from './unread-times.ts'
 
 /** A value that did not fit, or was mended while it was read. The path may be told; a value is never in it. */
@@ -74,8 +75,19 @@ function mendObject(
     if (mended.kept !== undefined) kept[key] = mended.kept
     if (mended.spare !== undefined) Object.defineProperty(spare, key, { value: mended.spare, enumerable: true })
   }
-  return { kept, spare: Object.keys(spare).length > 0 ? spare : undefined }
+  return { kept, spare: Object.keys(spare).length > 0 ? ordered(spare) : undefined }
 }
+
+/** Also a key such as `__proto__` is one like any other. */
+const ordered = (spare: Json): Json =>
+  Object.defineProperties(
+    {},
+    Object.fromEntries(
+      Object.keys(spare)
+        .sort(inExtra)
+        .map(key => [key, { value: spare[key], enumerable: true }]),
+    ),
+  )
 
 /** A record, or an element of a list, with its own spare values under `__extra`: each row has its own `extra`. */
 function mendWhole(fields: Fields, object: Json, prefix: string, found: Findings): Json {

@@ -33,6 +33,19 @@ export function unknownTree(paths: Iterable<string>): UnknownTree {
   return root
 }
 
+/** Keys that JavaScript lists first in every object, by their numbers. */
+const isIndex = (key: string): boolean => /^(0|[1-9]\d{0,8})$/.test(key)
+
+/**
+ * In which order keys stand in `extra`, whichever way a record came: those that look like indices by number, all others by their code
+ * points, as DuckDB sorts texts (`members`).
+ */
+export function inExtra(a: string, b: string): number {
+  if (isIndex(a) && isIndex(b)) return Number(a) - Number(b)
+  if (isIndex(a) !== isIndex(b)) return isIndex(a) ? -1 : 1
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
 /** The subtree at a declared path of objects and lists, or none. */
 export function subtree(tree: UnknownTree | null | undefined, segment: string): UnknownTree | null {
   return tree?.[segment] ?? null
@@ -43,7 +56,9 @@ export function subtree(tree: UnknownTree | null | undefined, segment: string): 
  * Strings are joined, because `concat_ws` skips absent parts: `json_object` would write them as nulls.
  */
 export function extraSql(tree: UnknownTree | null, sql: string): string {
-  const parts = Object.entries(tree ?? {}).flatMap(([key, below]) => {
+  const keys = Object.keys(tree ?? {}).sort(inExtra)
+  const parts = keys.flatMap(key => {
+    const below = tree![key]
     if (key === ELEMENT || below?.[ELEMENT]) return []
     const value = below ? extraSql(below, `${sql}.${quoteName(key)}`) : `${sql}.${quoteName(key)}`
     return value === 'NULL' ? [] : [`${quoteText(`${JSON.stringify(key)}:`)} || ${value}`]

@@ -81,6 +81,7 @@ export const ERRORS = {
   LANDING_TAKEN: define('storage', 'Another runner has landed that page already'),
   LANDING_CORRUPT: define('storage', 'A landed file cannot be read'),
   LANDING_INCOMPLETE: define('storage', 'Files that were loaded are not in the landing any more'),
+  REPLAY_LOSES_ROWS: define('storage', 'A replay would end with fewer rows than there are'),
   LOAD_FAILED: define('storage', 'Landed files could not be loaded'),
   WAREHOUSE_LOCKED: define('storage', 'Another process holds the warehouse'),
   WAREHOUSE_NEWER: define('storage', 'The warehouse was written by a newer convohouse'),

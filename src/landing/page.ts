@@ -16,6 +16,8 @@ export interface PageHead {
   place: PagePlace
   /** The organization that was asked for, or whose teams were. */
   organizationId?: string
+  /** The agent of which an answer said that the vendor knows it no more. */
+  goneAgentId?: string
   run: string
   lease: string | null
   /** Path and query as sent; the token is in neither. */

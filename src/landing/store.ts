@@ -9,6 +9,7 @@ import { type LandedFolder, landedFolders } from './folders.ts'
 import { type PagePlace, pagePath, parsePageName, STREAMS, type Stream } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
 import { keepRoom, withRoom } from './room.ts'
+import { appendRun, type RunEntry, type RunTold, readRuns } from './runs.ts'
 import { expectAllWhole } from './whole.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */
@@ -39,6 +40,10 @@ export interface Landing {
   /** Path and head of the page that has landed at that place; null where none has. @throws LANDING_CORRUPT */
   landed(place: PagePlace): Promise<{ path: string; head: PageHead } | null>
   body(path: string): Promise<Buffer>
+  /** Notes that a run has begun or ended. @throws HOME_UNUSABLE */
+  noteRun(entry: RunEntry, nowMs: number): Promise<void>
+  /** Every run that was noted. @throws HOME_UNUSABLE */
+  runs(): Promise<RunTold[]>
   /** @throws LANDING_CORRUPT where a body is not as it was written */
   expectWhole(pages: readonly { path: string; head: Pick<PageHead, 'packed'> }[]): Promise<void>
 }
@@ -124,6 +129,8 @@ export function openLanding(home: string, workspaceId: string): Landing {
       return isThere ? { path, head: await readHead(join(root, path)) } : null
     },
     body: path => readBody(join(root, path)),
+    noteRun: (entry, nowMs) => withRoom(root, () => appendRun(root, workspaceId, entry, nowMs)),
+    runs: () => readRuns(root, workspaceId),
     expectWhole: pages => expectAllWhole(pages.map(({ path, head }) => ({ file: join(root, path), head }))),
   }
 }

@@ -6,11 +6,13 @@ import { openLanding } from '../landing/store.ts'
 import { applyAll, applySpool, type Draining } from '../steps/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
+import type { LostRows } from '../warehouse/carry-over.ts'
 import { countEvents, storedEvents } from '../warehouse/events/stored.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
 import { type LoadResult, loadPages } from '../warehouse/load.ts'
 import type { LoadContext } from '../warehouse/load-context.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
+import { keepRuns } from '../warehouse/runs.ts'
 import { keepWorkspace } from '../warehouse/workspaces.ts'
 
 export interface ReplayReport {
@@ -73,6 +75,7 @@ export async function loadAll(
     report.quarantined += loaded.quarantined
     options.tell?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
   }
+  await keepRuns(context.writer, workspace.id, await landing.runs())
   report.events = await applyEventsAgain({ ...context, home }, old)
   return report
 }
@@ -105,6 +108,21 @@ export const incomplete = (workspaceId: string, gone: readonly string[], mend: s
     mend,
     facts: { workspace: workspaceId, files: gone.length },
   })
+
+/** @throws REPLAY_LOSES_ROWS where there are any */
+export function expectNothingLost(lost: readonly LostRows[]): void {
+  const [first] = lost
+  if (!first) return
+  const told = lost.map(
+    ({ table, rows, some }) =>
+      `${rows} of ${table} (${some.map(key => JSON.stringify(key)).join(', ')}${rows > some.length ? ', …' : ''})`,
+  )
+  throw new ConvohouseError('REPLAY_LOSES_ROWS', {
+    what: `What landed and was received does not tell all rows that the warehouse has: ${told.join('; ')} would be lost. Nothing was changed.`,
+    mend: 'Restore what is missing in the landing or the spool; or pass --allow-incomplete, which keeps those rows.',
+    facts: { table: first.table, rows: lost.reduce((sum, { rows }) => sum + rows, 0) },
+  })
+}
 
 /** The new warehouse while it is built; a killed replay leaves it behind, and the next one removes it. */
 export const REBUILT = 'warehouse.rebuilt.duckdb'

@@ -7,13 +7,14 @@ import { spoolOf } from '../app/spool.ts'
 import { type House, openHouse } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import { carryMarks, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
+import { carrySince, lostRows, withRebuilt } from '../warehouse/carry-over.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { checkReplaceable, replaceTables } from '../warehouse/replace-tables.ts'
 import { followTimeZone } from '../warehouse/workspaces.ts'
 import {
   added,
+  expectNothingLost,
   goneFiles,
   incomplete,
   loadAll,
@@ -47,7 +48,7 @@ const drainNow = ({ config, now = Date.now }: ReplayOptions, house: House, works
 
 /**
  * Rebuilds only these tables, for the configured workspaces.
- * @throws TABLE_UNKNOWN, LANDING_INCOMPLETE, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT
+ * @throws TABLE_UNKNOWN, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT
  */
 export async function replayTables(options: ReplayOptions & { tables: readonly string[] }): Promise<ReplayReport> {
   const { config, tables } = options
@@ -72,8 +73,8 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
     })
     const workspaceIds = config.workspaces.map(({ id }) => id)
     await withRebuilt(live.writer, rebuiltFile(config.home), async () => {
-      await carryMarks(live.writer, workspaceIds)
       await carrySince(live.writer, workspaceIds)
+      expectNothingLost(await lostRows(live.writer, workspaceIds, tables))
       // A record that cannot be loaded any more leaves its tables, and must not leave them untold.
       await replaceTables(live.writer, { names: [...tables, '_quarantine'], workspaceIds })
     })

@@ -4,12 +4,21 @@
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { type House, openHouse } from '../app.ts'
-import { carryGone, carryMarks, carryOthers, carrySince, withRebuilt } from '../warehouse/carry-over.ts'
+import {
+  carryGone,
+  carryMarks,
+  carryOthers,
+  carrySince,
+  keepLost,
+  lostRows,
+  withRebuilt,
+} from '../warehouse/carry-over.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import { copyRuns } from '../warehouse/runs.ts'
 import { deriveDays } from '../warehouse/workspaces.ts'
 import {
   added,
+  expectNothingLost,
   goneFiles,
   incomplete,
   loadAll,
@@ -73,15 +82,18 @@ async function rebuildFrom(options: WholeReplayOptions, old: House): Promise<Rep
       await carryGone(writer, id, gone.get(id) ?? [])
       await deriveDays(writer, { workspaceId: id, timeZone, schema: 'rebuilt' })
     }
-    await carryMarks(writer, ids)
+    if ([...gone.values()].some(files => files.length > 0)) await carryMarks(writer, ids)
     await carrySince(writer, ids)
+    const lost = await lostRows(writer, ids)
+    if (options.allowIncomplete && lost.length > 0) for (const id of ids) await keepLost(writer, id)
+    expectNothingLost(options.allowIncomplete ? await lostRows(writer, ids) : lost)
   })
   return report
 }
 
 /**
  * Rebuilds what the warehouse has of every configured workspace; other workspaces stay as they are.
- * @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE
+ * @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options

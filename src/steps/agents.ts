@@ -8,6 +8,7 @@ import type { PageHead } from '../landing/page.ts'
 import type { AgentsAnswer } from '../vendor/answers.ts'
 import { type CutOff, readListing } from '../vendor/listing.ts'
 import { countRemoved } from '../vendor/redaction.ts'
+import { agentsGone } from '../warehouse/known.ts'
 import type { StepsDependencies } from './dependencies.ts'
 import type { Pending } from './pending.ts'
 import type { ServerClock } from './server-clock.ts'
@@ -103,8 +104,21 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
 
 /** The digest in the name of the newest listing whose first page, which lands last, is there. */
 async function landedDigest(dependencies: StepsDependencies): Promise<string | null> {
-  const listings = (await dependencies.landing.list('agents')).filter(file => file.sequence === 1)
+  const listings = (await dependencies.landing.list('agents')).filter(
+    ({ sequence, window }) => sequence === 1 && window.includes('-agents-'),
+  )
   return listings.at(-1)?.window.split('-').at(-1) ?? null
+}
+
+/** True where one of these is marked as gone, or is about to be: that it is listed is news. */
+async function areBack(
+  { warehouse, workspaceId }: StepsDependencies,
+  listed: readonly ListedAgent[],
+  pending: Pending,
+) {
+  const ids = new Set(listed.map(({ agentId }) => agentId))
+  const waiting = pending.all().flatMap(({ head }) => head.goneAgentId ?? [])
+  return [...waiting, ...(await agentsGone(warehouse.writer, workspaceId))].some(id => ids.has(id))
 }
 
 /** Lists the agents, and lands the listing if it tells anything new. */
@@ -113,7 +127,10 @@ export async function listAgents(
   options: { run: string; clock: ServerClock; pending: Pending },
 ): Promise<ListedAgents> {
   const listing = await fetchListing(dependencies, options.clock)
-  if (listing.digest !== (await landedDigest(dependencies))) await landListing(dependencies, { ...options, listing })
+  const isNews =
+    listing.digest !== (await landedDigest(dependencies)) ||
+    (await areBack(dependencies, listing.agents, options.pending))
+  if (isNews) await landListing(dependencies, { ...options, listing })
   return { agents: listing.agents, cutOff: listing.cutOff }
 }
 

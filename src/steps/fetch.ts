@@ -13,6 +13,7 @@ import { misread } from '../vendor/echo.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import type { VendorGate } from './gate.ts'
+import { landGone } from './gone.ts'
 import { pageHead, textQuery } from './page-head.ts'
 import type { Pending } from './pending.ts'
 import { pastRefusedIds } from './refused-ids.ts'
@@ -303,6 +304,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     } catch (error) {
       if (wasPaid(error)) await keepBytes(fetching, agentId, error)
       failure = leaseFailure(fetching, error)
+      if (failure?.code === 'API_NOT_FOUND') await landGone(fetching, agentId, error as VendorError)
       // A generation that nothing landed under has no name on disk: the next lease begins it again.
     }
   }
@@ -334,6 +336,7 @@ async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant
     await askNothing(fetching, agentId, grant, used, fetching.gate.openedAt())
   } catch (error) {
     failure = leaseFailure(fetching, error)
+    if (failure?.code === 'API_NOT_FOUND') await landGone(fetching, agentId, error as VendorError)
   }
   return { answers: used.answers, failure }
 }

@@ -20,7 +20,6 @@ import {
 } from '../warehouse/known.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { periodLengthMs } from '../warehouse/period-length.ts'
-import { markAgentsThere } from '../warehouse/runs.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending } from './facts.ts'
@@ -53,11 +52,6 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
   const { warehouse, workspaceId } = fetching
   try {
     const { agents, cutOff } = await listAgents(fetching, fetching)
-    await markAgentsThere(
-      warehouse.writer,
-      workspaceId,
-      agents.map(agent => agent.agentId),
-    )
     if (cutOff === null) return { agents, warnings: [] }
     const known = await knownAgents(warehouse.writer, workspaceId)
     const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing here; none is taken for gone.`

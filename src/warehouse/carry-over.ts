@@ -56,6 +56,34 @@ export async function carryMarks(from: Writer, ids: readonly string[]): Promise<
   }
 }
 
+export interface LostRows {
+  table: string
+  rows: number
+  /** Keys of some of them. */
+  some: string[]
+}
+
+/** Records that the rebuilt warehouse has no row of, by table; of these `tables`, where they are told. */
+export async function lostRows(from: Writer, ids: readonly string[], tables?: readonly string[]): Promise<LostRows[]> {
+  const lost: LostRows[] = []
+  for (const layout of RECORD_TYPES.map(record => layoutOf(record))) {
+    const { table } = layout.record
+    if (tables && !tables.includes(table)) continue
+    const key = layout.key.filter(column => column !== 'workspace_id').join(', ')
+    const [row] = await from.rows<{ n: string; some: string[] | null }>(`
+      SELECT count(*)::VARCHAR AS n, list(concat_ws(' ', ${key}) ORDER BY ${key})[1:5] AS some FROM ${table} AS l
+      WHERE ${oneOf(ids)} AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')})`)
+    if (row!.n !== '0') lost.push({ table, rows: Number(row!.n), some: row!.some ?? [] })
+  }
+  return lost
+}
+
+/** Keeps records that pages once brought and that the rebuilt warehouse has no row of, or an older one. */
+export async function keepLost(from: Writer, workspaceId: string): Promise<void> {
+  for (const record of PAGE_RECORDS)
+    await keepRecords(from, layoutOf(record), `workspace_id = ${quoteText(workspaceId)}`)
+}
+
 /** Since when a record is quarantined: a rebuilt warehouse has quarantined it just now. */
 export const carrySince = (from: Writer, ids: readonly string[]): Promise<void> =>
   from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
@@ -114,7 +142,7 @@ export async function carryGone(from: Writer, workspaceId: string, gone: readonl
   await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
   await from.run(`INSERT INTO ${REBUILT}._windows BY NAME SELECT * FROM _windows WHERE ${here} AND ${windows}`)
   await carryCovered(from, workspaceId, REBUILT)
-  for (const table of ['_loads', '_requests', '_quarantine'])
+  for (const table of ['_loads', '_requests', '_quarantine', '_absences'])
     await from.run(
       `INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE ${here} AND file IN (FROM gone)`,
     )

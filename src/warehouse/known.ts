@@ -88,6 +88,14 @@ const PERIODS_WITHIN = 'INTERVAL 100 DAY'
 /** What was sent within so much behind an answer may be in the usage that it reports. */
 const MAY_INCLUDE = 'INTERVAL 2 MINUTE'
 
+/** Agents that are marked as gone. */
+export async function agentsGone({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<string[]> {
+  const gone = await rows<{ id: string }>(
+    `SELECT agent_id AS id FROM agents WHERE workspace_id = ${quoteText(workspaceId)} AND _missing_since IS NOT NULL`,
+  )
+  return gone.map(({ id }) => id)
+}
+
 /**
  * What the landed answers have reported of each period that is proved (`core/period.ts`), by when it was, and what the newest two
  * answers reported. Sessions of others are at least what was reported less what our own answers had billed by then.

@@ -45,7 +45,7 @@ async function writeBatch(
   const { record, files } = batch
   const pages = files.map(file => file.page)
   const merged = await writeRecords(writer, options, settled)
-  await markMissing(context, pages)
+  await markMissing(context, pages, settled !== null)
   await tellFindings(writer, { workspaceId, record, files })
   await keepWorkspace(writer, workspaceId, context.timeZone)
   await keepBooks(writer, { workspaceId, record: record.name, files, nowMs: context.now() })

@@ -51,14 +51,13 @@ const REPLACES = `CREATE OR REPLACE TEMP MACRO replaces(a_modified, a_as_of, a_f
 /** Members of a JSON object, each written as `"key":value`. */
 const MEMBERS = `CREATE OR REPLACE TEMP MACRO members(object) AS list_transform(
   map_entries(coalesce(object, '{}')::MAP(VARCHAR, JSON)),
-  lambda e: {key: e.key, text: to_json(e.key)::VARCHAR || ':' || coalesce(e.value::VARCHAR, 'null')})`
+  lambda e: {rank: CASE WHEN regexp_full_match(e.key, '0|[1-9][0-9]{0,8}') THEN e.key::BIGINT ELSE 1e9::BIGINT END, key: e.key, text: to_json(e.key)::VARCHAR || ':' || coalesce(e.value::VARCHAR, 'null')})`
 
 /**
  * The JSON object \`below\` without \`keys\`, and over it \`above\`; NULL where nothing is left. Whole values replace whole
  * values: a merge of what lies inside them would depend on the order of arrival.
  */
-const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS nullif('{' || array_to_string(list_concat(
-  list_transform(list_filter(members(below), lambda m: NOT list_contains(keys, m.key)), lambda m: m.text),
-  list_transform(members(above), lambda m: m.text)), ',') || '}', '{}')::JSON`
+const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS nullif('{' || array_to_string(list_transform(list_sort(list_concat(
+  list_filter(members(below), lambda m: NOT list_contains(keys, m.key)), members(above))), lambda m: m.text), ',') || '}', '{}')::JSON`
 
 export const MACROS = [TO_MOMENT, PARSE_MOMENT, PARSE_NUMBER, CHANGED_AT, FRESHNESS, REPLACES, MEMBERS, LAID_OVER]

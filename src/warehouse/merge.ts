@@ -40,7 +40,7 @@ async function findLosers(writer: Writer, { layout, workspaceId }: MergeOptions)
       FROM (SELECT *, count(modified) OVER (PARTITION BY agent_id, id) = count(*) OVER (PARTITION BY agent_id, id) AS told_all FROM incoming)
     ) WHERE place > 1`)
   await writer.run(`CREATE OR REPLACE TEMP TABLE stored AS
-    SELECT i.row, i.agent_id, i.id, c._dirty_since, ${isNumbered(layout) ? 'c._record' : 'NULL'} AS _record, NOT coalesce(c._complete, false)
+    SELECT i.row, i.agent_id, i.id, c._changed_at, ${isNumbered(layout) ? 'c._record' : 'NULL'} AS _record, NOT coalesce(c._complete, false)
         OR replaces(i.modified, i.as_of, i.fetched_at, c._base_modified, c._as_of, c._fetched_at) AS wins
     FROM incoming i JOIN ${layout.record.table} c
       ON c.workspace_id = ${quoteText(workspaceId)} AND ${storedKey(layout)} = i.agent_id AND c.${layout.record.id.column} = i.id
@@ -87,7 +87,8 @@ async function insertRows(
       _complete: 'true',
       _base_modified: modified,
       // Cleared only by a request that was sent later than the change, and the mirror's lag after it.
-      _dirty_since: known ? 'CASE WHEN b._dirty_since >= s."__as_of" THEN b._dirty_since END' : 'NULL::TIMESTAMP',
+      _changed_at: known ? 'b._changed_at' : 'NULL::TIMESTAMP',
+      _dirty_since: known ? 'CASE WHEN b._changed_at >= s."__as_of" THEN b._changed_at END' : 'NULL::TIMESTAMP',
     }),
     ...(isNumbered(layout) && { _record: number }),
   }

@@ -16,6 +16,8 @@ export interface LoadablePage {
     place: { stream: LoadedStream; agentId: string | null; window: string; sequence: number }
     /** The organization that was asked for, or whose teams were. */
     organizationId?: string
+    /** The agent of which it says that it is gone. */
+    goneAgentId?: string
     run: string
     status: number
     sentAtMs: number

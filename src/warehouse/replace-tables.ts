@@ -14,6 +14,7 @@ const DERIVED = [
   '_issues',
   '_drift',
   '_quarantine',
+  '_absences',
   'conversation_observations',
   'conversation_patches',
 ]

@@ -2,14 +2,15 @@
 import { quoteText } from '../catalog/layout.ts'
 import { iso, type Writer } from './connection.ts'
 
-/** Begins a run; one that has begun stays as it is. */
-export const beginRun = (writer: Writer, workspaceId: string, run: string, nowMs: number): Promise<void> =>
-  writer.transaction(() =>
-    writer.run(
+/** Begins a run; true where it had not begun before: one that has stays as it is. */
+export const beginRun = (writer: Writer, workspaceId: string, run: string, nowMs: number): Promise<boolean> =>
+  writer.transaction(async () => {
+    const begun = await writer.rows(
       `INSERT INTO _runs (workspace_id, run, started_at) SELECT ${quoteText(workspaceId)}, ${quoteText(run)}, TIMESTAMP '${iso(nowMs)}'
-        WHERE NOT EXISTS (FROM _runs WHERE workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)})`,
-    ),
-  )
+        WHERE NOT EXISTS (FROM _runs WHERE workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)}) RETURNING 1`,
+    )
+    return begun.length > 0
+  })
 
 export const endRun = (
   writer: Writer,
@@ -30,41 +31,53 @@ export const endRun = (
       WHERE workspace_id = ${quoteText(options.workspaceId)} AND run = ${quoteText(options.run)}`),
   )
 
-/** The vendor knows an agent no more (404): its rows stay, and say since when. */
-export const markAgentGone = (writer: Writer, workspaceId: string, agentId: string, nowMs: number): Promise<void> =>
-  writer.transaction(() =>
-    writer.run(`UPDATE agents SET _missing_since = coalesce(_missing_since, TIMESTAMP '${iso(nowMs)}')
-      WHERE workspace_id = ${quoteText(workspaceId)} AND agent_id = ${quoteText(agentId)}`),
-  )
-
-/** Agents that are listed are not gone, whatever an answer said of them before. */
-export async function markAgentsThere(writer: Writer, workspaceId: string, agentIds: readonly string[]): Promise<void> {
-  const where = `workspace_id = ${quoteText(workspaceId)} AND _missing_since IS NOT NULL`
-  const there = new Set(agentIds)
-  const gone = await writer.rows<{ id: string }>(`SELECT agent_id AS id FROM agents WHERE ${where}`)
-  const back = gone.flatMap(({ id }) => (there.has(id) ? [quoteText(id)] : []))
-  if (back.length === 0) return
-  const update = `UPDATE agents SET _missing_since = NULL WHERE ${where} AND agent_id IN (${back.join(', ')})`
-  await writer.transaction(() => writer.run(update))
+const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
+const COLUMNS = {
+  workspace_id: text,
+  run: text,
+  started_at: at,
+  ended_at: at,
+  outcome: text,
+  requests: count,
+  sessions: count,
+  pages: count,
+  conversations: count,
 }
 
-/** Runs, and full exports that were dropped, are told by nothing that landed: a rebuilt warehouse takes them from the one before it. */
+/** Runs as the landing tells of them. */
+export const keepRuns = (writer: Writer, workspaceId: string, runs: readonly RunNoted[]): Promise<void> =>
+  writer.transaction(() =>
+    writer.append(
+      '_runs',
+      COLUMNS,
+      runs.map(({ startedMs, endedMs, ...run }) => ({
+        ...run,
+        workspace_id: workspaceId,
+        started_at: iso(startedMs),
+        ended_at: endedMs === undefined ? null : iso(endedMs),
+      })),
+    ),
+  )
+
+/** A rebuilt warehouse takes the runs of the one before it, which may know more of them than the landing, and full exports that were dropped. */
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
-  const rows = await from.rows('SELECT * FROM _runs')
-  const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
-  const columns = {
-    workspace_id: text,
-    run: text,
-    started_at: at,
-    ended_at: at,
-    outcome: text,
-    requests: count,
-    sessions: count,
-    pages: count,
-    conversations: count,
-  }
-  await to.transaction(() => to.append('_runs', columns, rows))
+  const rows = await from.rows<Record<'workspace_id' | 'run', string>>('SELECT * FROM _runs')
+  await to.transaction(async () => {
+    for (const { workspace_id, run } of rows)
+      await to.run(`DELETE FROM _runs WHERE workspace_id = ${quoteText(workspace_id)} AND run = ${quoteText(run)}`)
+    await to.append('_runs', COLUMNS, rows)
+  })
   const dropped = await from.rows('SELECT * FROM _full_exports_dropped')
-  const until = { workspace_id: text, planned_until: at }
-  await to.transaction(() => to.append('_full_exports_dropped', until, dropped))
+  await to.transaction(() => to.append('_full_exports_dropped', { workspace_id: text, planned_until: at }, dropped))
+}
+
+interface RunNoted {
+  run: string
+  startedMs: number
+  endedMs?: number
+  outcome?: string
+  requests?: number
+  sessions?: number
+  pages?: number
+  conversations?: number
 }

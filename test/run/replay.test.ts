@@ -25,6 +25,24 @@ async function synced(): Promise<SimulatedHouse> {
 }
 
 describe('a replay', () => {
+  it('that would end with fewer rows fails, names them, and keeps the warehouse; with --allow-incomplete it keeps the rows', async () => {
+    const simulated = await synced()
+    const house = await openHouse({ config: simulated.config })
+    await house.warehouse.writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
+      SELECT workspace_id, agent_id, 'told by nothing that landed', true, _fetched_at, _record + 1000000 FROM conversations LIMIT 1`)
+    await house.close()
+    const before = await tablesOf(simulated)
+    await expect(replay({ config: simulated.config })).rejects.toMatchObject({
+      code: 'REPLAY_LOSES_ROWS',
+      exitCode: 6,
+      message: expect.stringMatching(/1 of conversations \(".* told by nothing that landed"\)/) as string,
+    })
+    expect(await tablesOf(simulated)).toEqual(before)
+    expect((await readdir(simulated.config.home)).filter(name => name.includes('rebuilt'))).toEqual([])
+    await replay({ config: simulated.config, allowIncomplete: true })
+    expect(await tablesOf(simulated)).toEqual(before)
+  })
+
   it('may be repeated, and changes nothing', async () => {
     const simulated = await synced()
     const before = await tablesOf(simulated)

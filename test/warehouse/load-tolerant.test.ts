@@ -151,7 +151,7 @@ describe('a page', () => {
     expect(await workspace.load(...pages)).toMatchObject({ mended: 1, inserted: 2 })
     expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
       { conversation_id: 'c1', extra: '{"Title":"upper","csat":{"Mood":1}}' },
-      { conversation_id: 'c2', extra: '{"title":"lower","csat":{"mood":2}}' },
+      { conversation_id: 'c2', extra: '{"csat":{"mood":2},"title":"lower"}' },
     ])
   })
 

@@ -179,7 +179,7 @@ describe('a full record', () => {
 describe('a conversation known to have changed', () => {
   const markDirty = (workspace: Workspace, atMs: number) =>
     house.warehouse.writer.run(
-      `UPDATE conversations SET _dirty_since = make_timestamp(${atMs * 1_000}), _missing_since = make_timestamp(${atMs * 1_000})
+      `UPDATE conversations SET _dirty_since = make_timestamp(${atMs * 1_000}), _changed_at = make_timestamp(${atMs * 1_000}), _missing_since = make_timestamp(${atMs * 1_000})
        WHERE workspace_id = '${workspace.id}'`,
     )
   const changedAt = SENT_AT_MS + 10 * MINUTE

@@ -91,6 +91,8 @@ describe('a warehouse', () => {
       { number: 7, name: '0007_told.sql' },
       { number: 8, name: '0008_handoff_teams.sql' },
       { number: 9, name: '0009_bills.sql' },
+      { number: 10, name: '0010_full_exports.sql' },
+      { number: 11, name: '0011_absences.sql' },
     ])
   })
 

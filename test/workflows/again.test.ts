@@ -201,7 +201,7 @@ describe('a refresh', () => {
     await simulated.sync()
     const since = (ms: number) => `make_timestamp(${ms * 1_000})`
     const [agentId] = simulated.sandbox.world.agentIds()
-    await simulated.rows(`UPDATE conversations SET _dirty_since = ${since(START_MS + MINUTE)} WHERE conversation_id IN (
+    await simulated.rows(`UPDATE conversations SET _dirty_since = ${since(START_MS + MINUTE)}, _changed_at = ${since(START_MS + MINUTE)} WHERE conversation_id IN (
       SELECT conversation_id FROM conversations WHERE agent_id = '${agentId}' ORDER BY 1 LIMIT 3)`)
     await simulated.rows(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _version, _as_of, _fetched_at,
         _loaded_at, _source, _dirty_since) VALUES ('ws_demo', '${agentId}', 'purged', false, ${since(START_MS)}, ${since(START_MS)},

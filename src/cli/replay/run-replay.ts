@@ -66,7 +66,7 @@ const TOGETHER = [
   'Of a landing that is incomplete rebuild the whole warehouse: leave --table out.',
 ] as const
 
-/** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, TABLE_UNKNOWN, INTERRUPTED */
+/** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, TABLE_UNKNOWN, INTERRUPTED */
 export async function runReplay(flags: ReplayFlags): Promise<void> {
   const { table: tables, allowIncomplete = false } = flags
   if (tables && allowIncomplete) throw invalidFlag(...TOGETHER)

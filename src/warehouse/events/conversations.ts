@@ -8,6 +8,7 @@ import { mendRecord } from '../../catalog/mend.ts'
 import { recordStruct } from '../../catalog/staging.ts'
 import { CLOCKS_DIFFER_MS } from '../../core/time.ts'
 import { iso, type Writer } from '../connection.ts'
+import { markUnanswered } from '../missing.ts'
 import { OBSERVED } from '../observations.ts'
 import { applyPatches, insertIncomplete, type Patch } from '../patches.ts'
 import { type IncomingEvent, placeInTime, timeOf } from './incoming.ts'
@@ -82,7 +83,8 @@ async function stageTouched(writer: Writer, events: readonly OfConversation[]): 
  */
 const markTouched = (writer: Writer, workspaceId: string): Promise<void> =>
   writer.run(`UPDATE conversations AS c SET
-      _dirty_since = CASE WHEN t.changed >= c._as_of OR NOT c._complete THEN greatest(c._dirty_since, t.changed) ELSE c._dirty_since END,
+      _changed_at = greatest(c._changed_at, t.changed),
+      _dirty_since = CASE WHEN NOT c._complete OR greatest(c._changed_at, t.changed) >= c._as_of THEN greatest(c._changed_at, t.changed) END,
       _version = CASE WHEN c._complete THEN c._version ELSE greatest(c._version, t.newest) END,
       _as_of = CASE WHEN c._complete THEN c._as_of ELSE greatest(c._as_of, t.newest) END,
       _fetched_at = CASE WHEN c._complete THEN c._fetched_at ELSE greatest(c._fetched_at, t.place) END
@@ -149,5 +151,6 @@ export async function applyToConversations(
   await insertIncomplete(writer, { ...options, from: 'touched' })
   await applyPatches(writer, { ...options, patches: own.flatMap(patchesOf) })
   await markTouched(writer, options.workspaceId)
+  await markUnanswered(writer, options.workspaceId, 'SELECT agent_id, conversation_id FROM touched')
   await observeEvents(writer, options, own)
 }

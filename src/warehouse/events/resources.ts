@@ -4,6 +4,7 @@ import { EVENT_TYPES, type TellsOf } from '../../catalog/events.ts'
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { iso, type Writer } from '../connection.ts'
+import { isListed, markListed } from '../missing.ts'
 import { lastNumber } from '../numbers.ts'
 import { type IncomingEvent, idOf } from './incoming.ts'
 
@@ -98,7 +99,8 @@ async function updateKnown(writer: Writer, resource: Resource, { workspaceId, no
     ...['_version', '_as_of', '_fetched_at'].map(column => ofEvents(column, 't.newest')),
     ofEvents('_loaded_at', `TIMESTAMP '${iso(nowMs)}'`),
     // What was fetched before it changed is fetched again, where it is fetched one by one.
-    `_dirty_since = CASE WHEN r._complete AND t.alive_at >= r._fetched_at THEN greatest(r._dirty_since, t.alive_at) ELSE r._dirty_since END`,
+    '_changed_at = t.alive_at',
+    '_dirty_since = CASE WHEN r._complete AND t.alive_at >= r._fetched_at THEN t.alive_at END',
     `_deleted_at = CASE WHEN (t.alive_at IS NULL OR t.deleted_at >= t.alive_at) AND (NOT r._complete OR t.deleted_at >= r._fetched_at)
        THEN t.deleted_at END`,
   ]
@@ -111,6 +113,8 @@ async function fold(writer: Writer, resource: Resource, options: ResourceOptions
   await goWith(writer, resource, options.workspaceId)
   await insertUnknown(writer, resource, options)
   await updateKnown(writer, resource, options)
+  const { table } = resource.layout.record
+  if (isListed(table)) await markListed(writer, options.workspaceId, table)
 }
 
 function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {
@@ -158,7 +162,7 @@ export async function markDeleted(
   const resource = RESOURCES.get(options.table as Table)
   if (!resource) return
   const [any] = await writer.rows(
-    `SELECT 1 FROM webhook_events WHERE workspace_id = ${quoteText(options.workspaceId)} AND type IN (${oneOf(resource.deleting)}) LIMIT 1`,
+    `SELECT 1 FROM webhook_events WHERE workspace_id = ${quoteText(options.workspaceId)} AND type IN (${oneOf(resource.types)}) LIMIT 1`,
   )
   if (any) await fold(writer, resource, options)
 }

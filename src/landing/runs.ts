@@ -1,0 +1,66 @@
+// Runs, appended when they begin and when they end, one file a month beside the pages: no page tells of them, and a rebuilt warehouse
+// shall know them. Whoever holds the warehouse is the only one who writes here.
+//
+//   <workspace>/runs/2026-11.ndjson
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { unusable } from '../core/disk.ts'
+import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
+import { segment } from '../files/segment.ts'
+
+/** A run as `_runs` has it; times are ms. What it had not come to is absent. */
+export interface RunTold {
+  run: string
+  startedMs: number
+  endedMs?: number
+  outcome?: string
+  requests?: number
+  sessions?: number
+  pages?: number
+  conversations?: number
+}
+
+export type RunEntry = Pick<RunTold, 'run'> & Partial<RunTold>
+
+const folderOf = (root: string, workspaceId: string): string => join(root, segment(workspaceId), 'runs')
+
+/** Appends and syncs. A line that a kill has cut off is ended first. @throws HOME_UNUSABLE */
+export async function appendRun(root: string, workspaceId: string, entry: RunEntry, nowMs: number): Promise<void> {
+  const folder = folderOf(root, workspaceId)
+  const file = join(folder, `${new Date(nowMs).toISOString().slice(0, 7)}.ndjson`)
+  try {
+    await makeFolder(folder)
+    const handle = await open(file, 'a', 0o600)
+    try {
+      await handle.appendFile(`\n${JSON.stringify(entry)}\n`)
+      await handle.datasync()
+    } finally {
+      await handle.close()
+    }
+    await syncFolder(folder)
+  } catch (cause) {
+    throw unusable(file, cause)
+  }
+}
+
+function parsed(line: string): RunEntry[] {
+  try {
+    const entry = JSON.parse(line) as RunEntry
+    return typeof entry.run === 'string' ? [entry] : []
+  } catch {
+    return []
+  }
+}
+
+/** Every run that was told of. @throws HOME_UNUSABLE */
+export async function readRuns(root: string, workspaceId: string): Promise<RunTold[]> {
+  const folder = folderOf(root, workspaceId)
+  const runs = new Map<string, RunEntry>()
+  for (const name of (await namesIn(folder)).filter(name => name.endsWith('.ndjson')).sort()) {
+    const text = await readFile(join(folder, name), 'utf8').catch(cause => {
+      throw unusable(join(folder, name), cause)
+    })
+    for (const entry of text.split('\n').flatMap(parsed)) runs.set(entry.run, { ...runs.get(entry.run), ...entry })
+  }
+  return [...runs.values()].flatMap(run => (run.startedMs === undefined ? [] : [{ ...run, startedMs: run.startedMs }]))
+}

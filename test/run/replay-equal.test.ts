@@ -1,0 +1,120 @@
+// The warehouse as it grew, its replay, and a replay of its landing and spool elsewhere are the same in every column of every table.
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { spoolOf } from '../../src/app/spool.ts'
+import { openHouse } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+import { HOUR } from '../../src/core/time.ts'
+import { replay } from '../../src/run/replay.ts'
+import { HOSTILE_NAMES } from '../../src/sandbox/hostile/hostile-table.ts'
+import { drainAll } from '../../workflows/ingest.ts'
+import { everyColumn } from '../workflows/every-column.ts'
+import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from '../workflows/open-simulated-house.ts'
+import { openTelling } from '../workflows/telling.ts'
+
+const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
+  const house = await openHouse({ config })
+  try {
+    return await everyColumn(house.warehouse.writer.rows)
+  } finally {
+    await house.close()
+  }
+}
+
+/** Days in which things change, are told, asked for again, and are gone. */
+async function live(simulated: SimulatedHouse, steps: readonly Step[]): Promise<void> {
+  const { sandbox, config, house, clock } = simulated
+  const spool = spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
+  const telling = openTelling(simulated, { dropped: 0.1 })
+  const agents = sandbox.world.agentIds()
+  let toldMs = START_MS
+  for (const { hours, gone, drainFirst, ids } of steps) {
+    simulated.advance(hours * HOUR)
+    sandbox.conditions.set({ gone: gone ? [agents[1]!] : [] })
+    const untilMs = sandbox.clock.now()
+    await telling.tell(toldMs, untilMs)
+    toldMs = untilMs
+    if (drainFirst) await drainAll(spool, WORKSPACE)
+    await simulated.sync()
+    const known = await simulated.rows<{ id: string }>(
+      `SELECT conversation_id AS id FROM conversations WHERE agent_id = '${agents[0]!}' AND NOT contains(conversation_id, ',') ORDER BY id LIMIT ${ids}`,
+    )
+    if (ids > 0)
+      await simulated.sync({
+        mode: 'selected',
+        ids: { [agents[0]!]: [...known.map(({ id }) => id), `nobody ${hours}`] },
+      })
+    if (!drainFirst) await drainAll(spool, WORKSPACE)
+  }
+}
+
+/** Only what differs: whole tables would be a wall of text. */
+function expectSame(after: Record<string, string[]>, before: Record<string, string[]>): void {
+  const differences = Object.keys(before).flatMap(table => {
+    const [then, now] = [new Set(before[table]), new Set(after[table])]
+    const lost = before[table]!.filter(row => !now.has(row)).slice(0, 2)
+    const found = (after[table] ?? []).filter(row => !then.has(row)).slice(0, 2)
+    return lost.length + found.length > 0 ? [{ table, lost, found }] : []
+  })
+  expect(differences).toEqual([])
+  expect(Object.entries(after).map(([table, rows]) => [table, rows.length])).toEqual(
+    Object.entries(before).map(([table, rows]) => [table, rows.length]),
+  )
+}
+
+interface Step {
+  hours: number
+  gone: boolean
+  drainFirst: boolean
+  ids: number
+}
+
+const steps = fc.array(
+  fc.record({
+    hours: fc.constantFrom(1, 3, 30, 8 * 24),
+    gone: fc.boolean(),
+    drainFirst: fc.boolean(),
+    ids: fc.constantFrom(0, 0, 7),
+  }),
+  { minLength: 3, maxLength: 4 },
+)
+
+const hostile = (share: number) =>
+  Object.fromEntries(HOSTILE_NAMES.filter(name => name !== 'huge-record').map(name => [name, share]))
+
+describe('a replay', () => {
+  it.each([11, 12])('gives every table as it was, here and elsewhere: seed %i', async seed => {
+    await fc.assert(
+      fc.asyncProperty(steps, async given => {
+        const { simulated, end } = await openSimulatedHouse({
+          sandbox: {
+            ...{ seed, agents: 3, conversations: 60, historyDays: 6, arrivalsPerDay: 25, traffic: true },
+            hostile: seed % 2 === 0 ? hostile(0.02) : {},
+          },
+          settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40 },
+        })
+        const elsewhere = await mkdtemp(join(tmpdir(), 'convohouse-elsewhere-'))
+        try {
+          await simulated.sync()
+          await live(simulated, given)
+          const before = await everyColumn(simulated.rows)
+          await simulated.close()
+          for (const folder of ['landing', 'spool'])
+            await cp(join(simulated.config.home, folder), join(elsewhere, folder), { recursive: true })
+          await replay({ config: simulated.config })
+          expectSame(await tablesAt(simulated.config), before)
+          const there = { ...simulated.config, home: elsewhere }
+          await replay({ config: there })
+          expectSame(await tablesAt(there), before)
+        } finally {
+          await end()
+          await rm(elsewhere, { recursive: true })
+        }
+      }),
+      { numRuns: 1, seed, endOnFailure: true },
+    )
+  })
+})
