@@ -54,7 +54,7 @@ const CASES: Record<FaultName, Case> = {
     outcome: 'period-spent',
     once: false,
   },
-  'unseen-period-told': { sandbox: { quotaSessions: 1_000 } },
+  'unseen-period-told': { every: 6, once: false },
   'cut-body': {},
   'cut-json': {},
   html: {},
