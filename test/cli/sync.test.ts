@@ -148,10 +148,10 @@ describe('sync', () => {
     const ids = [...sandbox.world.conversations(agent, sandbox.clock.now())].slice(-60).map(({ id }) => id)
     const bought = await cli(['sync', '--ids', '-', '--agent', agent], { env, stdin: ids.join('\n') })
     expect(bought.code).toBe(0)
-    const refused = await cli(['sync', '--agent', agent, '--since', '80d'], { env })
+    const refused = await cli(['sync', '--agent', agent, '--since', '2000d'], { env })
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('error CONFIRMATION_NEEDED')
-    const limited = await cli(['sync', '--agent', agent, '--since', '80d', '--max-sessions', '20'], { env })
+    const limited = await cli(['sync', '--agent', agent, '--since', '2000d', '--max-sessions', '20'], { env })
     expect(limited.code).toBe(0)
   })
 
