@@ -212,6 +212,12 @@ const other = {
 const dayIn = (timeZone: string, moment: string): string =>
   timeZone === `'UTC'` ? `${moment}::DATE` : `(${moment} AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone})::DATE`
 
+/** The first that tells a channel, all SQL. */
+const channelOf = (told: string, userPlatform: string, origin: string): string =>
+  oneSpelling(
+    `lower(coalesce(nullif(${told}, ''), nullif(${userPlatform}, ''), CASE WHEN json_type(${origin}) = 'VARCHAR' THEN nullif(${origin}->>'$', '') END))`,
+  )
+
 const derived: Derived[] = [
   {
     column: 'channel',
@@ -220,10 +226,8 @@ const derived: Derived[] = [
       'Channel: as an event told, else `user_platform`, else `origin` where that is a word; `web-chat` is spelled `webchat`',
     pii: 'none',
     from: ['channel', 'userPlatform', 'origin'],
-    sql: () =>
-      oneSpelling(
-        `lower(coalesce(nullif(s."channel", ''), nullif(s."userPlatform", ''), CASE WHEN json_type(s."origin") = 'VARCHAR' THEN nullif(s."origin"->>'$', '') END))`,
-      ),
+    sql: () => channelOf('s."channel"', 's."userPlatform"', 's."origin"'),
+    stored: () => channelOf('_channel_told', 'user_platform', 'origin'),
   },
   {
     column: 'day',

@@ -55,8 +55,8 @@ export interface Layout {
   /** Columns that identify a record, in order. */
   key: string[]
   columns: Column[]
-  /** Columns that the time zone has a part in, and SQL of their values over the stored row. */
-  zoned: { column: string; value: string }[]
+  /** Columns that follow from others of the row, and SQL of their values over the stored row. */
+  rederived: { column: string; value: string }[]
   children: ChildTable[]
 }
 
@@ -314,7 +314,7 @@ function compileLayout(record: RecordType, timeZone: string): Layout {
     record,
     key: ['workspace_id', ...(record.perAgent ? ['agent_id'] : []), record.id.column],
     columns: [...derived, ...fields],
-    zoned: record.derived.flatMap(({ column, stored }) =>
+    rederived: record.derived.flatMap(({ column, stored }) =>
       stored ? [{ column, value: stored({ timeZone: quoteText(timeZone) }) }] : [],
     ),
     children: childrenOf(record.fields, root, null),

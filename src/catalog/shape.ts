@@ -103,7 +103,7 @@ export interface Derived extends Described {
   sqlType: string
   /** SQL over the staged record `s`; `timeZone` is an SQL string literal. */
   sql: (context: { timeZone: string }) => string
-  /** The same over the row as it is stored, where the time zone has a part in it: another zone derives the column anew. */
+  /** The same over the row as it is stored: another time zone, or a patch that carries only some of its fields, derives the column anew. */
   stored?: (context: { timeZone: string }) => string
   /** Top-level keys that it reads: a patch of one of them derives the column anew. */
   from: readonly string[]

@@ -2,6 +2,7 @@
 // turns"): the vendor's own `{from, messages: [{type, item: {payload: {message}}}], ts, session_id}`, the flat ones with a `text`,
 // `content` or `message`, and those whose text is a list of parts.
 import { momentIn } from '../core/time.ts'
+import { ExactNumber } from './exact-json.ts'
 import { isObject, isScalar } from './inspect.ts'
 
 /** One message; of a turn that holds none, the turn itself. */
@@ -30,8 +31,11 @@ const UNSAID = /^(tool|function|reasoning|thinking)/i
 /** Objects inside each other that a text is looked for in. */
 const DEEPEST = 8
 
+/** A number that a double does not hold has its digits as text. */
+const textOf = (scalar: unknown): string => (scalar instanceof ExactNumber ? scalar.text : String(scalar))
+
 function textIn(value: unknown, levels = DEEPEST): string | null {
-  if (isScalar(value)) return value === null || value === undefined ? null : String(value)
+  if (isScalar(value)) return value === null || value === undefined ? null : textOf(value)
   if (levels === 0) return null
   if (Array.isArray(value)) {
     const parts = value.filter(part => !(isObject(part) && typeof part.type === 'string' && UNSAID.test(part.type)))
@@ -60,8 +64,14 @@ function firstOf(keys: readonly string[], ...objects: Json[]): unknown {
 
 function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
   const own = isObject(turn) ? turn : {}
-  const several = Array.isArray(own.messages) && own.messages.length > 0
-  return (several ? (own.messages as unknown[]) : [turn]).map((message, index) => {
+  const listed = Array.isArray(own.messages)
+    ? (own.messages as unknown[])
+    : isObject(own.messages)
+      ? [own.messages]
+      : []
+  // What the turn says itself counts where its messages say nothing.
+  const several = listed.length > 0 && (listed.some(message => textIn(message) !== null) || textIn(turn) === null)
+  return (several ? listed : [turn]).map((message, index) => {
     const inner = several && isObject(message) ? message : own
     return {
       turnPosition,
@@ -81,7 +91,7 @@ export function messagesOf(turns: readonly unknown[]): Message[] {
   const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1))
   let last = Number.NEGATIVE_INFINITY
   const timed = sent.map(message => {
-    last = (message.at === null ? null : momentIn(String(message.at))) ?? last
+    last = (message.at === null ? null : momentIn(textOf(message.at))) ?? last
     return { message, ms: last }
   })
   return timed.sort((a, b) => (a.ms === b.ms ? 0 : a.ms - b.ms)).map(({ message }) => message)

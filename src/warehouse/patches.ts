@@ -143,9 +143,9 @@ async function overlay(
     SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
   await writer.run('DELETE FROM conversations c USING patch_stage s WHERE c._record = s."__record"')
-  // A patch may carry one of the fields that a day follows from, and not the other.
-  const days = layout.zoned.map(({ column, value }) => `${value} AS ${column}`)
-  await writer.run(`INSERT INTO conversations BY NAME SELECT * REPLACE (${days.join(', ')}) FROM patched`)
+  // A patch may carry one of the fields that a day or a channel follows from, and not the others.
+  const anew = layout.rederived.map(({ column, value }) => `${value} AS ${column}`)
+  await writer.run(`INSERT INTO conversations BY NAME SELECT * REPLACE (${anew.join(', ')}) FROM patched`)
   for (const child of layout.children.filter(({ from }) => carried.has(from))) {
     const carrying = `list_contains(s."__keys", ${quoteText(child.from)})`
     await writer.run(`DELETE FROM ${child.table} t USING patch_stage s WHERE t._record = s."__record" AND ${carrying}`)

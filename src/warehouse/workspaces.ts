@@ -8,8 +8,8 @@ export async function deriveDays(
   writer: Writer,
   { workspaceId, timeZone, schema }: { workspaceId: string; timeZone: string; schema?: string },
 ): Promise<void> {
-  for (const { record, zoned } of RECORD_TYPES.map(type => layoutOf(type, timeZone)))
-    for (const { column, value } of zoned)
+  for (const { record, rederived } of RECORD_TYPES.map(type => layoutOf(type, timeZone)))
+    for (const { column, value } of rederived)
       await writer.run(`UPDATE ${schema === undefined ? '' : `${schema}.`}${record.table} SET ${column} = ${value}
         WHERE workspace_id = ${quoteText(workspaceId)} AND ${column} IS DISTINCT FROM ${value}`)
 }

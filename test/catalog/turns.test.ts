@@ -1,6 +1,7 @@
 // Transcripts of whatever shape: what was said, by whom and when.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readExactly } from '../../src/catalog/exact-json.ts'
 import { messagesOf } from '../../src/catalog/turns.ts'
 
 const AT = Date.UTC(2026, 10, 20, 9)
@@ -133,5 +134,24 @@ describe('a transcript', () => {
       }),
       { seed: 14 },
     )
+  })
+})
+
+describe('a text', () => {
+  it('that is a number of many digits has them all', () => {
+    const turns = readExactly(
+      '[{"text":12345678901234567890},{"from":"a","messages":[{"item":{"payload":{"message":1.50}}}]}]',
+    )
+    expect(messagesOf(turns.value as unknown[]).map(({ text }) => text)).toEqual(['12345678901234567890', '1.50'])
+  })
+
+  it("is the turn's own where its messages have none, and is found where they are one alone", () => {
+    const turns = [
+      { role: 'user', text: 'own', messages: [{ id: 'm1' }] },
+      { from: 'user', messages: { type: 'text', item: { payload: { message: 'alone' } } } },
+      { from: 'bot', messages: [{ type: 'choice' }, { type: 'text', item: { payload: { message: 'one of two' } } }] },
+      { from: 'bot', messages: [{ type: 'choice' }, { type: 'image' }] },
+    ]
+    expect(messagesOf(turns).map(({ text }) => text)).toEqual(['own', 'alone', null, 'one of two', null, null])
   })
 })

@@ -87,3 +87,23 @@ describe('handoffs', () => {
     ])
   })
 })
+
+describe('the channel of a conversation', () => {
+  it.each([
+    [{ userPlatform: 'WhatsApp' }, { origin: { kind: 'ad' } }, 'whatsapp'],
+    [{ userPlatform: 'WhatsApp' }, { origin: 'instagram' }, 'whatsapp'],
+    [{ origin: 'Web-Chat' }, { userPlatform: null }, 'webchat'],
+    [{ origin: 'web-chat' }, { userPlatform: 'voice' }, 'voice'],
+    [{ userPlatform: 'voice', origin: 'ad' }, { stage: 'won' }, 'voice'],
+  ])('of %j is right after an event that tells %j: %s', async (exported, lightConvoData, channel) => {
+    const workspace = house.workspace()
+    const records = [{ ID: 'c1', ts: SENT_AT_MS, ...exported }]
+    await workspace.load(await landConversations(workspace.landing, { records }))
+    await applyTo(workspace, updated(AT, { lightConvoData }))
+    expect(await workspace.rows('conversations', 'channel')).toEqual([{ channel }])
+    await applyTo(workspace, updated(AT + 1, { channel: 'web-chat', lightConvoData }))
+    expect(await workspace.rows('conversations', 'channel')).toEqual([{ channel: 'webchat' }])
+    await applyTo(workspace, updated(AT + 2, { lightConvoData: { origin: 'sms' } }))
+    expect(await workspace.rows('conversations', 'channel')).toEqual([{ channel: 'webchat' }])
+  })
+})
