@@ -45,7 +45,7 @@ export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
   return Object.fromEntries(counts)
 }
 
-/** The text with every known secret blanked, as it is, URL-encoded, or escaped as in JSON. */
+/** The text with every known secret blanked: as it is, URL-encoded, escaped as in JSON, or in base64. */
 export function redactText(text: string, secrets: readonly string[]): string {
   return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, MASK), text)
 }
@@ -59,7 +59,29 @@ export function writtenForms(secrets: readonly string[]): string[] {
 function formsOf(secret: string): string[] {
   // A lone surrogate cannot be URL-encoded.
   const encodable = secret.replace(/\p{Surrogate}/gu, '\ufffd')
-  return [secret, encodeURIComponent(encodable), JSON.stringify(secret).slice(1, -1)]
+  const encoded = encodeURIComponent(encodable)
+  const escaped = [JSON.stringify(secret).slice(1, -1)].flatMap(json => [json, json.replaceAll('/', '\\/')])
+  return [
+    secret,
+    encoded,
+    encoded.replace(/%[0-9A-F]{2}/g, byte => byte.toLowerCase()),
+    // Also as a text in JSON has them, where it holds JSON.
+    ...escaped.flatMap(json => [json, JSON.stringify(json).slice(1, -1)]),
+    ...base64Of(secret),
+  ]
+}
+
+/** What base64 writes of a secret whatever stands before and behind it: of three bytes each four characters, in three places. */
+function base64Of(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  const forms = [0, 1, 2].map(before => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '')
+    const whole = Math.floor(((before + bytes.length) * 8) / 6)
+    return text.slice(Math.ceil((before * 8) / 6), whole)
+  })
+  return forms.flatMap(form => [form, form.replaceAll('+', '-').replaceAll('/', '_')]).filter(form => form.length >= 8)
 }
 
 interface Redaction {
@@ -115,7 +137,7 @@ function redact(value: unknown, place: Place, redaction: Redaction): unknown {
 
 /** A text loses what is unmistakable; one that is JSON is gone through like what it holds. */
 function redactString(text: string, place: Place, redaction: Redaction): string {
-  if (maySecretBeIn(text) && /^\s*[[{]/.test(text)) {
+  if (maySecretBeIn(text) && /^\s*["[{]/.test(text)) {
     const kept = redactJsonText(text, place, redaction)
     if (kept !== undefined) return kept
   }
@@ -196,12 +218,14 @@ function namesBesideSecret(object: JsonObject, { inPlace, isCustomerData }: Plac
     ...(isEnvironmentVariable(object)
       ? CARRIED_VALUES.filter(carried => (object[carried] ?? null) !== null)
       : namedAfterSecret(object, inPlace)),
-    ...(isAuditEntry(object) && isAboutSecret(object) ? AUDITED_VALUES : []),
+    ...(isAuditEntry(object) && isAboutSecret(object)
+      ? AUDITED_VALUES.filter(audited => (object[audited] ?? null) !== null)
+      : []),
   ])
 }
 
 function isEnvironmentVariable({ isEnv }: JsonObject): boolean {
-  return isEnv === true || isEnv === 1 || isEnv === 'true'
+  return isEnv === true || isEnv === 1 || (typeof isEnv === 'string' && /^\s*(?:true|1)\s*$/i.test(isEnv))
 }
 
 /** `{ key: "Authorization", value: … }`; headers of MCP servers say `name` for `key`. */

@@ -90,7 +90,10 @@ export function isSecret(name: string, value: unknown, inPlace = false): boolean
 
 /** A boolean, in a text too, or nothing at all: no secret, whatever its name. */
 const isNothing = (value: unknown): boolean =>
-  value === null || typeof value === 'boolean' || (typeof value === 'string' && /^\s*(?:true|false)?\s*$/i.test(value))
+  value === null ||
+  value === undefined ||
+  typeof value === 'boolean' ||
+  (typeof value === 'string' && /^\s*(?:true|false)?\s*$/i.test(value))
 
 const isCount = (value: unknown): boolean =>
   isNothing(value) ||

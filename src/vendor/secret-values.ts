@@ -10,7 +10,7 @@ export const MASK = '***'
 
 /** A quick look: false where `withoutSecretValues` changes nothing. True of a text in JSON, too, and where it is written with escapes. */
 const SUSPICIOUS =
-  /:\/\/|-----BEGIN|\beyJ|\bbearer|\bbasic[\s\\]|(?<![a-z0-9])[sr]k[-_]|\bgh[pousr]_|\bgithub_pat|\bglpat-|\bxox[a-z]-|\bxapp-|\bAKIA|\bAIza|\bSG\.|\bhf_|\bwhsec_|\bnpm_|\bya29\.|hooks?\.|webhook|telegram\.org|^(?:\s|\\.)*[[{]/i
+  /:\/\/|%3A%2F%2F|-----BEGIN|\beyJ|\bbearer|\bbasic[\s\\]|(?<![a-z0-9])[sr]k[-_]|\bgh[pousr]_|\bgithub_pat|\bglpat-|\bxox[a-z]-|\bxapp-|\bAKIA|\bAIza|\bSG\.|\bhf_|\bwhsec_|\bnpm_|\bya29\.|hooks?\.|webhook|telegram\.org|^(?:\s|\\.)*["[{]/i
 
 export const maySecretBeIn = (text: string): boolean => SUSPICIOUS.test(text)
 
@@ -25,6 +25,7 @@ const BASIC = /\b(basic\s{1,8})([A-Za-z0-9+/]{6,4096}={0,2})/gi
 const SECRET_PATH =
   /\b(hooks\.slack\.com|[\w.-]{1,200}\.webhook\.office\.com|outlook\.office\.com\/webhook|(?:canary\.|ptb\.)?discord(?:app)?\.com\/api\/webhooks|hooks\.zapier\.com|hook\.(?:[\w-]{1,20}\.)?(?:make|integromat)\.com|api\.telegram\.org)\/[^\s"'<>{}\\]{1,4096}/gi
 const ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s"'<>`{}\\]{1,8192}/gi
+const ENCODED_ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}%3A%2F%2F[^\s"'<>`{}\\]{1,8192}/gi
 const SECRET_PARAMETER = /^(?:sig|signature|auth)$/i
 const LONG_CODE = 20
 
@@ -110,15 +111,25 @@ function withoutSome(text: string): string {
     .replace(SECRET_KEY, key => (isAlone || isOpaque(key.slice(3)) ? MASK : key))
     .replace(SECRET_PATH, (whole, service: string) => (whole.endsWith(`/${MASK}`) ? whole : `${service}/${MASK}`))
     .replace(ADDRESS, withoutAddressSecrets)
+    .replace(ENCODED_ADDRESS, withoutInner)
 }
 
 /** `X-Api-Key: abc`, `OPENAI_KEY=abc`, `--token=abc`: a name and its value in one text. */
-const NAMED = /^(\s*-{0,2}([\w.-]{1,64})\s*[:=]\s*)(\S[\s\S]*)$/
+const NAMED = /^(\s*-{0,2}(?:export\s+)?([\w.-]{1,64})\s*[:=]\s*)(\S[\s\S]*)$/
+/** As the lines of headers or of variables are, none of which is prose. */
+const NAMED_LINE = /^\s*(?:#.*|(?:export\s+)?[\w.-]{1,64}\s*[:=].*)?$/
 
-/** Inside the configuration of an external service, where a text may be a header, a variable or an option. */
-export function withoutNamedSecret(text: string): string {
+function withoutNamedOne(text: string): string {
   const [, head, name, value] = NAMED.exec(text) ?? []
   return name !== undefined && value !== MASK && isSecret(name, value, true) ? `${head}${MASK}` : text
+}
+
+/** Inside the configuration of an external service, where a text may be a header, a variable or an option, or lines of them. */
+export function withoutNamedSecret(text: string): string {
+  const lines = text.split(/(\r?\n)/)
+  return lines.length > 1 && lines.every(line => NAMED_LINE.test(line))
+    ? lines.map(withoutNamedOne).join('')
+    : withoutNamedOne(text)
 }
 
 const IN_PROSE = /([\w.-]{0,64}(?:[ -]key|key|[a-z]))(["']?\s{0,4}[:=]\s{0,4}["']?)([^\s"',;&})\]]{1,4096})/gi

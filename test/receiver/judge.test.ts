@@ -1,6 +1,7 @@
 // What is taken of a body, and what is never kept of it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { takeAsSent } from '../../src/receiver/as-sent.ts'
 import { makeDoor } from '../../src/receiver/door.ts'
 import { judge } from '../../src/receiver/judge.ts'
 
@@ -74,6 +75,33 @@ describe('a secret', () => {
         for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
           expect(text).not.toContain(form)
       expect(text).not.toContain('canary')
+    }
+  })
+
+  it('is kept in no encoding: not escaped in JSON inside of a text, not in small hexadecimal, not in base64', () => {
+    const secret = 'whsec-canary/8a1f+Ω=?>~'
+    const opens = makeDoor([{ id: 'ws', secrets: [secret] }])
+    const plain = 'whsec-canary/8a1f+=?>~'
+    const opensPlain = makeDoor([{ id: 'ws', secrets: [plain] }])
+    const forms = (own: string) => [
+      `{"workspaceSecret":"${own.replaceAll('/', '\\/')}"}`,
+      encodeURIComponent(own).replace(/%../g, byte => byte.toLowerCase()),
+      ...['', 'u', 'us', 'user:'].flatMap(before =>
+        (['base64', 'base64url'] as const).map(way => Buffer.from(`${before}${own}\n`).toString(way)),
+      ),
+    ]
+    for (const [own, door] of [
+      [secret, opens],
+      [plain, opensPlain],
+    ] as const) {
+      for (const form of forms(own)) {
+        const body = Buffer.from(JSON.stringify({ workspaceSecret: own, messageContent: `it is ${form}!` }))
+        expect(takeAsSent(Buffer.from(body), null, door)).toBeNull()
+        const { text, payload } = kept(judge(body, null, door))
+        expect(text).not.toContain(form)
+        expect(payload.messageContent).toMatch(/^it is .*\*\*\*.*!$/s)
+        expect(text.replaceAll('\\', '')).not.toContain(own)
+      }
     }
   })
 

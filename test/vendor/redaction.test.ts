@@ -210,6 +210,38 @@ describe('redaction', () => {
     expect(redactSecrets(value)).toEqual({ value, droppedPaths: [] })
   })
 
+  it.each([
+    ['JSON in JSON', { settings: JSON.stringify(JSON.stringify({ apiKey: 'canary', a: 1 })) }],
+    ['JSON in JSON in JSON', { settings: JSON.stringify(JSON.stringify(JSON.stringify([{ apiKey: 'canary' }]))) }],
+    ['lines of headers', { headers: 'Accept: */*\r\nX-Api-Key: canary\r\nX-Trace: 1' }],
+    ['lines of variables', { env: '# ours\nHOST=x\n\nexport OPENAI_KEY=canary\nTOKEN=canary' }],
+    [
+      'a variable that says in other words that it is of the environment',
+      { variables: [{ isEnv: 'True', value: 'canary' }] },
+    ],
+  ])('finds a secret in %s', (_, value) => {
+    const once = redactSecrets(value)
+    expect(JSON.stringify(once.value)).not.toContain('canary')
+    expect(redactSecrets(once.value)).toEqual({ value: once.value, droppedPaths: [] })
+  })
+
+  it('leaves words that stand in lines', () => {
+    const value = {
+      llmConfig: { prompt: 'Be brief.\nPassword: ask for it by mail.\nToken: no.', quote: '"Be: brief"' },
+    }
+    expect(redactSecrets(value)).toEqual({ value, droppedPaths: [] })
+  })
+
+  it('has nothing to drop of an audit entry whose value is gone', () => {
+    const entry = {
+      vapiConfig: [
+        { field: 'a.token', oldValue: '' },
+        { field: 'env.A', oldValue: null },
+      ],
+    }
+    expect(redactSecrets(entry)).toEqual({ value: entry, droppedPaths: [] })
+  })
+
   it('keeps a key __proto__ as data', () => {
     const value = JSON.parse('{"__proto__":{"apiKey":"x","kept":1}}')
     expect(JSON.stringify(redactSecrets(value).value)).toBe('{"__proto__":{"kept":1}}')

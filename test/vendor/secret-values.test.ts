@@ -30,6 +30,8 @@ describe('a value that is unmistakably a secret', () => {
     ['see https://a:b@x.org and https://c:d@y.org!', 'see https://x.org and https://y.org!'],
     ['https://hooks.slack.com/services/T0/B0/xyz', 'https://hooks.slack.com/***'],
     ['https://discord.com/api/webhooks/1/abc', 'https://discord.com/api/webhooks/***'],
+    ['https%3A%2F%2Fu%3Ap%40x.org%2F%3Ftoken%3Dt', 'https%3A%2F%2Fx.org%2F'],
+    ['to https%3a%2f%2fx.org%2f%3fa%3d1%26token%3dt now', 'to https%3A%2F%2Fx.org%2F%3Fa%3D1 now'],
   ])('is taken out: %s', (text, left) => {
     expect(withoutSecretValues(text)).toBe(left)
     expect(withoutSecretValues(left)).toBe(left)
@@ -45,6 +47,7 @@ describe('a value that is unmistakably a secret', () => {
       'the bearer of news',
     ],
     ...['https://example.com/@me?page=1&sort=asc#top', 'mailto:a@example.com', 'a?b', 'https://x.org/?token=', 'eyJ.x'],
+    'https%3a%2f%2fx.org%2f%3fa%3d1',
     ...['https://hooks.example.com/convohouse', 'Bearer {{var:abc}}', 'https://x.org/?hasToken=true&maxTokens=5'],
   ])('is not seen in %s', text => expect(withoutSecretValues(text)).toBe(text))
 
