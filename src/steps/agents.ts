@@ -1,6 +1,7 @@
 // Listing the workspace's agents. The listing lands with its secrets dropped, and only when it differs from the last one
 // that landed: a quiet workspace that is polled every few minutes leaves no files behind.
 import { createHash } from 'node:crypto'
+import { writeExactly } from '../catalog/exact-json.ts'
 import { emptyNotes, type PageNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { compactTimestamp } from '../core/time.ts'
@@ -56,21 +57,20 @@ function newsOf(
 ): Pick<ListingPage, 'body' | 'notes'> {
   const answer = parsed as Record<string, unknown>
   const kept = new Set<string>()
-  const unheard = (list: 'agents' | 'starredAgents') => {
+  const unheard = (list: 'agents' | 'starredAgents'): Record<string, unknown> => {
     const entries = answer[list]
-    if (!Array.isArray(entries)) return entries
-    return entries.filter((entry, index) => {
-      const digest = sha256(JSON.stringify(entry))
+    if (!Array.isArray(entries)) return {}
+    const news = entries.filter((entry, index) => {
+      const digest = sha256(writeExactly(entry))
       if (told.has(digest)) return false
       told.add(digest)
       digests.push(digest)
       kept.add(`${list}[${index}]`)
       return true
     })
+    return { [list]: news }
   }
-  const body = Buffer.from(
-    JSON.stringify({ ...answer, agents: unheard('agents'), starredAgents: unheard('starredAgents') }),
-  )
+  const body = Buffer.from(writeExactly({ ...answer, ...unheard('agents'), ...unheard('starredAgents') }))
   const dropped = droppedPaths.flatMap(path => {
     const [, entry, inside] = IN_ENTRY.exec(path) ?? []
     return entry === undefined ? [path] : kept.has(entry) ? [inside!] : []

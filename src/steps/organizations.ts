@@ -6,6 +6,7 @@
 //
 // When an id was last asked for is told by the name of the page that landed, whatever was answered: also of one that nobody
 // knows. What the vendor fails to answer leaves none, and is asked by the next sync.
+import { writeExactly } from '../catalog/exact-json.ts'
 import { emptyNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { isCode } from '../core/errors.ts'
@@ -95,7 +96,7 @@ async function land(fetching: Planning, stream: AskedStream, id: string, answere
   const path = `/v3/orgs/${encodeURIComponent(id)}`
   const landed: [string, PageHead][] = []
   for (const [index, { receipt, parsed, droppedPaths, query = {} }] of [...pages.entries()].reverse()) {
-    const body = Buffer.from(JSON.stringify(parsed))
+    const body = Buffer.from(writeExactly(parsed))
     const head: PageHead = {
       v: 1,
       catalogVersion: CATALOG_VERSION,

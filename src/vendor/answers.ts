@@ -1,11 +1,13 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
+import { readExactly, TooDeep } from '../catalog/exact-json.ts'
 import { isTooDeepAround } from '../catalog/surroundings.ts'
 import {
   type AgentsEnvelope,
   type ExportEnvelope,
   isVendorsError,
   readAgentsEnvelope,
+  readBill,
   readExportEnvelope,
 } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
@@ -35,7 +37,7 @@ export interface ExportAnswer {
 /** Without the body: agents and organizations hold secrets, and here they are dropped already. */
 export interface RedactedAnswer<Envelope> {
   receipt: Receipt
-  /** The whole answer without its secrets, fit to land. */
+  /** The whole answer without its secrets, fit to land; `writeExactly` writes it. */
   parsed: unknown
   droppedPaths: string[]
   envelope: Envelope
@@ -52,13 +54,34 @@ export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): E
   const quick = requireJson(exchange, asked, parseShape)
   const envelope = documented(exchange, asked, () => readExportEnvelope(quick.value, { selected }))
   const exactly = () => readExportEnvelope(requireJson(exchange, asked).value, { selected })
-  const isRead = quick.exact || [envelope.nextCursor, envelope.usage?.periodKey].every(text => isPlainText(text ?? ''))
+  const { nextCursor, usage, bill } = envelope
+  const texts = [nextCursor, usage?.periodKey, bill?.logId, bill?.summary]
+  const isRead = quick.exact || texts.every(text => isPlainText(text ?? ''))
+  const read = isRead ? envelope : exactly()
   return {
     exchange,
     invalidUtf8: quick.invalidUtf8,
     isTooDeepAround: isTooDeepAround(quick.value, 'data'),
-    envelope: isRead ? envelope : exactly(),
+    envelope: losesDigits(quick.value) ? { ...read, bill: exactBill(exchange.body) } : read,
     records: () => (quick.exact ? envelope : exactly()).data,
+  }
+}
+
+/** True where the bill is told by a number that a double does not hold. */
+function losesDigits(parsed: unknown): boolean {
+  const { logId, summary } = (parsed as { usage?: Record<string, unknown> | null }).usage ?? {}
+  return [logId, summary].some(value => Number.isInteger(value) && !Number.isSafeInteger(value))
+}
+
+const exactBill = (body: Buffer): ExportEnvelope['bill'] => readBill(exactValue(body) ?? null)
+
+/** With every digit of every number; undefined where the body is nested deeper than is ever read. */
+function exactValue(body: Buffer): unknown {
+  try {
+    return readExactly(new TextDecoder().decode(body)).value
+  } catch (error) {
+    if (error instanceof TooDeep) return undefined
+    throw error
   }
 }
 
@@ -82,9 +105,14 @@ function unlessUnknown<E>(sent: Sent, asked: Asked, read: (parsed: unknown) => E
   return redacted(exchange, asked, () => null)
 }
 
+/** Digits that a double may not hold: read otherwise they would be lost for good, since it is not the body that lands. */
+const MANY_DIGITS = /\d{16}/
+
 function redacted<E>(exchange: Exchange, asked: Asked, read: (parsed: unknown) => E): RedactedAnswer<E> {
-  const { value: parsed, droppedPaths } = redactSecrets(requireJson(exchange, asked).value)
-  const envelope = documented(exchange, asked, () => read(parsed))
+  const json = redactSecrets(requireJson(exchange, asked).value)
+  const envelope = documented(exchange, asked, () => read(json.value))
+  const exact = MANY_DIGITS.test(exchange.body.toString('latin1')) ? exactValue(exchange.body) : undefined
+  const { value: parsed, droppedPaths } = exact === undefined ? json : redactSecrets(exact)
   return { receipt: receiptOf(exchange), parsed, droppedPaths, envelope }
 }
 

@@ -3,6 +3,7 @@
 // (`data`, whether there is more) is a fault when it is missing. Messages name fields, never values.
 
 import { z } from 'zod'
+import { ExactNumber } from '../catalog/exact-json.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { type BillTold, type RateLimitTold, soundCount, soundLimits, soundUsage, type UsageTold } from '../core/told.ts'
 import { isSegment } from './address.ts'
@@ -79,15 +80,20 @@ const periodKey = name
 /** Longer ones are cut: they are written beside every answer. */
 const MOST_BILL_CHARACTERS = 1_000
 const billText = z
-  .union([z.string(), z.number().transform(String)])
+  .union([z.string(), z.number().transform(String), z.instanceof(ExactNumber).transform(({ text }) => text)])
   .transform(value => value.slice(0, MOST_BILL_CHARACTERS).toWellFormed())
   .nullable()
   .catch(null)
 
-const usage = z.looseObject({ periodKey, logId: billText, summary: billText }).transform(told => ({
+const bill = { logId: billText, summary: billText }
+const usage = z.looseObject({ periodKey, ...bill }).transform(told => ({
   usage: soundUsage(told),
   bill: { logId: told.logId, summary: told.summary },
 }))
+
+/** What identifies the bill in an answer whose numbers were read with all their digits. */
+export const readBill = (parsed: unknown): BillTold | null =>
+  z.object({ usage: z.object(bill) }).safeParse(parsed).data?.usage ?? null
 const rateLimit = z.looseObject({}).transform(soundLimits)
 
 const paging = {
