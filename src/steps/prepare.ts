@@ -2,7 +2,7 @@
 
 import type { Prepared, SyncRequest } from '../../workflows/steps.ts'
 import { ConvohouseError, isUnanswered } from '../core/errors.ts'
-import { agentsLeft, newestFulls } from '../core/full-export.ts'
+import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
 import { type PeriodState, recallPeriod, tellLanded } from '../core/period.ts'
 import { type PlanOptions, planWindows } from '../core/planner.ts'
@@ -148,6 +148,14 @@ function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
   return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
 }
 
+/** The flags that ask for that full export: one from another time on begins anew, and bills everything again. */
+const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
+  [
+    ...agents.map(agentId => ` --agent ${agentId}`),
+    ...(fromSec === null ? [] : [` --since ${momentText(fromSec * 1_000)}`]),
+    ...(untilMs === null ? [] : [` --until ${momentText(untilMs)}`]),
+  ].join('')
+
 /** Full exports that were begun and not finished, told to whoever syncs without them. */
 function unfinishedFulls(
   { full = [] }: KnownWindows,
@@ -159,9 +167,8 @@ function unfinishedFulls(
     const left = agentsLeft(begun, there).length
     if (left === 0) return []
     const of = begun.agents.length === 0 ? there.length : begun.agents.length
-    const flags = begun.agents.map(agentId => ` --agent ${agentId}`).join('')
     return [
-      `a full export of ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flags}\` goes on with it, \`convohouse sync --drop-full\` drops it`,
+      `a full export of ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flagsOf(begun)}\` goes on with it, \`convohouse sync --drop-full\` drops it`,
     ]
   })
 }

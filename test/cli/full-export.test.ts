@@ -1,5 +1,6 @@
 // `sync --full`: everything again, on request, and never by itself.
 import { describe, expect, it } from 'vitest'
+import { DAY } from '../../src/core/time.ts'
 import { cli, countConversations, exportable, jsonLines, rowsOf, type Scene, scene } from './cli-process.ts'
 
 /** Export requests that the sandbox has served, and what they billed. */
@@ -70,6 +71,20 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await run(there, 'sync')).stdout).not.toContain('full export')
   })
 
+  it('of a stretch of time is gone on with as the warning says, and not begun anew from the beginning', async () => {
+    const there = await scene({ conversations: 600 })
+    await run(there, 'sync')
+    const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
+    const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
+    expect(stopped.stdout).toContain('The same command goes on where it stopped.')
+    const [, command] = /`convohouse (sync --full[^`]*)` goes on with it/.exec((await run(there, 'sync')).stdout) ?? []
+    const planned = await run(there, 'plan', ...command!.split(' ').slice(1), '--json')
+    const [{ plan }] = jsonLines(planned.stdout) as [{ plan: { windows: unknown[] } }]
+    expect(plan.windows.length).toBeLessThan(there.sandbox.world.agentIds().length)
+    expect((await run(there, ...command!.split(' '), '--yes')).code).toBe(0)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+  })
+
   it('that was stopped in a new workspace leaves to the next sync what it has not landed, and nothing twice', async () => {
     const there = await scene({ conversations: 900 })
     await run(there, 'sync', '--full', '--yes', '--max-requests', '6')
@@ -90,6 +105,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
     const dropped = await run(there, 'sync', '--drop-full')
     expect([dropped.code, dropped.stdout]).toEqual([0, expect.not.stringContaining('full export')])
+    expect((await run(there, 'status')).stdout).toContain('0 windows begun and not finished')
     expect((await run(there, 'replay')).code).toBe(0)
     expect((await run(there, 'sync')).stdout).not.toContain('full export')
     const begun = await spent(there)

@@ -15,7 +15,7 @@ describe('a sync that is under way', () => {
     const { code, stdout, stderr } = await running.ended
     expect(code).toBe(130)
     expect(stderr).toContain('what is under way is still taken in')
-    expect(stdout).toContain('`convohouse sync` goes on where it stopped; nothing is lost.')
+    expect(stdout).toContain('The same command goes on where it stopped; nothing is lost.')
     expect((await cli(['sync'], { env })).code).toBe(0)
     expect(await countConversations(env)).toBe(exportable(sandbox))
     // What was asked for before the signal was taken in, so nothing is asked for twice.

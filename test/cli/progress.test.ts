@@ -135,7 +135,30 @@ describe('a report', () => {
       '  1 page billed more sessions than was thought: the reserve took it',
       '  2 answers never came whole, and may have billed up to 250 sessions more',
       '  the vendor knows this agent no more: x',
-      '  2 windows left. `convohouse sync` goes on where it stopped, once the hour has passed.',
+      '  2 windows left. The same command goes on where it stopped, once the hour has passed.',
+    ])
+  })
+
+  it('tells of sessions out of those that are allowed, and whether those that are left are kept for new conversations', () => {
+    const spentAt = (usedSessions: number, allowedPacks: number) => {
+      const governor = newGovernor({ allowedPacks })
+      const period = { ...governor.period, known: true, includedSessions: 1_000, usedSessions }
+      const news = { kind: 'governor', governor: { ...governor, period }, windowsLeft: 2 } as const
+      const progress = withNews(startProgress(NOW), news, NOW)
+      const told = report({ outcome: 'period-spent', windowsLeft: 2 })
+      return reportLines('ws', { report: told, progress, nowMs: NOW }).filter(
+        line => !line.includes('conversations in'),
+      )
+    }
+    expect(spentAt(1_060, 1)).toEqual([
+      'ws: stopped, the sessions that are left of the period are kept for new conversations, after 0 s',
+      '  940 of 2,000 sessions left this period, 1,500 requests left this hour',
+      '  2 windows left. The same command goes on where it stopped, with more as the period goes by; --allow-overage-packs buys beyond it.',
+    ])
+    expect(spentAt(996, 0)).toEqual([
+      'ws: stopped, the sessions of the period are spent, after 0 s',
+      '  4 of 1,000 sessions left this period, 1,500 requests left this hour',
+      '  2 windows left. The same command goes on where it stopped, once the period has turned; --allow-overage-packs buys beyond it.',
     ])
   })
 

@@ -3,7 +3,7 @@ import type { Prepared } from '../../../workflows/steps.ts'
 import { type Layout, layOut } from '../../core/estimate.ts'
 import { type GovernorState, requestsFor } from '../../core/governor.ts'
 import { requestsLeft } from '../../core/hour.ts'
-import { sessionsLeft } from '../../core/period.ts'
+import { PACK_SESSIONS, sessionsLeft } from '../../core/period.ts'
 import { sessionsFor } from '../../core/session-budget.ts'
 
 export interface Budget {
@@ -14,6 +14,8 @@ export interface Budget {
     key: string | null
     usedSessions: number
     includedSessions: number
+    /** Included ones, and those of packs that are allowed: what `sessionsLeft` is left of. */
+    allowedSessions: number
     sessionsLeft: number
     overagePacks: number
     toldAtMs: number | null
@@ -39,6 +41,7 @@ export function budgetOf(governor: GovernorState, nowMs: number): Budget {
       key: period.key,
       usedSessions: period.usedSessions,
       includedSessions: period.includedSessions,
+      allowedSessions: period.includedSessions + options.allowedPacks * PACK_SESSIONS,
       sessionsLeft: Math.max(0, sessionsLeft(period, options.allowedPacks)),
       overagePacks: period.overagePacks,
       toldAtMs: period.toldAtMs,

@@ -73,7 +73,7 @@ function duration({ prepared, nowMs }: PlanFacts): string[] {
 export function budgetLines({ hour, period, reserveForNewSessions }: Budget): string[] {
   const requests = `${count(hour.requestsLeft)} of ${counted(hour.requestsPerHour, 'request')} this hour`
   const sessions = period.known
-    ? `${count(period.sessionsLeft)} of ${counted(period.includedSessions, 'session')} this period`
+    ? `${count(period.sessionsLeft)} of ${counted(period.allowedSessions, 'session')} this period`
     : `sessions unknown until the first answer (the document includes ${count(period.includedSessions)} a period)`
   return [
     `Left: ${requests}; ${sessions}.`,

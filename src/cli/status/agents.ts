@@ -42,7 +42,10 @@ export async function agentStatus(rows: Rows, workspaceId: string): Promise<Agen
   const agents = await rows<Omit<AgentStatus, 'covered' | 'gaps'>>(`
     WITH listed AS (SELECT agent_id, any_value(title) AS title, max(_missing_since) AS missing FROM agents WHERE ${here} GROUP BY ALL),
     held AS (SELECT agent_id, count(*) AS n, max(ts) AS newest, min(ts) AS oldest FROM conversations WHERE ${here} GROUP BY ALL),
-    open AS (SELECT agent_id, count(*) AS n FROM _windows WHERE ${here} AND NOT done GROUP BY ALL)
+    open AS (SELECT agent_id, count(*) AS n FROM _windows WHERE ${here} AND NOT done
+      -- One of a full export that was dropped is not gone on with.
+      AND NOT (kind = 'full' AND opened_at <= coalesce((SELECT max(planned_until) FROM _full_exports_dropped WHERE ${here}), TIMESTAMP 'epoch'))
+      GROUP BY ALL)
     SELECT agent_id AS "agentId", title, missing AS "missingSince", coalesce(held.n, 0) AS conversations,
       newest AS "newestAt", oldest AS "oldestAt", coalesce(open.n, 0) AS "openWindows"
     FROM listed FULL JOIN held USING (agent_id) LEFT JOIN open USING (agent_id) ORDER BY conversations DESC, agent_id`)

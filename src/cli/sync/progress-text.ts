@@ -52,7 +52,7 @@ export function leftText(progress: Progress, nowMs: number): string {
   return [
     `${counted(budget.hour.requestsLeft, 'request')} left this hour`,
     budget.period.known
-      ? `${count(budget.period.sessionsLeft)} of ${counted(budget.period.includedSessions, 'session')} left`
+      ? `${count(budget.period.sessionsLeft)} of ${counted(budget.period.allowedSessions, 'session')} left`
       : 'quota not told yet',
     ...(go === null ? [] : [`about ${formatDuration(go)} to go`]),
   ].join(' · ')

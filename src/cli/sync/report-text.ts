@@ -1,5 +1,6 @@
 // What a sync did, for people: what it brought, what it cost, what is left, and how to go on.
 import type { SyncReport } from '../../../workflows/steps.ts'
+import { surpriseReserve } from '../../core/session-budget.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'
@@ -21,21 +22,36 @@ const HEADS: Record<SyncReport['outcome'], string> = {
   interrupted: 'stopped on request',
 }
 
+// The same command: a plain sync goes on with no full export, and with no ids.
 const RESUME: Record<SyncReport['outcome'], string> = {
   done: '`convohouse sync` reads them.',
-  'hour-spent': '`convohouse sync` goes on where it stopped, once the hour has passed.',
+  'hour-spent': 'The same command goes on where it stopped, once the hour has passed.',
   'period-spent':
-    '`convohouse sync` goes on where it stopped, once the period has turned; --allow-overage-packs buys beyond it.',
-  'limit-reached': '`convohouse sync` goes on where it stopped.',
+    'The same command goes on where it stopped, once the period has turned; --allow-overage-packs buys beyond it.',
+  'limit-reached': 'The same command goes on where it stopped.',
   preempted: 'The next round goes on where this one stopped.',
-  failed: '`convohouse sync` goes on where it stopped, once that is mended.',
-  interrupted: '`convohouse sync` goes on where it stopped; nothing is lost.',
+  failed: 'The same command goes on where it stopped, once that is mended.',
+  interrupted: 'The same command goes on where it stopped; nothing is lost.',
 }
+
+/** More is left than is held back in any case: it is kept for new conversations. */
+const isReserved = ({ budget }: Progress): boolean =>
+  budget !== null && budget.period.sessionsLeft > 2 * surpriseReserve(budget.period.includedSessions)
+
+const headOf = (outcome: SyncReport['outcome'], progress: Progress): string =>
+  outcome === 'period-spent' && isReserved(progress)
+    ? 'stopped, the sessions that are left of the period are kept for new conversations'
+    : HEADS[outcome]
+
+const resumeOf = (outcome: SyncReport['outcome'], progress: Progress): string =>
+  outcome === 'period-spent' && isReserved(progress)
+    ? 'The same command goes on where it stopped, with more as the period goes by; --allow-overage-packs buys beyond it.'
+    : RESUME[outcome]
 
 function spent({ budget }: Progress): string[] {
   if (budget === null || !budget.period.known) return []
   const { period, hour } = budget
-  const sessions = `${count(period.sessionsLeft)} of ${counted(period.includedSessions, 'session')} left this period`
+  const sessions = `${count(period.sessionsLeft)} of ${counted(period.allowedSessions, 'session')} left this period`
   return [`  ${sessions}, ${counted(hour.requestsLeft, 'request')} left this hour`]
 }
 
@@ -62,10 +78,10 @@ function gone(agents: string[]): string[] {
 
 const warned = ({ warnings = [] }: SyncReport): string[] => warnings.map(warning => `  warning: ${warning}`)
 
-function left({ outcome, windowsLeft }: SyncReport): string[] {
+function left({ outcome, windowsLeft }: SyncReport, progress: Progress): string[] {
   if (windowsLeft === 0 && outcome === 'done') return []
   const windows = windowsLeft > 0 ? `${counted(windowsLeft, 'window')} left. ` : ''
-  return [`  ${windows}${RESUME[outcome]}`]
+  return [`  ${windows}${resumeOf(outcome, progress)}`]
 }
 
 /** The summary of a sync. */
@@ -73,7 +89,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
   const { outcome, pages, conversations, requests, sessions } = report
   const after = progress.startedMs === null ? '' : `, after ${formatDuration(nowMs - progress.startedMs)}`
   return [
-    `${name}: ${HEADS[outcome]}${report.warnings ? ', with a warning' : ''}${after}`,
+    `${name}: ${headOf(outcome, progress)}${report.warnings ? ', with a warning' : ''}${after}`,
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
     ...spent(progress),
     ...webhooks(progress),
@@ -81,6 +97,6 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     ...lost(report),
     ...gone(report.agentsGone),
     ...warned(report),
-    ...left(report),
+    ...left(report, progress),
   ]
 }
