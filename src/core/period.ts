@@ -173,7 +173,8 @@ export function tellPeriod(period: PeriodState, usage: UsageTold, bought: Bought
     // An answer that contradicts a rumour for the first time: the next one may be asked for at once.
     toldAtMs: asked && current.rumour !== null ? current.toldAtMs : toldAt(current, bought),
     sinceMs: current.sinceMs ?? bought.sentAtMs,
-    unproved: period.key === null,
+    // Where no key is reported, no period can be told from another: there is nothing to prove.
+    unproved: key !== null && period.key === null,
   }
 }
 

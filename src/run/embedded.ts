@@ -61,7 +61,8 @@ function hostOf(options: EmbeddedOptions): Host {
       tell(news)
     },
     async sleepUntil(deadlineMs, wake) {
-      const untilMs = Math.min(deadlineMs, dueMs)
+      // Behind it nothing ends early any more: who sleeps to a moment that has passed would ask again and again, and let nothing come.
+      const untilMs = clock.now() < dueMs ? Math.min(deadlineMs, dueMs) : deadlineMs
       const woken = new AbortController()
       const either = AbortSignal.any([stopping, woken.signal])
       const slept = clock.sleepUntil(untilMs, either).catch(error => {

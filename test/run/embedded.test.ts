@@ -113,3 +113,33 @@ describe('a watch', () => {
     expect(report?.failures).toMatchObject([{ code: 'API_FORBIDDEN' }])
   })
 })
+
+describe('a round that is still at new conversations when the next one is due', () => {
+  it('waits for its answers instead of asking itself again and again, which would let none come', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 60, agents: 6, arrivalsPerDay: 2_000, hourlyRequests: 9 },
+      settings: { requestsPerHour: 9 },
+    })
+    const { clock } = simulated.sandbox
+    const controller = new AbortController()
+    let asleepInThePast = 0
+    const watching = {
+      ...embedded(simulated, { signal: controller.signal }),
+      clock: {
+        now: () => clock.now(),
+        async sleepUntil(untilMs: number, signal: AbortSignal) {
+          if (untilMs <= clock.now()) asleepInThePast += 1
+          await new Promise(resolve => setTimeout(resolve, 20))
+          if (signal.aborted) throw signal.reason
+          clock.set(Math.max(Math.min(untilMs, clock.now() + MINUTE), clock.now()))
+        },
+      },
+    }
+    await syncOnce(watching)
+    // Two requests are left of the hour, and slow; the other windows wait for them.
+    clock.advance(55 * MINUTE)
+    simulated.sandbox.faults.set({ rates: { slow: { rate: 1, param: 1_000 } } })
+    await watch({ ...watching, everyMs: MINUTE, each: () => controller.abort(new Error('enough')) })
+    expect(asleepInThePast).toBeLessThan(5)
+  })
+})

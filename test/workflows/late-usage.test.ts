@@ -63,3 +63,15 @@ describe('one answer that tells of a period that never was', () => {
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
   })
 })
+
+describe('a vendor who names no period', () => {
+  it('is asked a few times whether more is left, and not as often as the hour allows', async () => {
+    const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings: { 'period-key': 'absent' } } })
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('period-spent')
+    expect(report.requests).toBeLessThan(60)
+    const { usage } = simulated
+    expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
+    expect((await usage()).billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
+  })
+})
