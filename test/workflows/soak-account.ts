@@ -22,6 +22,7 @@ export interface AgentAccount {
 }
 
 interface Reading {
+  window: string
   fromSec: number
   toSec: number
   /** Server's time, as the house took it to be, ms. */
@@ -55,7 +56,7 @@ export async function readBooks({ rows }: SimulatedHouse): Promise<Books> {
     'SELECT agent_id AS agent, from_sec::DOUBLE AS "from", to_sec::DOUBLE AS "to" FROM _covered',
   )
   const readings = await rows<Reading & { agent: string }>(`
-    SELECT agent_id AS agent, coalesce(epoch(from_at), 0)::DOUBLE AS "fromSec", epoch(to_at)::DOUBLE AS "toSec",
+    SELECT agent_id AS agent, "window", coalesce(epoch(from_at), 0)::DOUBLE AS "fromSec", epoch(to_at)::DOUBLE AS "toSec",
       epoch_ms(sent_at)::DOUBLE AS "sentAtMs", 
       scanned > returned OR lag(scanned > returned, 1, false) OVER (PARTITION BY agent_id, "window" ORDER BY file) AS hides
     FROM _requests WHERE to_at IS NOT NULL ORDER BY sent_at, file`)
@@ -106,9 +107,13 @@ function reasonOf(books: Books, sights: readonly Sight[], missing: Missing): Rea
   if (!books.covered.get(agentId)?.some(within)) return books.goneAgents.has(agentId) ? 'agent-gone' : 'not-covered'
   const bought = looks.filter(look => look.returned)
   if (bought.length > 0) return bought.every(look => isQuarantined(books, id, look)) ? 'quarantined' : null
-  const newest = books.readings.get(agentId)?.findLast(({ fromSec, toSec }) => within({ from: fromSec, to: toSec }))
+  const passes = (books.readings.get(agentId) ?? []).filter(({ fromSec, toSec }) =>
+    within({ from: fromSec, to: toSec }),
+  )
+  const newest = passes.at(-1)
   if (newest === undefined) return null
-  if (looks.length > 0) return newest.hides ? 'skipped' : null
+  // A second of many conversations is on several pages of a window: any of them may have skipped it.
+  if (looks.length > 0) return passes.some(({ window, hides }) => window === newest.window && hides) ? 'skipped' : null
   if (!missing.late) return null
   const passed = sights.filter(({ range }) => range && range.fromMs <= placeMs && placeMs <= range.toMs)
   return passed.every(({ dataMs }) => dataMs < shownMs) ? 'late' : null
