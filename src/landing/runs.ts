@@ -18,6 +18,8 @@ export interface RunTold {
   sessions?: number
   pages?: number
   conversations?: number
+  /** It dropped the full exports that were planned by then, ms. */
+  fullsDroppedMs?: number
 }
 
 export type RunEntry = Pick<RunTold, 'run'> & Partial<RunTold>
@@ -52,8 +54,8 @@ function parsed(line: string): RunEntry[] {
   }
 }
 
-/** Every run that was told of. @throws HOME_UNUSABLE */
-export async function readRuns(root: string, workspaceId: string): Promise<RunTold[]> {
+/** What was told of each run, those that never began included. @throws HOME_UNUSABLE */
+async function readEntries(root: string, workspaceId: string): Promise<RunEntry[]> {
   const folder = folderOf(root, workspaceId)
   const runs = new Map<string, RunEntry>()
   for (const name of (await namesIn(folder)).filter(name => name.endsWith('.ndjson')).sort()) {
@@ -62,5 +64,17 @@ export async function readRuns(root: string, workspaceId: string): Promise<RunTo
     })
     for (const entry of text.split('\n').flatMap(parsed)) runs.set(entry.run, { ...runs.get(entry.run), ...entry })
   }
-  return [...runs.values()].flatMap(run => (run.startedMs === undefined ? [] : [{ ...run, startedMs: run.startedMs }]))
+  return [...runs.values()]
+}
+
+/** Every run that was told of. @throws HOME_UNUSABLE */
+export async function readRuns(root: string, workspaceId: string): Promise<RunTold[]> {
+  const runs = await readEntries(root, workspaceId)
+  return runs.flatMap(run => (run.startedMs === undefined ? [] : [{ ...run, startedMs: run.startedMs }]))
+}
+
+/** Full exports that were planned by then are dropped, ms; null: none is. @throws HOME_UNUSABLE */
+export async function readFullsDropped(root: string, workspaceId: string): Promise<number | null> {
+  const dropped = (await readEntries(root, workspaceId)).flatMap(run => run.fullsDroppedMs ?? [])
+  return dropped.length === 0 ? null : Math.max(...dropped)
 }

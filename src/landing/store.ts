@@ -9,7 +9,7 @@ import { type LandedFolder, landedFolders } from './folders.ts'
 import { type PagePlace, pagePath, parsePageName, STREAMS, type Stream } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
 import { keepRoom, withRoom } from './room.ts'
-import { appendRun, type RunEntry, type RunTold, readRuns } from './runs.ts'
+import { appendRun, type RunEntry, type RunTold, readFullsDropped, readRuns } from './runs.ts'
 import { expectAllWhole } from './whole.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */
@@ -44,6 +44,8 @@ export interface Landing {
   noteRun(entry: RunEntry, nowMs: number): Promise<void>
   /** Every run that was noted. @throws HOME_UNUSABLE */
   runs(): Promise<RunTold[]>
+  /** Until when full exports are dropped, ms; null: none is. @throws HOME_UNUSABLE */
+  fullsDroppedMs(): Promise<number | null>
   /** @throws LANDING_CORRUPT where a body is not as it was written */
   expectWhole(pages: readonly { path: string; head: Pick<PageHead, 'packed'> }[]): Promise<void>
 }
@@ -131,6 +133,7 @@ export function openLanding(home: string, workspaceId: string): Landing {
     body: path => readBody(join(root, path)),
     noteRun: (entry, nowMs) => withRoom(root, () => appendRun(root, workspaceId, entry, nowMs)),
     runs: () => readRuns(root, workspaceId),
+    fullsDroppedMs: () => readFullsDropped(root, workspaceId),
     expectWhole: pages => expectAllWhole(pages.map(({ path, head }) => ({ file: join(root, path), head }))),
   }
 }

@@ -9,6 +9,7 @@ import { loadContext } from '../steps.ts'
 import type { LostRows } from '../warehouse/carry-over.ts'
 import { countEvents, storedEvents } from '../warehouse/events/stored.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
+import { dropFulls } from '../warehouse/full-exports.ts'
 import { type LoadResult, loadPages } from '../warehouse/load.ts'
 import type { LoadContext } from '../warehouse/load-context.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
@@ -76,6 +77,8 @@ export async function loadAll(
     options.tell?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
   }
   await keepRuns(context.writer, workspace.id, await landing.runs())
+  const droppedMs = await landing.fullsDroppedMs()
+  if (droppedMs !== null) await dropFulls(context.writer, workspace.id, droppedMs)
   report.events = await applyEventsAgain({ ...context, home }, old)
   return report
 }

@@ -173,6 +173,12 @@ function unfinishedFulls(
   })
 }
 
+/** Drops the full exports that were planned by then; noted beside the pages too, so that a replay elsewhere drops them as well. */
+async function drop({ landing, now, warehouse, workspaceId }: Planning, run: string, untilMs: number): Promise<void> {
+  await landing.noteRun({ run, fullsDroppedMs: untilMs }, now())
+  await dropFulls(warehouse.writer, workspaceId, untilMs)
+}
+
 /** Prepares and plans; nothing is bought. @throws AGENT_UNKNOWN, and access errors of the vendor */
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
@@ -190,7 +196,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     waiting: fetching.pending.all().length,
   })
   const windows = await knownWindows(fetching)
-  if (request.dropFull) await dropFulls(warehouse.writer, workspaceId, nowMs - 1)
+  if (request.dropFull) await drop(fetching, request.run, nowMs - 1)
   const droppedMs = await droppedFullsMs(warehouse.writer, workspaceId)
   const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
   const plan = planWindows({

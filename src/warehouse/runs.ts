@@ -67,8 +67,12 @@ export async function copyRuns(from: Writer, to: Writer): Promise<void> {
       await to.run(`DELETE FROM _runs WHERE workspace_id = ${quoteText(workspace_id)} AND run = ${quoteText(run)}`)
     await to.append('_runs', COLUMNS, rows)
   })
-  const dropped = await from.rows('SELECT * FROM _full_exports_dropped')
-  await to.transaction(() => to.append('_full_exports_dropped', { workspace_id: text, planned_until: at }, dropped))
+  const dropped = await from.rows<Record<'workspace_id', string>>('SELECT * FROM _full_exports_dropped')
+  await to.transaction(async () => {
+    for (const { workspace_id } of dropped)
+      await to.run(`DELETE FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspace_id)}`)
+    await to.append('_full_exports_dropped', { workspace_id: text, planned_until: at }, dropped)
+  })
 }
 
 interface RunNoted {

@@ -1,4 +1,6 @@
 // `sync --full`: everything again, on request, and never by itself.
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import { cli, countConversations, exportable, jsonLines, rowsOf, type Scene, scene } from './cli-process.ts'
@@ -98,7 +100,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect(sessions).toBeGreaterThan(0)
   })
 
-  it('that is dropped is told no more, also after a replay, and the next one begins anew', async () => {
+  it('that is dropped is told no more, also after a replay, with and without the warehouse before it, and the next one begins anew', async () => {
     const there = await scene({ conversations: 600 })
     await run(there, 'sync')
     const before = await spent(there)
@@ -106,6 +108,9 @@ describe('a full export', { timeout: 120_000 }, () => {
     const dropped = await run(there, 'sync', '--drop-full')
     expect([dropped.code, dropped.stdout]).toEqual([0, expect.not.stringContaining('full export')])
     expect((await run(there, 'status')).stdout).toContain('0 windows begun and not finished')
+    expect((await run(there, 'replay')).code).toBe(0)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+    await rm(join(there.home, 'warehouse.duckdb'))
     expect((await run(there, 'replay')).code).toBe(0)
     expect((await run(there, 'sync')).stdout).not.toContain('full export')
     const begun = await spent(there)
