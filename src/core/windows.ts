@@ -11,6 +11,7 @@
 
 import { type Coverage, cover, gaps, type Interval, without } from './coverage.ts'
 import { compactTimestamp, EARLIEST_MS } from './time.ts'
+import { unansweredOf } from './unanswered.ts'
 
 export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
 /**
@@ -121,6 +122,8 @@ export interface WindowProgress {
   holes?: Coverage
   /** True behind a missing page, until a page tells a `ts`: nobody knows where in the window the pages since then lie. */
   adrift?: true
+  /** True where pages did not come in the order that was asked for: what a missing one held may lie anywhere. */
+  disordered?: true
 }
 
 export const startOf = (window: Window): WindowProgress => ({
@@ -159,29 +162,6 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
   })
   if (inOrder) return last
   return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
-}
-
-/** What has become of the ids that a page asked for and did not answer. */
-export interface Unanswered {
-  /** Not looked at: the vendor does not have them any more. */
-  gone: string[]
-  /** Looked at, and not exported: no person has written in them (section 4.12, rule 1). */
-  notExportable: string[]
-  /** Some are the one and some the other. */
-  either: string[]
-}
-
-/** By `scannedConvoCount`: the conversations that were looked at. Where it is not told, or makes no sense, nothing is said of any. */
-export function unansweredOf({
-  limit,
-  missing,
-  scanned,
-}: Pick<PageFacts, 'limit' | 'missing' | 'scanned'>): Unanswered {
-  const answered = limit - missing.length
-  const none = { gone: [], notExportable: [], either: [] }
-  if (scanned === null || scanned < answered) return none
-  if (scanned >= limit) return { ...none, notExportable: missing }
-  return scanned === answered ? { ...none, gone: missing } : { ...none, either: missing }
 }
 
 /** Pages of a window that may be asked for ids of which a page before left it open what has become of them; they bill nothing. */
@@ -288,26 +268,36 @@ const wayTo = (progress: WindowProgress, ms: number): number =>
 
 const between = (a: number, b: number): Interval => (a < b ? { from: a, to: b } : { from: b, to: a })
 
+/** True where a page begins before its window's place, or ends before it begins: the vendor's order is not what was asked for. */
+function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
+  const { window, disordered = false } = progress
+  const { start, step } = courseOf(window)
+  const from = sequence === 1 && beginMs !== undefined ? (secondWithin(window, beginMs) ?? start) : reachedBy(progress)
+  const first = secondWithin(window, firstTsMs ?? null) ?? from
+  const last = secondWithin(window, lastTsMs) ?? first
+  return disordered || (first - from) * step < 0 || (last - first) * step < 0
+}
+
 /**
  * Where a page lies in a window of time, and so which holes there are with it. Records of one second may lie on both sides of an
  * edge: behind a missing page nothing is known of the second in which a page begins, nor of that in which it ends.
  */
-function placed(progress: WindowProgress, page: PageFacts): Pick<WindowProgress, 'holes' | 'adrift'> {
+function placed(progress: WindowProgress, page: PageFacts): Pick<WindowProgress, 'holes' | 'adrift' | 'disordered'> {
   const { window, holes = [] } = progress
   const follows = goesOn(progress, page)
-  if (follows && holes.length === 0) return {}
   const { start, end, step } = courseOf(window)
+  const isWhole = follows && holes.length === 0
+  if (!isBehind(progress, page) && isDisordered(progress, page))
+    return { ...(!isWhole && { holes: [between(start, end)] }), disordered: true }
+  if (isWhole || progress.disordered) return {}
   const reached = reachedBy(progress)
   const isBegun = !follows && page.sequence === 1 && page.beginMs !== undefined
   const begun = isBegun ? (secondWithin(window, page.beginMs!) ?? start) : null
   const first = follows ? reached : (begun ?? secondWithin(window, page.firstTsMs ?? null))
   const last = page.hasMore ? secondWithin(window, page.lastTsMs) : end
   let all: Coverage = holes
-  if (!follows && !isBehind(progress, page)) {
-    // What is missing may lie anywhere where the vendor's order is not what was asked for, and to the end where nothing says less.
-    const isDisordered = first !== null && (first - reached) * step < 0
-    all = cover(all, isDisordered ? between(start, end) : between(reached, first ?? end))
-  }
+  // Where nothing says less, what is missing lies anywhere to the end.
+  if (!follows && !isBehind(progress, page)) all = cover(all, between(reached, first ?? end))
   if (first !== null && last !== null) {
     const from = follows || isBegun ? first : first + step
     const to = page.hasMore ? last - step : last

@@ -31,6 +31,13 @@ export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T
 
 const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
 
+/** Columns that a table has in both; one that the catalog does not declare any more is only in the older warehouse. */
+async function sharedColumns(from: Writer, table: string): Promise<string> {
+  const columns = await from.rows<{ name: string }>(`SELECT column_name AS name FROM duckdb_columns()
+    WHERE table_name = ${quoteText(table)} AND database_name IN (current_database(), '${REBUILT}') GROUP BY ALL HAVING count(*) = 2`)
+  return columns.map(({ name }) => quoteName(name)).join(', ')
+}
+
 /** Copies the rows of every workspace but `ids`: what is not configured here is not thrown away. */
 export async function carryOthers(from: Writer, ids: readonly string[]): Promise<void> {
   const tables = await from.rows<{ name: string }>(`
@@ -39,9 +46,13 @@ export async function carryOthers(from: Writer, ids: readonly string[]): Promise
   const taken = new Map<string, number>()
   for (const record of RECORD_TYPES) taken.set(record.table, await lastNumber(from, layoutOf(record), REBUILT))
   for (const { name } of tables.filter(table => !COPIED_ALREADY.has(table.name))) {
+    const columns = await sharedColumns(from, name)
+    if (columns === '') continue
     const table = quoteName(name)
     const rows = renumbered(taken.get(numberedLayoutOf(name)?.record.table ?? '') ?? 0)
-    await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${rows} FROM ${table} WHERE NOT ${oneOf(ids)}`)
+    await from.run(
+      `INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${rows} FROM (SELECT ${columns} FROM ${table} WHERE NOT ${oneOf(ids)})`,
+    )
   }
 }
 
@@ -99,8 +110,9 @@ async function keepRecords(from: Writer, layout: Layout, here: string): Promise<
   const rows = renumbered(await lastNumber(from, layout, REBUILT))
   for (const { name } of tablesOf(layout)) {
     await from.run(`DELETE FROM ${REBUILT}.${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`)
+    const columns = await sharedColumns(from, name)
     await from.run(
-      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT ${rows} FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`,
+      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT ${rows} FROM (SELECT ${columns} FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM kept))`,
     )
   }
 }

@@ -1,7 +1,7 @@
 // Records that an answer says are not there any more: their rows stay, and say since when. What answers say is kept
 // (`_absences`), and the marks are worked out from all of it: so they do not depend on whether a row was there when the answer came.
 import { quoteText } from '../catalog/layout.ts'
-import { unansweredOf } from '../core/windows.ts'
+import { unansweredOf } from '../core/unanswered.ts'
 import { iso, type Row, type Writer } from './connection.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'

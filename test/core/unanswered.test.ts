@@ -1,6 +1,7 @@
 // What becomes of ids that are asked for and not answered: the vendor tells only how many it looked at.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { unansweredOf } from '../../src/core/unanswered.ts'
 import {
   advance,
   asksAgain,
@@ -9,7 +10,6 @@ import {
   openWindow,
   type PageFacts,
   startOf,
-  unansweredOf,
   type WindowProgress,
 } from '../../src/core/windows.ts'
 

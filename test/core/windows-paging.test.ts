@@ -237,6 +237,37 @@ describe('pages that are not there any more', () => {
     )
   })
 
+  it('count as read nowhere, where the vendor sorts the other way round than it was asked to', () => {
+    const given = fc.record({
+      kind: fc.constantFrom('head', 'tail' as const),
+      seconds: fc.uniqueArray(fc.nat(99), { minLength: 4, maxLength: 60 }),
+      limit: fc.integer({ min: 2, max: 9 }),
+      kept: fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+    })
+    fc.assert(
+      fc.property(given, ({ kind, seconds, limit, kept }) => {
+        const one = openWindow({ agentId: 'a', kind, fromSec: BASE, toSec: BASE + 99, openedAtMs: BASE * 1_000 })
+        // A page of one second has no order to be seen.
+        const some = seconds.slice(0, seconds.length - (seconds.length % limit))
+        const order = some.toSorted((a, b) => (kind === 'head' ? b - a : a - b))
+        const pages = Array.from({ length: Math.ceil(order.length / limit) + 1 }, (_, at) => {
+          const times = order.slice(at * limit, (at + 1) * limit).map(second => (BASE + second) * 1_000)
+          const [cursorIn, cursorOut] = [at === 0 ? null : `${at}`, times.length > 0 ? `${at + 1}` : null]
+          const told = { firstTsMs: times[0] ?? null, lastTsMs: restartPoint(one, times), beginMs: null }
+          const facts = { ...NO_FACTS, ...told, window: one, sequence: at + 1, limit, cursorIn, cursorOut }
+          return { facts: { ...facts, hasMore: cursorOut !== null }, times }
+        })
+        const isThere = (at: number) => at === pages.length - 1 || kept[at % kept.length]!
+        const known = pages.filter((_, at) => isThere(at)).reduce((all, { facts }) => advance(all, facts), startOf(one))
+        const covered = coverAll(coveredBy(known))
+        const lost = pages.flatMap(({ times }, at) => (isThere(at) ? [] : times))
+        expect(known.done).toBe(true)
+        for (const ms of lost) expect(gaps(covered, { from: ms / 1_000, to: ms / 1_000 })).toHaveLength(1)
+      }),
+      { numRuns: 300, seed: 20261120 },
+    )
+  })
+
   it('of a selection are asked for again, and nothing else is', () => {
     fc.assert(
       fc.property(

@@ -1,6 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openHouse } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -67,6 +68,22 @@ describe('a replay of several workspaces', () => {
     await replay({ config })
     expect(await snapshot(config)).toEqual(before)
     await replayTables({ config, tables: replaceableTables() })
+    expect(await snapshot(config)).toEqual(before)
+  })
+
+  it('of a warehouse with columns and tables that are declared no more gives back all others', async () => {
+    const config = await twoAndAFormerOne()
+    const before = await asSynced()
+    const house = await openHouse({ config })
+    for (const statement of [
+      'ALTER TABLE conversations ADD COLUMN of_before VARCHAR',
+      'ALTER TABLE conversation_tags ADD COLUMN of_before VARCHAR',
+      'ALTER TABLE _requests ADD COLUMN of_before VARCHAR',
+      'CREATE TABLE conversations_of_before (workspace_id VARCHAR)',
+    ])
+      await house.warehouse.writer.run(statement)
+    await house.close()
+    await replay({ config })
     expect(await snapshot(config)).toEqual(before)
   })
 
