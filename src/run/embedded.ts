@@ -7,6 +7,7 @@ import { type House, openRun } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isUnanswered } from '../core/errors.ts'
+import { needsConsent } from '../core/planner.ts'
 import type { StepsDependencies } from '../steps/dependencies.ts'
 
 /** A sync of everything that is not held yet, within what is included: what `convohouse sync` without flags asks for. */
@@ -93,9 +94,13 @@ export async function syncOnce(options: EmbeddedOptions): Promise<SyncReport | n
     const steps = {
       ...run.steps,
       prepare: async (asked: SyncRequest) => {
-        const prepared = await run.steps.prepare(asked)
-        declined = options.confirm !== undefined && !(await options.confirm(prepared))
-        return declined ? { ...prepared, plan: { ...prepared.plan, windows: [] } } : prepared
+        const asks = options.confirm !== undefined
+        const prepared = await run.steps.prepare(asks ? { ...asked, consented: false } : asked)
+        declined = asks && !(await options.confirm!(prepared))
+        if (declined) return { ...prepared, plan: { ...prepared.plan, windows: [] } }
+        // A full export that is to be dropped was kept until somebody agreed to what comes in its place.
+        const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.period.includedSessions)
+        return kept ? run.steps.prepare(asked) : prepared
       },
     }
     const report = await syncWorkspace(steps, hostOf(options), request)

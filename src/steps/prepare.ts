@@ -5,7 +5,7 @@ import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
 import { type PeriodState, recallPeriod, tellLanded } from '../core/period.ts'
-import { type PlanOptions, planWindows } from '../core/planner.ts'
+import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
 import { momentText } from '../core/time.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
@@ -179,7 +179,7 @@ async function drop({ landing, now, warehouse, workspaceId }: Planning, run: str
   await dropFulls(warehouse.writer, workspaceId, untilMs)
 }
 
-/** Prepares and plans; nothing is bought. @throws AGENT_UNKNOWN, and access errors of the vendor */
+/** Prepares and plans; nothing is bought, and no full export dropped where consent is asked for first. @throws AGENT_UNKNOWN, and access errors of the vendor */
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
   const governor = await recalled(fetching, request)
@@ -196,8 +196,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     waiting: fetching.pending.all().length,
   })
   const windows = await knownWindows(fetching)
-  if (request.dropFull) await drop(fetching, request.run, nowMs - 1)
-  const droppedMs = await droppedFullsMs(warehouse.writer, workspaceId)
+  const droppedMs = request.dropFull ? nowMs - 1 : await droppedFullsMs(warehouse.writer, workspaceId)
   const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
   const plan = planWindows({
     agents: factsOf({
@@ -224,6 +223,8 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       lengthMs: await periodLengthMs(warehouse.writer, workspaceId),
     },
   })
+  const isBegun = request.consented !== false || !needsConsent(plan, period.includedSessions)
+  if (request.dropFull && isBegun) await drop(fetching, request.run, nowMs - 1)
   return {
     plan,
     agents,

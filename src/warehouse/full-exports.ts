@@ -1,8 +1,10 @@
 // Full exports as the warehouse knows them: their windows, until when they are dropped, and what another one would export again.
 import { quoteText } from '../catalog/layout.ts'
-import type { StoredDay } from '../core/full-export.ts'
+import { type Coverage, cover } from '../core/coverage.ts'
+import { readByFull, type StoredDay } from '../core/full-export.ts'
 import type { WindowProgress } from '../core/windows.ts'
 import { iso, type Writer } from './connection.ts'
+import { coverageByAgent } from './covered.ts'
 
 /** Windows of all full exports, finished or not. */
 export async function fullWindows(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<WindowProgress[]> {
@@ -18,6 +20,20 @@ export async function droppedFullsMs(writer: Pick<Writer, 'rows'>, workspaceId: 
     `SELECT epoch_ms(max(planned_until))::VARCHAR AS ms FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspaceId)}`,
   )
   return row?.ms == null ? null : Number(row.ms)
+}
+
+/** Seconds that have been read, by agent, as the planner counts them: covered, or read by a full export that was not finished. */
+export async function readByAgent(
+  reader: Pick<Writer, 'rows'>,
+  workspaceId: string,
+): Promise<ReadonlyMap<string, Coverage>> {
+  const read = await coverageByAgent(reader, workspaceId)
+  for (const progress of await fullWindows(reader, workspaceId)) {
+    const { agentId } = progress.window
+    const parts = readByFull(progress)
+    if (parts.length > 0) read.set(agentId, parts.reduce(cover, read.get(agentId) ?? []))
+  }
+  return read
 }
 
 /** Drops those that were planned by then; what they have landed is kept. */

@@ -117,4 +117,41 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
     expect((await spent(there)).sessions - begun.sessions).toBe(before.sessions)
   })
+
+  it('that is to be dropped for a new one is kept where nobody agrees to the new one', async () => {
+    const there = await scene({ conversations: 600 })
+    await run(there, 'sync')
+    await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
+    const refused = await run(there, 'sync', '--drop-full', '--full')
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
+    expect((await run(there, 'sync')).stdout).toContain('`convohouse sync --full` goes on with it')
+    const begun = await spent(there)
+    expect((await run(there, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+    expect((await spent(there)).sessions).toBeGreaterThan(begun.sessions)
+  })
+
+  it('that was stopped or dropped leaves no gap in status and ledger that no sync would read', async () => {
+    const there = await scene({ conversations: 600, arrivalsPerDay: 40 })
+    await run(there, 'sync')
+    there.sandbox.clock.advance(86_400_000)
+    const planned = await run(there, 'plan', '--full')
+    expect(planned.stdout).toContain('Nothing was bought. `convohouse sync` with the same flags carries it out.')
+    const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
+    expect(stopped.stdout).toContain('left. The same command goes on where it stopped.')
+    const shown = async () => {
+      const { stdout } = await run(there, 'status', '--json')
+      const { workspaces } = JSON.parse(stdout) as {
+        workspaces: { openWindows: number; agents: { gaps: object[] }[] }[]
+      }
+      const [{ openWindows, agents }] = workspaces as [(typeof workspaces)[0]]
+      return { openWindows, gaps: agents.flatMap(({ gaps }) => gaps) }
+    }
+    expect((await run(there, 'sync')).stdout).toContain('up to date')
+    expect(await shown()).toEqual({ openWindows: expect.any(Number), gaps: [] })
+    expect((await shown()).openWindows).toBeGreaterThan(0)
+    expect((await run(there, 'sync', '--drop-full')).stdout).toContain('up to date')
+    expect(await shown()).toEqual({ openWindows: 0, gaps: [] })
+    expect((await run(there, 'ledger')).stdout).not.toContain('not covered')
+  })
 })

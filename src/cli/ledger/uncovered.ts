@@ -1,7 +1,7 @@
 // What of an agent's time has not been read, and until when all of it has.
 import { quoteText } from '../../catalog/layout.ts'
 import { gaps } from '../../core/coverage.ts'
-import { coverageByAgent } from '../../warehouse/covered.ts'
+import { readByAgent } from '../../warehouse/full-exports.ts'
 import { type Span, spanOf } from '../status/agents.ts'
 import type { Rows } from '../status/reading.ts'
 
@@ -12,7 +12,7 @@ export interface Uncovered extends Span {
 }
 
 export interface Reading {
-  /** Stretches that no finished window covers, between where reading is to begin and where it has come to. */
+  /** Stretches that have not been read, between where reading is to begin and where it has come to. */
   uncovered: Uncovered[]
   /** Agents of which nothing has been read. */
   unread: string[]
@@ -37,7 +37,7 @@ export async function readingOf(
 ): Promise<Reading> {
   const isMeant = (agentId: string) => agents.length === 0 || agents.includes(agentId)
   const listed = (await listedAgents(rows, workspaceId)).filter(isMeant)
-  const coverage = [...(await coverageByAgent({ rows }, workspaceId))].filter(([agentId]) => isMeant(agentId))
+  const coverage = [...(await readByAgent({ rows }, workspaceId))].filter(([agentId]) => isMeant(agentId))
   const read = new Set(coverage.map(([agentId]) => agentId))
   const from = Math.max(0, Math.ceil((sinceMs ?? 0) / 1_000))
   const uncovered = coverage.flatMap(([agentId, intervals]) =>

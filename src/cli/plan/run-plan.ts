@@ -23,14 +23,17 @@ export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object =>
   bought: false,
 })
 
-function show(facts: PlanFacts): void {
+function show(facts: PlanFacts, asFlagged: boolean): void {
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   say(
     ...planLines(facts, { width, style: styleOf(process.stdout) }),
     '',
-    'Nothing was bought. `convohouse sync` carries it out.',
+    `Nothing was bought. \`convohouse sync\`${asFlagged ? ' with the same flags' : ''} carries it out.`,
   )
 }
+
+/** True where a sync without flags may do something else. */
+const isFlagged = ({ json: _json, wait, ...others }: SyncFlags): boolean => !wait || Object.keys(others).length > 0
 
 /** Plans each chosen workspace in turn, and prints it. */
 export async function runPlan(flags: SyncFlags): Promise<void> {
@@ -48,7 +51,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
       const prepared = await planOnly({ config, workspace, house, request, signal: stop.stopping })
       const facts = { workspaceId: workspace.id, prepared, nowMs: Date.now() }
       if (flags.json) sayJson(planJson(facts))
-      else show(facts)
+      else show(facts, isFlagged(flags))
     }
   } finally {
     await house.close()

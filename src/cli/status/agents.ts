@@ -1,7 +1,7 @@
 // Agents, what is there of each, and how much of their time has been read.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Coverage } from '../../core/coverage.ts'
-import { coverageByAgent } from '../../warehouse/covered.ts'
+import { readByAgent } from '../../warehouse/full-exports.ts'
 import type { Rows } from './reading.ts'
 
 /** Two moments, ISO-8601 UTC; `from` is null for the beginning of all time. */
@@ -38,7 +38,7 @@ const spansOf = (coverage: Coverage): Pick<AgentStatus, 'covered' | 'gaps'> => (
 /** One for each agent that a listing or a conversation told of. */
 export async function agentStatus(rows: Rows, workspaceId: string): Promise<AgentStatus[]> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
-  const coverage = await coverageByAgent({ rows }, workspaceId)
+  const coverage = await readByAgent({ rows }, workspaceId)
   const agents = await rows<Omit<AgentStatus, 'covered' | 'gaps'>>(`
     WITH listed AS (SELECT agent_id, any_value(title) AS title, max(_missing_since) AS missing FROM agents WHERE ${here} GROUP BY ALL),
     held AS (SELECT agent_id, count(*) AS n, max(ts) AS newest, min(ts) AS oldest FROM conversations WHERE ${here} GROUP BY ALL),
