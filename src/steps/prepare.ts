@@ -2,24 +2,19 @@
 
 import type { Prepared, SyncRequest } from '../../workflows/steps.ts'
 import { ConvohouseError, isUnanswered } from '../core/errors.ts'
+import { PERIOD_DAYS } from '../core/estimate.ts'
 import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
+import { type LedgerEntry, momentOf } from '../core/ledger-entries.ts'
 import { type PeriodState, recallPeriod, tellLanded } from '../core/period.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
-import { momentText } from '../core/time.ts'
+import { DAY, momentText } from '../core/time.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
 import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/full-exports.ts'
-import {
-  densityByAgent,
-  knownAgents,
-  openWindows,
-  periodSinceMs,
-  periodsTold,
-  restingWindows,
-} from '../warehouse/known.ts'
+import { densityByAgent, knownAgents, openWindows, periodsTold, restingWindows } from '../warehouse/known.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { periodLengthMs } from '../warehouse/period-length.ts'
+import { periodLengthMs, periodSinceMs } from '../warehouse/period-length.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending } from './facts.ts'
@@ -123,6 +118,23 @@ async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise
   return { ...period, usedSessions: Math.max(period.usedSessions, certain + own) }
 }
 
+/** True where the vendor has reported what the period has used. */
+const tellsUsed = (entry: LedgerEntry): boolean =>
+  entry.kind === 'request' &&
+  (entry.usage?.billableUsedThisPeriod ?? entry.usage?.billableRemainingThisPeriod ?? null) !== null
+
+/**
+ * What the lease log has of the last hour. Where no usage is ever reported, nothing else knows what was exported: then also the
+ * requests of as long as a period may last.
+ */
+async function logged({ ledger, settings }: Planning, period: PeriodState, nowMs: number): Promise<LedgerEntry[]> {
+  const { hourMs } = settings
+  const recent = await ledger.recent(nowMs, hourMs)
+  if (period.known || recent.some(tellsUsed)) return recent
+  const all = await ledger.recent(nowMs, PERIOD_DAYS * DAY)
+  return all.filter(entry => entry.kind === 'request' || momentOf(entry) >= nowMs - hourMs)
+}
+
 async function recalled(fetching: Planning, request: SyncRequest): Promise<GovernorState> {
   const { settings } = fetching
   const nowMs = fetching.now()
@@ -138,9 +150,10 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
     maxRequests: request.maxRequests,
     maxSessions: request.maxSessions,
   }
-  const entries = await fetching.ledger.recent(nowMs, settings.hourMs)
+  const period = await periodNow(fetching)
+  const entries = await logged(fetching, period, nowMs)
   // This process holds the warehouse, so whoever wrote those leases holds it no more.
-  return recall(options, entries, { nowMs, holdersDead: true, period: await periodNow(fetching) })
+  return recall(options, entries, { nowMs, holdersDead: true, period })
 }
 
 function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
@@ -228,7 +241,11 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   return {
     plan,
     agents,
-    governor: { ...governor, ...(plan.outlook && { outlook: plan.outlook }) },
+    governor: {
+      ...governor,
+      period: { ...period, sinceMs: since ?? period.sinceMs ?? null },
+      ...(plan.outlook && { outlook: plan.outlook }),
+    },
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,
     aheadMs: fetching.clock.aheadMs(),
