@@ -43,8 +43,16 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
     throw warehouseFault(file, cause) ?? cause
   }
 
+  let statement: Promise<unknown> = Promise.resolve()
+  /** One statement at a time, those within and beside a piece of work: an appender closes the result that another one waits for. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = statement.then(work).catch(told)
+    statement = turn.catch(() => {})
+    return turn
+  }
+
   async function run(sql: string): Promise<void> {
-    await connection.run(sql).catch(told)
+    await inTurn(() => connection.run(sql))
   }
 
   function alone<T>(work: () => Promise<T>): Promise<T> {
@@ -56,7 +64,7 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
   return {
     run,
     async rows<R>(sql: string, params: (string | number | null)[] = []) {
-      const reader = await connection.runAndReadAll(sql, params).catch(told)
+      const reader = await inTurn(() => connection.runAndReadAll(sql, params))
       return reader.getRowObjectsJson() as R[]
     },
     async append(table, columns, rows) {
@@ -69,21 +77,22 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
         `INSERT INTO ${table} (${names.join(', ')}) SELECT unnest(from_json(${json}, ${shape}), max_depth := 2)`,
       )
     },
-    async appendTexts(table, rows) {
-      if (rows.length === 0) return
-      const appender = await connection.createAppender(table, 'main', 'temp').catch(told)
-      try {
-        for (const row of rows) {
-          for (const text of row) {
-            if (text === null) appender.appendNull()
-            else appender.appendVarchar(text)
+    appendTexts: (table, rows) =>
+      inTurn(async () => {
+        if (rows.length === 0) return
+        const appender = await connection.createAppender(table, 'main', 'temp')
+        try {
+          for (const row of rows) {
+            for (const text of row) {
+              if (text === null) appender.appendNull()
+              else appender.appendVarchar(text)
+            }
+            appender.endRow()
           }
-          appender.endRow()
+        } finally {
+          appender.closeSync()
         }
-      } finally {
-        appender.closeSync()
-      }
-    },
+      }),
     alone,
     transaction: (work, before) =>
       alone(async () => {

@@ -1,0 +1,28 @@
+// What goes on at once on the connection that writes: a sync asks and loads while events come in.
+import { describe, expect, it } from 'vitest'
+import { temporaryWarehouse } from './temporary-warehouse.ts'
+
+const opened = temporaryWarehouse()
+
+describe('a sync, while events come in', () => {
+  it('has its questions answered, and the events are taken in', async () => {
+    const { writer } = opened.warehouse
+    const failures = new Set<string>()
+    const untilMs = Date.now() + 4_000
+    const again = async (work: () => Promise<unknown>) => {
+      while (Date.now() < untilMs) await work().catch((error: Error) => failures.add(error.message))
+    }
+    const rows = Array.from({ length: 200 }, () => ['x'.repeat(50)])
+    await Promise.all([
+      again(() => writer.rows('SELECT 1')),
+      again(() => writer.rows('SELECT count(*) FROM _runs')),
+      again(() => writer.rows('SELECT sum(range) FROM range(2000)')),
+      again(async () => {
+        await writer.run('CREATE OR REPLACE TEMP TABLE texts (a VARCHAR)')
+        await writer.appendTexts('texts', rows)
+      }),
+    ])
+    expect([...failures]).toEqual([])
+    expect(await writer.rows('SELECT count(*)::INTEGER AS n FROM texts')).toEqual([{ n: rows.length }])
+  })
+})
