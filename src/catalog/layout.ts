@@ -228,7 +228,7 @@ function objectChildren(key: string, field: ObjectList, place: Place, parentPosi
     `${singular(field.table)}_position`,
     'INTEGER',
     'p',
-    `Position in ${field.table}`,
+    `\`position\` of its row in \`${field.table}\``,
     from,
   )
   return [own, ...childrenOf(field.fields, inner, innerPosition)]

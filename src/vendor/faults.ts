@@ -34,7 +34,7 @@ const MEND = {
   API_NOT_FOUND: 'Check the agent id and the API address.',
   API_BAD_REQUEST: 'Check the ids and times that were asked for.',
   API_RATE_LIMITED: 'Wait for the hour to turn, or run fewer requests.',
-  API_UNAVAILABLE: 'Try again later; what has landed stays.',
+  API_UNAVAILABLE: 'Try again later, or check the API address where it was never reached; what has landed stays.',
   API_TIMEOUT: 'Try again later, or ask for smaller pages; what has landed stays.',
   API_NOT_JSON:
     'Check that the API address is that of the vendor and not of a proxy or login page; else try again later.',
@@ -75,7 +75,7 @@ export function broken(asked: Asked, exchange: Exchange, { cause, reason }: Brea
 export function refused(asked: Asked, exchange: Exchange): VendorError {
   const parsed = parseBody(exchange.body)?.value
   const { message, code, issues } = readErrorEnvelope(parsed)
-  const said = clean([message, ...issues].filter(Boolean).join('; '), asked.token)
+  const said = clean([...new Set([message, ...issues])].filter(Boolean).join('; '), asked.token)
   const facts = code === null ? {} : { vendorCode: clean(code, asked.token) }
   const elsewhere = exchange.status === 404 && !isVendorsError(parsed)
   const by = elsewhere ? ", not in the vendor's own words, as by a proxy or at another address" : ''

@@ -49,4 +49,11 @@ describe('the command', () => {
     expect(stdout).toContain('Examples:')
     expect(stdout).toContain(`$ convohouse ${name}`)
   })
+
+  it('tells each default once, as a person would write it', () => {
+    for (const command of createProgram().commands) {
+      const help = command.helpInformation().replace(/\s+/g, ' ')
+      expect(help, command.name()).not.toMatch(/\(default: [^)]*\) \(default|<duration> [^(]*\(default: \d{3,}\)/)
+    }
+  })
 })

@@ -15,7 +15,7 @@ export const ledgerCommand = (): Command =>
   )
     .option('-a, --agent <id>', 'only this agent; may be repeated', repeated('--agent'))
     .option('--since <moment>', 'no days before: a date, a time, or an age such as 30d', moment('--since'))
-    .option('--by <what>', `a row for each ${BYS.join(', ')} (default: agent)`, oneOf('--by', BYS), 'agent' as const)
+    .option('--by <what>', `a row for each ${BYS.join(', ')}`, oneOf('--by', BYS), 'agent' as const)
     .option('--format <format>', `the rows alone: ${FORMATS.join(', ')}`, oneOf('--format', FORMATS))
     .option('--json', 'one JSON object with rows, totals and differences, for machines')
     .addHelpText(

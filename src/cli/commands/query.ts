@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { DAY, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, filled, oneOf, whole } from '../flags/values.ts'
@@ -20,11 +20,10 @@ export const queryCommand = (): Command =>
       oneOf('--format', FORMATS),
     )
     .option('-o, --output <file>', 'write to a file; its ending tells the format', filled('--output'))
-    .option(
-      '--timeout <duration>',
-      'stop after so long',
-      duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }),
-      60 * SECOND,
+    .addOption(
+      new Option('--timeout <duration>', 'stop after so long')
+        .argParser(duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }))
+        .default(60 * SECOND, '60s'),
     )
     .option('--max-rows <n>', 'give at most so many rows', whole('--max-rows', 1))
     .addHelpText(

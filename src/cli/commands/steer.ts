@@ -7,23 +7,23 @@ import type { SteerFlags, Steering } from '../steer/run-steer.ts'
 const ABOUT: Record<Steering, { description: string; example: string }> = {
   pause: {
     description: 'let the sync that Temporal runs ask for nothing until it is resumed',
-    example: 'what is under way still lands',
+    example: '     what is under way still lands',
   },
-  resume: { description: 'let a paused sync go on', example: 'where it was' },
+  resume: { description: 'let a paused sync go on', example: '     where it was' },
   allow: {
     description: 'let the sync that Temporal runs buy more than it might',
-    example: '--overage-packs 2   beyond the period, two packs in all',
+    example: ' --overage-packs 2     two packs in all, beyond the quota',
   },
   cancel: {
     description: 'end the sync that Temporal runs; a full export that is ended so is continued by `sync --full` alone',
-    example: 'requests in flight still land; the next goes on',
+    example: '     requests in flight still land; the next goes on',
   },
 }
 
 const steerCommand = (steering: Steering): Command => {
   const { description, example } = ABOUT[steering]
   return addWorkspaceFlag(addConfigFlag(new Command(steering).description(description)))
-    .addHelpText('after', `\nExamples:\n  $ convohouse ${steering} --workspace ws_1      ${example}`)
+    .addHelpText('after', `\nExamples:\n  $ convohouse ${steering} --workspace ws_1${example}`)
     .action(async (flags: SteerFlags) => {
       const { runSteer } = await import('../steer/run-steer.ts')
       await runSteer(steering, flags)

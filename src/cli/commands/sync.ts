@@ -16,7 +16,7 @@ Examples:
   $ convohouse sync --on temporal            by Temporal's workers; Ctrl-C only stops looking on
   $ convohouse sync --no-wait                stop where the hour is spent (exit code 7)
   $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
-      | tail -n +2 | convohouse sync --ids - buy these again, and nothing else
+      | tail -n +2 | convohouse sync --ids -      export these again, and nothing else
 
 Exit codes: 0 done or limit reached, 2 input, 3 access, 4 vendor, 5 may pass, 6 storage, 7 hour spent, 8 period spent,
 130 stopped on request. A sync that was stopped or killed goes on where it stopped.`,

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, whole } from '../flags/values.ts'
@@ -9,11 +9,10 @@ export const upCommand = (): Command =>
   addConfigFlag(
     new Command('up').description('everything in one: a Temporal server, a worker and the schedules, until Ctrl-C'),
   )
-    .option(
-      '--every <duration>',
-      'how often a workspace is synced whose configuration names no schedule (default: 15m)',
-      duration('--every', { min: 10 * SECOND }),
-      15 * MINUTE,
+    .addOption(
+      new Option('--every <duration>', 'how often a workspace is synced whose configuration names no schedule')
+        .argParser(duration('--every', { min: 10 * SECOND }))
+        .default(15 * MINUTE, '15m'),
     )
     .option(
       '--port <n>',

@@ -37,6 +37,7 @@ async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerF
 function show(ledgers: readonly WorkspaceLedger[]): void {
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   const options = { width, style: styleOf(process.stdout) }
+  if (ledgers.length === 0) say('Nothing has been read yet: run `convohouse sync`.')
   for (const [at, ledger] of ledgers.entries()) say(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
 }
 

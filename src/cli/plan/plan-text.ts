@@ -50,11 +50,12 @@ function totals({ plan }: Prepared): string {
   if (windows.length === 0) return 'Nothing to read: everything up to now is there.'
   if (unknown === windows.length)
     return `In all: unknown. There is no free count; what was never read cannot be priced.`
-  const noun = (amount: Range, name: string) => `${range(amount)} ${name}`
+  const noun = (amount: Range, one: string) =>
+    `${range(amount)} ${amount.high === 1 && amount.low === 1 ? one : `${one}s`}`
   const priced = [
-    noun(total.conversations, 'conversations'),
-    noun(total.requests, 'requests'),
-    noun(total.sessions, 'sessions'),
+    noun(total.conversations, 'conversation'),
+    noun(total.requests, 'request'),
+    noun(total.sessions, 'session'),
   ]
   const rest = unknown > 0 ? `, and ${counted(unknown, 'window')} of unknown size` : ''
   return `In all: ${priced.join(', ')}${rest}.`
@@ -70,14 +71,16 @@ function duration({ prepared, nowMs }: PlanFacts): string[] {
 }
 
 /** What is left this hour and this period. */
-export function budgetLines({ hour, period, reserveForNewSessions }: Budget): string[] {
+export function budgetLines({ hour, period, reserveForNewSessions }: Budget, unknownAgents = 0): string[] {
   const requests = `${count(hour.requestsLeft)} of ${counted(hour.requestsPerHour, 'request')} this hour`
   const sessions = period.known
     ? `${count(period.sessionsLeft)} of ${counted(period.allowedSessions, 'session')} this period`
     : `sessions unknown until the first answer (the document includes ${count(period.includedSessions)} a period)`
   return [
     `Left: ${requests}; ${sessions}.`,
-    `Kept for new conversations: ${counted(reserveForNewSessions, 'session')} of the period.`,
+    unknownAgents === 0
+      ? `Kept for new conversations: ${counted(reserveForNewSessions, 'session')} of the period.`
+      : `Kept for new conversations at first: ${counted(reserveForNewSessions, 'session')} of the period; how many come a day is estimated again with each page of history.`,
   ]
 }
 
@@ -96,7 +99,7 @@ function periodLine({ plan, governor }: Prepared): string[] {
 export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),
-  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs)),
+  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs), facts.prepared.plan.outlook?.unknownAgents),
   ...periodLine(facts.prepared),
   ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
 ]

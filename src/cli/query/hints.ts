@@ -8,7 +8,7 @@ const HINTS: readonly [RegExp, string][] = [
     '`convohouse query "SHOW TABLES"` lists the tables; `convohouse dictionary` says what is in them.',
   ],
   [
-    /^Binder Error: (Referenced column|Table .* does not have a column)/,
+    /^Binder Error: (Referenced column|Table .* does not have a column|Column .* does not exist on)/,
     '`convohouse query "DESCRIBE conversations"` lists the columns of a table.',
   ],
   [

@@ -28,7 +28,7 @@ export function formatOfFile(file: string): Format {
   if (format) return format
   throw new ConvohouseError('FLAG_INVALID', {
     what: `The ending of ${file} tells no format.`,
-    mend: `Add --format with one of ${FORMATS.join(', ')}, or end the name in .csv, .json, .ndjson, .parquet or .arrow.`,
+    mend: `Add --format with one of ${FORMATS.join(', ')}, or end the name in one of ${Object.keys(ENDINGS).join(', ')}.`,
   })
 }
 
