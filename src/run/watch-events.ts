@@ -26,8 +26,14 @@ export interface WatchEvents {
 
 const LOOK_EVERY_MS = SECOND
 
+export interface EventWatch {
+  /** Applies what waits, and tells how it is now: what was told a second ago would stand in a report as if it were. */
+  settle(): Promise<void>
+  end(): void
+}
+
 /** Tells every second, from the first event on, until it is ended. */
-export function watchEvents({ house, home, workspace, told }: WatchEvents): { end(): void } {
+export function watchEvents({ house, home, workspace, told }: WatchEvents): EventWatch {
   const ending = new AbortController()
   const { signal } = ending
   const drained = spoolOf({ house, home, workspace, now: systemClock.now })
@@ -49,5 +55,12 @@ export function watchEvents({ house, home, workspace, told }: WatchEvents): { en
     }
   }
   watch()
-  return { end: () => ending.abort() }
+  return {
+    async settle() {
+      if (!hasSpool(home, workspace.id)) return
+      await drained.drain({ workspaceId: workspace.id }).catch(() => {})
+      await look().catch(() => {})
+    },
+    end: () => ending.abort(),
+  }
 }

@@ -85,8 +85,9 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
     CONVOHOUSE_WEBHOOK_SECRET: SECRET,
   }
   const sync = async () => {
-    const { code, stderr } = await cli(['sync'], { env })
+    const { code, stderr, stdout } = await cli(['sync'], { env })
     expect([code, stderr]).toEqual([0, expect.anything()])
+    return stdout
   }
   const exported = () =>
     Promise.all(
@@ -129,7 +130,8 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
   for (const body of bodies) expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(200)
   running.process.kill('SIGTERM')
   await running.ended
-  await sync()
+  // Counted when all is over, not while it begins.
+  expect(await sync()).toContain(`webhooks: ${bodies.length} events in, 0 waiting, ${bodies.length} applied`)
 
   const events = () =>
     Promise.all(

@@ -7,7 +7,7 @@ import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { ingestBeside } from '../../run/ingest.ts'
-import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
+import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { exitCodeOf } from '../failure/failure-text.ts'
 import { type NamedConversation, namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
@@ -32,6 +32,8 @@ interface Syncing {
   displays: Displays
   /** Of the workspaces that are being synced, or will be again: those that are told of events. */
   watched: Map<string, Display>
+  /** By workspace. */
+  events: ReadonlyMap<string, EventWatch>
 }
 
 interface Run {
@@ -72,8 +74,9 @@ function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
 }
 
 /** One sync of one workspace; its exit code. */
-async function syncOne({ options, display }: Run): Promise<number> {
+async function syncOne({ events }: Syncing, { options, display }: Run): Promise<number> {
   const report = await syncOnce(options)
+  await events.get(options.workspace.id)?.settle()
   if (report) display.report(report)
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok
 }
@@ -102,7 +105,7 @@ async function syncWorkspace(syncing: Syncing, workspace: WorkspaceConfig): Prom
   const { flags, stop, displays } = syncing
   try {
     const run = await runOf(syncing, workspace)
-    return await (flags.watch === undefined ? syncOne(run) : watchOne(syncing, run))
+    return await (flags.watch === undefined ? syncOne(syncing, run) : watchOne(syncing, run))
   } catch (error) {
     endWatched(syncing, workspace)
     const stopped = flags.watch !== undefined && stop.stopping.aborted && isCode(error, 'INTERRUPTED')
@@ -138,14 +141,16 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   })
   const house = await openHouseSoon(config)
   const ingesting = ingestBeside({ config, house, failed: displays.failed })
-  const watching = workspaces.map(workspace => {
-    const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
-    return watchEvents({ house, home: config.home, workspace, told })
-  })
+  const events = new Map(
+    workspaces.map(workspace => {
+      const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
+      return [workspace.id, watchEvents({ house, home: config.home, workspace, told })]
+    }),
+  )
   try {
-    return await syncAll({ flags, config, house, stop, named, displays, watched }, workspaces)
+    return await syncAll({ flags, config, house, stop, named, displays, watched, events }, workspaces)
   } finally {
-    for (const watch of watching) watch.end()
+    for (const watch of events.values()) watch.end()
     await ingesting.end()
     await house.close()
     stop.release()
