@@ -33,8 +33,13 @@ const ABOUT_SAME_MS = 24 * 60 * 60 * 1_000
 const isAboutSame = (a: number | null, b: number | null): boolean =>
   a === null || b === null ? a === b : Math.abs(a - b) < ABOUT_SAME_MS
 
-const textOf = ({ run: _run, sinceMs: _since, consented: _consented, ...asked }: SyncRequest): string =>
-  JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
+const textOf = ({
+  run: _run,
+  sinceMs: _since,
+  consented: _consented,
+  exporting: _exporting,
+  ...asked
+}: SyncRequest): string => JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 /** True where both ask for the same. */
 export const isSame = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>

@@ -30,8 +30,16 @@ export interface SyncRequest {
   wait: boolean
   /** True where it came by itself, as a watch's or a schedule's do: windows that come no further rest meanwhile. */
   unattended?: boolean
+  /** Where it is planned anew: what it has exported again since its first plan is not exported once more. */
+  exporting?: Exporting
   /** False: it is not begun where it may take most of a period; absent where the host has asked. */
   consented?: boolean
+}
+
+/** When a sync was first planned and, where it is a full export, which one it goes on with: by when that was planned. Server's clock, ms. */
+export interface Exporting {
+  sinceMs: number
+  fullMs?: number
 }
 
 /** What a run starts from. */
@@ -40,6 +48,8 @@ export interface Prepared {
   /** The agents that it was planned for, with their titles for people. */
   agents: { agentId: string; title: string | null }[]
   governor: GovernorState
+  /** When it was planned, on the server's clock, ms; absent from workers of before. */
+  plannedAtMs?: number
   /** Landed pages that no load has taken yet. */
   pagesWaiting: number
   /** The workspace has rows already: nobody waits for the first. Older workers do not tell, nor do their histories. */

@@ -41,14 +41,17 @@ export function agentsLeft({ agents, windows }: FullExport, there: readonly stri
 const beginsThere = ({ fromSec, openedAtMs }: FullExport, from: number, nowMs: number): boolean =>
   (fromSec === null) === from <= 0 && Math.abs(from - (fromSec ?? 0)) <= second(nowMs - openedAtMs) + 60
 
-/** The unfinished one that a request for that scope, from that second on, goes on with; null: it begins anew. */
+/**
+ * The unfinished one that a request for that scope, from that second on, goes on with; null: it begins anew. One that the request itself
+ * has begun (`goesOnMs`) may have been finished meanwhile.
+ */
 export function resumedFull(
   exports: readonly FullExport[],
-  asked: { scope: FullScope; from: number; there: readonly string[]; nowMs: number },
+  asked: { scope: FullScope; from: number; there: readonly string[]; nowMs: number; goesOnMs?: number | null },
 ): FullExport | null {
   const same = exports.find(known => keyOf(known) === keyOf(asked.scope))
   if (!same || !beginsThere(same, asked.from, asked.nowMs)) return null
-  return agentsLeft(same, asked.there).length > 0 ? same : null
+  return same.openedAtMs === asked.goesOnMs || agentsLeft(same, asked.there).length > 0 ? same : null
 }
 
 /** What an unfinished window of one has read for good, newest first as it goes. */

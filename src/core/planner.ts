@@ -59,6 +59,8 @@ export interface PlanOptions {
   mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: IdsByAgent }
   /** Full exports that were planned by then are dropped, ms; null or absent: none is. */
   droppedMs?: number | null
+  /** When the full export was planned that this request has begun itself, ms; null or absent: none. */
+  goesOnMs?: number | null
   /** What an incremental run reads again. */
   again: Again
   maxPage: number
@@ -195,6 +197,7 @@ function begunFull(options: PlanOptions): FullExport | null {
     from: wantedBy(options).from,
     there,
     nowMs,
+    goesOnMs: options.goesOnMs ?? null,
   })
 }
 

@@ -15,6 +15,7 @@ import {
   lastSampledMs,
   lateRowsSeen,
   randomIds,
+  refreshedSince,
   tsMoves,
 } from '../warehouse/again.ts'
 import type { StepsDependencies } from './dependencies.ts'
@@ -53,10 +54,20 @@ function byAgent(ids: Iterable<HeldId>): IdsByAgent {
 const pairs = (ids: IdsByAgent): HeldId[] =>
   Object.entries(ids).flatMap(([agentId, held]) => held.map(id => ({ agentId, id })))
 
-async function refreshIds({ dependencies, request, nowMs }: Asking): Promise<HeldId[]> {
+/** The conversations that were named, but those that this request has asked for already, before it was planned anew. */
+async function namedIds({ dependencies, request }: Asking): Promise<IdsByAgent> {
+  const { refresh, exporting } = request
+  if (!refresh || !exporting) return refresh?.ids ?? {}
+  const asked = await refreshedSince(dependencies.warehouse.writer, dependencies.workspaceId, exporting.sinceMs)
+  const keys = new Set(asked.map(({ agentId, id }) => `${agentId} ${id}`))
+  return byAgent(pairs(refresh.ids).filter(({ agentId, id }) => !keys.has(`${agentId} ${id}`)))
+}
+
+async function refreshIds(asking: Asking): Promise<HeldId[]> {
+  const { dependencies, request, nowMs } = asking
   const { settings, warehouse, workspaceId } = dependencies
+  const { refresh, exporting } = request
   const readBeforeMs = nowMs - settings.quietMs
-  const { refresh } = request
   const dirty = await dirtyIds(warehouse.writer, workspaceId, {
     beforeMs: readBeforeMs,
     toldIsEnough: settings.refreshOn === 'message',
@@ -65,8 +76,11 @@ async function refreshIds({ dependencies, request, nowMs }: Asking): Promise<Hel
   const aged =
     refresh?.ageMs == null
       ? []
-      : await agedIds(warehouse.writer, workspaceId, { activeSinceMs: nowMs - refresh.ageMs, readBeforeMs })
-  return [...pairs(refresh?.ids ?? {}), ...dirty, ...aged]
+      : await agedIds(warehouse.writer, workspaceId, {
+          activeSinceMs: nowMs - refresh.ageMs,
+          readBeforeMs: Math.min(readBeforeMs, exporting?.sinceMs ?? readBeforeMs),
+        })
+  return [...pairs(await namedIds(asking)), ...dirty, ...aged]
 }
 
 async function sampleIds(asking: Asking, dueMs: number): Promise<HeldId[]> {
@@ -105,7 +119,7 @@ export async function readAgain(asking: Asking & { waiting: number }): Promise<A
   const { settings, warehouse, workspaceId } = dependencies
   if (request.mode !== 'incremental') return NOTHING_AGAIN
   const asked = { ...NOTHING_AGAIN, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
-  if (waiting > 0) return { ...asked, refresh: request.refresh?.ids ?? {} }
+  if (waiting > 0) return { ...asked, refresh: await namedIds(asking) }
   const refresh = await refreshIds(asking)
   const dueMs = ((await lastSampledMs(warehouse.writer, workspaceId)) ?? 0) + SAMPLE_EVERY_MS
   const sample = await sampleIds(asking, dueMs)

@@ -227,6 +227,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     untilMs: request.untilMs,
     mode: modeOf(request),
     droppedMs,
+    goesOnMs: request.exporting?.fullMs ?? null,
     again,
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
@@ -240,6 +241,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   if (request.dropFull && isBegun) await drop(fetching, request.run, nowMs - 1)
   return {
     plan,
+    plannedAtMs: nowMs,
     agents,
     governor: {
       ...governor,

@@ -2,6 +2,7 @@
 import { quoteText } from '../catalog/layout.ts'
 import type { ReadStretch } from '../core/rereads.ts'
 import { CLOCKS_DIFFER_MS } from '../core/time.ts'
+import type { WindowProgress } from '../core/windows.ts'
 import { iso, type Writer } from './connection.ts'
 
 type Rows = Pick<Writer, 'rows'>
@@ -182,4 +183,15 @@ export async function lastSampledMs(writer: Rows, workspaceId: string): Promise<
      WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'sample'`,
   )
   return row?.at == null ? null : Number(row.at)
+}
+
+/** Conversations that refreshes which were begun since then have asked for. */
+export async function refreshedSince(writer: Rows, workspaceId: string, sinceMs: number): Promise<HeldId[]> {
+  const rows = await writer.rows<{ progress: string }>(
+    `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'refresh' AND opened_at >= ${at(sinceMs)}`,
+  )
+  return rows.flatMap(row => {
+    const { window, asked } = JSON.parse(row.progress) as WindowProgress
+    return (window.ids ?? []).slice(0, asked).map(id => ({ agentId: window.agentId, id }))
+  })
 }

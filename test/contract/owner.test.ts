@@ -246,6 +246,36 @@ describeWithTemporal('the owner of a workspace', command => {
     await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
   })
 
+  it('exports again once what is asked for again, however often new conversations come before the history behind it', async () => {
+    const there = await owned({ conversations: 500, latencyMs: 60, arrivalsPerDay: 0 }, { maxPage: 4 })
+    const begun = await there.ask({ maxRequests: 12 })
+    await reportOf(begun.handle)
+    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const id = String(some!.record.ID)
+    const sinceMs = there.sandbox.clock.now() - 12 * 3_600_000
+    const fromTs = String(Math.floor(sinceMs / 1_000) * 1_000)
+    const refreshed = async () => (await there.bought()).filter(({ query }) => query.convoIds === id)
+    const again = async () => (await there.bought()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
+    const asks: { asked: AskedOf; made: typeof again }[] = [
+      { asked: { refresh: { ids: { [some!.agentId]: [id] }, ageMs: null }, agents: [some!.agentId] }, made: refreshed },
+      { asked: { mode: 'full', sinceMs }, made: again },
+    ]
+    for (const { asked, made } of asks) {
+      const first = await there.ask(asked)
+      while ((await made()).length < 1) await sleep(50)
+      await sleep(1_500)
+      const before = (await made()).length
+      // As a tick of a schedule does.
+      const tick = await there.ask({ unattended: true, maxRequests: 1 })
+      const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
+      await follow({ ...looking, asked: tick })
+      await sleep(2_500)
+      expect((await made()).length).toBe(before)
+      await first.handle.cancel()
+      await first.handle.result().catch(() => {})
+    }
+  })
+
   it('refreshes the conversations that are named, tells its plan and its budget, and refuses what makes no sense', async () => {
     const there = await owned({ latencyMs: 20 })
     const { handle } = await there.ask()

@@ -34,11 +34,15 @@ function makeWay(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
   if (!unattended) endPatientLeases(owner)
 }
 
+const withoutExporting = ({ exporting: _exporting, ...request }: SyncRequest): SyncRequest => request
+
 function ask(owner: Owner, asked: Omit<SyncRequest, 'run'>): Asked {
   const going = owner.queue.find(({ request }) => isSame(request, asked))
   if (going) {
     // Planned before it was asked for again: it is planned anew.
     going.urgent = true
+    // A person who names them once more wants them once more.
+    if (asked.refresh && going.request.exporting) going.request = withoutExporting(going.request)
     makeWay(owner, asked)
     return { run: going.request.run, joined: true }
   }

@@ -6,7 +6,7 @@ import type { Host } from '../host.ts'
 import { fetchOutliving, type Outliving, probeOutliving } from '../lost-lease.ts'
 import { toldOf } from '../plan-told.ts'
 import { brought } from '../progress.ts'
-import type { FetchInput, LeaseOutcome, Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
+import type { Exporting, FetchInput, LeaseOutcome, Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
 import { isUrgent } from '../turns.ts'
 import { atEase, isLost, isUntaken, leased, told, warehouse } from './calls.ts'
 import { cancelled, type Owner, show } from './owner.ts'
@@ -63,6 +63,15 @@ function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor
   })
 }
 
+/** What its next plan goes on with. */
+function exportingOf({ exporting }: SyncRequest, { plan, plannedAtMs }: Prepared): Exporting | undefined {
+  const sinceMs = exporting?.sinceMs ?? plannedAtMs
+  if (sinceMs === undefined) return undefined
+  const full = plan.windows.find(({ progress }) => progress.window.kind === 'full')
+  const fullMs = full?.progress.window.openedAtMs ?? exporting?.fullMs
+  return { sinceMs, ...(fullMs !== undefined && { fullMs }) }
+}
+
 /** For the sync that goes on. */
 export function stepsOf(owner: Owner, host: Host): Steps {
   let landed = 0
@@ -76,7 +85,8 @@ export function stepsOf(owner: Owner, host: Host): Steps {
         owner.current.urgent = false
         // Dropped once: its next plan would drop what it has begun itself.
         const { dropFull: _dropped, ...kept } = owner.current.request
-        owner.current.request = kept
+        const exporting = exportingOf(kept, prepared)
+        owner.current.request = { ...kept, ...(exporting && { exporting }) }
       }
       owner.timeoutMs = timeoutMs
       owner.aheadMs = prepared.aheadMs
