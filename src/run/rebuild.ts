@@ -121,7 +121,7 @@ export function expectNothingLost(lost: readonly LostRows[]): void {
       `${rows} of ${table} (${some.map(key => JSON.stringify(key)).join(', ')}${rows > some.length ? ', …' : ''})`,
   )
   throw new ConvohouseError('REPLAY_LOSES_ROWS', {
-    what: `What landed and was received does not tell all rows that the warehouse has: ${told.join('; ')} would be lost. Nothing was changed.`,
+    what: `The landed pages and received events do not hold all rows of the warehouse: ${told.join('; ')} would be lost. Nothing was changed.`,
     mend: 'Restore what is missing in the landing or the spool; or pass --allow-incomplete, which keeps those rows.',
     facts: { table: first.table, rows: lost.reduce((sum, { rows }) => sum + rows, 0) },
   })

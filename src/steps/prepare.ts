@@ -49,7 +49,7 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
     const { agents, cutOff } = await listAgents(fetching, fetching)
     if (cutOff === null) return { agents, warnings: [] }
     const known = await knownAgents(warehouse.writer, workspaceId)
-    const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing here; none is taken for gone.`
+    const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing here; none is marked as gone.`
     return { agents: joined(agents, known), warnings: [warning] }
   } catch (error) {
     if (!isUnanswered(error)) throw error

@@ -78,7 +78,7 @@ export function refused(asked: Asked, exchange: Exchange): VendorError {
   const said = clean([...new Set([message, ...issues])].filter(Boolean).join('; '), asked.token)
   const facts = code === null ? {} : { vendorCode: clean(code, asked.token) }
   const elsewhere = exchange.status === 404 && !isVendorsError(parsed)
-  const by = elsewhere ? ", not in the vendor's own words, as by a proxy or at another address" : ''
+  const by = elsewhere ? " without the vendor's error body, as by a proxy or at another address" : ''
   const words = `was answered with ${exchange.status}${by}${said === '' ? '' : `: "${said}"`}`
   // Only the vendor's own 404 says that an agent is gone.
   return fault(elsewhere ? 'API_PROTOCOL' : codeOfStatus(exchange.status), asked, { words, exchange, facts })

@@ -69,14 +69,16 @@ function cutOffOf(end: End, { total, hasMore }: ListedPage, { listed, all, unide
   const told = total === null ? `${all.size} listed` : `${all.size} of ${total} listed`
   const because = (issue: string, detail = told): CutOff => ({ issue, detail })
   if (typeof end === 'object') return because('a page of it failed', `${told}, then ${end.code}: ${end.message}`)
-  if (end === 'endless') return because('it has no end', `${told} on ${MAX_PAGES} pages`)
-  if (hasMore === true) return because('the vendor says that there is more, and gives nothing new')
-  if (total !== null && all.size + unidentified < total) return because('the vendor counts more than it gives')
+  if (end === 'endless')
+    return because('the vendor answers page after page without an end', `${told} on ${MAX_PAGES} pages`)
+  if (hasMore === true) return because('the vendor reports more entries and returns no new ones')
+  if (total !== null && all.size + unidentified < total)
+    return because('the vendor reports more entries in total than it returns')
   if (unidentified > 0) return because('some entries have no ID', `${told}, ${unidentified} without an ID`)
   if (end === 'told' || end === 'empty' || listed.size === total || all.size === total) return null
   return end === 'one-page'
-    ? because('the vendor refuses to be asked for pages, and does not say that one is all')
-    : because('the vendor gives the same page again, and does not say that it is all')
+    ? because('the vendor refuses paging parameters and does not report whether the listing is complete')
+    : because('the vendor returns the same page again and does not report whether the listing is complete')
 }
 
 /** What keeps a later page from coming ends the listing; that somebody wants it stopped, or that nobody may ask, does not. */

@@ -127,7 +127,7 @@ const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
     'counts more than it ever gives',
     100,
     listed => ({ agents: listed.agents.slice(0, 100), starredAgents: [], total: listed.agents.length }),
-    /counts more than it gives \(100 of 130 listed\)/,
+    /reports more entries in total than it returns \(100 of 130 listed\)/,
   ],
   [
     'counts more than there are, for ever',
@@ -139,7 +139,7 @@ const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
     'says for ever that there is more',
     130,
     listed => ({ agents: pageOf(listed), starredAgents: [], hasMore: true }),
-    /says that there is more, and gives nothing new/,
+    /reports more entries and returns no new ones/,
   ],
   [
     'gives the same page whatever is asked for',
@@ -154,7 +154,7 @@ const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
       listed.params.size > 0
         ? { status: 400, body: { message: 'Unrecognized key(s)', code: 'BAD_REQUEST', issues: [] } }
         : { agents: listed.agents.slice(0, 50), starredAgents: [] },
-    /refuses to be asked for pages/,
+    /refuses paging parameters and does not report whether the listing is complete/,
   ],
   [
     'fails at its second page',

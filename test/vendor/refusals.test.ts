@@ -45,7 +45,7 @@ describe('a refusal', () => {
     const { client, server } = await clientFor([answer])
     const error = await failureOf(client.exportConversations(page))
     expect(error).toMatchObject({ code: 'API_PROTOCOL', facts: { status: 404 } })
-    expect(error.message).toContain("not in the vendor's own words")
+    expect(error.message).toContain("without the vendor's error body")
     expect(server.requests).toHaveLength(1)
   })
 

@@ -85,7 +85,7 @@ function findingLines({ findings }: WorkspaceStatus): string[] {
 const cutOffLines = ({ agentsCutOff }: WorkspaceStatus['findings']): string[] =>
   agentsCutOff === null
     ? []
-    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is taken for gone`]
+    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as gone`]
 
 const gapLines = (agents: readonly AgentStatus[]): string[] =>
   agents.flatMap(({ agentId, gaps }) => gaps.map(gap => `  gap          ${agentId}: ${spanText(gap)}`))

@@ -17,7 +17,7 @@ const HEADS: Record<SyncReport['outcome'], string> = {
   'hour-spent': "stopped, this hour's requests are spent",
   'period-spent': 'stopped, the sessions of the period are spent',
   'limit-reached': 'stopped at the limit that was given',
-  preempted: 'new conversations come first',
+  preempted: 'stopped for now, to fetch new conversations',
   failed: 'failed',
   interrupted: 'stopped on request',
 }
