@@ -7,7 +7,7 @@ import { applyAll, applySpool, type Draining } from '../steps/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
 import type { LostRows } from '../warehouse/carry-over.ts'
-import { countEvents, storedEvents } from '../warehouse/events/stored.ts'
+import { storedEvents, sumEvents } from '../warehouse/events/stored.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
 import { dropFulls } from '../warehouse/full-exports.ts'
 import { type LoadResult, loadPages } from '../warehouse/load.ts'
@@ -83,11 +83,16 @@ export async function loadAll(
   return report
 }
 
-/** Every event of the spool and, where more are known, of the old warehouse. */
+/** Every event of the spool and, where others are known, of the old warehouse. */
 async function applyEventsAgain(draining: Draining, old: Warehouse | undefined): Promise<number> {
   const { writer, workspaceId } = draining
   const applied = await applySpool(draining)
-  if (!old || (await countEvents(writer, workspaceId)) >= (await countEvents(old.writer, workspaceId))) return applied
+  if (!old) return applied
+  const known = await sumEvents(old.writer, workspaceId)
+  if (known.newest === null) return applied
+  // Events that wait in the spool came later: they make up for none that is gone.
+  const { n, ids } = await sumEvents(writer, workspaceId, known.newest)
+  if (n === known.n && ids === known.ids) return applied
   return applied + (await applyAll(draining, storedEvents(old.writer, workspaceId)))
 }
 

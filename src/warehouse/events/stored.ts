@@ -6,11 +6,22 @@ import type { FiledEvent } from './apply.ts'
 /** Rows that are read at a time. */
 const ROWS = 500
 
-export async function countEvents(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<number> {
-  const [row] = await writer.rows<{ n: string }>(
-    `SELECT count(*)::VARCHAR AS n FROM webhook_events WHERE workspace_id = ${quoteText(workspaceId)}`,
+/** How many events there are, and an exclusive or of their ids: equal for the same events, whichever file they are in. */
+export interface EventSum {
+  n: string
+  ids: string
+  /** When the newest was received; null where there is none. */
+  newest: string | null
+}
+
+/** Of all events of a workspace, or of those that were received by `until`. */
+export async function sumEvents(writer: Pick<Writer, 'rows'>, workspaceId: string, until?: string): Promise<EventSum> {
+  const by = until === undefined ? '' : `AND received_at <= TIMESTAMP ${quoteText(until)}`
+  const [row] = await writer.rows<EventSum>(
+    `SELECT count(*)::VARCHAR AS n, coalesce(bit_xor(hash(event_id)), 0)::VARCHAR AS ids, max(received_at)::VARCHAR AS newest
+     FROM webhook_events WHERE workspace_id = ${quoteText(workspaceId)} ${by}`,
   )
-  return Number(row!.n)
+  return row!
 }
 
 interface StoredRow {
