@@ -16,6 +16,25 @@ export interface KnownWindows {
   full?: readonly WindowProgress[]
 }
 
+/** What is stored, and what has landed and is not loaded yet: exporting it again bills either again. */
+export function withUnloaded(
+  stored: ReadonlyMap<string, readonly StoredDay[]>,
+  pages: readonly LoadablePage[],
+): Map<string, readonly StoredDay[]> {
+  const all = new Map(stored)
+  for (const { head } of pages) {
+    const { facts } = head
+    if (!facts || facts.returned === 0) continue
+    const { agentId } = facts.window
+    const seconds = [facts.firstTsMs, facts.lastTsMs].flatMap(ms => (ms == null ? [] : [Math.floor(ms / 1_000)]))
+    const stretch = seconds.length === 0 ? null : { from: Math.min(...seconds), to: Math.max(...seconds) }
+    const billed = facts.billed ?? facts.returned
+    const day = { stretch, conversations: facts.returned, billed, sessions: billed }
+    all.set(agentId, [...(all.get(agentId) ?? []), day])
+  }
+  return all
+}
+
 /** Folds pages that are not loaded into what the warehouse knows of the windows. */
 export function withPending(known: KnownWindows, pages: readonly LoadablePage[]): KnownWindows {
   const keyOf = (agentId: string, name: string) => JSON.stringify([agentId, name])

@@ -17,7 +17,7 @@ import type { Warehouse } from '../warehouse/open.ts'
 import { periodLengthMs, periodSinceMs } from '../warehouse/period-length.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
-import { factsOf, type KnownWindows, withPending } from './facts.ts'
+import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'
 import type { Fetching } from './fetch.ts'
 import type { Pending } from './pending.ts'
 
@@ -217,7 +217,10 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       windows,
       densities: await densityByAgent(warehouse.writer, workspaceId, nowMs),
       resting: request.unattended ? await restingWindows(warehouse.writer, workspaceId, nowMs) : [],
-      stored: request.mode === 'full' ? await storedByDay(warehouse.writer, workspaceId) : new Map(),
+      stored:
+        request.mode === 'full'
+          ? withUnloaded(await storedByDay(warehouse.writer, workspaceId), fetching.pending.all())
+          : new Map(),
       selected: request.mode === 'selected',
     }),
     nowMs,

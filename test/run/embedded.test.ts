@@ -1,4 +1,7 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { exportsAgain } from '../../src/core/planner.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
@@ -46,6 +49,19 @@ describe('a plan that is only looked at', () => {
     const planned = plan.windows.map(({ progress }) => `${progress.window.agentId} ${progress.window.name}`)
     const read = await simulated.rows<{ key: string }>(`SELECT agent_id || ' ' || "window" AS key FROM _windows`)
     expect(read.map(({ key }) => key).sort()).toEqual(planned.sort())
+  })
+})
+
+describe('a plan of a full export', () => {
+  it('prices what has landed and is not loaded, and so is asked about: it would be billed again', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const { sessions } = await simulated.sync()
+    await simulated.close()
+    await rm(join(simulated.config.home, 'warehouse.duckdb'))
+    await simulated.restart()
+    const { plan } = await planOnly(embedded(simulated, { request: { ...PLAIN_SYNC, mode: 'full' } }))
+    expect(exportsAgain(plan)).toBe(true)
+    expect(plan.total.sessions.high).toBe(sessions)
   })
 })
 
