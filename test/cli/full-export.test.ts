@@ -29,6 +29,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     const { code, stderr } = await run(there, 'sync', '--full')
     expect([code, stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
     expect(stderr).toContain(`bills ${before.sessions} to `)
+    expect(stderr).toContain('`convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions.')
     expect((await spent(there)).requests).toBe(before.requests)
     expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
     expect((await spent(there)).sessions).toBe(2 * before.sessions)

@@ -21,7 +21,10 @@ const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError 
     what: exportsAgain(plan)
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${range(plan.total.sessions)} sessions again.`
       : `This sync of workspace ${workspaceId} may take most of a period's sessions.`,
-    mend: 'Look at `convohouse plan`, then say --yes, or limit it with --max-sessions or --since.',
+    // A full export asks whatever its bounds are.
+    mend: exportsAgain(plan)
+      ? 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions.'
+      : 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions or --since.',
   })
 
 /** True where the plan may be carried out. @throws CONFIRMATION_NEEDED, INTERRUPTED */
