@@ -141,7 +141,8 @@ function doubted(
     key,
     usedSessions: Math.max(before?.usedSessions ?? 0, used),
     last: true,
-    told: (before?.told ?? 0) + 1,
+    // Of any other period: a vendor who names another in each answer is not asked again at once each time.
+    told: (period.rumour?.told ?? 0) + 1,
     sinceMs: before?.last ? (before.sinceMs ?? bought.receivedAtMs) : bought.receivedAtMs,
     against: 0,
     account: reported(before?.account ?? nextAccount(accountOf(period)), used, bought, 0),
@@ -294,7 +295,7 @@ export const sessionsLeft = (period: PeriodState, allowedPacks: number): number 
 /** When a report may show that more is left than can be said now, ms; null: none can. */
 export function clearsUpAtMs(period: PeriodState): number | null {
   const { rumour, pending, usedSessions } = period
-  if (period.unproved) return 0
+  if (period.unproved && (rumour?.told ?? 0) <= 1) return 0
   if (rumour && rumour.usedSessions > usedSessions && (rumour.told ?? 0) === 1) return 0
   const account = accountOf(period)
   if (pending === null && possibleSessions(account) <= usedSessions) return null

@@ -222,3 +222,16 @@ describe('sessions that nobody has told of', () => {
     expect(turn(held, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2_000).pending).toBeNull()
   })
 })
+
+describe('a vendor who names another period in each answer', () => {
+  it('is asked again at once a time or two, and not without end', () => {
+    let period = newPeriod()
+    const clear: boolean[] = []
+    for (let answer = 1; answer <= 10; answer++) {
+      const told = usage({ periodKey: `period-${answer}`, billableUsedThisPeriod: 1_000 + answer })
+      period = tellPeriod(period, told, { sentAtMs: answer * 1_000, receivedAtMs: answer * 1_000 + 10, billed: 0 })
+      clear.push(clearsUpAtMs(period) !== null)
+    }
+    expect(clear.slice(3)).not.toContain(true)
+  })
+})
