@@ -88,7 +88,7 @@ describe('sync --watch', { timeout: 90_000 }, () => {
     const there = await place([{ ...ARRIVALS, conversations: 4_000, hourlyRequests: 400 }], { pageSize: 2 })
     const { code, stdout, stderr } = await watched(['--watch', '12s'], there, told => {
       const waited = told.indexOf('"waiting"')
-      return waited > 0 && reportsIn(told.slice(told.indexOf('\n', waited))).length >= 2
+      return waited > 0 && reportsIn(told.slice(told.indexOf('\n', waited))).length >= 3
     })
     expect(code, stderr).toBe(130)
     expect(reportsIn(stdout)[0]).toMatchObject({ outcome: 'preempted', exitCode: 0 })

@@ -68,7 +68,11 @@ describe('a lastModified that lies ahead', () => {
     const workspace = house.workspace()
     await exported(workspace, { state: 'exported', lastModified: SENT_AT_MS - DAY }, SENT_AT_MS)
     const event = (createdAt: number, lightConvoData: object) =>
-      eventOf('conversation_updated', { agentId: AGENT, convoId: 'c', createdAt, operation: 'updated', lightConvoData })
+      eventOf(
+        'conversation_updated',
+        { agentId: AGENT, convoId: 'c', createdAt, operation: 'updated', lightConvoData },
+        { receivedAtMs: createdAt },
+      )
     await applyTo(workspace, event(SENT_AT_MS + MINUTE, { state: 'told', lastModified: ahead }))
     expect(await stateOf(workspace)).toBe('told')
     await exported(workspace, { state: 'again', lastModified: SENT_AT_MS + 2 * MINUTE }, SENT_AT_MS + DAY)
@@ -88,11 +92,11 @@ describe('a lastModified that lies ahead', () => {
   })
 })
 
-describe('an event that was created years ahead', () => {
+describe('an event that was created days or years ahead', () => {
   it('has happened when it was received: it marks no conversation as changed for years, nor holds its values', async () => {
     const workspace = house.workspace()
     await exported(workspace, { state: 'exported' }, SENT_AT_MS)
-    for (const createdAt of [5e13, SENT_AT_MS + 3 * 365 * DAY]) {
+    for (const createdAt of [5e13, SENT_AT_MS + 3 * 365 * DAY, SENT_AT_MS + 100 * DAY, SENT_AT_MS + 2 * DAY]) {
       const told = {
         agentId: AGENT,
         convoId: 'c',

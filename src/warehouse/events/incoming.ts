@@ -37,8 +37,11 @@ export interface IncomingEvent {
 
 const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [type.name, type]))
 
-/** The vendor's clock may be ahead of ours, by whatever it is set to; what is a year ahead is no time, and would win over all that comes. */
-const AHEAD_MS = 365 * DAY
+/**
+ * The vendor's clock may be ahead of ours. What is more than a day ahead counts as of its receipt: until that time has come it would win
+ * over all exports, and a clock of ours that is a day behind is reported by `doctor`.
+ */
+const AHEAD_MS = DAY
 
 /** A time that is a number, or a text of one, ms; null where it is none. */
 export function timeOf(raw: unknown): number | null {
