@@ -80,13 +80,10 @@ export const newPeriod = (): PeriodState => ({
 const accountOf = ({ account }: { account?: UsageAccount | undefined }): UsageAccount => account ?? newAccount()
 
 /** The period that two answers in a row have reported. */
-function turned(period: PeriodState, rumour: Rumour): PeriodState {
-  const { key, account, sinceMs = null } = rumour
+function turned(period: PeriodState, { key, account, sinceMs }: Rumour): PeriodState {
   const past = period.key === null ? period.past : [...period.past, period.key].slice(-PAST_KEPT)
   const { includedSessions } = period
-  // Where what is used does not begin anew, another key names the same period, as the key of a day does.
-  const since = rumour.usedSessions > 0 && rumour.usedSessions >= period.usedSessions ? period.sinceMs : sinceMs
-  return { ...newPeriod(), includedSessions, key, past, sinceMs: since ?? sinceMs, account: accountOf({ account }) }
+  return { ...newPeriod(), includedSessions, key, past, sinceMs: sinceMs ?? null, account: accountOf({ account }) }
 }
 
 /** When an answer was asked for and came, ms, and the sessions that it billed itself. */

@@ -12,9 +12,16 @@ import { recall } from '../core/recall.ts'
 import { DAY, momentText } from '../core/time.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
 import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/full-exports.ts'
-import { densityByAgent, knownAgents, openWindows, periodsTold, restingWindows } from '../warehouse/known.ts'
+import {
+  densityByAgent,
+  knownAgents,
+  openWindows,
+  periodSinceMs,
+  periodsTold,
+  restingWindows,
+} from '../warehouse/known.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { periodLengthMs, periodSinceMs } from '../warehouse/period-length.ts'
+import { periodLengthMs } from '../warehouse/period-length.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'

@@ -154,6 +154,19 @@ export async function periodsTold(writer: Writer, workspaceId: string): Promise<
   }
 }
 
+/** When the running period was first told of, ms; null where none was. */
+export async function periodSinceMs(
+  writer: Writer,
+  workspaceId: string,
+  periodKey: string | null,
+): Promise<number | null> {
+  if (periodKey === null) return null
+  const [row] = await writer.rows<{ since: string | null }>(
+    `SELECT epoch_ms(min(told_at))::VARCHAR AS since FROM _quota WHERE workspace_id = ${quoteText(workspaceId)} AND period_key = ${quoteText(periodKey)}`,
+  )
+  return row?.since == null ? null : Number(row.since)
+}
+
 /** Which agent each of these conversations belongs to; ids that are not known are absent. */
 export async function agentsOfConversations(
   writer: Writer,
