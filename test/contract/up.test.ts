@@ -111,7 +111,9 @@ describeWithTemporal('up', command => {
     await expectWhole(there)
   })
 
-  it('says so where its server is gone, ends, and goes on when it is begun again', async () => {
+  // A lease whose worker was lost with the server is waited for until its deadline, ten minutes at most.
+  const WITH_LOST_LEASE = { timeout: 720_000, retry: 1 }
+  it('says so where its server is gone, ends, and goes on when it is begun again', WITH_LOST_LEASE, async () => {
     const there = await house(findable, { latencyMs: 60 })
     const first = there.begin()
     await until(async () => (await there.bought()).length >= 4)
