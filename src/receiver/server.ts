@@ -178,7 +178,7 @@ function createHttpServer(service: Service, options: ReceiverOptions): Server {
   return server
 }
 
-/** @throws CONFIG_INVALID where it cannot listen there */
+/** @throws ADDRESS_IN_USE, CONFIG_INVALID where it cannot listen there */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { host, intake } = options
   const service = new Service(options)
@@ -203,10 +203,19 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   }
 }
 
-const cannotListen = ({ host, port }: ReceiverOptions, cause: Error): ConvohouseError =>
-  new ConvohouseError('CONFIG_INVALID', {
-    what: `The receiver cannot listen on ${host}:${port}: ${(cause as NodeJS.ErrnoException).code}.`,
-    mend: 'Give a port that is free (0 takes any), and a host of this machine.',
+function cannotListen({ host, port }: ReceiverOptions, cause: NodeJS.ErrnoException): ConvohouseError {
+  const facts = { host, port }
+  if (cause.code === 'EADDRINUSE')
+    return new ConvohouseError('ADDRESS_IN_USE', {
+      what: `Another program listens on ${host}:${port} already: webhooks cannot be received there.`,
+      mend: '`ss -ltnp` shows which one: stop it (it may be another `convohouse up` or `receive`), or give `webhooks` another `port`.',
+      cause,
+      facts,
+    })
+  return new ConvohouseError('CONFIG_INVALID', {
+    what: `The receiver cannot listen on ${host}:${port}: ${cause.code}.`,
+    mend: 'Give a port that this user may open, and a host of this machine.',
     cause,
-    facts: { host, port },
+    facts,
   })
+}

@@ -104,10 +104,21 @@ it('needs a secret, and an address that is free', async () => {
   const first = start(['receive', '--port', '0', '--json'], { env: env(home, secret) })
   const { port } = new URL((await told(first)).url)
   const second = await start(['receive', '--port', port], { env: env(home, secret) }).ended
-  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('EADDRINUSE')])
+  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
+  expect(second.stderr).toContain(`127.0.0.1:${port}`)
+  const config = join(await temporaryFolder(), 'convohouse.yaml')
+  const workspace = {
+    id: 'ws_demo',
+    apiUrl: 'http://127.0.0.1:1',
+    token: { env: 'T' },
+    webhooks: { secrets: [{ env: 'S' }] },
+  }
+  await writeFile(config, JSON.stringify({ webhooks: { port: Number(port) }, workspaces: [workspace] }))
+  const up = await start(['up', '--config', config], { env: { T: TOKEN, S: SECRET } }).ended
+  expect([up.code, up.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
 })
 
-it('is part of `up` where a workspace has a secret, and reads its secrets anew at SIGHUP there, too', async () => {
+it('is part of `up` where a workspace has a secret, reads its secrets anew at SIGHUP there, too, and a second `up` is told who holds the warehouse', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
   // No Temporal can be had: neither on the path, nor in a cache that is a file.
@@ -116,12 +127,12 @@ it('is part of `up` where a workspace has a secret, and reads its secrets anew a
   await chmod(join(folder, 'cache'), 0o400)
   const NEXT = 'whsec-canary-next'
   const config = join(folder, 'convohouse.yaml')
-  const configure = (...names: string[]) => {
+  const configure = (webhooks: { port: number }, ...names: string[]) => {
     const secrets = names.map(env => ({ env }))
     const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'T' }, webhooks: { secrets } }
-    return writeFile(config, JSON.stringify({ webhooks: { port: 0 }, workspaces: [workspace] }))
+    return writeFile(config, JSON.stringify({ webhooks, workspaces: [workspace] }))
   }
-  await configure('S')
+  await configure({ port: 0 }, 'S')
   const kept = { PATH: folder, XDG_CACHE_HOME: join(folder, 'cache'), T: TOKEN, S: SECRET, NEXT }
   const running = start(['up', '--every', '1h', '--config', config], { env: kept })
   let told = ''
@@ -135,13 +146,19 @@ it('is part of `up` where a workspace has a secret, and reads its secrets anew a
     return (await fetch(url!, { method: 'POST', body })).status
   }
   expect([await post(SECRET), await post(NEXT)]).toEqual([200, 401])
-  await configure('S', 'NEXT')
+  await configure({ port: 0 }, 'S', 'NEXT')
   running.process.kill('SIGHUP')
   await running.said('ws_demo (2 secrets)')
   expect([await post(SECRET), await post(NEXT)]).toEqual([200, 200])
+  await configure({ port: Number(new URL(url!).port) }, 'S')
+  const beside = start(['up', '--config', config], { env: kept })
+  const { code: besideCode, stderr: besideSays } = await beside.ended
+  expect([besideCode, besideSays]).toEqual([6, expect.stringContaining('error WAREHOUSE_LOCKED')])
+  expect(besideSays).toMatch(/Another process \(\d+\) holds the warehouse/)
+
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended
   expect(code, stderr).toBe(0)
   expect(await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo', 'sealed'))).not.toEqual([])
-  expect(told + stderr).not.toMatch(/whsec/)
+  expect(told + stderr + besideSays).not.toMatch(/whsec/)
 })

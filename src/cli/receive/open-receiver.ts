@@ -35,7 +35,7 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
   return readSecrets(config)
 }
 
-/** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, CONFIG_INVALID */
+/** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, ADDRESS_IN_USE, CONFIG_INVALID */
 export async function openReceiver(config: Config): Promise<OpenedReceiver> {
   let workspaces = secretsOf(config)
   const metrics = new Metrics()

@@ -4,6 +4,7 @@ import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
+import { findHolder } from '../doctor/holder.ts'
 import { hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
 import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
 import { runSync } from '../sync/run-sync.ts'
@@ -40,9 +41,20 @@ const configAt = ({ config: path }: UpFlags): Config => readConfig(path === unde
 const tellReceiver = (receiver: OpenedReceiver): void =>
   remark(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
 
+/** Whoever runs `up` twice is told that the warehouse is held, not that a port is. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
+async function openReceiverOfUp(config: Config): Promise<OpenedReceiver> {
+  try {
+    return await openReceiver(config)
+  } catch (error) {
+    if (!isCode(error, 'ADDRESS_IN_USE')) throw error
+    const holding = await findHolder(config)
+    throw holding.state === 'held' ? holding.error : error
+  }
+}
+
 /** Webhooks are taken in first and last: what comes while nobody listens is lost. */
 async function receiving(flags: UpFlags, config: Config): Promise<number> {
-  const receiver = await openReceiver(config)
+  const receiver = await openReceiverOfUp(config)
   const leaveHangUp = readSecretsAtHangUp({
     receiver: () => receiver,
     readConfig: () => configAt(flags),
