@@ -13,6 +13,8 @@ const TIERS = [
   ['core'],
   ['catalog', 'files'],
   ['vendor', 'landing', 'spool', 'warehouse', 'sandbox', 'config', 'clock'],
+  ['reports'],
+  ['metrics'],
   ['receiver', 'publish'],
   ['steps'],
   ['app'],

@@ -1,65 +1,79 @@
-// What the receiver counts, as Prometheus reads it.
+// What the receiver counts.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Commit } from '../spool/writer.ts'
-import { Histogram } from './histogram.ts'
 import { REFUSALS, type Refusal } from './refusals.ts'
 
-export class Metrics {
-  private readonly acknowledge = new Histogram()
-  private readonly sync = new Histogram()
-  private received = 0
-  private kept = 0
-  private bytes = 0
-  private readonly refused = new Map(Object.keys(REFUSALS).map(reason => [reason, 0]))
+/** Seconds. The vendor gives up after 60. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
+
+export class ReceiverMetrics {
+  private readonly received: Counter
+  private readonly acked: Counter
+  private readonly refused: Counter<'reason'>
+  private readonly ackSeconds: Histogram
+  private readonly syncSeconds: Histogram
+  private readonly bytes: Counter
+
+  /** `openSegments`: how many segments are open when it is asked. */
+  constructor({ registry, openSegments }: { registry: Registry; openSegments: () => number }) {
+    const registers = [registry]
+    this.received = new Counter({
+      name: 'convohouse_webhooks_received_total',
+      help: 'Requests to keep an event',
+      registers,
+    })
+    this.acked = new Counter({
+      name: 'convohouse_webhooks_acked_total',
+      help: 'Events on the disk and acknowledged',
+      registers,
+    })
+    this.refused = new Counter({
+      name: 'convohouse_webhooks_refused_total',
+      help: 'Requests that were refused, by reason',
+      labelNames: ['reason'],
+      registers,
+    })
+    this.ackSeconds = new Histogram({
+      name: 'convohouse_webhooks_ack_seconds',
+      help: 'From the head of a request to its acknowledgement',
+      buckets: BUCKETS,
+      registers,
+    })
+    this.syncSeconds = new Histogram({
+      name: 'convohouse_spool_sync_seconds',
+      help: 'One write and sync of all events that waited for it',
+      buckets: BUCKETS,
+      registers,
+    })
+    this.bytes = new Counter({ name: 'convohouse_spool_bytes_total', help: 'Bytes of events made durable', registers })
+    new Gauge({
+      name: 'convohouse_spool_open_segments',
+      help: 'Segments that are open',
+      registers,
+      collect() {
+        this.set(openSegments())
+      },
+    })
+    // Each reason is there from the start: a counter that appears with its first refusal hides that one from `increase`.
+    for (const reason of Object.keys(REFUSALS)) this.refused.inc({ reason }, 0)
+  }
 
   /** A request to keep an event. */
   begin(): void {
-    this.received += 1
+    this.received.inc()
   }
 
   keep(seconds: number): void {
-    this.kept += 1
-    this.acknowledge.add(seconds)
+    this.acked.inc()
+    this.ackSeconds.observe(seconds)
   }
 
   refuse(reason: Refusal): void {
-    this.refused.set(reason, this.refused.get(reason)! + 1)
+    this.refused.inc({ reason })
   }
 
   commit({ bytes, ms }: Commit): void {
-    this.bytes += bytes
-    this.sync.add(ms / 1_000)
-  }
-
-  text(openSegments: number): string {
-    const metric = (name: string, type: string, help: string, lines: readonly string[]) => [
-      `# HELP ${name} ${help}`,
-      `# TYPE ${name} ${type}`,
-      ...lines,
-    ]
-    const one = (name: string, type: string, help: string, value: number) =>
-      metric(name, type, help, [`${name} ${value}`])
-    const refused = [...this.refused].map(
-      ([reason, count]) => `convohouse_webhooks_refused_total{reason="${reason}"} ${count}`,
-    )
-    return [
-      ...one('convohouse_webhooks_received_total', 'counter', 'Requests to keep an event', this.received),
-      ...one('convohouse_webhooks_acked_total', 'counter', 'Events on the disk and acknowledged', this.kept),
-      ...metric('convohouse_webhooks_refused_total', 'counter', 'Requests that were refused', refused),
-      ...metric(
-        'convohouse_webhooks_ack_seconds',
-        'histogram',
-        'From the head of a request to its acknowledgement',
-        this.acknowledge.lines('convohouse_webhooks_ack_seconds'),
-      ),
-      ...metric(
-        'convohouse_spool_sync_seconds',
-        'histogram',
-        'One write and sync of all events that waited for it',
-        this.sync.lines('convohouse_spool_sync_seconds'),
-      ),
-      ...one('convohouse_spool_bytes_total', 'counter', 'Bytes made durable', this.bytes),
-      ...one('convohouse_spool_open_segments', 'gauge', 'Segments that are open', openSegments),
-      '',
-    ].join('\n')
+    this.bytes.inc(bytes)
+    this.syncSeconds.observe(ms / 1_000)
   }
 }

@@ -4,8 +4,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ConvohouseError } from '../core/errors.ts'
+import type { MetricsPage } from '../metrics/page.ts'
 import type { Intake } from './intake.ts'
-import type { Metrics } from './metrics.ts'
+import type { ReceiverMetrics } from './metrics.ts'
 import { REFUSALS, type Refusal, type Verdict } from './refusals.ts'
 import { BodyMemory, type ReadBody, readBody, refusedByHead } from './request-body.ts'
 import { routeOf } from './route.ts'
@@ -16,7 +17,9 @@ export interface ReceiverOptions {
   maxBodyBytes: number
   maxConnections: number
   intake: Intake
-  metrics: Metrics
+  metrics: ReceiverMetrics
+  /** Answers `GET /metrics`, with what else this process counts. */
+  page: MetricsPage
   /** How long a sender may take for the head of a request, and for the whole. */
   headMs?: number
   requestMs?: number
@@ -70,13 +73,19 @@ class Service {
     const route = routeOf(request.method!, request.url!)
     if (route.kind === 'webhook') this.receive(request, { response, addressed: route.addressed, proceed })
     else if (route.kind === 'refused') this.refuse(request, response, route)
+    else if (route.kind === 'metrics') this.tellMetrics(response)
     else answer(response, ...this.page(route.kind))
   }
 
-  private page(kind: 'health' | 'ready' | 'metrics'): [status: number, content: Content] {
-    const { metrics, intake } = this.options
-    if (kind === 'metrics')
-      return [200, { type: 'text/plain; version=0.0.4', body: metrics.text(intake.openSegments()) }]
+  private tellMetrics(response: ServerResponse): void {
+    const { page } = this.options
+    page
+      .text()
+      .then(body => answer(response, 200, { type: page.contentType, body }))
+      .catch(() => response.destroy())
+  }
+
+  private page(kind: 'health' | 'ready'): [status: number, content: Content] {
     const isReady = kind === 'health' || !(this.isDiskRefusing || this.isClosing)
     return [isReady ? 200 : 503, { type: 'text/plain', body: isReady ? 'ok\n' : 'not ready\n' }]
   }

@@ -1,8 +1,9 @@
 // A receiver on a real port and disk, and those who call it.
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { MetricsPage } from '../../src/metrics/page.ts'
 import { type Intake, openIntake } from '../../src/receiver/intake.ts'
-import { Metrics } from '../../src/receiver/metrics.ts'
+import { ReceiverMetrics } from '../../src/receiver/metrics.ts'
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/receiver/server.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { sealedSegments } from '../../src/spool/segments.ts'
@@ -23,10 +24,11 @@ export interface Called {
 
 export async function called(options: Partial<ReceiverOptions> = {}): Promise<Called> {
   const home = await temporaryHome()
-  const metrics = new Metrics()
+  const page = new MetricsPage()
   const workspaces = [{ id: WORKSPACE, secrets: [SECRET] }]
   const intake = openIntake({ home, workspaces, onCommit: commit => metrics.commit(commit) })
-  const given = { host: '127.0.0.1', port: 0, maxBodyBytes: 100_000, maxConnections: 50, intake, metrics }
+  const metrics = new ReceiverMetrics({ registry: page.registry, openSegments: () => intake.openSegments() })
+  const given = { host: '127.0.0.1', port: 0, maxBodyBytes: 100_000, maxConnections: 50, intake, metrics, page }
   const receiver = await startReceiver({ ...given, ...options })
   let closing: Promise<void> | undefined
   const close = () => {

@@ -1,8 +1,9 @@
 // The receiver of a configuration: its intake in threads, and what it waits for, in words.
 import type { Config } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { MetricsPage } from '../../metrics/page.ts'
 import type { WorkspaceSecrets } from '../../receiver/door.ts'
-import { Metrics } from '../../receiver/metrics.ts'
+import { ReceiverMetrics } from '../../receiver/metrics.ts'
 import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
 import { readSecrets } from '../../receiver/workspace-secrets.ts'
@@ -36,11 +37,11 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
 }
 
 /** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, ADDRESS_IN_USE, CONFIG_INVALID */
-export async function openReceiver(config: Config): Promise<OpenedReceiver> {
+export async function openReceiver(config: Config, page = new MetricsPage()): Promise<OpenedReceiver> {
   let workspaces = secretsOf(config)
-  const metrics = new Metrics()
   const intake = threadedIntake({ home: config.home, workspaces, onCommit: commit => metrics.commit(commit) })
-  const receiver = await startReceiver({ ...config.webhooks, intake, metrics })
+  const metrics = new ReceiverMetrics({ registry: page.registry, openSegments: () => intake.openSegments() })
+  const receiver = await startReceiver({ ...config.webhooks, intake, metrics, page })
   return {
     ...receiver,
     waitsFor: () => workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),

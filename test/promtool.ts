@@ -1,0 +1,81 @@
+// Prometheus's own checker: on the PATH, else out of Debian's package `prometheus`, which is downloaded once and kept.
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, type SuiteFactory } from 'vitest'
+import { readToolPlaces } from '../src/config.ts'
+import { MINUTE } from '../src/core/time.ts'
+import { executableName, firstIn } from '../src/run/temporal/executables.ts'
+import { intoCache } from '../src/run/temporal/tool-cache.ts'
+
+const run = promisify(execFile)
+
+/** Our own lists and cache for apt: it then needs no root, and no list that an image was stripped of. */
+const ownApt = (folder: string): string[] =>
+  [`Dir::State=${join(folder, 'state')}`, `Dir::Cache=${join(folder, 'cache')}`, 'Debug::NoLocking=1'].flatMap(
+    option => ['-o', option],
+  )
+
+/** Root's apt downloads as a user of its own, who may not write here. */
+const WITHOUT_SANDBOX = ['-o', 'APT::Sandbox::User=root']
+
+/** Puts promtool into `folder`. @throws where there is no apt, or no way to Debian's packages */
+async function downloadPromtool(folder: string): Promise<void> {
+  const apt = (...words: string[]) =>
+    run('apt-get', [...WITHOUT_SANDBOX, '-o', 'Acquire::http::Timeout=10', ...words], {
+      cwd: folder,
+      timeout: 3 * MINUTE,
+    })
+  await apt('download', 'prometheus').catch(async () => {
+    await mkdir(join(folder, 'state', 'lists', 'partial'), { recursive: true })
+    await mkdir(join(folder, 'cache', 'archives', 'partial'), { recursive: true })
+    await apt(...ownApt(folder), 'update')
+    await apt(...ownApt(folder), 'download', 'prometheus')
+  })
+  const file = (await readdir(folder)).find(name => name.endsWith('.deb'))
+  if (file === undefined) throw new Error('apt-get downloaded nothing')
+  await run('dpkg', ['-x', file, 'package'], { cwd: folder })
+  await rename(join(folder, 'package', 'usr', 'bin', 'promtool'), join(folder, 'promtool'))
+}
+
+async function provide(): Promise<string> {
+  const { searchPath, cache } = readToolPlaces()
+  const found = await firstIn(searchPath, 'promtool')
+  return found ?? intoCache({ place: join(cache, 'promtool'), name: executableName('promtool') }, downloadPromtool)
+}
+
+/** What it says, and its exit code: 3 where something is only against its advice. */
+export interface Checked {
+  code: number
+  output: string
+}
+
+export class Promtool {
+  readonly command: string
+
+  constructor(command: string) {
+    this.command = command
+  }
+
+  check(words: readonly string[], input = ''): Promise<Checked> {
+    return new Promise((resolve, reject) => {
+      const child = execFile(this.command, words, (error, stdout, stderr) => {
+        const code = error ? error.code : 0
+        if (typeof code !== 'number') return reject(error)
+        resolve({ code, output: stdout + stderr })
+      })
+      child.stdin!.end(input)
+    })
+  }
+}
+
+/** Tests with promtool; where it cannot be had they are skipped, which is said, and in CI they fail. */
+export async function describeWithPromtool(name: string, tests: (promtool: Promtool) => void): Promise<void> {
+  const found = await provide().catch((error: Error) => error)
+  if (typeof found === 'string') return void describe(name, (() => tests(new Promtool(found))) as SuiteFactory)
+  const reason = found.message.split('\n')[0]
+  if (process.env.CI) throw new Error(`promtool cannot be had: ${reason}`)
+  console.warn(`SKIPPED: ${name}. promtool (Debian's package prometheus) cannot be had: ${reason}`)
+  describe.skip(name, (() => tests(new Promtool(''))) as SuiteFactory)
+}
