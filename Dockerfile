@@ -28,7 +28,7 @@ WORKDIR /app
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
-RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/convohouse
+RUN ln -s /app/dist/src/cli/convohouse.cjs /usr/local/bin/convohouse
 ENV NODE_ENV=production
 # No token here, nor in any environment: the configuration, or CONVOHOUSE_API_TOKEN_FILE, names the file that holds it.
 ENV CONVOHOUSE_HOME=/data
@@ -38,5 +38,5 @@ EXPOSE 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 \
   CMD ["node", "/app/dist/src/run/temporal/healthy.js", "127.0.0.1:9464"]
-ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+ENTRYPOINT ["node", "/app/dist/src/cli/convohouse.cjs"]
 CMD ["worker", "--role", "all", "--metrics", "0.0.0.0:9464"]

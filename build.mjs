@@ -48,7 +48,7 @@ async function bundleCommand() {
   })
   const packages = packagesOf(output.flatMap(chunk => chunk.moduleIds ?? []))
   writeFileSync(join(dist, 'src', 'bundle', 'LICENCES'), [...packages].sort().map(licencesOf).join('\n---\n\n'))
-  chmodSync(join(dist, 'src', 'cli', 'main.js'), 0o755)
+  chmodSync(join(dist, 'src', 'cli', 'convohouse.cjs'), 0o755)
 }
 
 async function bundleWorkflows() {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Steps } from '../workflows/steps.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { Config, WorkspaceConfig } from './config.ts'
+import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
 import { openLedger } from './landing/ledger.ts'
 import { openLanding } from './landing/store.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
@@ -14,6 +14,7 @@ import { sweepLeftBehind } from './warehouse/left-behind.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import { makeOwnFiles } from './warehouse/own-files.ts'
 import { serveQueries } from './warehouse/socket-server.ts'
+import { queriesAtOnce } from './warehouse/thread-pool.ts'
 
 type Release = () => Promise<unknown> | unknown
 
@@ -66,7 +67,9 @@ export function openHouse({ config, bulk = false }: HouseOptions): Promise<House
     const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await sweepLeftBehind(home, begunMs)
-    const socket = acquire(await serveQueries({ home, instance: warehouse.instance }), server => server.close())
+    const maxQueries = queriesAtOnce(poolSize())
+    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries })
+    const socket = acquire(serving, server => server.close())
     return { warehouse, socketPath: socket.path, pending: new Map(), spools: new Map() }
   })
 }

@@ -364,3 +364,6 @@ export function readToolPlaces(env: Environment = process.env): ToolPlaces {
 
 /** Our environment with some variables set otherwise, for a tool that we start. */
 export const environmentWith = (more: Record<string, string>): NodeJS.ProcessEnv => ({ ...process.env, ...more })
+
+/** The size of this process's thread pool, as the command's entry or the user has set it. */
+export const poolSize = (env: Environment = process.env): string | undefined => env.UV_THREADPOOL_SIZE

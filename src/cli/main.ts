@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The `convohouse` command: runs what the command line asks for, and tells errors in one way.
+// The `convohouse` command behind its entry (convohouse.cts): runs what the command line asks for, and tells errors in one way.
 import { type Command, CommanderError } from 'commander'
 import { reasonOf } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'

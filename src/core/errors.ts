@@ -58,6 +58,7 @@ export const ERRORS = {
   SQL_INVALID: define('input', 'DuckDB could not run the SQL'),
   SQL_REFUSED: define('input', 'The SQL is not one read-only SELECT'),
   QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),
+  TOO_MANY_QUERIES: define('transient', 'Too many queries run or wait already'),
 
   API_UNAUTHORIZED: define('access', 'The vendor does not accept the token (401)'),
   API_FORBIDDEN: define('access', 'The vendor refuses this workspace, most often because it has never paid (402, 403)'),

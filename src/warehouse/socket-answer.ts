@@ -12,6 +12,7 @@ import { queryIn } from './query.ts'
 import { queryError } from './query-error.ts'
 import { copyIn } from './query-parquet.ts'
 import { openSession, type QuerySession } from './query-session.ts'
+import type { QueryTurns } from './query-turns.ts'
 import { encodeBatch } from './results-wire.ts'
 import { errorMessage, PROTOCOL, type QueryMessage, readFrames, sendFrame } from './socket-protocol.ts'
 
@@ -20,8 +21,12 @@ export interface ServeLimits {
   maxTimeoutMs: number
   /** The most rows that an answer may have; Parquet, which passes through no JavaScript, is not cut. */
   maxRows: number
-  /** Queries at once; one more is turned away. */
+  /** Queries that run at once; the others wait for their turn. */
   maxQueries: number
+  /** Queries that wait; one more is refused at once. */
+  maxWaiting: number
+  /** The longest that a query waits for its turn, and no longer than its own timeout. */
+  maxWaitMs: number
 }
 
 /** Whoever connects says soon what it wants. */
@@ -40,8 +45,7 @@ export interface AnswerContext {
   limits: ServeLimits
   /** Folder for Parquet files on their way. */
   scratch: string
-  /** True where this query is one too many. */
-  busy: boolean
+  turns: QueryTurns
   /** Aborted when the server closes. */
   ending: AbortSignal
 }
@@ -56,7 +60,7 @@ export async function answerQuery(socket: Socket, context: AnswerContext): Promi
   const giveUp = () => socket.destroy()
   waiting.addEventListener('abort', giveUp)
   try {
-    const query = await readQuery(socket, context)
+    const query = await readQuery(socket)
     waiting.removeEventListener('abort', giveUp)
     // Nothing more is expected, but only a socket that is read notices that its other end has gone.
     socket.resume()
@@ -69,16 +73,10 @@ export async function answerQuery(socket: Socket, context: AnswerContext): Promi
   }
 }
 
-async function readQuery(socket: Socket, { busy, limits }: AnswerContext): Promise<QueryMessage> {
+async function readQuery(socket: Socket): Promise<QueryMessage> {
   const frames = readFrames<QueryMessage>(socket.iterator({ destroyOnReturn: false }), LONGEST_QUERY)
   const { value: frame } = await frames.next()
   await frames.return(undefined)
-  if (busy) {
-    throw new ConvohouseError('WAREHOUSE_LOCKED', {
-      what: `The process that holds the warehouse is answering ${limits.maxQueries} queries already.`,
-      mend: 'Ask again when one of them has ended.',
-    })
-  }
   const query = frame?.message
   if (query?.kind !== 'query' || query.protocol !== PROTOCOL || typeof query.sql !== 'string') {
     throw new ConvohouseError('WAREHOUSE_LOCKED', {
@@ -96,10 +94,22 @@ interface Asked {
   signal: AbortSignal
 }
 
-/** Ends only when DuckDB has let go of the connection: the query's place is taken until then. */
+/** Ends only when DuckDB has let go of the connection: the turn goes on until then. Waiting for it counts as time of the query. */
 async function answer(asked: Asked): Promise<void> {
-  const { socket, query, context, signal } = asked
-  const timeoutMs = Math.min(positive(query.timeoutMs), context.limits.maxTimeoutMs)
+  const { query, context, signal } = asked
+  const { maxTimeoutMs, maxWaitMs } = context.limits
+  const timeoutMs = Math.min(positive(query.timeoutMs), maxTimeoutMs)
+  const beganMs = performance.now()
+  const endTurn = await context.turns.take(Math.min(timeoutMs, maxWaitMs), signal)
+  try {
+    await answerInTurn({ ...asked, timeoutMs: Math.max(1, timeoutMs - (performance.now() - beganMs)) })
+  } finally {
+    endTurn()
+  }
+}
+
+async function answerInTurn(asked: Asked & { timeoutMs: number }): Promise<void> {
+  const { socket, context, signal, timeoutMs } = asked
   const cutOff = setTimeout(() => socket.destroy(), timeoutMs + TAKE_WITHIN_MS)
   const connection = await context.instance.connect()
   try {
@@ -107,7 +117,7 @@ async function answer(asked: Asked): Promise<void> {
     await connection.run("SET SESSION TimeZone = 'UTC'")
     const session = await openSession(connection, { timeoutMs, signal })
     try {
-      await (query.format === 'parquet' ? sendParquet : sendRows)({ ...asked, connection, session })
+      await (asked.query.format === 'parquet' ? sendParquet : sendRows)({ ...asked, connection, session })
     } catch (error) {
       await sendFrame(socket, errorMessage(queryError(error))).catch(() => {})
     } finally {

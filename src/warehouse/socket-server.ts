@@ -12,14 +12,22 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MINUTE, SECOND } from '../core/time.ts'
 import type { Connectable } from './connection.ts'
+import { openTurns } from './query-turns.ts'
 import { answerQuery, type ServeLimits } from './socket-answer.ts'
 import { listenAt } from './socket-listen.ts'
 import { socketPath } from './socket-path.ts'
+import { queriesAtOnce } from './thread-pool.ts'
 
-const DEFAULT_LIMITS: ServeLimits = { maxTimeoutMs: 10 * MINUTE, maxRows: 100_000_000, maxQueries: 4 }
+const DEFAULT_LIMITS: ServeLimits = {
+  maxTimeoutMs: 10 * MINUTE,
+  maxRows: 100_000_000,
+  maxQueries: queriesAtOnce(undefined),
+  maxWaiting: 64,
+  maxWaitMs: 30 * SECOND,
+}
 
-/** Askers at once, those that are about to be turned away included. */
-const MOST_CONNECTIONS = 64
+/** Far above those that may wait: one beyond it is hung up on without a word. */
+const MOST_CONNECTIONS = 512
 
 /** How long `close` waits for queries that DuckDB does not interrupt. */
 const CLOSE_WITHIN_MS = 5 * SECOND
@@ -44,15 +52,14 @@ export async function serveQueries({
 }: { home: string; instance: Connectable } & Partial<ServeLimits>): Promise<QueryServer> {
   await forbidExtensions(instance)
   const path = await socketPath(home)
-  const context = { instance, scratch: join(home, 'query-parts'), limits: { ...DEFAULT_LIMITS, ...limits } }
+  const all = { ...DEFAULT_LIMITS, ...limits }
+  const turns = openTurns({ running: all.maxQueries, waiting: all.maxWaiting })
+  const context = { instance, scratch: join(home, 'query-parts'), limits: all, turns }
   const ending = new AbortController()
   const answers = new Set<Promise<void>>()
 
   const server = createServer((socket: Socket) => {
-    const busy = answers.size >= context.limits.maxQueries
-    const answer = answerQuery(socket, { ...context, busy, ending: ending.signal }).finally(() =>
-      answers.delete(answer),
-    )
+    const answer = answerQuery(socket, { ...context, ending: ending.signal }).finally(() => answers.delete(answer))
     answers.add(answer)
   })
   server.maxConnections = MOST_CONNECTIONS

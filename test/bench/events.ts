@@ -14,7 +14,7 @@ import { Stages, type Waited } from './events/stages.ts'
 import { rounded } from './measure.ts'
 import { eventBodies, SECRET } from './webhooks/bodies.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 const WORKSPACE = 'ws_demo'
 const A_SECOND = 80
 const SECONDS = 30

@@ -10,7 +10,7 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 import { askHolder } from '../../src/warehouse/socket-client.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 
 async function countRows(home: string): Promise<number> {
   const result = await askHolder({ home, sql: 'SELECT count(*) FROM conversations', timeoutMs: 5_000 }).catch(

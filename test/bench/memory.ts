@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type BenchOptions, rounded } from './measure.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 
 const LOOK_EVERY_MS = 500
 const TELL_EVERY_LOOKS = 60

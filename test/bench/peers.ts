@@ -14,7 +14,7 @@ import { openWarehouse } from '../../src/warehouse/open.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
 const run = promisify(execFile)
-const CLI = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 // The script is not compiled: from `dist/test/bench` it lies three folders up.
 const SCRIPT = fileURLToPath(new URL('../../../test/bench/peers/dlt_export.py', import.meta.url))
 const PYTHON = process.env.DLT_PYTHON || 'python3'

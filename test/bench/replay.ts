@@ -38,7 +38,9 @@ async function replaySeconds(home: string, { workspaceId, records }: LandedExpor
   }
   let told = ''
   const taken = await seconds(async () => {
-    const { stdout } = await run(process.execPath, [script('../../src/cli/main.js'), 'replay', '--json'], { env })
+    const { stdout } = await run(process.execPath, [script('../../src/cli/convohouse.cjs'), 'replay', '--json'], {
+      env,
+    })
     told = stdout.trim().split('\n').at(-1)!
   })
   const loaded = (JSON.parse(told) as { records: number }).records

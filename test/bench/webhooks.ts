@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { type BenchOptions, median, rounded } from './measure.ts'
 import { SECRET } from './webhooks/bodies.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js')
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'convohouse.cjs')
 const script = (name: string): string => join(import.meta.dirname, 'webhooks', `${name}.js`)
 const STEADY_SECONDS = 6
 /** Before that: servers run for months, and what their first second takes goes into compiling them. */

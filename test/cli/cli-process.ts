@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 
-export const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'cli', 'main.js')
+export const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'cli', 'convohouse.cjs')
 
 /** Looked for in every output and file: it is a token, and must be in none. */
 export const TOKEN = 'canary-token-4711'

@@ -1,6 +1,5 @@
 // `up`, as its users run it: with a server of its own, with one that is there, and where none can be had.
 import { execFile } from 'node:child_process'
-import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -8,7 +7,8 @@ import { describe, expect, it } from 'vitest'
 import { startDevServer } from '../../src/run/temporal/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { cli, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
+import { cli, type Running, start } from '../cli/cli-process.ts'
+import { withoutTemporal } from '../faults/without-temporal.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
@@ -149,13 +149,7 @@ describeWithTemporal('up', command => {
 
 describe('up where no Temporal can be had', () => {
   it('says so in one line, and syncs again and again without it', async () => {
-    const bin = await temporaryFolder()
-    await symlink(process.execPath, join(bin, 'node'))
-    // Nothing can be put into a cache that is a file.
-    const cache = join(bin, 'cache')
-    await writeFile(cache, '')
-    await chmod(cache, 0o400)
-    const there = await house({ PATH: bin, XDG_CACHE_HOME: cache })
+    const there = await house(await withoutTemporal())
     const running = there.begin('--every', '10s')
     await running.said('next round at')
     const rounds = (await there.served()).length

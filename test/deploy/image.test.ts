@@ -43,7 +43,7 @@ describe('the Dockerfile', () => {
     const settings = new Map(last.instructions.map(({ name, text }) => [name, text]))
     expect(settings.get('USER')).toBe('node')
     expect(settings.get('VOLUME')).toBe('/data')
-    expect(wordsOf(last, 'ENTRYPOINT')).toEqual(['node', '/app/dist/src/cli/main.js'])
+    expect(wordsOf(last, 'ENTRYPOINT')).toEqual(['node', '/app/dist/src/cli/convohouse.cjs'])
     expect(wordsOf(last, 'CMD')[0]).toBe('worker')
   })
 
@@ -91,7 +91,7 @@ describe('the image', () => {
   })
 
   it('runs with the packages that are not for development alone', async () => {
-    const main = join(folder, 'app/dist/src/cli/main.js')
+    const main = join(folder, 'app/dist/src/cli/convohouse.cjs')
     const options = { env: { PATH: process.env.PATH, ...IMAGE_ENV } }
     const { stdout } = await promisify(execFile)(process.execPath, [main, '--version'], options)
     expect(stdout.trim()).toContain(manifest.version)

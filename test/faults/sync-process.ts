@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 
 /** The built command, seen from `test/` or, where this is built itself, from `dist/test/`. */
 export const CLI = fileURLToPath(
-  new URL(import.meta.url.endsWith('.js') ? '../../src/cli/main.js' : '../../dist/src/cli/main.js', import.meta.url),
+  new URL(
+    import.meta.url.endsWith('.js') ? '../../src/cli/convohouse.cjs' : '../../dist/src/cli/convohouse.cjs',
+    import.meta.url,
+  ),
 )
 
 export interface Ended {

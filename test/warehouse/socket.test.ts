@@ -141,7 +141,8 @@ describe('the holder of the warehouse', () => {
     const leaving = [new AbortController(), new AbortController()]
     const outcomes = leaving.map(({ signal }) => ask(ENDLESS, { signal }).catch(error => error))
     await sleep(200)
-    await expect(ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED', message: /2 queries already/ })
+    const third = ask('SELECT 1', { timeoutMs: 100 })
+    await expect(third).rejects.toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 2 queries at a time/ })
     for (const asker of leaving) asker.abort()
     for (const outcome of await Promise.all(outcomes)) expect(outcome).toMatchObject({ code: 'INTERRUPTED' })
     await untilAnswered()

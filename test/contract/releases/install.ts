@@ -24,5 +24,5 @@ export async function installRelease(changes: string): Promise<Release> {
     logger: new DefaultLogger('ERROR'),
   })
   await writeFile(join(folder, 'dist/workflows/bundle.cjs'), code)
-  return { main: join(folder, 'dist/src/cli/main.js'), workflowBundle: { code } }
+  return { main: join(folder, 'dist/src/cli/convohouse.cjs'), workflowBundle: { code } }
 }

@@ -1,0 +1,81 @@
+// Queries that take long, more of them than the process has threads for: everything else goes on beside them.
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { spoolFolders } from '../../src/spool/folders.ts'
+import { askHolder } from '../../src/warehouse/socket-client.ts'
+import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { SECRET } from './webhook-command.ts'
+import { withoutTemporal } from './without-temporal.ts'
+
+const SLOW = 'SELECT sleep_ms(60000)'
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    await sleep(50)
+  }
+}
+
+/** `up` in one process, receiver and all, in the middle of its first sync. */
+async function upInOneProcess() {
+  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 120, arrivalsPerDay: 0, latencyMs: 600 })
+  onTestFinished(() => sandbox.close())
+  const folder = await temporaryFolder()
+  const [home, path] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
+  const webhooks = { secrets: [{ env: 'SECRET' }] }
+  const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'TOKEN' }, pageSize: 10, webhooks }
+  await writeFile(path, JSON.stringify({ home, threads: 1, webhooks: { port: 0 }, workspaces: [workspace] }))
+  const env = { TOKEN, SECRET, ...(await withoutTemporal()) }
+  const up = start(['up', '--every', '1h', '--config', path], { env })
+  let said = ''
+  up.process.stderr!.on('data', text => {
+    said += text
+  })
+  const url = await until(async () => /at (http\S+webhooks)\./.exec(said)?.[1])
+  return { up, home, url, said: () => said }
+}
+
+it('twenty slow queries hold up no webhook, no sync and no loading; those that wait are told so', async () => {
+  const { up, home, url, said } = await upInOneProcess()
+  const ask = (sql: string, timeoutMs = 60_000) => askHolder({ home, sql, timeoutMs })
+  await until(() =>
+    ask('SELECT 1').then(
+      answer => answer.close().then(() => true),
+      () => undefined,
+    ),
+  )
+
+  let ended = 0
+  for (let left = 20; left > 0; left--) {
+    ask(SLOW)
+      .then(
+        answer => answer.close(),
+        () => {},
+      )
+      .finally(() => {
+        ended += 1
+      })
+  }
+  // A query that waits longer than it may proves that slow ones have all turns.
+  const turnedAway = await until(() =>
+    ask('SELECT 1', 400).then(
+      answer => answer.close(),
+      error => error,
+    ),
+  )
+  expect(turnedAway).toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 4 queries at a time.*waited 0.4 s/ })
+  expect(said()).not.toContain('next round')
+
+  const event = { event: 'message_received', createdAt: Date.now(), workspaceSecret: SECRET, messageContent: 'hello' }
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify(event) })
+  expect(answer.status).toBe(200)
+  const { drained } = spoolFolders(home, 'ws_demo')
+  await until(async () => (await readdir(drained).catch(() => []))[0])
+  await up.said('next round')
+  // None of the slow ones has made room for it.
+  expect(ended).toBe(0)
+})
