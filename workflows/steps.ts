@@ -121,6 +121,8 @@ export interface DrainOutcome {
 export interface IngestSteps {
   /** Applies what the spool has sealed, as much as fits into one step. */
   drain(input: { workspaceId: string }): Promise<DrainOutcome>
+  /** Why events do not reach the tables, since the last draining that left nothing behind; null where they do. */
+  failing(): { code: string; what: string; hint: string | null; nextMs: number } | null
 }
 
 export interface SyncReport {

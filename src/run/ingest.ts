@@ -1,18 +1,17 @@
 // Draining the spool in this process, beside whatever else it does with the warehouse.
-import { ingest } from '../../workflows/ingest.ts'
+import { type DrainFailing, ingest } from '../../workflows/ingest.ts'
 import { spoolOf } from '../app/spool.ts'
 import type { House } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { SECOND } from '../core/time.ts'
 import { hasSpool } from '../spool/folders.ts'
 
 export interface IngestOptions {
   config: Config
   house: House
   clock?: Clock
-  /** Told of what the disk refuses; it is tried again. */
-  failed: (error: unknown) => void
+  /** Told once of each failure, which is tried again, and with null when it is over. */
+  failing: (workspaceId: string, failure: DrainFailing) => void
 }
 
 export interface Ingesting {
@@ -20,30 +19,19 @@ export interface Ingesting {
   end(): Promise<void>
 }
 
-/** After a failure it is tried again so much later. */
-const AFTER_FAILURE_MS = 10 * SECOND
-
-async function drainOne(
-  { house, config, clock = systemClock, failed }: IngestOptions,
+function drainOne(
+  { house, config, clock = systemClock, failing }: IngestOptions,
   workspace: Config['workspaces'][number],
   stopping: AbortSignal,
 ): Promise<void> {
-  const steps = spoolOf({ house, home: config.home, workspace, now: clock.now })
+  const { id: workspaceId } = workspace
   const host = {
     now: clock.now,
     cancelled: () => stopping.aborted,
     sleepUntil: (untilMs: number) => clock.sleepUntil(untilMs, stopping),
   }
-  for (;;) {
-    try {
-      await ingest(steps, host, { workspaceId: workspace.id })
-      return
-    } catch (error) {
-      failed(error)
-      if (stopping.aborted) return
-      await clock.sleepUntil(clock.now() + AFTER_FAILURE_MS, stopping).catch(() => {})
-    }
-  }
+  const steps = spoolOf({ house, home: config.home, workspace, now: clock.now })
+  return ingest(steps, host, { workspaceId, failing: failure => failing(workspaceId, failure) })
 }
 
 /** Begins to drain the spools of the configured workspaces that have one, or will have. */

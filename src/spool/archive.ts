@@ -30,19 +30,28 @@ async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
   try {
     const { size } = await handle.stat()
     const last = size === 0 ? NEW_LINE : (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0]
-    if (last !== NEW_LINE) await handle.appendFile('\n')
-    await handle.appendFile(lines)
-    await handle.datasync()
+    try {
+      if (last !== NEW_LINE) await handle.appendFile('\n')
+      await handle.appendFile(lines)
+      await handle.datasync()
+    } catch (error) {
+      // It is tried again: what a full disk took of it would be there once more each time.
+      await handle.truncate(size).catch(() => {})
+      throw error
+    }
   } finally {
     await handle.close()
   }
 }
 
-/** Moves sealed segments, which are applied, into the day's file; true where that is a new one. @throws HOME_UNUSABLE */
+/**
+ * Moves sealed segments, which are applied, into the day's file; true where that is a new one. `copied` are those whose lines are there
+ * already, since only removing them has failed; it is added to. @throws HOME_UNUSABLE
+ */
 export async function archiveSegments(
   home: string,
   workspaceId: string,
-  { segments, nowMs }: { segments: readonly string[]; nowMs: number },
+  { segments, nowMs, copied }: { segments: readonly string[]; nowMs: number; copied: Set<string> },
 ): Promise<boolean> {
   if (segments.length === 0) return false
   const { drained, sealed } = spoolFolders(home, workspaceId)
@@ -50,9 +59,15 @@ export async function archiveSegments(
   const file = join(drained, `${dayOf(nowMs)}.ndjson`)
   const isNew = !existsSync(file)
   try {
-    for (const segment of segments) await appendDurably(file, await readFile(segment))
+    for (const segment of segments.filter(name => !copied.has(name))) {
+      await appendDurably(file, await readFile(segment))
+      copied.add(segment)
+    }
     if (isNew) await syncFolder(drained)
-    for (const segment of segments) await unlink(segment)
+    for (const segment of segments) {
+      await unlink(segment)
+      copied.delete(segment)
+    }
     await syncFolder(sealed)
   } catch (error) {
     throw unusable(drained, error)

@@ -7,7 +7,7 @@ import { link } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, unusable } from '../core/disk.ts'
 import { namesIn, syncFolder } from '../files/durable.ts'
-import { isSegment, spoolFolders } from './folders.ts'
+import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
 import { readSegment } from './read-segment.ts'
 
 const ENDING = '.damaged'
@@ -47,8 +47,6 @@ export interface Damage {
   bytes: number
 }
 
-const OPENED = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z.*$/
-
 /** What is damaged of such a file. @throws HOME_UNUSABLE */
 export async function damageIn(file: string): Promise<Damage> {
   const segment = basename(file, ENDING)
@@ -57,7 +55,7 @@ export async function damageIn(file: string): Promise<Damage> {
   const stretches = basename(dirname(file)) === 'sealed' ? [...torn, ...damaged] : damaged
   return {
     segment,
-    begunMs: Date.parse(segment.replace(OPENED, '$1-$2-$3T$4:$5:$6.$7Z')),
+    begunMs: segmentBegunMs(segment),
     lines: stretches.length,
     bytes: stretches.reduce((sum, { bytes }) => sum + bytes, 0),
   }

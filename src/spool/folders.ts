@@ -34,3 +34,8 @@ export const isSegment = (name: string): boolean => SEGMENT.test(name)
 /** A name that no other has: of this writer, and of its own counting. */
 export const segmentName = (parts: { opened: string; writer: string; number: number }): string =>
   `${parts.opened}-${parts.writer}-${String(parts.number).padStart(6, '0')}.ndjson`
+
+const BEGUN = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z.*$/
+
+/** When a segment was begun, by its name, ms. */
+export const segmentBegunMs = (name: string): number => Date.parse(name.replace(BEGUN, '$1-$2-$3T$4:$5:$6.$7Z'))

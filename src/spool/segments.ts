@@ -80,7 +80,7 @@ async function takeOver(folders: SpoolFolders, name: string): Promise<SealedAban
   return [{ name, events: events.length, torn, damaged }]
 }
 
-/** Seals what writers that are gone have left open. Safe beside a writer that lives after all, and beside others who do the same. @throws HOME_UNUSABLE */
+/** Seals what writers that are gone have left open; one that cannot be read keeps no other from it. Safe beside a writer that lives after all, and beside others who do the same. @throws HOME_UNUSABLE */
 export async function sealAbandoned(home: string, workspaceId: string, nowMs: number): Promise<SealedAbandoned[]> {
   const folders = spoolFolders(home, workspaceId)
   const left = (await openSegments(home, workspaceId, nowMs)).filter(({ writerLives }) => !writerLives)
@@ -92,6 +92,12 @@ export async function sealAbandoned(home: string, workspaceId: string, nowMs: nu
   }
   const sealed: SealedAbandoned[] = []
   // With those that a kill left here.
-  for (const name of await segmentsIn(folders.abandoned)) sealed.push(...(await takeOver(folders, name)))
+  const failures: unknown[] = []
+  for (const name of await segmentsIn(folders.abandoned))
+    await takeOver(folders, name).then(
+      taken => sealed.push(...taken),
+      error => failures.push(error),
+    )
+  if (failures.length > 0) throw failures[0]
   return sealed
 }

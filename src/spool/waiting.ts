@@ -5,11 +5,18 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, unusable } from '../core/disk.ts'
 import { namesIn } from '../files/durable.ts'
-import { isSegment, spoolFolders } from './folders.ts'
+import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
 
-export interface SpoolWaiting {
+interface Counted {
   events: number
   bytes: number
+}
+
+export interface SpoolWaiting extends Counted {
+  /** When the oldest segment with events was begun, ms; null where none waits. */
+  sinceMs: number | null
+  /** Segments whose events cannot be counted, since they cannot be read. */
+  unreadable: number
 }
 
 const NEW_LINE = 0x0a
@@ -20,10 +27,10 @@ function lineCount(bytes: Buffer): number {
   return lines
 }
 
-const NONE: SpoolWaiting = { events: 0, bytes: 0 }
+const NONE: Counted = { events: 0, bytes: 0 }
 
-/** Counts on from what was counted of that file, unless it has been cut back since; null where it has moved on meanwhile. */
-async function grown(file: string, before: SpoolWaiting): Promise<SpoolWaiting | null> {
+/** Counts on from what was counted of that file, unless it has been cut back since; null where it has moved on meanwhile. @throws HOME_UNUSABLE */
+async function grown(file: string, before: Counted): Promise<Counted | null> {
   try {
     const { size } = await stat(file)
     const counted = { ...(size < before.bytes ? NONE : before) }
@@ -42,19 +49,28 @@ async function grown(file: string, before: SpoolWaiting): Promise<SpoolWaiting |
 /** Asked, it tells which events have been received and wait for whoever drains. @throws HOME_UNUSABLE */
 export function countWaiting(home: string, workspaceId: string): () => Promise<SpoolWaiting> {
   const { open, abandoned, sealed } = spoolFolders(home, workspaceId)
-  let known = new Map<string, SpoolWaiting>()
+  let known = new Map<string, Counted>()
   return async () => {
     // By name: one that is sealed while we look is in two folders.
-    const found = new Map<string, SpoolWaiting>()
+    const found = new Map<string, Counted>()
+    const unreadable = new Set<string>()
     for (const folder of [open, abandoned, sealed])
       for (const name of (await namesIn(folder)).filter(isSegment)) {
-        const counted = await grown(join(folder, name), found.get(name) ?? known.get(name) ?? NONE)
+        const counting = grown(join(folder, name), found.get(name) ?? known.get(name) ?? NONE)
+        const counted = await counting.catch(() => unreadable.add(name) && null)
         if (counted) found.set(name, counted)
       }
     known = found
     const all = [...found.values()]
-    const sum = (key: keyof SpoolWaiting) => all.reduce((total, segment) => total + segment[key], 0)
-    return { events: sum('events'), bytes: sum('bytes') }
+    const sum = (key: keyof Counted) => all.reduce((total, segment) => total + segment[key], 0)
+    const names = [...unreadable, ...[...found].filter(([, { events }]) => events > 0).map(([name]) => name)]
+    const [oldest] = names.sort()
+    return {
+      events: sum('events'),
+      bytes: sum('bytes'),
+      sinceMs: oldest === undefined ? null : segmentBegunMs(oldest),
+      unreadable: unreadable.size,
+    }
   }
 }
 

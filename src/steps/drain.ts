@@ -5,6 +5,7 @@ import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
 import { SECOND } from '../core/time.ts'
 import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../spool/archive.ts'
 import { damagedFiles, damageIn, keepDamaged } from '../spool/damaged.ts'
+import type { DrainFailure } from '../spool/drain-failure.ts'
 import type { SpoolEvent } from '../spool/event-line.ts'
 import { spoolRoot } from '../spool/folders.ts'
 import { identified } from '../spool/identity.ts'
@@ -12,6 +13,7 @@ import { readSegment } from '../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../spool/segments.ts'
 import { applyEvents, type EventContext, type FiledEvent } from '../warehouse/events/apply.ts'
 import { tellDamage } from '../warehouse/events/damage.ts'
+import { DrainFailures } from './drain-failures.ts'
 
 export interface Draining extends EventContext {
   home: string
@@ -51,13 +53,15 @@ const filed = (draining: Draining, file: string) => {
   return (event: SpoolEvent): FiledEvent => ({ ...identified(event), file: name })
 }
 
+/** The events of a segment. @throws HOME_UNUSABLE where it cannot be read at all */
+async function eventsIn(draining: Draining, segment: string): Promise<FiledEvent[]> {
+  const { events, torn, damaged } = await readSegment(segment)
+  if (torn.length + damaged.length > 0) await keepDamaged(segment)
+  return events.map(filed(draining, segment))
+}
+
 async function* eventsOf(draining: Draining, segments: readonly string[]): AsyncGenerator<FiledEvent> {
-  for (const segment of segments) {
-    const { events, torn, damaged } = await readSegment(segment)
-    if (torn.length + damaged.length > 0) await keepDamaged(segment)
-    const name = filed(draining, segment)
-    for (const event of events) yield name(event)
-  }
+  for (const segment of segments) yield* await eventsIn(draining, segment)
 }
 
 /** Tells of segments that have been damaged, but for those of `told`, which it adds to. @throws HOME_UNUSABLE */
@@ -69,31 +73,94 @@ async function tellDamaged(draining: Draining, told: Set<string>): Promise<void>
   }
 }
 
-/** Applies what is sealed, oldest first; calls `found` where there is some. `machineMs` is the machine's time, as the times of files are. @throws HOME_UNUSABLE */
-export async function drainSpool(
+/** What earlier drainings could not finish. One segment that fails holds up no other. */
+interface Leftover {
+  /** Segments that are applied and not archived. */
+  applied: Set<string>
+  /** Those of them whose lines are in the archive. */
+  copied: Set<string>
+  /** Segments that could not be read. */
+  unreadable: Set<string>
+  /** A day is over, and not packed. */
+  toPack: boolean
+}
+
+export const nothingLeft = (): Leftover => ({
+  applied: new Set(),
+  copied: new Set(),
+  unreadable: new Set(),
+  toPack: false,
+})
+
+export interface DrainOptions {
+  /** The machine's time, as the times of files are. */
+  machineMs: number
+  left: Leftover
+  /** What failed before is tried again. */
+  retries: boolean
+  /** Called where there is something to apply. */
+  found?: () => void
+}
+
+/** What was drained, and what failed beside it. */
+export type Drained = DrainOutcome & { failures: unknown[] }
+
+/** Reads segments, until so many could be read; the others are noted. */
+async function* readable(
   draining: Draining,
-  machineMs: number,
-  found: () => void = () => {},
-): Promise<DrainOutcome> {
+  segments: string[],
+  { left, failures, read }: { left: Leftover; failures: unknown[]; read: string[] },
+): AsyncGenerator<FiledEvent> {
+  while (read.length < SEGMENTS && segments.length > 0) {
+    const segment = segments.shift()!
+    try {
+      yield* await eventsIn(draining, segment)
+      left.unreadable.delete(segment)
+      read.push(segment)
+    } catch (error) {
+      left.unreadable.add(segment)
+      failures.push(error)
+    }
+  }
+}
+
+async function archive(draining: Draining, { sealed, left }: { sealed: string[]; left: Leftover }): Promise<void> {
   const { home, workspaceId } = draining
-  await sealAbandoned(home, workspaceId, machineMs)
+  const nowMs = draining.now()
+  const segments = sealed.filter(segment => left.applied.has(segment))
+  const { copied } = left
+  if (await archiveSegments(home, workspaceId, { segments, nowMs, copied })) left.toPack = true
+  left.applied.clear()
+  if (left.toPack) await packArchive(home, workspaceId, nowMs)
+  left.toPack = false
+}
+
+/** Applies what is sealed, oldest first. @throws what the warehouse refuses: then nothing can be applied */
+export async function drainSpool(draining: Draining, options: DrainOptions): Promise<Drained> {
+  const { home, workspaceId } = draining
+  const { machineMs, left, retries, found = () => {} } = options
+  const failures: unknown[] = []
+  const failed = (error: unknown) => void failures.push(error)
+  if (retries) await sealAbandoned(home, workspaceId, machineMs).catch(failed)
   const sealed = await sealedSegments(home, workspaceId)
-  if (sealed.length > 0) found()
-  const segments = sealed.slice(0, SEGMENTS)
+  const waiting = sealed.filter(name => !left.applied.has(name) && (retries || !left.unreadable.has(name)))
+  if (waiting.length > 0) found()
+  const read: string[] = []
   let taken = 0
   const counted = async function* () {
-    for await (const event of eventsOf(draining, segments)) {
+    for await (const event of readable(draining, waiting, { left, failures, read })) {
       taken += 1
       yield event
     }
   }
   const applied = await applyAll(draining, counted())
-  const isNewDay = await archiveSegments(home, workspaceId, { segments, nowMs: draining.now() })
-  if (isNewDay) await packArchive(home, workspaceId, draining.now())
-  return { events: applied, taken, waiting: sealed.length - segments.length }
+  for (const segment of read) left.applied.add(segment)
+  if (retries) await archive(draining, { sealed, left }).catch(failed)
+  return { events: applied, taken, waiting: waiting.length, failures }
 }
 
 export interface SpoolSteps extends IngestSteps {
+  failing(): DrainFailure | null
   /** Events have come in the last seconds, or wait to be applied: whoever holds the warehouse's writer should not for long. */
   eventsCome(): boolean
   /** Events that were read from the spool so far, and those of them that were new. */
@@ -107,18 +174,32 @@ const COMING_MS = 10 * SECOND
 export function spoolSteps(draining: Draining): SpoolSteps {
   let last: Promise<unknown> = Promise.resolve()
   let seenMs = Number.NEGATIVE_INFINITY
-  const seen = () => {
+  const found = () => {
     seenMs = performance.now()
   }
   const damaged = new Set<string>()
   const counts = { taken: 0, applied: 0 }
-  const drain = async (): Promise<DrainOutcome> => {
+  const left = nothingLeft()
+  const failures = new DrainFailures(draining)
+  const drainOnce = async (retries: boolean): Promise<Drained> => {
     // The machine's time: no run sets the times of files.
-    const outcome = await drainSpool(draining, Date.now(), seen)
-    counts.taken += outcome.taken
-    counts.applied += outcome.events
-    await tellDamaged(draining, damaged)
-    return outcome
+    const drained = await drainSpool(draining, { machineMs: Date.now(), left, retries, found })
+    counts.taken += drained.taken
+    counts.applied += drained.events
+    if (drained.taken > 0 || retries) await tellDamaged(draining, damaged).catch(error => drained.failures.push(error))
+    return drained
+  }
+  const drain = async (): Promise<DrainOutcome> => {
+    const retries = failures.isDue
+    try {
+      const { failures: met, ...outcome } = await drainOnce(retries)
+      if (met.length > 0) await failures.failed(met[0])
+      else if (retries) await failures.succeeded()
+      return outcome
+    } catch (error) {
+      await failures.failed(error)
+      throw error
+    }
   }
   return {
     drain() {
@@ -126,6 +207,7 @@ export function spoolSteps(draining: Draining): SpoolSteps {
       last = drained.catch(() => {})
       return drained
     },
+    failing: () => failures.current,
     counts: () => counts,
     eventsCome: () => performance.now() - seenMs < COMING_MS,
   }

@@ -1,5 +1,5 @@
 // A spool on a real disk: group commit, sealing, and what others find of it.
-import { appendFile, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
@@ -233,23 +233,27 @@ it('a disk that refuses is told, and used again when it takes', async () => {
 it('counts what waits, as it comes and goes, wherever it lies', async () => {
   const { home, folders, opened } = await spool()
   const waiting = countWaiting(home, 'ws')
-  expect(await waiting()).toEqual({ events: 0, bytes: 0 })
+  expect(await waiting()).toMatchObject({ events: 0, bytes: 0 })
   const [first, ...more] = events(4)
   await opened.append(first!)
   expect((await waiting()).events).toBe(1)
   await appended(opened, more)
   const { bytes } = await waiting()
-  expect(await waiting()).toEqual({ events: 4, bytes })
+  expect(await waiting()).toMatchObject({ events: 4, bytes })
   await opened.close()
-  expect(await waiting()).toEqual({ events: 4, bytes })
+  expect(await waiting()).toMatchObject({ events: 4, bytes })
   // Cut back by its writer, as after a write that failed.
   const [sealed] = await sealedSegments(home, 'ws')
   await truncate(sealed!, (await readFile(sealed!)).indexOf('\n') + 1)
   expect((await waiting()).events).toBe(1)
   await rename(sealed!, join(folders.open, basename(sealed!)))
   expect((await waiting()).events).toBe(1)
-  await rm(folders.open, { recursive: true })
-  expect(await waiting()).toEqual({ events: 0, bytes: 0 })
+  const name = basename(sealed!)
+  await rm(join(folders.open, name))
+  expect(await waiting()).toEqual({ events: 0, bytes: 0, sinceMs: null, unreadable: 0 })
+  // A folder in its place cannot be read.
+  await mkdir(join(folders.sealed, name))
+  expect(await waiting()).toEqual({ events: 0, bytes: 0, sinceMs: 1_763_745_000_123, unreadable: 1 })
 })
 
 it('names of the spool lead nowhere else', () => {

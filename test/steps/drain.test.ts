@@ -1,12 +1,14 @@
-import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
+import { readDrainFailure } from '../../src/spool/drain-failure.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { eventId } from '../../src/spool/identity.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { spoolWaiting } from '../../src/spool/waiting.ts'
-import { applySpool, type Draining, drainSpool, spoolSteps } from '../../src/steps/drain.ts'
+import { applySpool, type Draining, spoolSteps } from '../../src/steps/drain.ts'
+import { retryAfterMs } from '../../src/steps/drain-failures.ts'
 import { flipped } from '../landing/flipped.ts'
 import { AGENT } from '../warehouse/landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
@@ -18,6 +20,10 @@ const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): Draining => (
   home: house.home,
   now: () => nowMs,
 })
+
+/** Drains once, as a process that has just begun. */
+const drain = (workspace: Workspace, nowMs?: number) =>
+  spoolSteps(drainingOf(workspace, nowMs)).drain({ workspaceId: workspace.id })
 
 /** Receives messages, one segment of them. */
 async function receive(workspace: Workspace, ...texts: string[]): Promise<void> {
@@ -47,11 +53,11 @@ describe('draining', () => {
     await receive(workspace, 'one', 'two')
     await receive(workspace, 'three')
     expect((await spoolWaiting(house.home, workspace.id)).events).toBe(3)
-    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 3, taken: 3, waiting: 0 })
+    expect(await drain(workspace)).toEqual({ events: 3, taken: 3, waiting: 0 })
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
     expect(await archived(workspace)).toEqual(['2026-11-20.ndjson'])
-    expect(await spoolWaiting(house.home, workspace.id)).toEqual({ events: 0, bytes: 0 })
-    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, taken: 0, waiting: 0 })
+    expect(await spoolWaiting(house.home, workspace.id)).toMatchObject({ events: 0, bytes: 0, sinceMs: null })
+    expect(await drain(workspace)).toEqual({ events: 0, taken: 0, waiting: 0 })
   })
 
   it('applies nothing twice that a kill has left both applied and sealed', async () => {
@@ -60,9 +66,9 @@ describe('draining', () => {
     const { sealed } = spoolFolders(house.home, workspace.id)
     const [name] = await readdir(sealed)
     const bytes = await readFile(join(sealed, name!))
-    await drainSpool(drainingOf(workspace), Date.now())
+    await drain(workspace)
     await appendFile(join(sealed, name!), bytes)
-    expect(await drainSpool(drainingOf(workspace), Date.now())).toEqual({ events: 0, taken: 1, waiting: 0 })
+    expect(await drain(workspace)).toEqual({ events: 0, taken: 1, waiting: 0 })
     expect(await messages(workspace)).toEqual(['one'])
   })
 
@@ -107,16 +113,81 @@ describe('draining', () => {
     expect(await workspace.rows('_issues')).toEqual(told)
   })
 
+  it('is not held up by a segment that cannot be read: it is told, tried again, and applied once it can be', async () => {
+    const workspace = house.workspace()
+    const { id } = workspace
+    let nowMs = LOADED_AT_MS
+    const steps = spoolSteps({ ...drainingOf(workspace), now: () => nowMs })
+    await receive(workspace, 'one')
+    const { sealed } = spoolFolders(house.home, id)
+    const [name] = await readdir(sealed)
+    await rename(join(sealed, name!), join(sealed, 'elsewhere'))
+    await mkdir(join(sealed, name!))
+    await receive(workspace, 'two')
+    await steps.drain({ workspaceId: id })
+    expect(steps.failing()).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringContaining(name!), attempts: 1 })
+    expect(await readDrainFailure(house.home, id)).toEqual(steps.failing())
+    // Not before its time: nobody waits for a disk that fails.
+    await receive(workspace, 'three')
+    await steps.drain({ workspaceId: id })
+    expect(steps.failing()).toMatchObject({ attempts: 1, sinceMs: LOADED_AT_MS })
+    expect(await messages(workspace)).toEqual(['three', 'two'])
+    nowMs += retryAfterMs(1)
+    await steps.drain({ workspaceId: id })
+    expect(steps.failing()).toMatchObject({ attempts: 2, sinceMs: LOADED_AT_MS, nextMs: nowMs + retryAfterMs(2) })
+    await rmdir(join(sealed, name!))
+    await rename(join(sealed, 'elsewhere'), join(sealed, name!))
+    nowMs += retryAfterMs(2)
+    await steps.drain({ workspaceId: id })
+    expect([steps.failing(), await readDrainFailure(house.home, id)]).toEqual([null, null])
+    expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
+  })
+
+  it('goes on where nothing can be archived, and archives each event once when it can', async () => {
+    const workspace = house.workspace()
+    const { id } = workspace
+    let nowMs = LOADED_AT_MS
+    const steps = spoolSteps({ ...drainingOf(workspace), now: () => nowMs })
+    const { drained, sealed } = spoolFolders(house.home, id)
+    await receive(workspace, 'one')
+    await writeFile(drained, '')
+    for (const text of ['two', 'three']) {
+      await steps.drain({ workspaceId: id })
+      expect(steps.failing()).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringContaining(drained) })
+      await receive(workspace, text)
+      nowMs += retryAfterMs(9)
+    }
+    await rm(drained)
+    await steps.drain({ workspaceId: id })
+    expect([steps.failing(), await readdir(sealed)]).toEqual([null, []])
+    expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
+    const lines = await readFile(join(drained, '2026-11-20.ndjson'), 'utf8')
+    expect(lines.match(/messageContent":"\w+/g)).toHaveLength(3)
+  })
+
+  it('is tried again at once when a process begins, and what one before has left to be told is gone when it succeeds', async () => {
+    const workspace = house.workspace()
+    const { id } = workspace
+    await receive(workspace, 'one')
+    const { drained } = spoolFolders(house.home, id)
+    await writeFile(drained, '')
+    await drain(workspace)
+    expect(await readDrainFailure(house.home, id)).not.toBe(null)
+    await rm(drained)
+    await drain(workspace)
+    expect(await readDrainFailure(house.home, id)).toBe(null)
+  })
+
   it('packs a day that is over, and begins a line anew where a kill has cut one off', async () => {
     const workspace = house.workspace()
     await receive(workspace, 'one')
-    await drainSpool(drainingOf(workspace), Date.now())
+    await drain(workspace)
     const { drained } = spoolFolders(house.home, workspace.id)
     await appendFile(join(drained, '2026-11-20.ndjson'), '{"crc":"0000')
     await receive(workspace, 'two')
-    await drainSpool(drainingOf(workspace), Date.now())
+    await drain(workspace)
     await receive(workspace, 'three')
-    await drainSpool(drainingOf(workspace, LOADED_AT_MS + DAY), Date.now())
+    await drain(workspace, LOADED_AT_MS + DAY)
     expect((await archived(workspace)).sort()).toEqual(['2026-11-20.1.ndjson.gz', '2026-11-21.ndjson'])
     await house.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
     await house.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)

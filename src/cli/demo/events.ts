@@ -71,8 +71,8 @@ export async function showEvents(options: { house: House; config: Config; sandbo
   const ingesting = ingestBeside({
     config,
     house,
-    failed: error => {
-      throw error
+    failing: (_, failure) => {
+      if (failure) throw new Error(failure.what)
     },
   })
   try {

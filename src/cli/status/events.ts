@@ -1,4 +1,6 @@
 // What `status` tells of webhook events: received and applied, waiting, of which types, and what no export knows of.
+import { momentText } from '../../core/time.ts'
+import { type DrainFailure, readDrainFailure } from '../../spool/drain-failure.ts'
 import { spoolWaiting } from '../../spool/waiting.ts'
 import type { Rows } from './reading.ts'
 
@@ -15,6 +17,14 @@ export interface EventsStatus {
   applied: number
   waiting: number
   waitingBytes: number
+  /** Since when the oldest of them waits, ISO-8601 UTC, about; null where none does. */
+  waitingSince: string | null
+  /** Segments of the spool that cannot be read: their events wait, too, and are not counted. */
+  unreadableSegments: number
+  /** Why they are not applied; null where nothing fails. Times are ISO-8601 UTC. */
+  failing:
+    | (Pick<DrainFailure, 'code' | 'what' | 'hint' | 'attempts' | 'pid'> & { since: string; nextTry: string })
+    | null
   types: EventTypeStatus[]
   /** Conversations that events have told of, and no export. */
   conversationsNotExported: number
@@ -36,6 +46,13 @@ const HAS_TABLE = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'webhook_eve
 
 const NONE = { conversationsNotExported: 0, conversationsChanged: 0 }
 
+async function failingOf(home: string, workspaceId: string): Promise<EventsStatus['failing']> {
+  const failure = await readDrainFailure(home, workspaceId)
+  if (failure === null) return null
+  const { sinceMs, nextMs, ...rest } = failure
+  return { ...rest, since: momentText(sinceMs), nextTry: momentText(nextMs) }
+}
+
 /** `rows` is null where there is no warehouse yet; `here` restricts to the workspace. */
 export async function eventsStatus(options: {
   home: string
@@ -55,6 +72,9 @@ export async function eventsStatus(options: {
     applied,
     waiting: waiting.events,
     waitingBytes: waiting.bytes,
+    waitingSince: waiting.sinceMs === null ? null : momentText(waiting.sinceMs),
+    unreadableSegments: waiting.unreadable,
+    failing: await failingOf(home, workspaceId),
     types,
     ...conversations,
   }

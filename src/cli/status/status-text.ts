@@ -1,10 +1,11 @@
 // The status for people.
-import { formatDuration } from '../../core/time.ts'
+import { formatDuration, SECOND } from '../../core/time.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
 import { ago, bytes, count, counted } from '../terminal/words.ts'
 import type { AgentStatus, Span } from './agents.ts'
+import type { EventsStatus } from './events.ts'
 import type { Finding } from './findings.ts'
 import type { QuotaStatus } from './quota.ts'
 import type { RunStatus, WorkspaceStatus } from './workspace.ts'
@@ -96,17 +97,47 @@ const restingLines = (resting: WorkspaceStatus['resting']): string[] =>
       `  resting      ${agentId}: ${window} came no further; watches and schedules try it again ${second(until)} UTC, \`sync\` at once`,
   )
 
+/** Whoever applies events does so within seconds; only what waits longer is worth a word. */
+const SOON_MS = 30 * SECOND
+
+function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: number): string[] {
+  const waitsMs = waitingSince === null ? 0 : nowMs - Date.parse(waitingSince)
+  return [
+    ...(waitsMs > SOON_MS ? [`the oldest has waited for ${formatDuration(waitsMs)}`] : []),
+    ...(unreadableSegments > 0
+      ? [`${counted(unreadableSegments, 'segment')} of the spool cannot be read, and their events are not counted`]
+      : []),
+  ]
+}
+
+/** Why events are not applied, and when that is tried again. */
+function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
+  if (failing === null) return []
+  const { what, code, hint, since, nextTry, attempts, pid } = failing
+  const isOverdue = nowMs - Date.parse(nextTry) > SOON_MS
+  const next = isOverdue
+    ? `was to be tried again ${second(nextTry)} UTC: process ${pid}, which applied events, has ended or hangs`
+    : `next try ${second(nextTry)} UTC`
+  return [
+    `  not applied  ${what} (${code})`,
+    `               failing for ${formatDuration(nowMs - Date.parse(since))}, ${counted(attempts, 'attempt')}; ${next}`,
+    ...(hint === null ? [] : [`               → ${hint}`]),
+  ]
+}
+
 /** Nothing is said of webhooks where there are none. */
 function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
-  const { received, types, conversationsChanged, conversationsNotExported } = events
-  if (received === 0) return []
+  const { received, types, conversationsChanged, conversationsNotExported, failing, unreadableSegments } = events
+  if (received === 0 && failing === null && unreadableSegments === 0) return []
   const about = [
     eventsText(events),
+    ...waitingText(events, nowMs),
     `${counted(conversationsChanged, 'conversation')} changed since exported`,
     `${count(conversationsNotExported)} not exported yet`,
   ]
   return [
     `  webhooks     ${about.join('; ')}`,
+    ...failingLines(events, nowMs),
     ...types.map(
       ({ type, events: of, last }) => `  event        ${type}: ${count(of)}, last ${ago(Date.parse(last), nowMs)}`,
     ),

@@ -18,6 +18,7 @@ import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { clockTime } from '../terminal/words.ts'
 import { chooseDisplays, type Displays } from './choose-display.ts'
 import { mayBegin } from './consent.ts'
+import { tellDrainFailing } from './drain-failing.ts'
 import { lookUpIn } from './look-up.ts'
 import { openHouseSoon } from './open-house.ts'
 import { exitCodeOfAll, exitCodeOfReport } from './outcome.ts'
@@ -140,7 +141,11 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     else displays.remark(STOPPING)
   })
   const house = await openHouseSoon(config)
-  const ingesting = ingestBeside({ config, house, failed: displays.failed })
+  const ingesting = ingestBeside({
+    config,
+    house,
+    failing: (workspaceId, failure) => tellDrainFailing(displays, workspaceId, failure),
+  })
   const events = new Map(
     workspaces.map(workspace => {
       const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })

@@ -1,5 +1,7 @@
 // The activities: the steps as workers do them, by role. Made over what the worker holds; workflows import their types alone.
+import { Context } from '@temporalio/activity'
 import type { ExportActivities, WarehouseActivities } from '../../../workflows/activities.ts'
+import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { RunOf } from '../../../workflows/steps.ts'
 import type { Stations } from '../../app/stations.ts'
 import { warehouseSteps } from '../../app/warehouse-steps.ts'
@@ -43,9 +45,18 @@ export function warehouseActivities(options: {
     ask: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),
     load: run => stepsFor(run, ({ load }) => load({ workspaceId: run.workspaceId })),
     drain: ({ workspaceId }) =>
-      asActivity(ending, ({ stopping = ending.stopping }) => drainForAWhile({ config, house, workspaceId, stopping })),
+      asActivity(ending, ({ stopping = ending.stopping }) =>
+        drainForAWhile({ config, house, workspaceId, stopping, failing: logFailing }),
+      ),
     finish: input => stepsFor(input.request, ({ finish }) => finish(input)),
   }
+}
+
+/** In the worker's log, under the workflow's id. */
+function logFailing(failure: DrainFailing): void {
+  const { log } = Context.current()
+  if (failure === null) log.warn('webhook events are applied again')
+  else log.warn(`webhook events wait in the spool, and are tried again until they can be applied: ${failure.what}`)
 }
 
 type WarehouseActivitiesAsk = (workspaceId: string) => ReturnType<WarehouseActivities['ask']>

@@ -1,7 +1,7 @@
 // Draining under Temporal: the activity, which goes on for minutes, and the workflow that asks for it again and again.
 import type { Client } from '@temporalio/client'
 import { type Drained, warehouseQueue } from '../../../workflows/activities.ts'
-import { ingest } from '../../../workflows/ingest.ts'
+import { type DrainFailing, ingest } from '../../../workflows/ingest.ts'
 import type { IngestInput } from '../../../workflows/temporal/ingest.ts'
 import { spoolOf } from '../../app/spool.ts'
 import type { House } from '../../app.ts'
@@ -34,14 +34,15 @@ export async function startIngesting(client: Client, config: Config): Promise<vo
 /** Tasks that are taken for as long as a worker lives. */
 export const ingestingTasks = (config: Config): number => withWebhooks(config).length
 
-/** Drains as events come, for some minutes or until the worker ends. */
+/** Drains as events come, for some minutes or until the worker ends. What fails is tried again: no failure of it ends the workflow. */
 export async function drainForAWhile(options: {
   config: Config
   house: House
   workspaceId: string
   stopping: AbortSignal
+  failing: (failure: DrainFailing) => void
 }): Promise<Drained> {
-  const { config, house, workspaceId, stopping } = options
+  const { config, house, workspaceId, stopping, failing } = options
   const workspace = config.workspaces.find(({ id }) => id === workspaceId)
   if (!workspace) return { events: 0, over: true }
   const over = workspace.readWebhookSecrets === null
@@ -57,6 +58,7 @@ export async function drainForAWhile(options: {
     },
     {
       workspaceId,
+      failing,
       told: applied => {
         events += applied
       },

@@ -1,0 +1,133 @@
+// Storage that fails while events come in: nothing of the host ends, `status` says what fails, and all of them are in the tables once it has
+// healed, without a restart.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Client } from '@temporalio/client'
+import { describe, expect, it } from 'vitest'
+import type { DevServer } from '../../src/run/temporal/dev-server.ts'
+import { ingestId } from '../../src/run/temporal/drain.ts'
+import { cli, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
+import { smallDisks, whyNoDisk } from '../faults/small-disk.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from './afterwards.ts'
+import { ownServer } from './own-server.ts'
+
+const noDisk = whyNoDisk()
+if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
+
+const SECRET = 'canary-webhook-secret'
+/** Each look is a process. */
+const LOOK_MS = 300
+
+interface EventsTold {
+  received: number
+  waiting: number
+  unreadableSegments: number
+  failing: { code: string; what: string; attempts: number; nextTry: string; since: string } | null
+}
+
+/** A data folder and its spool on disks of their own, a receiver, and whoever applies events. */
+async function failingHouse(begin: string[], env: Record<string, string>) {
+  const folder = await temporaryFolder()
+  const home = join(folder, 'data')
+  const disk = await smallDisks([home, join(home, 'spool')])
+  const path = join(folder, 'convohouse.yaml')
+  const workspace = {
+    id: 'ws',
+    apiUrl: 'http://127.0.0.1:1',
+    token: { env: 'T' },
+    webhooks: { secrets: [{ env: 'S' }] },
+  }
+  const temporal = { queues: `storage-${process.pid}-${begin[0]}` }
+  await writeFile(path, JSON.stringify({ home, threads: 1, webhooks: { port: 0 }, temporal, workspaces: [workspace] }))
+  const options = { env: { T: 'none', S: SECRET, ...env }, through: disk.through }
+  const at = (...args: string[]) => [...args, '--config', path] as const
+  const receiver = start(at('receive', '--json'), options)
+  const told = await new Promise<string>(resolve =>
+    receiver.process.stdout!.once('data', text => resolve(String(text))),
+  )
+  const { url } = JSON.parse(told) as { url: string }
+  const drainer: Running = start(at(...begin), options)
+  let sent = 0
+  return {
+    disk,
+    home,
+    drainer,
+    /** Sends so many large events; all are acknowledged. */
+    async send(many: number) {
+      for (let left = many; left > 0; left--) {
+        const event = { event: 'webhook_test', createdAt: Date.now() + sent++, message: 'x'.repeat(50_000) }
+        const body = JSON.stringify({ ...event, workspaceSecret: SECRET })
+        expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(200)
+      }
+    },
+    async applied(): Promise<number> {
+      const asked = ['query', 'SELECT count(*) AS n FROM webhook_events', '--format', 'json'] as const
+      const { code, stdout } = await cli(at(...asked), options)
+      return code === 0 ? Number((JSON.parse(stdout) as { n: string }[])[0]!.n) : 0
+    },
+    async events(): Promise<EventsTold> {
+      const { stdout } = await cli(at('status', '--json'), options)
+      return (JSON.parse(stdout) as { workspaces: { events: EventsTold }[] }).workspaces[0]!.events
+    },
+    status: async () => (await cli(at('status'), options)).stdout,
+  }
+}
+
+type FailingHouse = Awaited<ReturnType<typeof failingHouse>>
+
+/** The warehouse's disk fills up while the spool's has room. */
+async function expectHealed(there: FailingHouse): Promise<void> {
+  const { disk, home, drainer } = there
+  await there.send(1)
+  await until(async () => (await there.applied()) === 1, LOOK_MS)
+  await disk.fill(home, 0)
+  await there.send(4)
+  await until(async () => (await there.events()).failing !== null, LOOK_MS)
+  const { failing, ...told } = await there.events()
+  expect(told).toMatchObject({ received: 5, waiting: 4, unreadableSegments: 0 })
+  expect(failing).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringMatching(/warehouse.*the disk is full/) })
+  expect(Date.parse(failing!.nextTry)).toBeGreaterThan(Date.parse(failing!.since))
+  expect(await there.status()).toMatch(
+    /5 events in, 4 waiting, 1 applied.*not applied +Cannot use .*the disk is full.*failing for .*; next try \d{4}-/s,
+  )
+  await there.send(1)
+  await disk.free(home)
+  await until(async () => (await there.applied()) === 6, LOOK_MS)
+  expect(await there.events()).toMatchObject({ received: 6, waiting: 0, failing: null })
+  expect(drainer.process.exitCode).toBe(null)
+}
+
+describe.skipIf(noDisk)('storage that fails under a watch', () => {
+  it('is told, and tried again until every event is in the tables', async () => {
+    const there = await failingHouse(['sync', '--watch', '1h', '--yes'], {})
+    const said = there.drainer.said('Webhook events of ws wait in the spool')
+    await expectHealed(there)
+    await said
+    await there.drainer.said('ws: webhook events are applied again.')
+  })
+})
+
+describe.skipIf(noDisk)('storage that fails under Temporal', () => {
+  describeWithTemporal('whose server is elsewhere', command => {
+    let server: DevServer
+    let client: Client
+    ownServer({ command }, (started, connected) => {
+      server = started
+      client = connected
+    })
+
+    it('ends no workflow, is told in the log of the worker, and every event is in the tables in the end', async () => {
+      const there = await failingHouse(['worker'], { TEMPORAL_ADDRESS: server.address })
+      await there.drainer.said('worker (all) for ')
+      const handle = client.workflow.getHandle(ingestId('ws'))
+      const { runId } = await handle.describe()
+      const said = there.drainer.said('webhook events wait in the spool')
+      await expectHealed(there)
+      await said
+      const { status, runId: running } = await handle.describe()
+      expect([status.name, running]).toEqual(['RUNNING', runId])
+      await handle.terminate()
+    })
+  })
+})
