@@ -13,7 +13,6 @@ const TABLE_FUNCTIONS = new Set([
   'test_all_types',
   'duckdb_columns',
   'duckdb_constraints',
-  'duckdb_databases',
   'duckdb_functions',
   'duckdb_indexes',
   'duckdb_keywords',
@@ -32,7 +31,10 @@ const TABLE_FUNCTIONS = new Set([
   'pragma_version',
 ])
 
-/** `json_serialize_plan` binds the SQL it is given, and so opens the files that it names; `current_setting` loads extensions. */
+/**
+ * `json_serialize_plan` binds the SQL it is given, and so opens the files that it names; `current_setting` loads extensions.
+ * `json_structure` and `json_group_structure` follow a value by recursion: a deep one, which may come from the vendor, ends the process.
+ */
 const REFUSED_FUNCTIONS = new Set([
   'checkpoint',
   'current_setting',
@@ -40,7 +42,9 @@ const REFUSED_FUNCTIONS = new Set([
   'getenv',
   'glob',
   'json_execute_serialized_sql',
+  'json_group_structure',
   'json_serialize_plan',
+  'json_structure',
   'nextval',
   'query',
   'query_table',
@@ -55,15 +59,18 @@ const REFUSED_FAMILIES = [
   /^(set|reset|get)_config/,
   /_scan$/,
   /secret/,
+  /^__internal_/,
 ]
 
-/** Built-in views that show settings, logs or other callers' SQL. */
+/** Built-in views that show settings, logs, where files are, or other callers' SQL. */
 const REFUSED_TABLES = new Set([
+  'duckdb_databases',
   'duckdb_logs',
   'duckdb_secrets',
   'duckdb_settings',
   'pg_prepared_statements',
   'pg_settings',
+  'pragma_database_list',
 ])
 
 /** True where the function may stand in FROM. */

@@ -8,9 +8,10 @@
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
 import { parseDuckdbJson } from './duckdb-json.ts'
+import { functionGiven, mayBeTooDeep } from './guard-depth.ts'
 import { looksLikeFile, mayBeCalled, mayBeRead, mayStandInFrom } from './guard-rules.ts'
 import { firstWord, splitExplain, trimStatement } from './guard-text.ts'
-import { type Named, namesIn, type TableName } from './guard-tree.ts'
+import { type Call, type Named, namesIn, type TableName } from './guard-tree.ts'
 import { queryError } from './query-error.ts'
 
 /** Longer SQL is a mistake, or an attempt to keep the parser busy. In characters. */
@@ -107,8 +108,23 @@ async function check(connection: DuckDBConnection, tree: unknown): Promise<void>
 function checkFunctions(named: Named): void {
   const outside =
     named.tableFunctions.find(name => !mayStandInFrom(name)) ?? named.functions.find(name => !mayBeCalled(name))
-  if (outside === undefined) return
-  throw refuse(`The function ${outside}() is not open to queries: it may reach outside the warehouse.`, ONLY_WAREHOUSE)
+  if (outside !== undefined)
+    throw refuse(
+      `The function ${outside}() is not open to queries: it may reach outside the warehouse, or end its process.`,
+      ONLY_WAREHOUSE,
+    )
+  for (const call of named.calls) checkCall(call)
+}
+
+function checkCall(call: Call): void {
+  const given = functionGiven(call)
+  if (given === null || (given !== undefined && !mayBeCalled(given)))
+    throw refuse(`${call.name}() is given a function that is not open to queries.`, 'Write its name as a literal.')
+  if (mayBeTooDeep(call))
+    throw refuse(
+      `What ${call.name} is given may be nested too deeply for DuckDB, which would end its process.`,
+      'Write the path or structure as a literal of at most 100 levels.',
+    )
 }
 
 async function checkTable(connection: DuckDBConnection, name: TableName): Promise<void> {
@@ -126,7 +142,7 @@ async function isKnown(connection: DuckDBConnection, { catalog, schema, table }:
     `SELECT count(*) FROM (
        SELECT database_name AS d, schema_name AS s, table_name AS t FROM duckdb_tables()
        UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views())
-     WHERE lower(t) = lower($table) AND CASE
+     WHERE d IN (current_database(), 'system', 'temp') AND lower(t) = lower($table) AND CASE
        WHEN $catalog <> '' THEN lower(d) = lower($catalog) AND lower(s) = lower($schema)
        ELSE lower(s) = lower($schema) OR (lower(d) = lower($schema) AND s = 'main') END`,
     { catalog, schema, table },

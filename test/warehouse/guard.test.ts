@@ -58,6 +58,9 @@ describe('the guard', () => {
     'UNPIVOT (SELECT turns FROM conversations) ON turns',
     "SELECT date_trunc('day', now()), extract(year FROM now()), 'read_text(1)', \"id\" FROM conversations",
     '(SELECT 1) UNION ALL (SELECT 2) ORDER BY 1',
+    "SELECT json_extract(extra, '$.a[*].b'), extra->'$..a', extra->>key FROM conversations, json_each(extra)",
+    `SELECT from_json(extra, '{"a": ["INT"], "b": {"c": "VARCHAR"}}') FROM conversations`,
+    "SELECT list_aggregate([1, 2], 'sum'), list_transform([1], lambda x: x + 1)",
     'EXPLAIN SELECT * FROM busy;',
     'EXPLAIN ANALYZE SELECT * FROM busy',
     'explain (format json) select 1',
@@ -204,6 +207,28 @@ describe('the guard', () => {
     'FROM duckdb_settings()',
     'FROM duckdb_logs()',
     'FROM duckdb_logs',
+    'FROM duckdb_databases()',
+    'FROM duckdb_databases',
+    'FROM pragma_database_list',
+    'DESCRIBE pragma_database_list',
+    'FROM duckdb_extensions()',
+    'FROM duckdb_external_file_cache()',
+    'FROM duckdb_temporary_files()',
+    'FROM duckdb_variables()',
+    'FROM duckdb_prepared_statements()',
+    "SELECT json_structure(repeat('[', 100000) || repeat(']', 100000))",
+    'SELECT json_group_structure(extra) FROM conversations',
+    "SELECT list_aggregate([extra], 'json_group_structure') FROM conversations",
+    "SELECT list_aggregate([extra], 'json_group' || '_structure') FROM conversations",
+    "SELECT json_extract(extra, '$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT extra->('$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT extra->>('$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT extra.json_extract('$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT json_extract(extra, ['$' || repeat('[*]', 100000)]) FROM conversations",
+    `SELECT extra->'$${'[*]'.repeat(101)}' FROM conversations`,
+    `SELECT json_transform(extra, repeat('{"a":', 100000) || '"INT"' || repeat('}', 100000)) FROM conversations`,
+    `SELECT from_json(extra, '${'['.repeat(101)}"INT"${']'.repeat(101)}') FROM conversations`,
+    'SELECT __internal_decompress_string(1)',
     'FROM pg_settings',
     'FROM pg_catalog.pg_settings',
     'FROM truncate_duckdb_logs()',
@@ -255,6 +280,45 @@ describe('the guard', () => {
       await expect(admit(`SELECT ${constant} FROM "Infinity.csv"`)).rejects.toMatchObject(refused)
     },
   )
+
+  it('reads an IN list of 150,000 elements', async () => {
+    const numbers = Array.from({ length: 150_000 }, (_, at) => at).join(',')
+    await expect(read(`SELECT id FROM conversations WHERE turns IN (${numbers})`)).resolves.toEqual([['a']])
+    await expect(admit(`SELECT 1 IN (${numbers}) FROM read_text('x')`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it('lets nothing be seen of other files that the process has open, nor of its secrets', async () => {
+    const other = join(folder, 'private.duckdb')
+    await connection.run(`ATTACH '${other}' AS private`)
+    await connection.run('CREATE TABLE private.notes AS SELECT 42 AS answer')
+    await connection
+      .run(`CREATE SECRET canary (TYPE http, BEARER_TOKEN 'canary-8841', SCOPE 'https://canary.example')`)
+      .catch(() => {})
+    try {
+      await expect(admit('FROM private.notes')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+      await expect(admit('FROM private.main.notes')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+      const functions = await connection.runAndReadAll(
+        `SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table'`,
+      )
+      const views = await connection.runAndReadAll('SELECT DISTINCT view_name FROM duckdb_views() WHERE internal')
+      const sources = [
+        ...functions.getRows().flatMap(([name]) => [`${name}()`, `${name}('conversations')`, `${name}(1)`]),
+        ...views.getRows().map(([name]) => String(name)),
+      ]
+      let shown = 0
+      for (const source of sources) {
+        for (const sql of [`FROM ${source} LIMIT 1000`, `EXPLAIN ANALYZE FROM ${source} LIMIT 1`]) {
+          const rows = await read(sql).catch(() => null)
+          if (rows === null) continue
+          shown += 1
+          expect({ sql, leaks: /guard-|canary/.test(JSON.stringify(rows)) }).toEqual({ sql, leaks: false })
+        }
+      }
+      expect(shown).toBeGreaterThan(20)
+    } finally {
+      await connection.run('DETACH private')
+    }
+  })
 
   it('refuses a NUL, behind which the parser would not look', async () => {
     await expect(admit("SELECT 1\0; FROM read_text('x')")).rejects.toMatchObject({ code: 'SQL_REFUSED' })

@@ -1,0 +1,60 @@
+// Arguments that end the process. DuckDB follows the path of a JSON function and the structure of `json_transform` by recursion, without
+// a bound: one with 100,000 levels, which `repeat` makes of a few characters, overflows the stack (seen with 1.5.5). So these are written as
+// literals, and looked at here; where they come of a column, DuckDB itself refuses what recurses.
+import type { Call, TreeNode } from './guard-tree.ts'
+
+/** Functions whose arguments behind the first one say how deep they go. */
+const STEERED = /^(json_(extract|transform|exists|type|value|keys|array_length|contains|each|tree|pretty)|from_json|->)/
+
+/** Functions that are given another one's name. */
+const BY_NAME = /^(list|array)_(aggr|aggregate)$|^aggregate$/
+
+const DEEPEST = 100
+
+/** The name of a function that is given by name, or undefined; null where it is not a literal. */
+export function functionGiven({ name, arguments: [given] }: Call): string | null | undefined {
+  if (!BY_NAME.test(name.toLowerCase()) || given === undefined) return undefined
+  return literalText(given)
+}
+
+/** True where a call is given something that may be too deep. */
+export function mayBeTooDeep({ name, arguments: given }: Call): boolean {
+  return STEERED.test(name.toLowerCase()) && given.some(isTooDeep)
+}
+
+function isTooDeep(node: TreeNode): boolean {
+  const { texts, columns, calls } = contentsOf(node)
+  // What is made of a column is no constant, and DuckDB takes neither a wildcard nor a structure of it.
+  return (calls && !columns) || texts.some(text => levelsOf(text) > DEEPEST)
+}
+
+/** Texts in it at any depth, and whether there are columns, and calls that may make text. */
+function contentsOf(node: TreeNode): { texts: string[]; columns: boolean; calls: boolean } {
+  const found = { texts: [] as string[], columns: false, calls: false }
+  const left: unknown[] = [node]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    const { class: kind, function_name: name } = next as TreeNode
+    if (kind === 'COLUMN_REF' || kind === 'SUBQUERY') found.columns = true
+    if (kind === 'FUNCTION' && name !== 'list_value' && !/^[-+*/%]$/.test(String(name))) found.calls = true
+    const text = literalText(next as TreeNode)
+    if (text !== null) found.texts.push(text)
+    for (const value of Object.values(next)) left.push(value)
+  }
+  return found
+}
+
+function literalText(node: TreeNode): string | null {
+  const { value } = (node.class === 'CONSTANT' ? node.value : {}) as { value?: unknown }
+  return typeof value === 'string' ? value : null
+}
+
+/** Levels that a path, a structure or a type may have: brackets within each other, wildcards and lists of lists one after the other. */
+export function levelsOf(text: string): number {
+  let [depth, deepest] = [0, 0]
+  for (const character of text) {
+    if ('[{('.includes(character)) deepest = Math.max(deepest, ++depth)
+    else if (']})'.includes(character)) depth -= 1
+  }
+  return Math.max(deepest, text.split('*').length - 1, text.split('[]').length - 1)
+}
