@@ -3,16 +3,19 @@ import { randomUUID } from 'node:crypto'
 import type { Steps } from '../workflows/steps.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
+import type { Origin } from './core/run-record.ts'
 import { openLedger } from './landing/ledger.ts'
 import { openLanding } from './landing/store.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/drain.ts'
 import type { Pending } from './steps/pending.ts'
+import { openRunLog, type RunLog } from './steps/run-log.ts'
 import { makeSteps, pendingOf } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
 import { sweepLeftBehind } from './warehouse/left-behind.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import { makeOwnFiles } from './warehouse/own-files.ts'
+import { endKilledRuns } from './warehouse/runs.ts'
 import { serveQueries } from './warehouse/socket-server.ts'
 import { queriesAtOnce } from './warehouse/thread-pool.ts'
 
@@ -67,6 +70,7 @@ export function openHouse({ config, bulk = false }: HouseOptions): Promise<House
     const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await sweepLeftBehind(home, begunMs)
+    await endKilledRuns(warehouse.writer)
     const maxQueries = queriesAtOnce(poolSize())
     const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries })
     const socket = acquire(serving, server => server.close())
@@ -91,6 +95,17 @@ export interface RunOptions {
 }
 
 export const newRunId = (): string => randomUUID().slice(0, 8)
+
+/** The log of a new run in this process. */
+export function openLog(
+  options: Pick<RunOptions, 'config' | 'workspace' | 'house' | 'clock'> & { origin?: Origin },
+): RunLog {
+  const { config, workspace, house, clock = systemClock, origin = 'sync' } = options
+  const workspaceId = workspace.id
+  const landing = openLanding(config.home, workspaceId)
+  const { warehouse } = house
+  return openRunLog({ warehouse, landing, workspaceId, run: newRunId(), origin, host: 'embedded', now: clock.now })
+}
 
 /** What has landed and is not loaded: as the run before it left it, else as the landing tells. */
 async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
@@ -129,10 +144,12 @@ export async function openSource(
 }
 
 /** Opens the steps of one run of one workspace, in a house that is open. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
-export function openRun(options: RunOptions): Promise<{ steps: Steps; run: string; close(): Promise<void> }> {
-  const { config, workspace, house, signal, clock = systemClock } = options
+export function openRun(
+  options: RunOptions & { log?: RunLog },
+): Promise<{ steps: Steps; run: string; close(): Promise<void> }> {
+  const { config, workspace, house, signal, clock = systemClock, log = openLog(options) } = options
+  const { run } = log
   return withReleasers(async acquire => {
-    const run = newRunId()
     const { home } = config
     const source = await openSource(acquire, { home, workspace, run, clock, signal })
     const known = { ...source, warehouse: house.warehouse }
@@ -140,6 +157,7 @@ export function openRun(options: RunOptions): Promise<{ steps: Steps; run: strin
       ...known,
       home,
       run,
+      log,
       pending: await pendingIn(house, known),
       eventsCome: () => eventsComeTo(house, workspace.id),
       settings: workspace,

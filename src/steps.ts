@@ -1,5 +1,6 @@
 // The Steps port over real resources: makes what `workflows/` asks for out of landing, vendor client and warehouse.
 import type { LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
+import { endOf } from './core/run-record.ts'
 import type { Stream } from './landing/names.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { fetchPages, probe } from './steps/fetch.ts'
@@ -7,12 +8,12 @@ import { openGate } from './steps/gate.ts'
 import { askForNames } from './steps/organizations.ts'
 import { openPending, type Pending } from './steps/pending.ts'
 import { type Planning, prepare } from './steps/prepare.ts'
+import type { RunLog } from './steps/run-log.ts'
 import { openServerClock } from './steps/server-clock.ts'
 import { readUnloaded } from './steps/unloaded.ts'
 import { temporaryFolder } from './warehouse/left-behind.ts'
 import { loadPages } from './warehouse/load.ts'
 import type { LoadContext } from './warehouse/load-context.ts'
-import { beginRun, endRun } from './warehouse/runs.ts'
 import { followTimeZone } from './warehouse/workspaces.ts'
 
 /** Pages in a transaction: of 200 pages, those of 10 took 12.6 s of CPU, of 20 9.5, of 50 7.6, of 100 6.2, of 200 5.5; and more hold more memory. */
@@ -44,26 +45,19 @@ export async function pendingOf(
   return openPending(landing, await readUnloaded({ landing, writer: warehouse.writer, workspaceId, nowMs: now() }))
 }
 
-/** Makes the steps of one run. `pending` is kept from run to run of one process; while `eventsCome` loads are short. */
+/** Makes the steps of one run, which `log` writes down. `pending` is kept from run to run of one process; while `eventsCome` loads are short. */
 export function makeSteps(
-  dependencies: StepsDependencies & { home: string; run: string; pending: Pending; eventsCome?: () => boolean },
+  dependencies: StepsDependencies & {
+    home: string
+    run: string
+    log: RunLog
+    pending: Pending
+    eventsCome?: () => boolean
+  },
 ): Steps {
-  const { warehouse, workspaceId, pending, eventsCome = () => false } = dependencies
+  const { warehouse, workspaceId, pending, log, eventsCome = () => false } = dependencies
   const fetching: Planning = { ...dependencies, clock: openServerClock(), gate: openGate() }
   const context = loadContext(dependencies)
-  const begunAtMs = dependencies.now()
-  let begun: Promise<void> | undefined
-  // A plan that was only looked at, or declined, is no run.
-  const begin = () => {
-    begun ??= noteBegin()
-    return begun
-  }
-
-  async function noteBegin(): Promise<void> {
-    const { landing, run } = dependencies
-    if (await beginRun(warehouse.writer, workspaceId, run, begunAtMs))
-      await landing.noteRun({ run, startedMs: begunAtMs }, begunAtMs)
-  }
 
   /** What fails may have landed, or have been loaded, in part. */
   async function telling<T>(work: () => Promise<T>): Promise<T> {
@@ -102,33 +96,29 @@ export function makeSteps(
       return telling(() => prepare(fetching, request))
     },
     async fetchPages({ progress, grant }) {
-      await begin()
+      await log.begin()
       return telling(() => fetchPages(fetching, progress, grant))
     },
     async probe({ agentId, grant }) {
-      await begin()
+      await log.begin()
       return probe(fetching, agentId, grant)
     },
     async load() {
-      await begin()
+      await log.begin()
       return loadNext()
     },
-    async finish({ request, report }) {
-      await begin()
+    async finish({ report }) {
+      await log.begin()
+      let quarantined = 0
       try {
         // Answers that said that an agent is gone: nothing counted them as pages to be loaded.
         await telling(() => loadStreams(['agents']))
         if (report.outcome !== 'interrupted') await telling(askAndLoadNames)
       } finally {
-        const nowMs = dependencies.now()
-        await endRun(warehouse.writer, { workspaceId, nowMs, ...report, run: request.run })
-        const { outcome, requests, sessions, pages, conversations } = report
-        const { run } = request
-        await dependencies.landing.noteRun(
-          { run, endedMs: nowMs, outcome, requests, sessions, pages, conversations },
-          nowMs,
-        )
+        quarantined = await log.quarantined()
+        await log.ended({ ...endOf(report), quarantined })
       }
+      return { quarantined }
     },
   }
 }

@@ -13,13 +13,14 @@ import { ConvohouseError } from '../src/core/errors.ts'
 import { begun, ended, newProgress } from './progress.ts'
 import { type Asked, nextOf, type Queued } from './requests.ts'
 import { type Carried, emptyReport, legOf } from './run.ts'
-import type { SyncReport } from './steps.ts'
+import type { Failure, SyncReport } from './steps.ts'
 import { beginSync, goOn } from './sync.ts'
 import { warehouse } from './temporal/calls.ts'
 import { listen } from './temporal/listen.ts'
 import { cancelled, type Owner, type SyncInput, show } from './temporal/owner.ts'
 import { hostOf } from './temporal/owner-host.ts'
 import { stepsOf } from './temporal/owner-steps.ts'
+import { runs } from './temporal/sinks.ts'
 import { newWake } from './wake.ts'
 
 export { ingestSpool } from './temporal/ingest.ts'
@@ -43,6 +44,7 @@ async function syncNext(owner: Owner, current: Queued, carried: Carried | null):
     show(owner, begun(owner.progress, request.run, leg?.report ?? null))
   }
   const from = carried ?? (await beginSync(steps, host, request, leg))
+  if (carried === null && owner.progress.paused) runs.paused(request.workspaceId, request.run, true)
   owner.governor = from.governor
   const result = await goOn(steps, host, request, from)
   if (result.carried !== null) return carryOn(owner, current, result.carried)
@@ -61,13 +63,15 @@ async function syncNext(owner: Owner, current: Queued, carried: Carried | null):
  * behind it, they get their turn, and it has a report that says so.
  */
 function giveUp(owner: Owner, current: Queued, error: unknown): SyncReport {
-  if (!(error instanceof ConvohouseError) || owner.queue.length < 2) throw error
+  const failure = failureOf(error)
+  if (failure === null || owner.queue.length < 2) throw error
   owner.queue.splice(owner.queue.indexOf(current), 1)
-  const { code, kind, message: what, mend = null } = error
+  const { run, workspaceId } = current.request
+  runs.gaveUp(workspaceId, run, failure)
   const report: SyncReport = {
-    ...(current.leg?.report ?? emptyReport(current.request.run)),
+    ...(current.leg?.report ?? emptyReport(run)),
     outcome: 'failed',
-    failures: [{ code, kind, what, mend, agentId: null }],
+    failures: [{ ...failure, agentId: null }],
   }
   show(owner, ended(owner.progress, report))
   return report
@@ -113,6 +117,13 @@ export async function tick({ workspaceId }: { workspaceId: string }): Promise<As
   return warehouse.ask({ workspaceId })
 }
 
+/** Null: it is none of ours, such as a cancellation. */
+function failureOf(error: unknown): Failure | null {
+  if (!(error instanceof ConvohouseError)) return null
+  const { code, kind, message: what, mend = null } = error
+  return { code, kind, what, mend }
+}
+
 /** Syncs one workspace, for as long as somebody asks for it; the last sync's report. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {
   const { carried = null, queue = [], progress = newProgress(), plan = null } = input
@@ -138,10 +149,12 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
     last = await syncAll(owner, carried)
     await condition(allHandlersFinished)
   } catch (error) {
+    const failure = failureOf(error)
+    for (const { request, leg } of owner.queue)
+      if (leg === null || failure) runs.gaveUp(request.workspaceId, request.run, failure)
     if (cancelled(owner)) await endPreempted(owner)
-    if (!(error instanceof ConvohouseError)) throw error
-    const { code, kind, message: what, mend = null } = error
-    throw ApplicationFailure.nonRetryable(what, code, { code, kind, what, mend })
+    if (failure === null) throw error
+    throw ApplicationFailure.nonRetryable(failure.what, failure.code, failure)
   }
   if (last) judge(last)
   return last

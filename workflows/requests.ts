@@ -38,6 +38,7 @@ const textOf = ({
   sinceMs: _since,
   consented: _consented,
   exporting: _exporting,
+  origin: _origin,
   ...asked
 }: SyncRequest): string => JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
 

@@ -1,5 +1,7 @@
 // A sync that goes on: what its lanes share, what it hands over, and what it comes to.
 import type { GovernorState } from '../src/core/governor.ts'
+import type { Reserve } from '../src/core/run-record.ts'
+import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
 import type { Host } from './host.ts'
 import { backgroundLoad, type Loader } from './load.ts'
@@ -101,10 +103,19 @@ export function fail(run: Run, failure: Failure, agentId: string | null): void {
   run.host.tell({ kind: 'failure', failure, agentId })
 }
 
+/** Sessions that are left, and that history left to new conversations; null where there are none. */
+function reserveOf({ governor, host, report }: Run): Reserve | null {
+  if (report.outcome !== 'period-spent') return null
+  const { options } = governor
+  const sessions = sessionsFor({ ...governor, options: { ...options, maxSessions: null } }, 'head', host.now())
+  return sessions < pageSessions(governor, 1) ? null : { sessions, share: options.headReserveShare }
+}
+
 /** What the sync came to. */
 export function summary(run: Run): SyncReport {
   const { report, governor, turns } = run
   if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
+  const reserve = reserveOf(run)
   return {
     ...report,
     requests: governor.spent.requests,
@@ -113,6 +124,7 @@ export function summary(run: Run): SyncReport {
     breaches: governor.breaches,
     lostAnswers: governor.lost.answers,
     lostSessions: governor.lost.sessions,
+    ...(reserve && { reserve }),
   }
 }
 

@@ -3,6 +3,7 @@
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
 import type { Answer, GovernorState, Grant } from '../src/core/governor.ts'
 import type { Plan } from '../src/core/planner.ts'
+import type { Origin, Reserve } from '../src/core/run-record.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
 
 /** What a sync was asked to do. */
@@ -28,6 +29,8 @@ export interface SyncRequest {
   dropFull?: boolean
   /** False: stop where the hour is spent, instead of waiting. */
   wait: boolean
+  /** Who asked; absent from clients of before. */
+  origin?: Origin
   /** True where it came by itself, as a watch's or a schedule's do: windows that come no further rest meanwhile. */
   unattended?: boolean
   /** Where it is planned anew: what it has exported again since its first plan is not exported once more. */
@@ -141,10 +144,20 @@ export interface SyncReport {
   lostAnswers: number
   lostSessions: number
   agentsGone: string[]
+  /** Records and events that could not be loaded, since the run before it; absent: none. */
+  quarantined?: number
+  /** History was left though sessions are left: they are kept for new conversations. */
+  reserve?: Reserve
   /** What a person should know though nothing failed; absent where there is nothing. */
   warnings?: string[]
   /** Failures that ended a window or the run; the first is the one to tell. */
   failures: (Failure & { agentId: string | null })[]
+}
+
+/** What is known once a run is over. */
+export interface Finished {
+  /** Records and events that were quarantined since the run before it. */
+  quarantined: number
 }
 
 export interface Steps {
@@ -156,5 +169,6 @@ export interface Steps {
   probe(input: ProbeInput): Promise<Told>
   /** Loads the oldest landed pages that are not loaded, one batch. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
-  finish(input: { request: RunOf; report: SyncReport }): Promise<void>
+  /** Ends the run with that report; what it adds to it. Older workers add nothing. */
+  finish(input: { request: RunOf; report: SyncReport }): Promise<Finished | undefined>
 }

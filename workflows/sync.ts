@@ -46,12 +46,24 @@ export async function goOn(steps: Steps, host: Host, request: SyncRequest, carri
   else if (run.handsOver && !loadFailure && lanes.every(ended => ended.status === 'fulfilled'))
     return { report: null, carried: carriedBy(run) }
   const report = summary(run)
-  await steps.finish({ request, report }).catch(error => {
+  const finished = await steps.finish({ request, report }).catch(error => {
     // What the disk refused before it refuses here too, and it has been told.
     if (report.failures.every(failure => failure.kind !== 'storage')) throw error
+    return undefined
   })
+  if (finished?.quarantined) warnOfQuarantine(report, finished.quarantined)
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
   return { report, governor: run.governor, carried: null }
+}
+
+function warnOfQuarantine(report: SyncReport, quarantined: number): void {
+  const what =
+    quarantined === 1 ? '1 record could not be loaded and is' : `${quarantined} records could not be loaded and are`
+  report.quarantined = quarantined
+  report.warnings = [
+    ...(report.warnings ?? []),
+    `${what} quarantined: \`convohouse quarantine list\` shows which, and why`,
+  ]
 }
 
 /** Runs one sync to its end. Vendor faults are in the report; what the data folder or the disk refuses is thrown. */

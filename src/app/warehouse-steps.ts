@@ -1,9 +1,13 @@
 // The steps of whoever holds the warehouse, where others fetch: what has landed is read from the landing.
 
-import type { Steps } from '../../workflows/steps.ts'
+import type { RunOf, Steps } from '../../workflows/steps.ts'
 import { eventsComeTo, type House } from '../app.ts'
+import { systemClock } from '../clock.ts'
+import type { Origin } from '../core/run-record.ts'
+import { openLanding } from '../landing/store.ts'
 import type { Call, Station } from '../steps/apart.ts'
 import type { Pending } from '../steps/pending.ts'
+import { openRunLog, type RunLog } from '../steps/run-log.ts'
 import { A_LOAD, makeSteps, pendingOf } from '../steps.ts'
 
 /** As it was read before, where there is a batch in it; else the landing is looked at again: others land. */
@@ -15,6 +19,22 @@ async function pendingNow(house: House, station: Station): Promise<Pending> {
   house.pending.set(workspaceId, pending)
   return pending
 }
+
+/** The log of a run of which a task does a part; `origin` is known where the run begins. */
+export type TaskLogs = (of: RunOf & { origin?: Origin }) => RunLog
+
+export const taskLogs =
+  ({ house, home }: { house: House; home: string }): TaskLogs =>
+  ({ workspaceId, run, origin }) =>
+    openRunLog({
+      warehouse: house.warehouse,
+      landing: openLanding(home, workspaceId),
+      workspaceId,
+      run,
+      ...(origin && { origin }),
+      host: 'temporal',
+      now: systemClock.now,
+    })
 
 /** The steps of one task of one run. */
 export async function warehouseSteps(options: {
@@ -32,6 +52,7 @@ export async function warehouseSteps(options: {
     warehouse: house.warehouse,
     home,
     run,
+    log: taskLogs({ house, home })({ workspaceId: station.workspaceId, run }),
     pending,
     eventsCome: () => eventsComeTo(house, station.workspaceId),
   })

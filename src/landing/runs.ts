@@ -5,24 +5,12 @@
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unusable } from '../core/disk.ts'
+import type { RunRecord } from '../core/run-record.ts'
 import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
 import { segment } from '../files/segment.ts'
 
-/** A run as `_runs` has it; times are ms. What it had not come to is absent. */
-export interface RunTold {
-  run: string
-  startedMs: number
-  endedMs?: number
-  outcome?: string
-  requests?: number
-  sessions?: number
-  pages?: number
-  conversations?: number
-  /** It dropped the full exports that were planned by then, ms. */
-  fullsDroppedMs?: number
-}
-
-export type RunEntry = Pick<RunTold, 'run'> & Partial<RunTold>
+/** What one line says of a run: its beginning, its end, or that it dropped the full exports that were planned by then, ms. */
+export type RunEntry = Pick<RunRecord, 'run'> & Partial<RunRecord> & { fullsDroppedMs?: number }
 
 const folderOf = (root: string, workspaceId: string): string => join(root, segment(workspaceId), 'runs')
 
@@ -68,7 +56,7 @@ async function readEntries(root: string, workspaceId: string): Promise<RunEntry[
 }
 
 /** Every run that was told of. @throws HOME_UNUSABLE */
-export async function readRuns(root: string, workspaceId: string): Promise<RunTold[]> {
+export async function readRuns(root: string, workspaceId: string): Promise<RunRecord[]> {
   const runs = await readEntries(root, workspaceId)
   return runs.flatMap(run => (run.startedMs === undefined ? [] : [{ ...run, startedMs: run.startedMs }]))
 }

@@ -3,13 +3,14 @@ import { createHash } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { isCode } from '../core/errors.ts'
+import type { RunRecord } from '../core/run-record.ts'
 import { entriesIn, makeFolder, sweepTemporary, writeOnce } from '../files/durable.ts'
 import { segment } from '../files/segment.ts'
 import { type LandedFolder, landedFolders } from './folders.ts'
 import { type PagePlace, pagePath, parsePageName, STREAMS, type Stream } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
 import { keepRoom, withRoom } from './room.ts'
-import { appendRun, type RunEntry, type RunTold, readFullsDropped, readRuns } from './runs.ts'
+import { appendRun, type RunEntry, readFullsDropped, readRuns } from './runs.ts'
 import { expectAllWhole } from './whole.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */
@@ -43,7 +44,7 @@ export interface Landing {
   /** Notes that a run has begun or ended. @throws HOME_UNUSABLE */
   noteRun(entry: RunEntry, nowMs: number): Promise<void>
   /** Every run that was noted. @throws HOME_UNUSABLE */
-  runs(): Promise<RunTold[]>
+  runs(): Promise<RunRecord[]>
   /** Until when full exports are dropped, ms; null: none is. @throws HOME_UNUSABLE */
   fullsDroppedMs(): Promise<number | null>
   /** @throws LANDING_CORRUPT where a body is not as it was written */

@@ -1,14 +1,16 @@
 // The embedded engine: runs the orchestration in this process. It needs no server.
 import { randomUUID } from 'node:crypto'
 import type { Host, News } from '../../workflows/host.ts'
-import type { Prepared, SyncReport, SyncRequest } from '../../workflows/steps.ts'
+import type { Prepared, Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
-import { type House, openRun } from '../app.ts'
+import { type House, openLog, openRun } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isUnanswered } from '../core/errors.ts'
 import { needsConsent } from '../core/planner.ts'
+import { SECOND } from '../core/time.ts'
 import type { StepsDependencies } from '../steps/dependencies.ts'
+import type { RunLog } from '../steps/run-log.ts'
 
 /** A sync of everything that is not held yet, within what is included: what `convohouse sync` without flags asks for. */
 export const PLAIN_SYNC: Omit<SyncRequest, 'run' | 'workspaceId'> = {
@@ -85,30 +87,56 @@ export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
   }
 }
 
-/** Runs one sync. @returns null where `confirm` said no */
-export async function syncOnce(options: EmbeddedOptions): Promise<SyncReport | null> {
-  const run = await openRun(options)
-  const request = { ...options.request, run: run.run, workspaceId: options.workspace.id }
+/** A run that goes on is noted so often: of one that was killed it is known when it was last seen. */
+const SEEN_EVERY_MS = 15 * SECOND
+
+/** Does one run, and writes it down, however it ends: also where it fails before it has a plan. */
+async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promise<T>): Promise<T> {
+  const { origin = 'sync' } = options.request
+  const log = openLog({ ...options, origin })
+  // What the disk refuses here it refuses the run too, which says so.
+  await log.begin().catch(() => {})
+  const seen = setInterval(() => void log.seen().catch(() => {}), SEEN_EVERY_MS)
   try {
-    let declined = false
-    const steps = {
-      ...run.steps,
-      prepare: async (asked: SyncRequest) => {
-        const asks = options.confirm !== undefined
-        const prepared = await run.steps.prepare(asks ? { ...asked, consented: false } : asked)
-        declined = asks && !(await options.confirm!(prepared))
-        if (declined) return { ...prepared, plan: { ...prepared.plan, windows: [] } }
-        // A full export that is to be dropped was kept until somebody agreed to what comes in its place.
-        const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.period.includedSessions)
-        return kept ? run.steps.prepare(asked) : prepared
-      },
-    }
-    const report = await syncWorkspace(steps, hostOf(options), request)
-    return declined ? null : report
+    return await work(log)
+  } catch (error) {
+    await log.gaveUp(error).catch(() => {})
+    throw error
   } finally {
-    await run.close()
+    clearInterval(seen)
   }
 }
+
+/** Runs one sync. @returns null where `confirm` said no */
+export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =>
+  logged(options, async log => {
+    const run = await openRun({ ...options, log })
+    const request = { ...options.request, run: run.run, workspaceId: options.workspace.id }
+    try {
+      let declined = false
+      const steps: Steps = {
+        ...run.steps,
+        prepare: async (asked: SyncRequest) => {
+          const asks = options.confirm !== undefined
+          const prepared = await run.steps.prepare(asks ? { ...asked, consented: false } : asked)
+          declined = asks && !(await options.confirm!(prepared))
+          if (declined) return { ...prepared, plan: { ...prepared.plan, windows: [] } }
+          // A full export that is to be dropped was kept until somebody agreed to what comes in its place.
+          const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.period.includedSessions)
+          return kept ? run.steps.prepare(asked) : prepared
+        },
+        finish: async input => {
+          if (!declined) return run.steps.finish(input)
+          await log.ended({ outcome: 'declined', success: false })
+          return undefined
+        },
+      }
+      const report = await syncWorkspace(steps, hostOf(options), request)
+      return declined ? null : report
+    } finally {
+      await run.close()
+    }
+  })
 
 /** True where waiting for the next round mends nothing. */
 export const endsWatch = ({ failures }: SyncReport): boolean =>

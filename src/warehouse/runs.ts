@@ -1,35 +1,7 @@
-// Runs: one row for each sync, written when it begins and completed when it ends. A row without an end was killed.
+// Runs: one row for each sync that was asked for, written when it begins and completed when it ends, however it ends.
 import { quoteText } from '../catalog/layout.ts'
+import { type RunEnd, type RunRecord, succeeded } from '../core/run-record.ts'
 import { iso, type Writer } from './connection.ts'
-
-/** Begins a run; true where it had not begun before: one that has stays as it is. */
-export const beginRun = (writer: Writer, workspaceId: string, run: string, nowMs: number): Promise<boolean> =>
-  writer.transaction(async () => {
-    const begun = await writer.rows(
-      `INSERT INTO _runs (workspace_id, run, started_at) SELECT ${quoteText(workspaceId)}, ${quoteText(run)}, TIMESTAMP '${iso(nowMs)}'
-        WHERE NOT EXISTS (FROM _runs WHERE workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)}) RETURNING 1`,
-    )
-    return begun.length > 0
-  })
-
-export const endRun = (
-  writer: Writer,
-  options: {
-    workspaceId: string
-    run: string
-    nowMs: number
-    outcome: string
-    requests: number
-    sessions: number
-    pages: number
-    conversations: number
-  },
-): Promise<void> =>
-  writer.transaction(() =>
-    writer.run(`UPDATE _runs SET ended_at = TIMESTAMP '${iso(options.nowMs)}', outcome = ${quoteText(options.outcome)},
-        requests = ${options.requests}, sessions = ${options.sessions}, pages = ${options.pages}, conversations = ${options.conversations}
-      WHERE workspace_id = ${quoteText(options.workspaceId)} AND run = ${quoteText(options.run)}`),
-  )
 
 const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
 const COLUMNS = {
@@ -42,20 +14,112 @@ const COLUMNS = {
   sessions: count,
   pages: count,
   conversations: count,
+  origin: text,
+  host: text,
+  pid: count,
+  seen_at: at,
+  paused_at: at,
+  error_code: text,
+  error: text,
+  hint: text,
+  quarantined: count,
+  success: 'BOOLEAN',
 }
 
+const timeOf = (ms: number): string => `TIMESTAMP '${iso(ms)}'`
+
+const literal = (value: string | number | boolean | undefined): string =>
+  value === undefined ? 'NULL' : typeof value === 'string' ? quoteText(value) : String(value)
+
+/** The row of a run. */
+const rowOf = (workspaceId: string, run: string): string =>
+  `workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)}`
+
+const columnsOf = ({ startedMs, endedMs, errorCode, ...run }: RunRecord) => ({
+  ...run,
+  success: succeeded(run as RunRecord),
+  started_at: iso(startedMs),
+  ended_at: endedMs === undefined ? null : iso(endedMs),
+  ...(errorCode && { error_code: errorCode }),
+})
+
+/** Begins a run; true where it had not begun before. One that has, has another attempt, which may be another process's. */
+export const beginRun = (
+  writer: Writer,
+  workspaceId: string,
+  run: RunRecord & { pid: number },
+  nowMs: number,
+): Promise<boolean> =>
+  writer.transaction(async () => {
+    const known = await writer.rows(
+      `UPDATE _runs SET pid = ${run.pid}, seen_at = ${timeOf(nowMs)} WHERE ${rowOf(workspaceId, run.run)} AND ended_at IS NULL RETURNING 1`,
+    )
+    if (known.length > 0) return false
+    const ended = await writer.rows(`SELECT 1 FROM _runs WHERE ${rowOf(workspaceId, run.run)}`)
+    if (ended.length > 0) return false
+    await writer.append('_runs', COLUMNS, [{ workspace_id: workspaceId, seen_at: iso(nowMs), ...columnsOf(run) }])
+    return true
+  })
+
+/** A run that goes on: when it was seen, since when it is paused, or why its last attempt failed; what is absent stays as it is. */
+export const noteRun = (
+  writer: Writer,
+  workspaceId: string,
+  run: string,
+  { seenMs, pausedMs, failure }: { seenMs: number; pausedMs?: number | null; failure?: Partial<RunEnd> },
+): Promise<void> => {
+  const pausedAt = pausedMs === undefined ? 'paused_at' : pausedMs === null ? 'NULL' : timeOf(pausedMs)
+  const why = failure
+    ? `, error_code = ${literal(failure.errorCode)}, error = ${literal(failure.error)}, hint = ${literal(failure.hint)}`
+    : ''
+  return writer.transaction(() =>
+    writer.run(`UPDATE _runs SET seen_at = ${timeOf(seenMs)}, paused_at = ${pausedAt}${why}
+      WHERE ${rowOf(workspaceId, run)} AND ended_at IS NULL`),
+  )
+}
+
+/** Completes a run's row; false where there was none, or, with `unlessEnded`, where it had ended. */
+export const endRun = (
+  writer: Writer,
+  workspaceId: string,
+  { run, end, endedMs, unlessEnded }: { run: string; end: RunEnd; endedMs: number; unlessEnded: boolean },
+): Promise<boolean> =>
+  writer.transaction(async () => {
+    const ended =
+      await writer.rows(`UPDATE _runs SET ended_at = ${timeOf(endedMs)}, seen_at = ${timeOf(endedMs)}, paused_at = NULL,
+        outcome = ${literal(end.outcome)}, success = ${literal(end.success)}, error_code = ${literal(end.errorCode)}, error = ${literal(end.error)}, hint = ${literal(end.hint)},
+        requests = ${literal(end.requests)}, sessions = ${literal(end.sessions)}, pages = ${literal(end.pages)},
+        conversations = ${literal(end.conversations)}, quarantined = ${literal(end.quarantined)}
+      WHERE ${rowOf(workspaceId, run)}${unlessEnded ? ' AND ended_at IS NULL' : ''} RETURNING 1`)
+    return ended.length > 0
+  })
+
+/** Records and events that were quarantined since the newest run before this one that had a report, or in all where there was none. */
+export async function quarantinedSince(writer: Writer, workspaceId: string, run: string): Promise<number> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const [row] = await writer.rows<{ n: number }>(`SELECT count(*)::INTEGER AS n FROM _quarantine
+    WHERE ${here} AND quarantined_at > coalesce(
+      (SELECT max(ended_at) FROM _runs WHERE ${here} AND run <> ${quoteText(run)} AND requests IS NOT NULL), TIMESTAMP 'epoch')`)
+  return row!.n
+}
+
+/**
+ * Ends the runs whose process died: whoever opens the warehouse to write is its only writer, so an embedded run without an end was
+ * killed. It ended when it was last seen.
+ */
+export const endKilledRuns = (writer: Writer): Promise<void> =>
+  writer.transaction(() =>
+    writer.run(`UPDATE _runs SET outcome = 'killed', success = false, ended_at = coalesce(seen_at, started_at)
+      WHERE ended_at IS NULL AND host IS DISTINCT FROM 'temporal'`),
+  )
+
 /** Runs as the landing tells of them. */
-export const keepRuns = (writer: Writer, workspaceId: string, runs: readonly RunNoted[]): Promise<void> =>
+export const keepRuns = (writer: Writer, workspaceId: string, runs: readonly RunRecord[]): Promise<void> =>
   writer.transaction(() =>
     writer.append(
       '_runs',
       COLUMNS,
-      runs.map(({ startedMs, endedMs, ...run }) => ({
-        ...run,
-        workspace_id: workspaceId,
-        started_at: iso(startedMs),
-        ended_at: endedMs === undefined ? null : iso(endedMs),
-      })),
+      runs.map(run => ({ ...columnsOf(run), workspace_id: workspaceId })),
     ),
   )
 
@@ -63,8 +127,7 @@ export const keepRuns = (writer: Writer, workspaceId: string, runs: readonly Run
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
   const rows = await from.rows<Record<'workspace_id' | 'run', string>>('SELECT * FROM _runs')
   await to.transaction(async () => {
-    for (const { workspace_id, run } of rows)
-      await to.run(`DELETE FROM _runs WHERE workspace_id = ${quoteText(workspace_id)} AND run = ${quoteText(run)}`)
+    for (const { workspace_id, run } of rows) await to.run(`DELETE FROM _runs WHERE ${rowOf(workspace_id, run)}`)
     await to.append('_runs', COLUMNS, rows)
   })
   const dropped = await from.rows<Record<'workspace_id', string>>('SELECT * FROM _full_exports_dropped')
@@ -73,15 +136,4 @@ export async function copyRuns(from: Writer, to: Writer): Promise<void> {
       await to.run(`DELETE FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspace_id)}`)
     await to.append('_full_exports_dropped', { workspace_id: text, planned_until: at }, dropped)
   })
-}
-
-interface RunNoted {
-  run: string
-  startedMs: number
-  endedMs?: number
-  outcome?: string
-  requests?: number
-  sessions?: number
-  pages?: number
-  conversations?: number
 }

@@ -139,21 +139,21 @@ describe('a report', () => {
     ])
   })
 
-  it('tells of sessions out of those that are allowed, and whether those that are left are kept for new conversations', () => {
-    const spentAt = (usedSessions: number, allowedPacks: number) => {
+  it('tells of sessions out of those that are allowed, and by which setting those that are left are kept for new conversations', () => {
+    const spentAt = (usedSessions: number, allowedPacks: number, reserve?: SyncReport['reserve']) => {
       const governor = newGovernor({ allowedPacks })
       const period = { ...governor.period, known: true, includedSessions: 1_000, usedSessions }
       const news = { kind: 'governor', governor: { ...governor, period }, windowsLeft: 2 } as const
       const progress = withNews(startProgress(NOW), news, NOW)
-      const told = report({ outcome: 'period-spent', windowsLeft: 2 })
+      const told = report({ outcome: 'period-spent', windowsLeft: 2, ...(reserve && { reserve }) })
       return reportLines('ws', { report: told, progress, nowMs: NOW }).filter(
         line => !line.includes('conversations in'),
       )
     }
-    expect(spentAt(1_060, 1)).toEqual([
-      'ws: stopped, the sessions that are left of the period are kept for new conversations, after 0 s',
+    expect(spentAt(1_060, 1, { sessions: 932, share: 0.25 })).toEqual([
+      'ws: stopped, the 932 sessions that are left of the period are kept for new conversations (headReserve: 0.25), after 0 s',
       '  940 of 2,000 sessions left this period, 1,500 requests left this hour',
-      '  2 windows left. The same command goes on where it stopped, with more as the period goes by; --allow-overage-packs buys beyond it.',
+      '  2 windows left. History goes on with more as the period goes by; a smaller headReserve lets it have more now, and `convohouse sync --allow-overage-packs N` buys beyond it.',
     ])
     expect(spentAt(996, 0)).toEqual([
       'ws: stopped, the sessions of the period are spent, after 0 s',

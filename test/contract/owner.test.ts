@@ -168,7 +168,7 @@ describeWithTemporal('the owner of a workspace', command => {
 
   it('asks for nothing while it is paused, says so, and goes on when it is resumed', async () => {
     const there = await owned({ latencyMs: 30 })
-    const { handle } = await there.ask()
+    const { handle, run } = await there.ask()
     await handle.executeUpdate('pause')
     // Leases that were granted before still end.
     let before = -1
@@ -178,9 +178,12 @@ describeWithTemporal('the owner of a workspace', command => {
     }
     expect(await handle.query<Progress>('progress')).toMatchObject({ paused: true })
     expect((await client.workflow.getHandle(handle.workflowId).describe()).status.name).toBe('RUNNING')
+    const pausedRows = () => there.rows('SELECT run FROM _runs WHERE paused_at IS NOT NULL AND ended_at IS NULL')
+    expect(await pausedRows()).toEqual([{ run }])
     await handle.executeUpdate('resume')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
     await record(handle, 'paused')
+    expect(await pausedRows()).toEqual([])
     await expectTruth(there)
   })
 

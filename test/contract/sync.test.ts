@@ -1,4 +1,5 @@
 // One orchestration, two hosts: whichever runs it, the same sandbox and the same inputs make the same tables.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -77,7 +78,25 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
     const host = await sceneOf(open, { sandbox: { paid: false } })
     const report = await host.sync()
     expect(report).toMatchObject({ outcome: 'failed', failures: [{ code: 'API_FORBIDDEN', kind: 'access' }] })
-    expect(await host.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'failed' }])
+    expect(await host.rows('SELECT outcome, error_code FROM _runs')).toEqual([
+      { outcome: 'failed', error_code: 'API_FORBIDDEN' },
+    ])
+  })
+
+  it('writes down a run that fails before it has a plan: who asked, the code, and what to do', async () => {
+    const host = await sceneOf(open, { settings: { readToken: () => 'another-token' } })
+    await expect(host.sync({ origin: 'schedule' })).rejects.toThrow()
+    const rows = () => host.rows('SELECT origin, outcome, error_code, success, hint FROM _runs')
+    while ((await rows())[0]?.outcome === null) await sleep(50)
+    expect(await rows()).toEqual([
+      {
+        origin: 'schedule',
+        outcome: 'failed',
+        error_code: 'API_UNAUTHORIZED',
+        success: false,
+        hint: expect.stringContaining('token'),
+      },
+    ])
   })
 }
 

@@ -76,6 +76,7 @@ describe('a sync', () => {
     expect(await syncOnce(embedded(simulated, { confirm }))).toBeNull()
     expect(asked).toEqual([3])
     expect(await simulated.served()).toEqual([])
+    expect(await runs(simulated)).toMatchObject([{ outcome: 'declined' }])
   })
 
   it('tells of each page as it lands, and writes down how it ended', async () => {
@@ -127,6 +128,29 @@ describe('a watch', () => {
     const simulated = await simulatedHouse({ sandbox: { paid: false } })
     const report = await watch({ ...embedded(simulated), everyMs: MINUTE, each: () => {} })
     expect(report?.failures).toMatchObject([{ code: 'API_FORBIDDEN' }])
+  })
+})
+
+describe('a watch that reaches nobody', () => {
+  it('leaves one row a round, with who asked and why it failed', async () => {
+    const simulated = await simulatedHouse()
+    await simulated.sandbox.close()
+    const controller = new AbortController()
+    let rounds = 0
+    await watch({
+      ...embedded(simulated, { signal: controller.signal, request: { ...PLAIN_SYNC, origin: 'watch' } }),
+      everyMs: MINUTE,
+      each(report) {
+        expect(report).toBeNull()
+        rounds += 1
+        if (rounds === 3) controller.abort(new Error('enough'))
+      },
+    })
+    expect(
+      await simulated.rows('SELECT origin, outcome, error_code, success, ended_at IS NOT NULL AS over FROM _runs'),
+    ).toEqual(
+      Array(3).fill({ origin: 'watch', outcome: 'failed', error_code: 'API_UNAVAILABLE', success: false, over: true }),
+    )
   })
 })
 

@@ -39,6 +39,7 @@ async function statusText({ config, house, clock }: SimulatedHouse): Promise<str
     workspaceId: config.workspaces[0]!.id,
     settings: config.workspaces[0],
     rows: sql => house.warehouse.writer.rows(sql),
+    isHeld: () => true,
     nowMs: clock.now(),
   })
   return workspaceLines(status, clock.now()).join('\n')

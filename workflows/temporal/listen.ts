@@ -27,6 +27,7 @@ import {
   resumeUpdate,
 } from './messages.ts'
 import { endPatientLeases, nudge, type Owner, show } from './owner.ts'
+import { runs } from './sinks.ts'
 
 /** What a person asks for is begun as soon as the requests in flight are answered; what comes by itself, at the end of a lease. */
 function makeWay(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
@@ -58,6 +59,7 @@ function refuse(problem: string | null): void {
 }
 
 function pause(owner: Owner, paused: boolean): Progress {
+  for (const { request } of owner.queue) runs.paused(owner.input.workspaceId, request.run, paused)
   show(owner, { ...owner.progress, paused })
   return owner.progress
 }

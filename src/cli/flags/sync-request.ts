@@ -38,6 +38,7 @@ export async function syncRequest(options: {
   if (named && agents.length > 1)
     throw invalidFlag(`${flag} goes with one --agent at most.`, 'Write the lines as agent,id instead.')
   const limits = {
+    origin: flags.watch === undefined ? ('sync' as const) : ('watch' as const),
     maxRequests: flags.maxRequests ?? null,
     maxSessions: flags.maxSessions ?? null,
     allowedPacks: flags.allowOveragePacks ?? 0,

@@ -49,12 +49,15 @@ const readerOf = ({ home, memoryLimit, threads }: Storage, parquetFile?: string)
 export interface Asker {
   /** Runs one SELECT; the result is to be closed before the next one is asked. @throws as `askWarehouse` */
   ask(question: Omit<Question, 'storage'> & { maxRows?: number }): Promise<QueryResult>
+  /** True where another process answered the last question: it holds the warehouse. */
+  isHeld(): boolean
   close(): void
 }
 
 /** Asks several questions, one after the other: opening the warehouse takes as long as a small question. */
 export function openAsker(storage: Storage): Asker {
   let kept: Reader | null = null
+  let held = false
   const close = () => {
     kept?.close()
     kept = null
@@ -63,11 +66,17 @@ export function openAsker(storage: Storage): Asker {
     ask(question) {
       const here = async () => {
         kept ??= await readerOf(storage)
+        held = false
         return runQuery({ ...question, connection: kept.connection })
       }
-      const holder = () => askHolder({ ...question, home: storage.home })
+      const holder = async () => {
+        const answer = await askHolder({ ...question, home: storage.home })
+        held = true
+        return answer
+      }
       return eitherWay(here, holder, question.signal)
     },
+    isHeld: () => held,
     close,
   }
 }

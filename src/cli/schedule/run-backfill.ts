@@ -39,5 +39,5 @@ export async function runBackfill(flags: BackfillFlags): Promise<number> {
     await client.connection.close()
   }
   const sync: SyncFlags = { ...given, wait: true }
-  return syncOnTemporal({ flags: sync, config, workspaces, named: null })
+  return syncOnTemporal({ flags: sync, config, workspaces, named: null, origin: 'backfill' })
 }

@@ -40,11 +40,14 @@ const rowsBy =
 /** Asks for rows as plain objects, by whichever way the warehouse can be asked. */
 export const readerOf = (storage: Storage): Rows => rowsBy(question => askWarehouse({ storage, ...question }))
 
-/** The same, for work that asks for many: the warehouse is opened once. */
-export async function reading<T>(storage: Storage, work: (rows: Rows) => Promise<T>): Promise<T> {
+/** The same, for work that asks for many: the warehouse is opened once. `isHeld`: another process answered the last question. */
+export async function reading<T>(
+  storage: Storage,
+  work: (rows: Rows, isHeld: () => boolean) => Promise<T>,
+): Promise<T> {
   const asker = openAsker(storage)
   try {
-    return await work(rowsBy(asker.ask))
+    return await work(rowsBy(asker.ask), asker.isHeld)
   } finally {
     asker.close()
   }

@@ -39,7 +39,11 @@ function show(statuses: WorkspaceStatus[], storage: Storage, size: number): void
   for (const status of statuses) say('', ...workspaceLines(status, nowMs, options))
 }
 
-async function statusesOf(flags: StatusFlags, storage: Storage, asked: Rows): Promise<WorkspaceStatus[]> {
+async function statusesOf(
+  flags: StatusFlags,
+  storage: Storage,
+  { asked, isHeld }: { asked: Rows; isHeld: () => boolean },
+): Promise<WorkspaceStatus[]> {
   const config = configIfAny(flags.config)
   const { rows, known } = await rowsIfAny(asked)
   const configured = config ? config.workspaces : []
@@ -47,7 +51,7 @@ async function statusesOf(flags: StatusFlags, storage: Storage, asked: Rows): Pr
   const statuses: WorkspaceStatus[] = []
   for (const workspaceId of chooseIds(all, flags.workspace)) {
     const settings = configured.find(({ id }) => id === workspaceId)
-    statuses.push(await workspaceStatus({ home: storage.home, workspaceId, settings, rows, nowMs: Date.now() }))
+    statuses.push(await workspaceStatus({ home: storage.home, workspaceId, settings, rows, isHeld, nowMs: Date.now() }))
   }
   return statuses
 }
@@ -55,7 +59,7 @@ async function statusesOf(flags: StatusFlags, storage: Storage, asked: Rows): Pr
 /** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
 export async function runStatus(flags: StatusFlags): Promise<void> {
   const storage = storageOf(flags.config)
-  const statuses = await reading(storage, rows => statusesOf(flags, storage, rows))
+  const statuses = await reading(storage, (asked, isHeld) => statusesOf(flags, storage, { asked, isHeld }))
   const size = await warehouseSize(warehouseFile(storage.home))
   if (flags.json) sayJson({ home: storage.home, warehouseBytes: size, workspaces: statuses })
   else show(statuses, storage, size)

@@ -8,7 +8,8 @@ import type { AgentStatus, Span } from './agents.ts'
 import type { EventsStatus } from './events.ts'
 import type { Finding } from './findings.ts'
 import type { QuotaStatus } from './quota.ts'
-import type { RunStatus, WorkspaceStatus } from './workspace.ts'
+import { runLines } from './runs-text.ts'
+import type { WorkspaceStatus } from './workspace.ts'
 
 const COLUMNS = [
   { name: 'agent' },
@@ -40,15 +41,6 @@ const agentRow = (agent: AgentStatus): string[] => [
   coveredText(agent),
   count(agent.openWindows),
 ]
-
-function runText(run: RunStatus | null, nowMs: number): string {
-  if (run === null) return 'none yet'
-  const begun = Date.parse(run.startedAt)
-  if (run.endedAt === null) return `begun ${ago(begun, nowMs)}, still running or killed`
-  const took = formatDuration(Date.parse(run.endedAt) - begun)
-  const brought = `${counted(run.conversations ?? 0, 'conversation')}, ${counted(run.requests ?? 0, 'request')}, ${counted(run.sessions ?? 0, 'session')}`
-  return `${run.outcome}, ${ago(Date.parse(run.endedAt), nowMs)}, took ${took} (${brought})`
-}
 
 function quotaText(quota: QuotaStatus | null, nowMs: number): string {
   if (quota === null) return 'not told yet'
@@ -153,7 +145,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
   return [
     style('bold', `Workspace ${status.workspaceId}`),
     `  held         ${counted(status.conversations, 'conversation')}${stretch}`,
-    `  last run     ${runText(status.lastRun, nowMs)}`,
+    ...runLines(status, nowMs),
     `  quota        ${quotaText(status.quota, nowMs)}`,
     `  windows      ${counted(status.openWindows, 'window')} begun and not finished`,
     ...restingLines(status.resting),

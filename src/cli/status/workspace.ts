@@ -11,20 +11,10 @@ import { type EventsStatus, eventsStatus } from './events.ts'
 import { type Findings, findingsStatus, NO_FINDINGS } from './findings.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
 import type { Rows } from './reading.ts'
+import { NO_RUNS, type RunsStatus, runsStatus } from './runs.ts'
 import { folderSize } from './sizes.ts'
 
-export interface RunStatus {
-  run: string
-  startedAt: string
-  /** Null while it runs, and where it was killed. */
-  endedAt: string | null
-  outcome: string | null
-  requests: number | null
-  sessions: number | null
-  conversations: number | null
-}
-
-export interface WorkspaceStatus {
+export interface WorkspaceStatus extends RunsStatus {
   workspaceId: string
   conversations: number
   newestAt: string | null
@@ -33,16 +23,11 @@ export interface WorkspaceStatus {
   openWindows: number
   /** Windows that a watch or a schedule leaves alone for now, since they came no further; `until` is ISO-8601 UTC. */
   resting: { agentId: string; window: string; until: string }[]
-  lastRun: RunStatus | null
   quota: QuotaStatus | null
   findings: Findings
   landing: { pages: number; notLoaded: number; bytes: number }
   events: EventsStatus
 }
-
-const runSql = (here: string): string => `
-  SELECT run, started_at AS "startedAt", ended_at AS "endedAt", outcome, requests, sessions, conversations
-  FROM _runs WHERE ${here} ORDER BY started_at DESC LIMIT 1`
 
 /** `rows` is null where there is no warehouse: then nothing is loaded. */
 export async function landingStatus(
@@ -79,12 +64,13 @@ export async function workspaceStatus(options: {
   workspaceId: string
   settings: WorkspaceConfig | undefined
   rows: Rows | null
+  /** True where another process holds the warehouse. */
+  isHeld: () => boolean
   nowMs: number
 }): Promise<WorkspaceStatus> {
-  const { home, workspaceId, rows, nowMs } = options
+  const { home, workspaceId, rows, isHeld, nowMs } = options
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const agents = rows ? await agentStatus(rows, workspaceId) : []
-  const [lastRun = null] = rows ? await rows<RunStatus>(runSql(here)) : []
   return {
     workspaceId,
     conversations: agents.reduce((sum, agent) => sum + agent.conversations, 0),
@@ -93,7 +79,7 @@ export async function workspaceStatus(options: {
     agents,
     openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
     resting: rows ? await restingStatus(rows, workspaceId, nowMs) : [],
-    lastRun,
+    ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
     quota: await quotaStatus(options),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(home, workspaceId, rows),

@@ -4,6 +4,7 @@ import { warehouseQueue } from '../../../workflows/activities.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
+import type { Origin } from '../../core/run-record.ts'
 import { abortable } from '../../run/temporal/abortable.ts'
 import { answeredBy } from '../../run/temporal/answered.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
@@ -24,6 +25,8 @@ export interface OnTemporal {
   config: Config
   workspaces: readonly WorkspaceConfig[]
   named: readonly NamedConversation[] | null
+  /** Who asks; by default a person. */
+  origin?: Origin
 }
 
 /** The warehouse is a worker's: ids have to come with their agents. */
@@ -52,11 +55,11 @@ async function syncOne(
   workspace: WorkspaceConfig,
   { displays, signal }: { displays: Displays; signal: AbortSignal },
 ): Promise<number> {
-  const { flags, config, named } = on
+  const { flags, config, named, origin = 'sync' } = on
   const nowMs = systemClock.now()
   const asked = await syncRequest({ flags, workspace, named, lookUp: nobodyKnows, nowMs })
   const consented = flags.yes === true || flags.maxSessions !== undefined
-  const request = { ...asked, workspaceId: workspace.id, consented }
+  const request = { ...asked, workspaceId: workspace.id, origin, consented }
   const display = displays.of(workspace.id)
   const { queues } = config.temporal
   const queue = warehouseQueue(queues)

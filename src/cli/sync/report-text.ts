@@ -1,6 +1,6 @@
 // What a sync did, for people: what it brought, what it cost, what is left, and how to go on.
 import type { SyncReport } from '../../../workflows/steps.ts'
-import { surpriseReserve } from '../../core/session-budget.ts'
+import { RESERVE_HINT, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'
@@ -34,19 +34,11 @@ const RESUME: Record<SyncReport['outcome'], string> = {
   interrupted: 'The same command goes on where it stopped; nothing is lost.',
 }
 
-/** More is left than is held back in any case: it is kept for new conversations. */
-const isReserved = ({ budget }: Progress): boolean =>
-  budget !== null && budget.period.sessionsLeft > 2 * surpriseReserve(budget.period.includedSessions)
+const headOf = ({ outcome, reserve }: SyncReport): string =>
+  outcome === 'period-spent' && reserve ? `stopped, ${reserveText(reserve)}` : HEADS[outcome]
 
-const headOf = (outcome: SyncReport['outcome'], progress: Progress): string =>
-  outcome === 'period-spent' && isReserved(progress)
-    ? 'stopped, the sessions that are left of the period are kept for new conversations'
-    : HEADS[outcome]
-
-const resumeOf = (outcome: SyncReport['outcome'], progress: Progress): string =>
-  outcome === 'period-spent' && isReserved(progress)
-    ? 'The same command goes on where it stopped, with more as the period goes by; --allow-overage-packs buys beyond it.'
-    : RESUME[outcome]
+const resumeOf = ({ outcome, reserve }: SyncReport): string =>
+  outcome === 'period-spent' && reserve ? RESERVE_HINT : RESUME[outcome]
 
 function spent({ budget }: Progress): string[] {
   if (budget === null || !budget.period.known) return []
@@ -78,18 +70,19 @@ function gone(agents: string[]): string[] {
 
 const warned = ({ warnings = [] }: SyncReport): string[] => warnings.map(warning => `  warning: ${warning}`)
 
-function left({ outcome, windowsLeft }: SyncReport, progress: Progress): string[] {
+function left(report: SyncReport): string[] {
+  const { outcome, windowsLeft } = report
   if (windowsLeft === 0 && outcome === 'done') return []
   const windows = windowsLeft > 0 ? `${counted(windowsLeft, 'window')} left. ` : ''
-  return [`  ${windows}${resumeOf(outcome, progress)}`]
+  return [`  ${windows}${resumeOf(report)}`]
 }
 
 /** The summary of a sync. */
 export function reportLines(name: string, { report, progress, nowMs }: Reported): string[] {
-  const { outcome, pages, conversations, requests, sessions } = report
+  const { pages, conversations, requests, sessions } = report
   const after = progress.startedMs === null ? '' : `, after ${formatDuration(nowMs - progress.startedMs)}`
   return [
-    `${name}: ${headOf(outcome, progress)}${report.warnings ? ', with a warning' : ''}${after}`,
+    `${name}: ${headOf(report)}${report.warnings ? ', with a warning' : ''}${after}`,
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
     ...spent(progress),
     ...webhooks(progress),
@@ -97,6 +90,6 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     ...lost(report),
     ...gone(report.agentsGone),
     ...warned(report),
-    ...left(report, progress),
+    ...left(report),
   ]
 }

@@ -4,9 +4,10 @@ import type { ExportActivities, WarehouseActivities } from '../../../workflows/a
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { RunOf } from '../../../workflows/steps.ts'
 import type { Stations } from '../../app/stations.ts'
-import { warehouseSteps } from '../../app/warehouse-steps.ts'
+import { type TaskLogs, warehouseSteps } from '../../app/warehouse-steps.ts'
 import type { House } from '../../app.ts'
 import type { Config } from '../../config.ts'
+import type { RunLog } from '../../steps/run-log.ts'
 import { asActivity, type Ending } from './call.ts'
 import { drainForAWhile } from './drain.ts'
 
@@ -24,9 +25,10 @@ export function warehouseActivities(options: {
   house: House
   config: Config
   ending: Ending
+  logs: TaskLogs
   askOwner: WarehouseActivitiesAsk
 }): WarehouseActivities {
-  const { stations, house, config, ending, askOwner } = options
+  const { stations, house, config, ending, logs, askOwner } = options
   const { home } = config
   const stepsFor = <T>({ workspaceId, run }: RunOf, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
@@ -37,11 +39,14 @@ export function warehouseActivities(options: {
     heldUntil: ({ workspaceId }) =>
       asActivity(ending, async () => (await stations.of(workspaceId)).steps.heldUntilMs()),
     prepare: request =>
-      stepsFor(request, async ({ prepare }) => {
-        const { station } = await stations.of(request.workspaceId)
-        // Titles are for people who look on; a history is no place for them.
-        return { ...(await prepare(request)), agents: [], timeoutMs: station.timeoutMs }
-      }),
+      asActivity(ending, call =>
+        logged(logs(request), async () => {
+          const { station } = await stations.of(request.workspaceId)
+          const { prepare } = await warehouseSteps({ house, home, station, run: request.run, call })
+          // Titles are for people who look on; a history is no place for them.
+          return { ...(await prepare(request)), agents: [], timeoutMs: station.timeoutMs }
+        }),
+      ),
     ask: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),
     load: run => stepsFor(run, ({ load }) => load({ workspaceId: run.workspaceId })),
     drain: ({ workspaceId }) =>
@@ -57,6 +62,20 @@ function logFailing(failure: DrainFailing): void {
   const { log } = Context.current()
   if (failure === null) log.warn('webhook events are applied again')
   else log.warn(`webhook events wait in the spool, and are tried again until they can be applied: ${failure.what}`)
+}
+
+/** Writes the run down before it is planned; an attempt that fails is told in its row, and another may succeed. */
+async function logged<T>(log: RunLog, plan: () => Promise<T>): Promise<T> {
+  // What the disk refuses here it refuses the run too, which says so.
+  await log.begin().catch(() => {})
+  try {
+    const planned = await plan()
+    await log.failing(null)
+    return planned
+  } catch (error) {
+    await log.failing(error).catch(() => {})
+    throw error
+  }
 }
 
 type WarehouseActivitiesAsk = (workspaceId: string) => ReturnType<WarehouseActivities['ask']>

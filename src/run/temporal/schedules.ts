@@ -22,6 +22,7 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
   ...PLAIN_SYNC,
   workspaceId: id,
   sinceMs: since === null ? null : (parseMoment(since, nowMs) ?? null),
+  origin: 'schedule',
   unattended: true,
 })
 

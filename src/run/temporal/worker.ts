@@ -1,12 +1,16 @@
 // A worker of the house: takes leases (`export`), or plans, loads and runs the workflows beside the warehouse (`warehouse`), or both.
 import { Client } from '@temporalio/client'
-import { type NativeConnection, Worker } from '@temporalio/worker'
+import { type InjectedSinks, type NativeConnection, Worker } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../workflows/activities.ts'
 import type { Asked } from '../../../workflows/requests.ts'
+import type { Failure } from '../../../workflows/steps.ts'
+import type { RunSinks } from '../../../workflows/temporal/sinks.ts'
 import { openStations, type Stations, workspaceOf } from '../../app/stations.ts'
+import { type TaskLogs, taskLogs } from '../../app/warehouse-steps.ts'
 import type { House } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import { workflowCode } from '../workflow-code.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { Ending } from './call.ts'
@@ -77,14 +81,33 @@ function askerOf(holding: Holding) {
   }
 }
 
+/** What workflows tell of their runs, written down. */
+function runSinks(logs: TaskLogs): InjectedSinks<RunSinks> {
+  return {
+    runs: {
+      paused: { fn: (_info, workspaceId, run, paused) => logs({ workspaceId, run }).paused(paused) },
+      gaveUp: {
+        fn: (_info, workspaceId, run, failure) => logs({ workspaceId, run }).gaveUp(errorOf(failure)),
+      },
+    },
+  }
+}
+
+const errorOf = (failure: Failure | null): ConvohouseError => {
+  const { code, what, mend } = failure ?? { code: 'INTERRUPTED', what: 'The sync was cancelled.', mend: null }
+  return new ConvohouseError(code, { what, ...(mend && { mend }) })
+}
+
 async function warehouseWorker(holding: Holding, house: House): Promise<Worker> {
+  const logs = taskLogs({ house, home: holding.config.home })
   return Worker.create({
     ...common(holding),
     workflowBundle: await workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
     activities: {
-      ...warehouseActivities({ ...holding, house, askOwner: askerOf(holding) }),
+      ...warehouseActivities({ ...holding, house, logs, askOwner: askerOf(holding) }),
     },
+    sinks: runSinks(logs),
     maxCachedWorkflows: CACHED_WORKFLOWS,
     maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS + ingestingTasks(holding.config),
   })

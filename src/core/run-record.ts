@@ -1,0 +1,116 @@
+// A run as it is written down: one record for each sync that was asked for, however it ended. `_runs` and the landing keep the same.
+import { ConvohouseError, type ErrorCode } from './errors.ts'
+
+/** Who asked: a person (`sync`), a round of `sync --watch` or of `up` without Temporal, a tick of a schedule, or `schedule backfill`. */
+export type Origin = 'sync' | 'watch' | 'schedule' | 'backfill'
+
+/** What runs the orchestration. A run of the embedded host dies with its process; one on Temporal goes on with the next worker. */
+export type HostName = 'embedded' | 'temporal'
+
+/**
+ * How a run ended: as its report says, or `declined` where nobody agreed to what it would bill. One whose process died is `killed`,
+ * which the next writer of the warehouse notes.
+ */
+export interface RunEnd {
+  outcome: string
+  /** It did what it was asked for, though history may wait for sessions that are kept for new conversations. */
+  success: boolean
+  /** Why it did not come to its end; `UNEXPECTED` for an error that is none of ours. */
+  errorCode?: ErrorCode | 'UNEXPECTED'
+  error?: string
+  hint?: string
+  requests?: number
+  sessions?: number
+  pages?: number
+  conversations?: number
+  /** Records and events that were quarantined since the run before it. */
+  quarantined?: number
+}
+
+/** Times are ms since the epoch, UTC. What a run has not come to is absent. */
+export interface RunRecord extends Partial<RunEnd> {
+  run: string
+  startedMs: number
+  endedMs?: number
+  origin?: Origin
+  host?: HostName
+  /** The process that held the warehouse. */
+  pid?: number
+}
+
+const failure = (
+  code: RunEnd['errorCode'],
+  error: string,
+  hint?: string | null,
+): Omit<RunEnd, 'outcome' | 'success'> => ({
+  ...(code && { errorCode: code }),
+  error,
+  ...(hint && { hint }),
+})
+
+/** What a run that an error ended came to. The text of an error that is none of ours may quote data, and is not kept. */
+export function endBy(error: unknown): RunEnd {
+  if (!(error instanceof ConvohouseError))
+    return {
+      outcome: 'failed',
+      success: false,
+      ...failure('UNEXPECTED', 'An error that should not happen ended the run; its log has the text.'),
+    }
+  const { code, message, mend } = error
+  if (code === 'INTERRUPTED') return { outcome: 'interrupted', success: false }
+  const outcome = code === 'CONFIRMATION_NEEDED' ? 'declined' : 'failed'
+  return { outcome, success: false, ...failure(code, message, mend) }
+}
+
+/** Sessions that history leaves to new conversations, and the share that is configured as `headReserve`. */
+export interface Reserve {
+  sessions: number
+  share: number
+}
+
+interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
+  failures: readonly { code: ErrorCode; what: string; mend: string | null }[]
+  /** History was left, and these sessions with it. */
+  reserve?: Reserve
+}
+
+/** Why history is not read although sessions are left: the setting that keeps them, and its value. */
+export const reserveText = ({ sessions, share }: Reserve): string =>
+  `the ${sessions.toLocaleString('en')} sessions that are left of the period are kept for new conversations (headReserve: ${share})`
+
+export const RESERVE_HINT =
+  'History goes on with more as the period goes by; a smaller headReserve lets it have more now, and `convohouse sync --allow-overage-packs N` buys beyond it.'
+
+const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
+  'hour-spent': failure(
+    'HOUR_SPENT',
+    "This hour's requests are spent.",
+    'The next sync goes on where this one stopped, once the hour has passed.',
+  ),
+  'period-spent': failure(
+    'PERIOD_SPENT',
+    'The sessions of the period are spent.',
+    'The next sync goes on where this one stopped, once the period has turned; `convohouse sync --allow-overage-packs N` buys beyond it.',
+  ),
+}
+
+const SUCCESSES = new Set(['done', 'limit-reached', 'preempted'])
+
+/** Whether it succeeded, of one that an earlier version wrote down too; null: it has not ended. */
+export const succeeded = ({ outcome, success }: RunRecord): boolean | null =>
+  outcome === undefined ? null : (success ?? SUCCESSES.has(outcome))
+
+/** Why a run with a report did not come to its end; of one that did, why history waits. */
+function reasonOf({ outcome, failures: [first], reserve }: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
+  if (first) return failure(first.code, first.what, first.mend)
+  if (outcome === 'period-spent' && reserve)
+    return failure(undefined, `History waits: ${reserveText(reserve)}.`, RESERVE_HINT)
+  return SPENT[outcome]
+}
+
+/** What a run with a report came to. */
+export function endOf(report: Ended): RunEnd {
+  const { outcome, requests, sessions, pages, conversations, failures, reserve } = report
+  const success = failures.length === 0 && (SUCCESSES.has(outcome) || (outcome === 'period-spent' && !!reserve))
+  return { outcome, success, requests, sessions, pages, conversations, ...reasonOf(report) }
+}

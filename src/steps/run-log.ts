@@ -1,0 +1,66 @@
+// The log of one run: its row in the warehouse, and the lines beside the landed pages that a rebuilt warehouse reads it from.
+import { endBy, type HostName, type Origin, type RunEnd } from '../core/run-record.ts'
+import type { Landing } from '../landing/store.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { beginRun, endRun, noteRun, quarantinedSince } from '../warehouse/runs.ts'
+
+export interface RunLog {
+  run: string
+  /** Writes the row, where there is none yet. @throws HOME_UNUSABLE */
+  begin(): Promise<void>
+  /** It goes on. */
+  seen(): Promise<void>
+  paused(paused: boolean): Promise<void>
+  /** An attempt failed that is made again; null: it goes on after all. */
+  failing(error: unknown): Promise<void>
+  /** Records and events quarantined since the run before it. */
+  quarantined(): Promise<number>
+  /** It is over. @throws HOME_UNUSABLE */
+  ended(end: RunEnd): Promise<void>
+  /** An error ended it; what it has told of its end stays. */
+  gaveUp(error: unknown): Promise<void>
+}
+
+export function openRunLog(options: {
+  warehouse: Pick<Warehouse, 'writer'>
+  landing: Pick<Landing, 'noteRun'>
+  workspaceId: string
+  run: string
+  /** Absent where only a later part of the run is done here. */
+  origin?: Origin
+  host: HostName
+  now: () => number
+}): RunLog {
+  const { warehouse, landing, workspaceId, run, origin, host, now } = options
+  const { writer } = warehouse
+  const begunAtMs = now()
+  let begun: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    const record = { run, startedMs: begunAtMs, host, pid: process.pid, ...(origin && { origin }) }
+    if (await beginRun(writer, workspaceId, record, now())) await landing.noteRun(record, begunAtMs)
+  }
+
+  async function over(end: RunEnd, unlessEnded: boolean): Promise<void> {
+    const endedMs = now()
+    if (await endRun(writer, workspaceId, { run, end, endedMs, unlessEnded }))
+      await landing.noteRun({ run, endedMs, ...end }, endedMs)
+  }
+
+  return {
+    run,
+    begin() {
+      begun ??= write().catch(error => {
+        begun = undefined
+        throw error
+      })
+      return begun
+    },
+    seen: () => noteRun(writer, workspaceId, run, { seenMs: now() }),
+    paused: paused => noteRun(writer, workspaceId, run, { seenMs: now(), pausedMs: paused ? now() : null }),
+    failing: error => noteRun(writer, workspaceId, run, { seenMs: now(), failure: error === null ? {} : endBy(error) }),
+    quarantined: () => quarantinedSince(writer, workspaceId, run),
+    ended: end => over(end, false),
+    gaveUp: error => over(endBy(error), true),
+  }
+}

@@ -1,0 +1,135 @@
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { cli, jsonLines, rowsOf, scene, start } from '../cli-process.ts'
+
+interface RunTold {
+  run: string
+  state: string
+  origin: string
+  pid: number
+  success: boolean
+  outcome: string | null
+  errorCode: string | null
+  error: string | null
+  hint: string | null
+  durationMs: number | null
+  endedAt: string | null
+  quarantined: number | null
+}
+
+type Runs = Record<'lastRun' | 'lastSuccess' | 'lastFailure', RunTold | null>
+
+async function runsIn(env: Record<string, string>): Promise<Runs> {
+  const { stdout } = await cli(['status', '--json'], { env })
+  return JSON.parse(stdout).workspaces[0]
+}
+
+const statusText = async (env: Record<string, string>): Promise<string> => (await cli(['status'], { env })).stdout
+
+describe('a sync with a wrong token', () => {
+  it('leaves a row with code, hint, duration and origin; status shows it beside the last success, also after a replay', async () => {
+    const { env, home } = await scene()
+    const wrong = { ...env, CONVOHOUSE_API_TOKEN: 'another-token' }
+    expect((await cli(['sync'], { env: wrong })).code).toBe(3)
+    const alone = await runsIn(env)
+    expect(alone).toMatchObject({ lastSuccess: null, lastFailure: { run: alone.lastRun!.run, outcome: 'failed' } })
+    expect(await statusText(env)).toMatch(
+      /last success none yet\n {2}last failure .+ by sync, after .+\n +API_UNAUTHORIZED: .+\n +→ /,
+    )
+
+    expect((await cli(['sync', '--yes'], { env })).code).toBe(0)
+    expect((await cli(['sync'], { env: wrong })).code).toBe(3)
+    const { lastRun, lastSuccess, lastFailure } = await runsIn(env)
+    expect(lastRun).toEqual(lastFailure)
+    expect(lastSuccess).toMatchObject({
+      outcome: 'done',
+      success: true,
+      origin: 'sync',
+      errorCode: null,
+      state: 'ended',
+    })
+    expect(lastFailure).toMatchObject({ errorCode: 'API_UNAUTHORIZED', success: false, origin: 'sync' })
+    expect(lastFailure!.hint).toMatch(/token/)
+    expect(lastFailure!.durationMs).toBeGreaterThanOrEqual(0)
+
+    const sql = 'SELECT * FROM _runs ORDER BY started_at'
+    const before = await rowsOf(sql, env)
+    expect(before.map(({ outcome, error_code }) => [outcome, error_code])).toEqual([
+      ['failed', 'API_UNAUTHORIZED'],
+      ['done', null],
+      ['failed', 'API_UNAUTHORIZED'],
+    ])
+    // As an earlier version wrote it.
+    const file = join(home, 'landing', 'ws_demo', 'runs', `${new Date().toISOString().slice(0, 7)}.ndjson`)
+    const old = { run: 'old-1', startedMs: 1_780_000_000_000, endedMs: 1_780_000_001_000, outcome: 'done' }
+    await appendFile(file, `\n${JSON.stringify(old)}\n`)
+    expect((await cli(['replay'], { env })).code).toBe(0)
+    const [first, ...others] = await rowsOf(sql, env)
+    expect(first).toMatchObject({ run: 'old-1', outcome: 'done', success: true, origin: null })
+    expect(others).toEqual(before)
+  })
+})
+
+describe('a sync that nobody has agreed to', () => {
+  it('is declined in its row, and is no failure', async () => {
+    const { env } = await scene()
+    expect((await cli(['sync'], { env: { ...env } })).code).toBe(0)
+    expect((await cli(['sync', '--full'], { env })).code).toBe(2)
+    const { lastRun, lastFailure } = await runsIn(env)
+    expect(lastRun).toMatchObject({ outcome: 'declined', errorCode: 'CONFIRMATION_NEEDED' })
+    expect(lastFailure).toBeNull()
+  })
+})
+
+describe('a sync that goes on', () => {
+  it('is running, with its process; killed where that is gone, which the next sync writes down', async () => {
+    const { env } = await scene({ conversations: 3_000, latencyMs: 200 })
+    const running = start(['sync', '--yes', '--json'], { env })
+    await new Promise<void>(resolve =>
+      running.process.stdout!.on('data', text => String(text).includes('planned') && resolve()),
+    )
+    const during = await runsIn(env)
+    expect(during.lastRun).toMatchObject({ state: 'running', pid: running.process.pid, outcome: null, endedAt: null })
+    expect(await statusText(env)).toMatch(
+      new RegExp(`last run {5}running, begun .+ by sync, PID ${running.process.pid}`),
+    )
+    running.process.kill('SIGKILL')
+    await running.ended
+
+    const after = await runsIn(env)
+    expect(after.lastRun).toMatchObject({
+      run: during.lastRun!.run,
+      state: 'killed',
+      outcome: 'killed',
+      success: false,
+    })
+    expect(after.lastFailure).toEqual(after.lastRun)
+    expect(await statusText(env)).toMatch(
+      /last failure killed, last seen .+ by sync, PID \d+\n +→ The next sync goes on/,
+    )
+
+    expect((await cli(['sync', '--max-requests', '1'], { env })).code).toBe(0)
+    const later = await runsIn(env)
+    expect(later.lastFailure).toEqual(after.lastFailure)
+    expect(later.lastSuccess).toMatchObject({ outcome: 'limit-reached' })
+  })
+})
+
+describe('a sync whose records could not all be loaded', () => {
+  it('says so in its report, in JSON and in its row; the next one has nothing to say', async () => {
+    const { env } = await scene({ hostile: { 'no-object': 0.05 } })
+    const { stdout, code } = await cli(['sync', '--json'], { env })
+    const report = jsonLines(stdout).at(-1) as { quarantined: number; warnings: string[] }
+    expect(code).toBe(0)
+    const [row] = await rowsOf('SELECT count(*)::INTEGER AS n FROM _quarantine', env)
+    expect(report.quarantined).toBe(row!.n)
+    expect(report.quarantined).toBeGreaterThan(1)
+    expect(report.warnings).toEqual([
+      expect.stringMatching(/records could not be loaded and are quarantined: `convohouse quarantine list`/),
+    ])
+    expect((await runsIn(env)).lastSuccess).toMatchObject({ quarantined: report.quarantined })
+    const next = await cli(['sync'], { env })
+    expect(next.stdout).not.toMatch(/quarantine|warning/)
+  })
+})
