@@ -5,6 +5,7 @@
 // An answer may report an old period by mistake, and one that nobody here has seen cannot be told from a new one. So
 // another key is believed when two answers in a row report it, the second one asked for after the first one came; and it is
 // forgotten when two in a row report the known one. Until then no more may be exported than either period leaves.
+import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
 import type { UsageTold } from './told.ts'
 import {
   certainSessions,
@@ -52,6 +53,8 @@ export interface PeriodState {
   rumour: Rumour | null
   /** Keys of periods that were left, newest last. */
   past: readonly string[]
+  /** What the key before had reported, while the first reports may show that this one names the same period. */
+  before?: { usedSessions: number; sinceMs: number | null; reports: number } | null
 }
 
 /** Included in a period where the vendor does not tell (section 8). */
@@ -83,7 +86,27 @@ const accountOf = ({ account }: { account?: UsageAccount | undefined }): UsageAc
 function turned(period: PeriodState, { key, account, sinceMs }: Rumour): PeriodState {
   const past = period.key === null ? period.past : [...period.past, period.key].slice(-PAST_KEPT)
   const { includedSessions } = period
-  return { ...newPeriod(), includedSessions, key, past, sinceMs: sinceMs ?? null, account: accountOf({ account }) }
+  const usedSessions = accountOf(period).report?.usedSessions ?? period.usedSessions
+  return {
+    ...newPeriod(),
+    includedSessions,
+    key,
+    past,
+    sinceMs: sinceMs ?? null,
+    account: accountOf({ account }),
+    before: { usedSessions, sinceMs: period.sinceMs ?? null, reports: 0 },
+  }
+}
+
+/** The period began when the key before was first told of, where that key's count goes on under this one. */
+function carriedOn(period: PeriodState, used: number): PeriodState {
+  const { before, pending } = period
+  if (!before) return period
+  const carried = used - accountOf(period).own - (pending?.sessions ?? 0)
+  if (countGoesOn(before.usedSessions, carried))
+    return { ...period, sinceMs: before.sinceMs ?? period.sinceMs ?? null, before: null }
+  const reports = before.reports + 1
+  return { ...period, before: reports < FIRST_REPORTS ? { ...before, reports } : null }
 }
 
 /** When an answer was asked for and came, ms, and the sessions that it billed itself. */
@@ -154,6 +177,12 @@ const isProved = ({ rumour }: PeriodState, key: string, { sentAtMs }: Bought): b
 
 /** Takes what an answer told. What an old period's answer tells is no news; another key is, when it is told twice in a row. */
 export function tellPeriod(period: PeriodState, usage: UsageTold, bought: Bought): PeriodState {
+  const next = taken(period, usage, bought)
+  const used = usedTold(usage, next.includedSessions)
+  return usage.periodKey === next.key && used !== null ? carriedOn(next, used) : next
+}
+
+function taken(period: PeriodState, usage: UsageTold, bought: Bought): PeriodState {
   const key = usage.periodKey
   const changes = key !== null && period.key !== null && key !== period.key
   if (changes && period.past.includes(key))
@@ -255,7 +284,7 @@ export function recallPeriod({
  * that is too old to tell.
  */
 export function tellLanded(period: PeriodState, usage: UsageTold, bought: Omit<Bought, 'billed'>): PeriodState {
-  const { account: _counted, ...next } = tellPeriod(period, usage, { ...bought, billed: 0 })
+  const { account: _counted, before: _unknown, ...next } = taken(period, usage, { ...bought, billed: 0 })
   return { ...next, account: newAccount() }
 }
 

@@ -7,6 +7,7 @@ import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts
 import type { GovernorState } from '../core/governor.ts'
 import { type LedgerEntry, momentOf } from '../core/ledger-entries.ts'
 import { type PeriodState, recallPeriod, tellLanded } from '../core/period.ts'
+import { lengthOf, periodsOf } from '../core/period-keys.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
 import { DAY, momentText } from '../core/time.ts'
@@ -21,7 +22,7 @@ import {
   restingWindows,
 } from '../warehouse/known.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { periodLengthMs } from '../warehouse/period-length.ts'
+import { keysReported } from '../warehouse/period-keys.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'
@@ -207,7 +208,9 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   await settleClock(fetching)
   const nowMs = fetching.clock.passedAt(fetching.now())
   const { period } = governor
-  const since = await periodSinceMs(warehouse.writer, workspaceId, period.key)
+  const periods = periodsOf(await keysReported(warehouse.writer, workspaceId))
+  const named = periods.find(({ keys }) => period.key !== null && keys.includes(period.key))
+  const since = named?.sinceMs ?? (await periodSinceMs(warehouse.writer, workspaceId, period.key))
   const again = await readAgain({
     dependencies: fetching,
     request,
@@ -244,7 +247,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     requestsPerHour: governor.hour.requestsPerHour,
     period: {
       ageMs: since === null ? null : nowMs - since,
-      lengthMs: await periodLengthMs(warehouse.writer, workspaceId),
+      lengthMs: lengthOf(periods),
     },
   })
   const isBegun = request.consented !== false || !needsConsent(plan, period.includedSessions)

@@ -154,7 +154,7 @@ export async function periodsTold(writer: Writer, workspaceId: string): Promise<
   }
 }
 
-/** When the running period was first told of, ms; null where none was. */
+/** When that key was first told of, ms; null where none was. */
 export async function periodSinceMs(
   writer: Writer,
   workspaceId: string,

@@ -76,6 +76,32 @@ describe('a vendor who names no period', () => {
   })
 })
 
+describe('a vendor whose periods are named by the day, though sessions are counted by the month', () => {
+  it('leaves new conversations their sessions: history does not take what is kept for the rest of the month', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: {
+        conversations: 1_000,
+        agents: 2,
+        historyDays: 300,
+        arrivalsPerDay: 10,
+        quotaSessions: 800,
+        readings: { 'period-key': 'daily' },
+      },
+    })
+    const history: number[] = []
+    for (let day = 0; day < 6; day++) {
+      await simulated.sync({ unattended: true })
+      const [tail] = await simulated.rows<{ n: number }>(
+        "SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'",
+      )
+      history.push(tail!.n)
+      simulated.advance(DAY)
+    }
+    // What the days before have not taken of the reserve comes to a few sessions; a reserve of one day would leave history all of it.
+    expect(history.at(-1)! - history[1]!).toBeLessThan(30)
+  })
+})
+
 describe('a vendor who reports no usage', () => {
   it('has what was exported days ago counted all the same', async () => {
     const simulated = await simulatedHouse({
