@@ -7,9 +7,10 @@ import type { Grant } from '../core/governor.ts'
 import { readTime } from '../core/time.ts'
 import { asksAgain, type PageFacts, restartPoint, type WindowProgress, type WindowQuery } from '../core/windows.ts'
 import type { PageHead } from '../landing/page.ts'
-import type { ExportAnswer } from '../vendor/answers.ts'
+import { type ExportAnswer, maskedPaths } from '../vendor/answers.ts'
 import { misread } from '../vendor/echo.ts'
 import { isPlainText } from '../vendor/json-body.ts'
+import { countRemoved } from '../vendor/redaction.ts'
 import type { ServerClock } from './server-clock.ts'
 
 /** Whose page it is. */
@@ -48,7 +49,8 @@ function inspected(answer: ExportAnswer): PageNotes {
   const notes = isPlain ? quick : inspect(answer.records())
   if (answer.isTooDeepAround) notes.awkward.push(TOO_DEEP_AROUND)
   if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
-  return notes
+  const masked = maskedPaths(answer.exchange)
+  return masked.length === 0 ? notes : { ...notes, removed: countRemoved(masked) }
 }
 
 /** The head of a page that is to land. */

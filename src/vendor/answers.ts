@@ -20,6 +20,7 @@ import {
   type TeamsEnvelope,
 } from './organization-envelopes.ts'
 import { redactSecrets } from './redaction.ts'
+import { pageWithoutToken } from './token-mask.ts'
 import type { Sent } from './transport.ts'
 
 export interface ExportAnswer {
@@ -102,7 +103,7 @@ function unlessUnknown<E>(sent: Sent, asked: Asked, read: (parsed: unknown) => E
   const { exchange, breakdown } = sent
   if (exchange?.status !== 404 || breakdown) return redacted(requireWhole(sent, asked), asked, read)
   if (!isVendorsError(parseBody(exchange.body)?.value)) throw refused(asked, exchange)
-  return redacted(exchange, asked, () => null)
+  return redacted(withoutToken(exchange, asked), asked, () => null)
 }
 
 /** Digits that a double may not hold: read otherwise they would be lost for good, since it is not the body that lands. */
@@ -113,7 +114,7 @@ function redacted<E>(exchange: Exchange, asked: Asked, read: (parsed: unknown) =
   const envelope = documented(exchange, asked, () => read(json.value))
   const exact = MANY_DIGITS.test(exchange.body.toString('latin1')) ? exactValue(exchange.body) : undefined
   const { value: parsed, droppedPaths } = exact === undefined ? json : redactSecrets(exact)
-  return { receipt: receiptOf(exchange), parsed, droppedPaths, envelope }
+  return { receipt: receiptOf(exchange), parsed, droppedPaths: [...maskedPaths(exchange), ...droppedPaths], envelope }
 }
 
 export function readCsvAnswer(sent: Sent, asked: Asked): Exchange {
@@ -129,8 +130,20 @@ function requireWhole(sent: Sent, asked: Asked): Exchange {
   // A status that refuses says all there is to know, even where its body is cut off.
   if (!stopped && (exchange.status < 200 || exchange.status > 299)) throw refused(asked, exchange)
   if (breakdown) throw broken(asked, exchange, breakdown)
-  return exchange
+  return withoutToken(exchange, asked)
 }
+
+/** An echo of the request must not land with the page. */
+function withoutToken(exchange: Exchange, { token }: Asked): Exchange {
+  const { bytes, count } = pageWithoutToken(exchange.body, token)
+  return count === 0 ? exchange : { ...exchange, body: bytes, tokensMasked: count }
+}
+
+/** Where `_issues` tells of a token that was echoed. */
+const TOKEN_PATH = '(API token)'
+
+/** Paths of what was masked before the answer was read. */
+export const maskedPaths = ({ tokensMasked = 0 }: Exchange): string[] => Array<string>(tokensMasked).fill(TOKEN_PATH)
 
 function requireJson(exchange: Exchange, asked: Asked, parse = parseBody): JsonBody {
   const json = parse(exchange.body)

@@ -6,6 +6,8 @@ import { soundWaitMs } from '../core/told.ts'
 export interface Receipt {
   status: number
   contentType: string | null
+  /** `Content-Encoding`, though none was asked for; null where it is absent. */
+  contentEncoding: string | null
   /** The vendor's clock (`Date`), which has whole seconds. */
   serverDateMs: number | null
   /** How long the vendor asks to wait (`Retry-After`). */
@@ -16,8 +18,10 @@ export interface Receipt {
 }
 
 export interface Exchange extends Receipt {
-  /** The body as it came, byte for byte. */
+  /** The body as it came, byte for byte, but for the token. */
   body: Buffer
+  /** How often the token stood in it; absent where it did not. */
+  tokensMasked?: number
 }
 
 /** The receipt alone, for answers whose bytes may hold secrets. */

@@ -7,8 +7,8 @@ import type { Target } from './address.ts'
 import { isVendorsError, readErrorEnvelope } from './envelopes.ts'
 import type { Exchange } from './exchange.ts'
 import { parseBody } from './json-body.ts'
-import { redactText } from './redaction.ts'
 import { withoutSecretsInMessage } from './secret-values.ts'
+import { failedWithoutToken, textWithoutToken } from './token-mask.ts'
 import type { Breakdown } from './transport.ts'
 import { VendorError } from './vendor-error.ts'
 
@@ -112,18 +112,22 @@ interface FaultParts {
   facts?: NonNullable<ErrorParts['facts']>
 }
 
-function fault(code: VendorCode, asked: Asked, { words, exchange, facts }: FaultParts): VendorError {
+function fault(code: VendorCode, asked: Asked, { words, exchange: came, facts }: FaultParts): VendorError {
+  const exchange = came && { ...came, body: maskedBody(came, asked.token) }
   return new VendorError(code, {
-    what: redactText(`${asked.target.shown} ${words}`, [asked.token]),
+    what: textWithoutToken(`${asked.target.shown} ${words}`, asked.token),
     mend: MEND[code],
     facts: { ...identity(asked), ...(exchange && answerFacts(exchange, asked.token)), ...facts },
     exchange: asked.keepsBody ? exchange : undefined,
   })
 }
 
+const maskedBody = ({ body, contentEncoding: encoding }: Exchange, token: string): Buffer =>
+  failedWithoutToken(body, { token, encoding })
+
 function identity({ target, attempt, token }: Asked): Record<string, string | number> {
-  const agent = target.agentId === undefined ? {} : { agentId: redactText(target.agentId, [token]) }
-  return { path: redactText(target.path, [token]), ...agent, attempts: attempt }
+  const agent = target.agentId === undefined ? {} : { agentId: textWithoutToken(target.agentId, token) }
+  return { path: textWithoutToken(target.path, token), ...agent, attempts: attempt }
 }
 
 function answerFacts(exchange: Exchange, token: string): Record<string, string | number> {
@@ -144,7 +148,7 @@ function unreadableFacts({ body, contentType }: Exchange, token: string): Record
 
 /** The vendor's words, fit to be shown: no token, no secret, no control character (a terminal would obey it), no essay. */
 function clean(text: string, token: string): string {
-  const shown = withoutSecretsInMessage(redactText(text, [token]).slice(0, READ_CHARS))
+  const shown = withoutSecretsInMessage(textWithoutToken(text, token).slice(0, READ_CHARS))
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
   return shown.length <= VENDOR_TEXT_CHARS ? shown : `${shown.slice(0, VENDOR_TEXT_CHARS - 1)}…`

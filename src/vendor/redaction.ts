@@ -72,7 +72,7 @@ function formsOf(secret: string): string[] {
 }
 
 /** What base64 writes of a secret whatever stands before and behind it: of three bytes each four characters, in three places. */
-function base64Of(secret: string): string[] {
+export function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const forms = [0, 1, 2].map(before => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])

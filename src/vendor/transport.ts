@@ -124,12 +124,13 @@ async function exchangeOnce({ pool, request, phases, options }: Attempt): Promis
     status: answer.statusCode,
     body,
     contentType: header('content-type') ?? null,
+    contentEncoding: header('content-encoding') ?? null,
     serverDateMs,
     retryAfterMs: readRetryAfter(header('retry-after'), serverDateMs ?? receivedAtMs),
     sentAtMs,
     receivedAtMs,
   }
-  return { sentAtMs, receivedAtMs, exchange, breakdown: breakdown ?? encodingOf(header('content-encoding')) }
+  return { sentAtMs, receivedAtMs, exchange, breakdown: breakdown ?? encodingOf(exchange.contentEncoding) }
 }
 
 async function collect(answer: Dispatcher.ResponseData<unknown>, phases: PhaseTimer, maxBytes: number) {
@@ -149,8 +150,8 @@ async function collect(answer: Dispatcher.ResponseData<unknown>, phases: PhaseTi
 
 const tooLarge = (maxBytes: number): Breakdown => ({ cause: 'too-large', reason: `more than ${maxBytes} bytes` })
 
-function encodingOf(header: string | undefined): Breakdown | null {
-  if (header === undefined || /^\s*(identity)?\s*$/i.test(header)) return null
+function encodingOf(header: string | null): Breakdown | null {
+  if (header === null || /^\s*(identity)?\s*$/i.test(header)) return null
   return { cause: 'encoded', reason: 'content-encoding' }
 }
 

@@ -81,7 +81,7 @@ export const inspected = (notes: PageNotes): PageFindings => ({
       count,
     })),
   ),
-  issues: [...zeroTimes(notes), ...unreadTimes(notes)],
+  issues: [...zeroTimes(notes), ...unreadTimes(notes), ...removedSecrets(notes.removed)],
 })
 
 /** Findings of a page that was mended: those of its records, counted while they were taken apart. */

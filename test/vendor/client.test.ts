@@ -37,6 +37,7 @@ describe('an export', () => {
       status: 200,
       body,
       contentType: 'application/json',
+      contentEncoding: null,
       serverDateMs: Date.parse(date),
       retryAfterMs: null,
       sentAtMs: 5_000,

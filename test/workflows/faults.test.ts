@@ -3,7 +3,7 @@ import { MINUTE } from '../../src/core/time.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { expectedTables } from './expected-rows.ts'
 import { type Meddling, meddlingProxy, type Passing } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { type SimulatedHouse, START_MS, TOKEN } from './open-simulated-house.ts'
 import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
@@ -14,7 +14,9 @@ const REFUSED: Meddling = {
 const DOWN: Meddling = {
   answer: { status: 503, body: JSON.stringify({ message: 'down', code: 'INTERNAL_SERVER_ERROR', issues: [] }) },
 }
-const HTML: Meddling = { answer: { status: 200, body: '<html><body>Sign in</body></html>', contentType: 'text/html' } }
+const htmlOf = (authorization: string): string =>
+  `<html><body>Sign in. You sent: authorization: ${authorization}, accept: application/json</body></html>`
+const HTML: Meddling = { answer: { status: 200, body: htmlOf(`Bearer ${TOKEN}`), contentType: 'text/html' } }
 
 const meddled = (meddle: (passing: Passing) => Meddling | undefined): Promise<SimulatedHouse> =>
   simulatedHouse({
@@ -102,13 +104,15 @@ describe('a vendor who says that there is more and does not say where', () => {
 })
 
 describe('a fault that passes', () => {
-  it('keeps the bytes of an answer of 200 that cannot be read', async () => {
+  it('keeps the bytes of an answer of 200 that cannot be read, without the token that it echoes', async () => {
     const first = once(({ number }) => number === 1)
     const simulated = await meddled(passing => (first(passing) ? HTML : undefined))
     await simulated.sync()
-    const { readdir } = await import('node:fs/promises')
-    const names = await readdir(`${simulated.config.home}/landing/ws_demo/failed`)
+    const { readdir, readFile } = await import('node:fs/promises')
+    const folder = `${simulated.config.home}/landing/ws_demo/failed`
+    const names = await readdir(folder)
     expect(names).toHaveLength(1)
+    expect(await readFile(`${folder}/${names[0]}`, 'utf8')).toBe(htmlOf('Bearer ***'))
   })
 })
 

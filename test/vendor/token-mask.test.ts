@@ -1,0 +1,224 @@
+import {
+  brotliCompressSync,
+  constants,
+  deflateRawSync,
+  deflateSync,
+  gunzipSync,
+  gzipSync,
+  inflateRawSync,
+  inflateSync,
+} from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/vendor/token-mask.ts'
+import { clientFor, failureOf, TOKEN } from './vendor-fixture.ts'
+
+/** Ways in which a program that dumps what it was sent may write it. */
+const WRITINGS: Record<string, (text: string) => string> = {
+  plain: text => text,
+  'URL-encoded': encodeURIComponent,
+  'URL-encoded in lower case': text => encodeURIComponent(text).replace(/%../g, byte => byte.toLowerCase()),
+  'URL-encoded twice': text => encodeURIComponent(encodeURIComponent(text)),
+  JSON: text => JSON.stringify(text),
+  'JSON in JSON': text => JSON.stringify(JSON.stringify(text)),
+  'JSON of PHP': text => JSON.stringify(text).replaceAll('/', '\\/'),
+  'JSON of code points': text =>
+    [...text].map(each => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+  'a string of JavaScript': text =>
+    [...text].map(each => `\\x${each.charCodeAt(0).toString(16).padStart(2, '0')}`).join(''),
+  HTML: text => text.replace(/[&<>"'+/=]/g, each => `&#${each.charCodeAt(0)};`),
+  'HTML in hex': text => text.replace(/[&<>"'+/=]/g, each => `&#x${each.charCodeAt(0).toString(16).toUpperCase()};`),
+  'HTML by name': text =>
+    text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+      .replaceAll("'", '&apos;'),
+  mail: text =>
+    text.replace(/[^A-Za-z0-9]/g, each => `=${each.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`),
+  hex: text => Buffer.from(text).toString('hex'),
+  base64: text => Buffer.from(text).toString('base64'),
+  'base64 for addresses': text => Buffer.from(text).toString('base64url'),
+  'base64 in lines': text => Buffer.from(text).toString('base64').replace(/.{16}/g, '$&\r\n'),
+  'a folded header': text => text.replace(/.{10}/g, '$&\r\n '),
+  'chunks that were written out': text => text.replace(/.{10}/g, '$&\r\na\r\n'),
+}
+
+const WRAPPINGS: Record<string, { pack: (body: Buffer) => Buffer; encoding: string | null }> = {
+  nothing: { pack: body => body, encoding: null },
+  gzip: { pack: body => gzipSync(body), encoding: 'gzip' },
+  'gzip that nobody tells of': { pack: body => gzipSync(body), encoding: null },
+  deflate: { pack: body => deflateSync(body), encoding: 'deflate' },
+  'raw deflate': { pack: body => deflateRawSync(body), encoding: 'deflate' },
+  'zlib that nobody tells of': { pack: body => deflateSync(body), encoding: null },
+  brotli: { pack: body => brotliCompressSync(body), encoding: 'br' },
+  'two encodings': { pack: body => gzipSync(deflateSync(body)), encoding: 'deflate, gzip' },
+  'gzip in gzip': { pack: body => gzipSync(gzipSync(body)), encoding: 'gzip' },
+}
+
+const tokens = fc
+  .string({
+    unit: fc.integer({ min: 0x21, max: 0x7e }).map(code => String.fromCharCode(code)),
+    minLength: 8,
+    maxLength: 60,
+  })
+  .filter(token => !token.includes('*'))
+const around = fc.string({ unit: 'binary', maxLength: 40 })
+const writing = fc.constantFrom(...Object.keys(WRITINGS)).map(name => WRITINGS[name]!)
+const wrapping = fc.constantFrom(...Object.keys(WRAPPINGS)).map(name => WRAPPINGS[name]!)
+
+/** What anybody can make of bytes, packed twice at most. */
+function readings(bytes: Buffer, depth = 0): string[] {
+  const inner = [gunzipSync, inflateSync, inflateRawSync].flatMap(unpack => {
+    try {
+      return depth < 2 ? readings(unpack(bytes, { finishFlush: constants.Z_SYNC_FLUSH }), depth + 1) : []
+    } catch {
+      return []
+    }
+  })
+  return [bytes.toString('latin1'), ...inner]
+}
+
+describe('what came instead of an answer', () => {
+  it.each(Object.entries(WRITINGS))('has no token in it that is written as %s, and all the rest', (_, write) => {
+    const echo = (token: string) =>
+      Buffer.from(`<p>é authorization: ${write(`Bearer ${token}`)}\n</p> host: example.com`)
+    const kept = failedWithoutToken(echo(TOKEN), { token: TOKEN, encoding: null }).toString()
+    expect(kept).toContain('***')
+    expect(kept).toMatch(/^<p>é authorization: .*<\/p> host: example.com$/s)
+    expect(kept.length).toBeLessThan(110)
+    for (const other of Object.values(WRITINGS)) expect(kept).not.toContain(other(TOKEN))
+  })
+
+  it.each(Object.entries(WRAPPINGS))(
+    'is searched where it is packed as %s, and unpacked where it has the token',
+    (_, { pack, encoding }) => {
+      const told = { token: TOKEN, encoding }
+      const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), told)
+      expect(kept.toString()).toBe('a host, and Bearer ***')
+      const innocent = pack(Buffer.from('a host, and no more'))
+      expect(failedWithoutToken(innocent, told)).toEqual(innocent)
+    },
+  )
+
+  it('in UTF-16 has no token either', () => {
+    const echo = Buffer.from(`a host, and Bearer ${TOKEN}`, 'utf16le')
+    for (const body of [echo, Buffer.from(echo).swap16()])
+      expect(failedWithoutToken(body, { token: TOKEN, encoding: null }).toString('latin1').replaceAll('\0', '')).toBe(
+        'a host, and Bearer ***',
+      )
+  })
+
+  it('that is packed and damaged, or as nobody can unpack it, is not kept', () => {
+    const damaged = gzipSync(Buffer.from(`Bearer ${TOKEN} `.repeat(50)))
+    damaged[20]! ^= 0xff
+    for (const [body, encoding] of [
+      [damaged, 'gzip'],
+      [damaged, null],
+      [Buffer.from([1, 2, 3, 0, 5]), 'secret-sauce'],
+    ] as const)
+      expect(failedWithoutToken(body, { token: TOKEN, encoding }).toString()).toMatch(
+        /^\[\d+ bytes \(.*\) that cannot be unpacked/,
+      )
+    const text = Buffer.from(`no gzip, and Bearer ${TOKEN}`)
+    expect(failedWithoutToken(text, { token: TOKEN, encoding: 'gzip' }).toString()).toBe('no gzip, and Bearer ***')
+  })
+
+  it('never has a token, whatever it is, however it is written and packed, and wherever the bytes end', () => {
+    fc.assert(
+      fc.property(
+        tokens,
+        around,
+        around,
+        writing,
+        wrapping,
+        fc.nat(),
+        (token, before, behind, write, { pack, encoding }, end) => {
+          const whole = pack(Buffer.from(`${before}${write(token)}${behind}`))
+          const came = whole.subarray(0, whole.length - (end % 3 === 0 ? end % whole.length : 0))
+          const kept = failedWithoutToken(came, { token, encoding })
+          for (const text of readings(kept))
+            for (const other of Object.values(WRITINGS)) expect(text).not.toContain(other(token))
+        },
+      ),
+      { numRuns: 120 },
+    )
+  })
+
+  it('that ends inside of the token ends before it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 4, max: TOKEN.length }), writing, (length, write) => {
+        const body = Buffer.from(`authorization: ${write(TOKEN).slice(0, length)}`)
+        const kept = failedWithoutToken(body, { token: TOKEN, encoding: null }).toString()
+        expect(kept).not.toContain(TOKEN.slice(0, 4))
+        expect(kept).toMatch(/^authorization: /)
+      }),
+    )
+  })
+
+  it('is kept as it came where it has no token', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
+        fc.pre(bytes[0] !== 0x1f)
+        const body = Buffer.from(bytes)
+        expect(failedWithoutToken(body, { token: TOKEN, encoding: null })).toEqual(body)
+      }),
+    )
+  })
+
+  it('comes in chunks, which may end inside of the token', async () => {
+    const echo = `<html>authorization: Bearer ${TOKEN}</html>`
+    const { client } = await clientFor(
+      [
+        async response => {
+          response.writeHead(200, { 'content-type': 'text/html' })
+          for (let at = 0; at < echo.length; at += 7)
+            await new Promise<void>(resolve => response.write(echo.slice(at, at + 7), () => setImmediate(resolve)))
+          response.end()
+        },
+      ],
+      { maxAttempts: 1 },
+    )
+    const { exchange, facts } = await failureOf(client.exportConversations({ agentId: 'a1', query: {} }))
+    expect(exchange!.body.toString()).toBe('<html>authorization: Bearer ***</html>')
+    expect(facts.bodyBytes).toBe(exchange!.body.length)
+  })
+})
+
+describe('a page', () => {
+  it('has no token in it that was echoed, in no form that JSON has of one, and is whole otherwise', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.constantFrom('plain', 'JSON of PHP', 'base64', 'URL-encoded'), (json, write) => {
+        const echo = `"headers":{"authorization":"Bearer ${WRITINGS[write]!(TOKEN).replace(/^"|"$/g, '')}"}`
+        const { bytes, count } = pageWithoutToken(Buffer.from(`{"data":${json},${echo}}`), TOKEN)
+        expect(count).toBe(1)
+        expect(JSON.parse(bytes.toString())).toMatchObject({
+          data: JSON.parse(json),
+          headers: { authorization: expect.stringMatching(/^Bearer ?.*\*\*\*/) },
+        })
+        expect(bytes.toString()).not.toContain(WRITINGS[write]!(TOKEN))
+      }),
+    )
+  })
+
+  it('that holds none is the same bytes, and a token that may be a word or a number changes nothing', () => {
+    const body = Buffer.from('{"data":[{"text":"a demo of 1234567890123456"}]}')
+    for (const token of [TOKEN, 'demo', '1234567890123456'])
+      expect(pageWithoutToken(body, token)).toEqual({ bytes: body, count: 0 })
+  })
+})
+
+describe('a text', () => {
+  it('leaves no token and no other change', () => {
+    fc.assert(
+      fc.property(tokens, around, around, writing, (token, before, behind, write) => {
+        const text = `${before}${write(token)}${behind}`
+        const masked = textWithoutToken(text, token)
+        expect(masked).not.toContain(token)
+        expect(masked).toContain('***')
+      }),
+    )
+    expect(textWithoutToken('ö 一 no token', TOKEN)).toBe('ö 一 no token')
+  })
+})
