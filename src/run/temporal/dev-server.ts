@@ -39,16 +39,19 @@ export interface DevServer {
  * its own, so that Ctrl-C at our terminal leaves the server to us: workers go first.
  */
 const KEEPER = `
-const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: ['ignore', 'ignore', 'inherit'] })
+const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: ['ignore', 'pipe', 'inherit'] })
 const end = () => { child.kill('SIGTERM'); setTimeout(() => child.kill('SIGKILL'), 5000).unref() }
 process.on('disconnect', end).on('SIGTERM', end)
 child.on('spawn', () => process.send({ pid: child.pid }))
+child.stdout.once('data', () => process.connected && process.send('serving')).resume()
 child.on('error', error => { console.error(error.message); process.exit(1) })
 child.on('exit', code => process.exit(code ?? 1))
 `
 
 /** A cold start has taken 3 s; after a kill, with a large file and a busy machine, more. */
 const READY_MS = 60 * SECOND
+/** It prints its address when it serves; one of another release that prints nothing, and has not ended by then, serves too. */
+const PRINTS_WITHIN_MS = 15 * SECOND
 const TRY_EVERY_MS = 100
 /** Ports that were free may be taken when the server comes to them. */
 const STARTS = 3
@@ -90,6 +93,8 @@ interface Kept {
   child: ChildProcess
   ended: Promise<void>
   hasEnded(): boolean
+  /** It has printed its address: the ports are its own. */
+  isServing(): boolean
   /** The end of what it said. */
   said(): string
 }
@@ -103,6 +108,10 @@ function keep(command: string, args: readonly string[]): Kept {
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-TAIL_CHARS)
   })
+  let serving = false
+  child.on('message', message => {
+    serving ||= message === 'serving'
+  })
   let over = false
   const ended = new Promise<void>(resolve => {
     child.once('exit', () => {
@@ -110,7 +119,7 @@ function keep(command: string, args: readonly string[]): Kept {
       resolve()
     })
   })
-  return { child, ended, hasEnded: () => over, said: () => said.trim() }
+  return { child, ended, hasEnded: () => over, isServing: () => serving, said: () => said.trim() }
 }
 
 const failed = (what: string): ConvohouseError =>
@@ -119,21 +128,26 @@ const failed = (what: string): ConvohouseError =>
     mend: 'Run `temporal server start-dev` to see what it says, or configure the address of a server that runs (TEMPORAL_ADDRESS).',
   })
 
-/** Resolves when every namespace can be used. */
+/** True where every namespace can be used. */
+async function answers(address: string, namespaces: readonly string[]): Promise<boolean> {
+  const connection = await Connection.connect({ address, connectTimeout: SECOND }).catch(() => null)
+  try {
+    for (const namespace of namespaces) await connection?.workflowService.describeNamespace({ namespace })
+    return connection !== null
+  } catch {
+    return false
+  } finally {
+    await connection?.close()
+  }
+}
+
+/** Resolves when every namespace can be used. Before it prints its address, whoever answers there may be another server, begun at the same moment. */
 async function ready(kept: Kept, address: string, namespaces: readonly string[]): Promise<void> {
-  const giveUpAtMs = performance.now() + READY_MS
-  while (!kept.hasEnded() && performance.now() < giveUpAtMs) {
-    const connection = await Connection.connect({ address, connectTimeout: SECOND }).catch(() => null)
-    try {
-      if (connection) {
-        for (const namespace of namespaces) await connection.workflowService.describeNamespace({ namespace })
-        return
-      }
-    } catch {
-      // Not there yet.
-    } finally {
-      await connection?.close()
-    }
+  const begunMs = performance.now()
+  const passedMs = () => performance.now() - begunMs
+  while (!kept.hasEnded() && passedMs() < READY_MS) {
+    const isOwn = kept.isServing() || passedMs() > PRINTS_WITHIN_MS
+    if (isOwn && (await answers(address, namespaces))) return
     await sleep(TRY_EVERY_MS)
   }
   throw failed(kept.hasEnded() ? kept.said() : 'it does not answer')

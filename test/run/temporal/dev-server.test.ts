@@ -57,6 +57,17 @@ describeWithTemporal('a dev server', command => {
     await expect(asked).rejects.toMatchObject({ code: 1, details: expect.stringContaining('shut down') })
   })
 
+  it('whose port another server has says so, and does not take that one for its own', async () => {
+    const there = await startDevServer({ command })
+    onTestFinished(() => there.stop())
+    const port = Number(there.address.split(':')[1])
+    const begun = startDevServer({ command, port })
+    await expect(begun).rejects.toMatchObject({
+      code: 'TEMPORAL_UNREACHABLE',
+      message: expect.stringContaining('in use'),
+    })
+  })
+
   it('serves its UI where that is wanted', async () => {
     const server = await startDevServer({ command, uiPort: 0 })
     onTestFinished(() => server.stop())
