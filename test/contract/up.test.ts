@@ -46,8 +46,11 @@ const conversations = async ({ run }: House): Promise<number> => {
 
 const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.clock.now() })
 
-/** Until the vendor has been asked for all, and it is loaded: a look into the warehouse is a process. */
-async function untilWhole(there: House): Promise<void> {
+/** Until `running` has asked the vendor for all, and has loaded it. */
+const untilWhole = (there: House, running: Running): Promise<void> => Promise.race([isWhole(there), endsEarly(running)])
+
+/** A look into the warehouse is a process. */
+async function isWhole(there: House): Promise<void> {
   const all = truth(there).length
   await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all)
   while ((await conversations(there)) !== all) await sleep(1_000)
@@ -55,6 +58,12 @@ async function untilWhole(there: House): Promise<void> {
 
 async function until(true_: () => Promise<boolean>): Promise<void> {
   while (!(await true_())) await sleep(50)
+}
+
+/** Rejects where it ends by itself: who waits for what it does would wait for ever. */
+async function endsEarly(running: Running): Promise<never> {
+  const { code, stderr } = await running.ended
+  throw new Error(`up ended with ${code}: ${stderr}`)
 }
 
 async function ended(running: Running): Promise<string> {
@@ -105,15 +114,13 @@ describeWithTemporal('up', command => {
     expect((await there.bought()).length).toBeLessThan(truth(there).length / 10)
 
     const again = there.begin()
-    await untilWhole(there)
+    await untilWhole(there, again)
     expect(await ended(again)).toContain('(schedule unchanged)')
     expect(await there.servers()).toEqual([])
     await expectWhole(there)
   })
 
-  // A lease whose worker was lost with the server is waited for until its deadline, ten minutes at most.
-  const WITH_LOST_LEASE = { timeout: 720_000, retry: 1 }
-  it('says so where its server is gone, ends, and goes on when it is begun again', WITH_LOST_LEASE, async () => {
+  it('says so where its server is gone, ends, and goes on when it is begun again, paying for nothing twice', async () => {
     const there = await house(findable, { latencyMs: 60 })
     const first = there.begin()
     await until(async () => (await there.bought()).length >= 4)
@@ -121,9 +128,10 @@ describeWithTemporal('up', command => {
     const { code, stderr } = await first.ended
     expect([code, stderr]).toEqual([5, expect.stringContaining('has ended')])
     const again = there.begin()
-    await untilWhole(there)
+    await untilWhole(there, again)
     await ended(again)
     expect(await there.servers()).toEqual([])
+    await expectWhole(there)
   })
 
   it('takes the server that is configured and leaves it running, is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {
@@ -131,7 +139,7 @@ describeWithTemporal('up', command => {
     try {
       const there = await house({ TEMPORAL_ADDRESS: server.address })
       const first = there.begin()
-      await untilWhole(there)
+      await untilWhole(there, first)
       const beside = await there.run(['up'])
       expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
       expect(addressIn(await ended(first), 'Temporal')).toBe(server.address)

@@ -64,7 +64,8 @@ async function work(
       config,
       role: 'all',
       place,
-      ending: { stopping, aborted: AbortSignal.any([stop.aborted, lost.signal]) },
+      // Where the server is lost, the requests in flight are still paid for: their answers land.
+      ending: { stopping, aborted: stop.aborted },
       openHouse: async () => house,
       ready() {
         screen.remark('Up. Ctrl-C ends it.')
