@@ -1,17 +1,22 @@
 // Takes bodies in: each is judged, and what is an event is on the disk before it is said to be kept.
 import { ConvohouseError } from '../core/errors.ts'
-import { openSpool } from '../spool/spool.ts'
+import { canWrite, openSpool } from '../spool/spool.ts'
 import type { Commit } from '../spool/writer.ts'
 import { takeAsSent } from './as-sent.ts'
 import { makeDoor, type WorkspaceSecrets } from './door.ts'
 import { type Judged, judge } from './judge.ts'
+import { holdsSecret } from './partial-secret.ts'
 import type { Verdict } from './refusals.ts'
 
 export interface Intake {
   /** A body in pieces. `addressed`: the workspace in the address, if any. */
   take(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
+  /** True where a valid secret is among what has come of a body. */
+  isAuthentic(body: readonly Uint8Array[], addressed: string | null): boolean
   /** From now on these secrets are valid, and no other. */
   admit(workspaces: readonly WorkspaceSecrets[]): void
+  /** True where the disk takes bytes. */
+  canWrite(): Promise<boolean>
   /** Segments that are open. */
   openSegments(): number
   /** Ends when all that was taken is durable and sealed. */
@@ -63,9 +68,11 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIn
     takeQuick,
     takeInDoubt,
     take: (body, addressed) => takeQuick(body, addressed) ?? takeInDoubt(body, addressed),
+    isAuthentic: (body, addressed) => holdsSecret(body, addressed, door),
     admit(admitted) {
       door = makeDoor(admitted)
     },
+    canWrite: () => canWrite(home),
     openSegments: () => spool.open(),
     close: () => spool.close(),
   }

@@ -5,6 +5,7 @@ export const REFUSALS = {
   'wrong-secret': 401,
   'not-found': 404,
   'wrong-method': 405,
+  'too-slow': 408,
   'too-large': 413,
   'disk-refuses': 503,
   'too-busy': 503,

@@ -1,33 +1,7 @@
-// Reads the body of a request, no further than is allowed for one, and for all that are read at once.
+// Reads the body of a request, as far as there is room for it.
 import type { IncomingMessage } from 'node:http'
+import type { BodyLimits, BodyMemory, HeldBody } from './body-memory.ts'
 import type { Refusal } from './refusals.ts'
-
-export interface BodyLimits {
-  /** One body. */
-  maxBytes: number
-  /** All bodies that are read or taken in at once. */
-  maxBytesAtOnce: number
-}
-
-/** What all bodies hold at the moment. */
-export class BodyMemory {
-  private held = 0
-  readonly limits: BodyLimits
-
-  constructor(limits: BodyLimits) {
-    this.limits = limits
-  }
-
-  hold(bytes: number): boolean {
-    if (this.held + bytes > this.limits.maxBytesAtOnce) return false
-    this.held += bytes
-    return true
-  }
-
-  release(bytes: number): void {
-    this.held -= bytes
-  }
-}
 
 export type ReadBody = { chunks: Buffer[]; release: () => void } | { refused: Refusal }
 
@@ -36,28 +10,50 @@ export function refusedByHead(request: IncomingMessage, { maxBytes }: BodyLimits
   return Number(request.headers['content-length'] ?? 0) > maxBytes ? 'too-large' : null
 }
 
-/** Tells the body, or why it is not read on; nothing, where the sender hangs up. Whoever has the body releases it. */
-export function readBody(request: IncomingMessage, memory: BodyMemory, tell: (body: ReadBody) => void): void {
+export interface BodyReader {
+  memory: BodyMemory
+  /** True where a valid secret is among what has come of a body. */
+  isAuthentic: (chunks: readonly Buffer[]) => boolean
+  /** Told the body, or why it is not read on; nothing, where the sender hangs up. Whoever has the body releases it. */
+  tell: (body: ReadBody) => void
+}
+
+export function readBody(request: IncomingMessage, { memory, isAuthentic, tell }: BodyReader): void {
   const chunks: Buffer[] = []
   let bytes = 0
   let isOver = false
-  const release = () => memory.release(bytes)
-  const refuse = (refused: Refusal) => {
+  let provenAt = 0
+  let isProven = false
+  const body: HeldBody = {
+    address: request.socket.remoteAddress ?? '',
+    connection: request.socket,
+    beganMs: performance.now(),
+    isWhole: false,
+    isAuthentic() {
+      if (!isProven && chunks.length > provenAt) isProven = isAuthentic(chunks)
+      provenAt = chunks.length
+      return isProven
+    },
+    drop: refuse,
+  }
+  const release = () => memory.release(body)
+  function refuse(refused: Refusal): void {
     isOver = true
     request.off('data', onData)
+    chunks.length = 0
     release()
     tell({ refused })
   }
-  const onData = (chunk: Buffer) => {
-    if (!memory.hold(chunk.length)) return refuse('too-busy')
+  function onData(chunk: Buffer): void {
     bytes += chunk.length
-    if (bytes > memory.limits.maxBytes) return refuse('too-large')
-    chunks.push(chunk)
+    if (bytes > memory.limits.maxBytes) refuse('too-large')
+    else if (memory.hold(body, chunk.length)) chunks.push(chunk)
   }
   request.on('data', onData)
   request.on('end', () => {
     if (isOver) return
     isOver = true
+    body.isWhole = true
     tell({ chunks, release })
   })
   // It comes after the end, too. An error is none of ours, and closes.

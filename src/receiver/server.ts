@@ -2,13 +2,15 @@
 //
 //   request ──▶ limits ──▶ body ──▶ intake (verify, append, sync) ──▶ 200, empty
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { ConvohouseError } from '../core/errors.ts'
 import type { MetricsPage } from '../metrics/page.ts'
+import { BodyMemory } from './body-memory.ts'
+import { Connections } from './connections.ts'
 import type { Intake } from './intake.ts'
 import type { ReceiverMetrics } from './metrics.ts'
 import { REFUSALS, type Refusal, type Verdict } from './refusals.ts'
-import { BodyMemory, type ReadBody, readBody, refusedByHead } from './request-body.ts'
+import { type ReadBody, readBody, refusedByHead } from './request-body.ts'
 import { routeOf } from './route.ts'
 
 export interface ReceiverOptions {
@@ -50,22 +52,32 @@ interface Begun {
 }
 
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
+/** So often a disk that refuses is asked whether it still does. */
+const LOOK_AGAIN_MS = 1_000
 /** Whoever sends too much is read on for so long, or would not see the answer. */
 const LINGER_MS = 2_000
 
 class Service {
   private readonly options: ReceiverOptions
   private readonly memory: BodyMemory
+  private readonly connections: Connections
   private isDiskRefusing = false
+  private looking: NodeJS.Timeout | undefined
   isClosing = false
 
   constructor(options: ReceiverOptions) {
     this.options = options
-    const { maxBodyBytes } = options
+    const { maxBodyBytes, maxConnections } = options
+    this.connections = new Connections(maxConnections)
     this.memory = new BodyMemory({
       maxBytes: maxBodyBytes,
-      maxBytesAtOnce: Math.max(BODIES_AT_ONCE_BYTES, maxBodyBytes),
+      maxBytesAtOnce: Math.max(BODIES_AT_ONCE_BYTES, 4 * maxBodyBytes),
     })
+  }
+
+  /** A connection beyond the limit costs another one its place. */
+  connect(socket: Socket): void {
+    if (this.connections.add(socket)) this.options.metrics.refuse('too-slow')
   }
 
   serve(request: IncomingMessage, response: ServerResponse, proceed?: () => void): void {
@@ -99,22 +111,48 @@ class Service {
       return
     }
     proceed?.()
-    readBody(request, this.memory, body => {
-      this.keep(body, addressed)
-        .then(verdict => this.tell(verdict, { request, response, begunMs }))
-        .catch(() => response.destroy())
+    const { intake } = this.options
+    readBody(request, {
+      memory: this.memory,
+      isAuthentic: chunks => intake.isAuthentic(chunks, addressed),
+      tell: body => this.answer(body, { request, response, addressed, begunMs }),
     })
+  }
+
+  private async answer(body: ReadBody, { addressed, ...begun }: Begun & Pick<Way, 'addressed'>): Promise<void> {
+    const { request, response } = begun
+    this.connections.answering(request.socket)
+    try {
+      const verdict = await this.keep(body, addressed)
+      this.connections.answered(request.socket, verdict === 'kept')
+      this.tell(verdict, begun)
+    } catch {
+      response.destroy()
+    }
   }
 
   private async keep(body: ReadBody, addressed: string | null): Promise<Verdict> {
     if ('refused' in body) return body.refused
     try {
       const verdict = await this.options.intake.take(body.chunks, addressed)
-      this.isDiskRefusing = verdict === 'disk-refuses'
+      // Of others than those who have the secret nothing is said of the disk.
+      if (verdict === 'kept') this.isDiskRefusing = false
+      if (verdict === 'disk-refuses') this.diskRefuses()
       return verdict
     } finally {
       body.release()
     }
+  }
+
+  /** Looks again by itself: whoever sends events only where it is ready would never send one again. */
+  private diskRefuses(): void {
+    this.isDiskRefusing = true
+    this.looking ??= setInterval(async () => {
+      if (this.isDiskRefusing && (await this.options.intake.canWrite())) this.isDiskRefusing = false
+      if (this.isDiskRefusing && !this.isClosing) return
+      clearInterval(this.looking)
+      this.looking = undefined
+    }, LOOK_AGAIN_MS).unref()
   }
 
   private tell(verdict: Verdict, { request, response, begunMs }: Begun): void {
@@ -165,7 +203,7 @@ function answer(response: ServerResponse, status: number, content?: Content): vo
 }
 
 function createHttpServer(service: Service, options: ReceiverOptions): Server {
-  const { maxConnections, headMs = 10_000, requestMs = 30_000 } = options
+  const { headMs = 10_000, requestMs = 30_000 } = options
   const server = createServer({
     headersTimeout: headMs,
     requestTimeout: requestMs,
@@ -174,7 +212,6 @@ function createHttpServer(service: Service, options: ReceiverOptions): Server {
     maxHeaderSize: 16 * 1024,
     noDelay: true,
   })
-  server.maxConnections = maxConnections
   const serve = (request: IncomingMessage, response: ServerResponse, proceed?: () => void) => {
     try {
       service.serve(request, response, proceed)
@@ -182,6 +219,7 @@ function createHttpServer(service: Service, options: ReceiverOptions): Server {
       response.destroy()
     }
   }
+  server.on('connection', socket => service.connect(socket))
   server.on('request', (request, response) => serve(request, response))
   server.on('checkContinue', (request, response) => serve(request, response, () => response.writeContinue()))
   return server

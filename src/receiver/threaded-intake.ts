@@ -138,6 +138,8 @@ export function threadedIntake(options: IntakeOptions): Intake {
   const lane = (body: readonly Uint8Array[]) => (lengthOf(body) > LARGE_BYTES ? large : small)
   return {
     take: (body, addressed) => own.takeQuick(body, addressed) ?? lane(body).take(body, addressed),
+    isAuthentic: own.isAuthentic,
+    canWrite: own.canWrite,
     admit(workspaces) {
       for (const each of [own, large, small]) each.admit(workspaces)
     },

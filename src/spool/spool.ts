@@ -1,7 +1,11 @@
 // The spool of a data folder: raw webhook events on their way to the warehouse, each on the disk before it is acknowledged.
 // Several processes may share it: each writes segments of its own.
+import { randomBytes } from 'node:crypto'
+import { unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder, temporaryName, writeOnce } from '../files/durable.ts'
 import type { SpoolEvent } from './event-line.ts'
-import { spoolFolders } from './folders.ts'
+import { spoolFolders, spoolRoot } from './folders.ts'
 import { type Commit, SpoolWriter } from './writer.ts'
 
 export interface Spool {
@@ -44,5 +48,22 @@ export function openSpool(options: SpoolOptions): Spool {
     close: async () => {
       await Promise.all([...writers.values()].map(writer => writer.close()))
     },
+  }
+}
+
+/** As large as most batches of events. */
+const PROBE_BYTES = 64 * 1024
+
+/** True where the spool's disk takes some bytes. */
+export async function canWrite(home: string): Promise<boolean> {
+  const folder = spoolRoot(home)
+  const file = join(folder, temporaryName())
+  try {
+    await makeFolder(folder)
+    await writeOnce(file, [randomBytes(PROBE_BYTES)])
+    await unlink(file)
+    return true
+  } catch {
+    return false
   }
 }

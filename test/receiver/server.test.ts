@@ -1,5 +1,5 @@
 // The receiver over HTTP: what it answers, what it keeps, and how it bears those who mean it harm.
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { called, dial, headOf, SECRET, WORKSPACE } from './calls.ts'
@@ -116,30 +116,35 @@ describe('a request', () => {
   })
 })
 
-describe('connections', () => {
-  it('beyond the limit are not taken', async () => {
-    const { receiver } = await called({ maxConnections: 3 })
-    const dialled = [1, 2, 3, 4].map(() => dial(receiver))
-    for (const { socket } of dialled) socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
-    const answers = await Promise.all(dialled.map(({ answer }) => answer))
-    expect(answers.filter(text => text.startsWith('HTTP/1.1 200'))).toHaveLength(3)
-  })
-})
-
 describe('a disk that refuses', () => {
-  it('is 503, until it takes again', async () => {
+  it('is 503, and not ready until it takes again, whatever others send meanwhile', async () => {
     const { home, receiver, post, sealed } = await called()
+    const ready = async () => (await fetch(`${receiver.url}/ready`)).status
     await mkdir(home, { recursive: true })
     // A file where the folder belongs.
     await writeFile(join(home, 'spool'), '')
     const refused = await post(test('a'))
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
-    expect((await fetch(`${receiver.url}/ready`)).status).toBe(503)
+    expect(await ready()).toBe(503)
+    expect([(await post('{"workspaceSecret":"x"}')).status, (await post('hello')).status]).toEqual([401, 400])
+    expect(await ready()).toBe(503)
     expect((await fetch(`${receiver.url}/health`)).status).toBe(200)
     await rm(join(home, 'spool'))
     expect((await post(test('b'))).status).toBe(200)
-    expect((await fetch(`${receiver.url}/ready`)).status).toBe(200)
+    expect(await ready()).toBe(200)
     expect(await sealed()).toEqual([test('b')])
+  })
+
+  it('is found to take again though no event comes, as behind a proxy that sends none to who is not ready', async () => {
+    const { home, receiver, post } = await called()
+    const ready = async () => (await fetch(`${receiver.url}/ready`)).status
+    await mkdir(home, { recursive: true })
+    await writeFile(join(home, 'spool'), '')
+    await post(test('a'))
+    expect(await ready()).toBe(503)
+    await rm(join(home, 'spool'))
+    await expect.poll(ready, { timeout: 30_000 }).toBe(200)
+    expect(await readdir(join(home, 'spool'))).toEqual([])
   })
 })
 

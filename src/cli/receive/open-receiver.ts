@@ -1,6 +1,7 @@
 // The receiver of a configuration: its intake in threads, and what it waits for, in words.
 import type { Config } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { SECOND } from '../../core/time.ts'
 import { MetricsPage } from '../../metrics/page.ts'
 import type { WorkspaceSecrets } from '../../receiver/door.ts'
 import { ReceiverMetrics } from '../../receiver/metrics.ts'
@@ -8,6 +9,9 @@ import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
 import { readSecrets } from '../../receiver/workspace-secrets.ts'
 import { counted } from '../terminal/words.ts'
+
+/** When a receiver ends, senders who are at it have so long to come to their end. */
+export const CLOSE_MS = 10 * SECOND
 
 /** True where a workspace has a webhook secret. */
 export const hasWebhooks = ({ workspaces }: Config): boolean =>

@@ -3,7 +3,7 @@ import { readConfig } from '../../config.ts'
 import { remark, say, sayJson } from '../terminal/say.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
-import { type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
+import { CLOSE_MS, type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
 import { readSecretsAtHangUp } from './secrets-anew.ts'
 
 export interface ReceiveFlags {
@@ -44,7 +44,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
     tell(opened, json)
     stop.aborted.addEventListener('abort', () => opened.abort(), { once: true })
     await untilStopping(stop)
-    await opened.close()
+    await opened.closeWithin(CLOSE_MS)
   } finally {
     stop.release()
     leaveHangUp()

@@ -1,18 +1,15 @@
 // `convohouse up`: on a Temporal server that is configured, else on one of our own; where none can be had, without one.
 import { type Config, readConfig } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
-import { formatDuration, SECOND } from '../../core/time.ts'
+import { formatDuration } from '../../core/time.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
 import { findHolder } from '../doctor/holder.ts'
-import { hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
+import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
 import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
 import { runSync } from '../sync/run-sync.ts'
 import { remark } from '../terminal/say.ts'
 import type { UpFlags } from './up-flags.ts'
-
-/** Senders who are at it have so long to end. */
-const CLOSE_MS = 10 * SECOND
 
 /** As often as the most frequent of the schedules; of those by cron, and where there is none, as often as the flag says. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>

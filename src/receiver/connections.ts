@@ -1,0 +1,70 @@
+// The connections of the receiver. Where there are as many as may be, a new one takes the place of one that is thought useless: of a sender
+// who takes long, from an address with many, and who has not delivered an event. So nobody keeps others out by being slow.
+import type { Socket } from 'node:net'
+
+interface Connection {
+  address: string
+  /** When it was opened, or had its last answer, ms. */
+  sinceMs: number
+  /** Requests that have come whole and are not answered. */
+  answering: number
+  /** Its last request was an event that was kept. */
+  hasDelivered: boolean
+}
+
+export class Connections {
+  private readonly most: number
+  private readonly now: () => number
+  private readonly open = new Map<Socket, Connection>()
+
+  constructor(most: number, now: () => number = () => performance.now()) {
+    this.most = most
+    this.now = now
+  }
+
+  /** Takes a connection in; the one that was closed for it, which may be itself. */
+  add(socket: Socket): Socket | null {
+    const dropped = this.open.size < this.most ? null : (this.worst() ?? socket)
+    if (dropped !== socket) {
+      const address = socket.remoteAddress ?? ''
+      this.open.set(socket, { address, sinceMs: this.now(), answering: 0, hasDelivered: false })
+      socket.once('close', () => this.open.delete(socket))
+    }
+    if (dropped) {
+      this.open.delete(dropped)
+      dropped.destroy()
+    }
+    return dropped
+  }
+
+  /** A request has come whole. */
+  answering(socket: Socket): void {
+    const connection = this.open.get(socket)
+    if (connection) connection.answering += 1
+  }
+
+  answered(socket: Socket, isKept: boolean): void {
+    const connection = this.open.get(socket)
+    if (!connection) return
+    connection.answering -= 1
+    connection.sinceMs = this.now()
+    connection.hasDelivered = isKept
+  }
+
+  private worst(): Socket | null {
+    const nowMs = this.now()
+    const ofAddress = new Map<string, number>()
+    for (const { address } of this.open.values()) ofAddress.set(address, (ofAddress.get(address) ?? 0) + 1)
+    let worst: Socket | null = null
+    let most: [delivered: number, cost: number] = [0, 0]
+    for (const [socket, { address, sinceMs, answering, hasDelivered }] of this.open) {
+      if (answering > 0) continue
+      const cost = (nowMs - sinceMs) * ofAddress.get(address)!
+      const rank: typeof most = [hasDelivered ? 0 : 1, cost]
+      if (worst !== null && (rank[0] < most[0] || (rank[0] === most[0] && rank[1] <= most[1]))) continue
+      worst = socket
+      most = rank
+    }
+    return worst
+  }
+}

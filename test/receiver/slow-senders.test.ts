@@ -1,0 +1,120 @@
+// Senders who have no secret and take their time, on real sockets: whatever they hold, each real event is acknowledged.
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Receiver } from '../../src/receiver/server.ts'
+import { type Called, called, dial, headOf, SECRET } from './calls.ts'
+
+const MAX_BODY_BYTES = 8_000_000
+/** What 64 MiB hold sixteen times, but for a byte of each. */
+const MOST_OF_IT = 4 * 1024 * 1024 - 1
+
+/** Sends these bytes on a connection of its own; what it was answered at last. */
+function slowSender(receiver: Receiver, text: string | Buffer): { socket: Socket; answer: Promise<string> } {
+  const { socket, answer } = dial(receiver)
+  socket.write(text)
+  return { socket, answer }
+}
+
+const largeAndSlow = (receiver: Receiver) =>
+  slowSender(receiver, Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(MOST_OF_IT, 'x')]))
+
+/** Each of these sends a byte of its body again and again. */
+function trickle(senders: readonly { socket: Socket }[]): void {
+  const timer = setInterval(() => {
+    for (const { socket } of senders) if (socket.writable) socket.write('x')
+  }, 20)
+  onTestFinished(() => clearInterval(timer))
+}
+
+/** Real events, many at once, each on a connection of its own; their answers. */
+async function realEvents({ receiver }: Called, many = 40): Promise<string[]> {
+  const post = (n: number) => {
+    const body = JSON.stringify({
+      event: 'webhook_test',
+      createdAt: n,
+      workspaceSecret: SECRET,
+      text: 'x'.repeat(8_000),
+    })
+    const { socket, answer } = dial(receiver)
+    socket.write(`${headOf(Buffer.byteLength(body))}${body}`)
+    return answer.then(text => text.split('\r\n')[0]!)
+  }
+  return Promise.all(Array.from({ length: many }, (_, n) => post(n)))
+}
+
+const acknowledged = (many = 40): string[] => Array.from({ length: many }, () => 'HTTP/1.1 200 OK')
+
+const large = (first: object, last: object): string =>
+  JSON.stringify({ ...first, event: 'webhook_test', text: 'x'.repeat(5_000_000), ...last })
+
+describe('real events', () => {
+  it('are acknowledged, small and large, beside senders who hold all the room there is', async () => {
+    const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
+    const slow = Array.from({ length: 30 }, () => largeAndSlow(there.receiver))
+    trickle(slow)
+    // All room is held: some of them have been dropped for others.
+    expect(await Promise.any(slow.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 408 /)
+    expect(await realEvents(there)).toEqual(acknowledged())
+    expect((await there.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
+    expect(await there.metric('convohouse_webhooks_refused_total{reason="too-busy"}')).toBe(0)
+    for (const { socket } of slow) socket.destroy()
+    expect((await there.sealed()).length).toBe(41)
+  })
+
+  it('are acknowledged beside as many slow heads and bodies as there may be connections', async () => {
+    const there = await called({ maxConnections: 50 })
+    const heads = Array.from({ length: 40 }, () => slowSender(there.receiver, 'POST /webhooks HTTP/1.1\r\nX-Slow: '))
+    const bodies = Array.from({ length: 40 }, () => slowSender(there.receiver, `${headOf(60_000)}{`))
+    const idle = Array.from({ length: 40 }, () => slowSender(there.receiver, ''))
+    trickle([...heads, ...bodies])
+    const slow = [...heads, ...bodies, ...idle]
+    await Promise.any(slow.map(({ answer }) => answer))
+    expect(await realEvents(there)).toEqual(acknowledged())
+    for (const { socket } of slow) socket.destroy()
+    expect((await there.sealed()).length).toBe(40)
+  })
+
+  it('that are large and come slowly themselves are not dropped where their secret has come', async () => {
+    const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
+    const body = large({ workspaceSecret: SECRET }, {})
+    const { socket, answer } = dial(there.receiver)
+    socket.write(headOf(Buffer.byteLength(body)) + body.slice(0, MOST_OF_IT))
+    const slow = Array.from({ length: 30 }, () => largeAndSlow(there.receiver))
+    await Promise.any(slow.map(({ answer }) => answer))
+    socket.write(body.slice(MOST_OF_IT))
+    expect(await answer).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it.runIf(process.platform === 'linux')('of one address are acknowledged beside senders of many', async () => {
+    const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
+    const slow = Array.from({ length: 30 }, (_, n) => {
+      const socket = connect({ port: there.receiver.port, host: '127.0.0.1', localAddress: `127.0.1.${n + 1}` })
+      socket.on('error', () => {})
+      onTestFinished(() => void socket.destroy())
+      socket.write(Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(MOST_OF_IT, 'x')]))
+      return new Promise<string>(resolve => socket.once('data', text => resolve(String(text))))
+    })
+    expect(await Promise.any(slow)).toMatch(/^HTTP\/1.1 408 /)
+    expect(await realEvents(there)).toEqual(acknowledged())
+    expect((await there.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
+  })
+})
+
+describe('a connection beyond the limit', () => {
+  it('takes the place of the one that has done nothing for longest, and not of one that has delivered', async () => {
+    const { receiver, metric } = await called({ maxConnections: 3 })
+    const body = JSON.stringify({ event: 'webhook_test', workspaceSecret: SECRET })
+    const delivering = dial(receiver)
+    delivering.socket.write(`${headOf(body.length)}${body}`)
+    await delivering.answer
+    const idle = dial(receiver)
+    await new Promise(resolve => idle.socket.once('connect', resolve))
+    const another = dial(receiver)
+    another.socket.write(`${headOf(body.length)}${body}`)
+    expect(await another.answer).toMatch(/^HTTP\/1.1 200 /)
+    // The fourth.
+    expect(await metric('convohouse_webhooks_refused_total{reason="too-slow"}')).toBe(1)
+    await idle.closed
+    expect([delivering.socket.destroyed, another.socket.destroyed]).toEqual([false, false])
+  })
+})
