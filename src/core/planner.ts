@@ -136,8 +136,10 @@ function stretches(agent: AgentFacts, wanted: Interval): { kind: WindowKind; int
 export const pollSeconds = (agents: number, requestsPerHour: number): number =>
   Math.floor((agents / Math.max(1, requestsPerHour * HEAD_SHARE)) * 3_600)
 
-function priced(progress: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
-  const { window } = progress
+function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
+  const { window } = known
+  // A run that gave up on idle pages has not shown that they never end: each run may read as many.
+  const progress = known.idle ? { ...known, idle: 0 } : known
   const from = progress.lastTsMs !== null && window.kind === 'head' ? second(progress.lastTsMs) : window.fromSec
   const to =
     progress.lastTsMs !== null && window.kind !== 'head'

@@ -111,7 +111,7 @@ export interface WindowProgress {
   mostIds?: number
   /** The vendor has the agent, though it refuses ids. */
   hasAgent?: boolean
-  /** Pages in a row that looked at nothing; absent in windows of older versions. */
+  /** Pages in a row of this run that looked at nothing (`idleOf`); absent in windows of older versions. */
   idle?: number
   pages: number
   returned: number
@@ -207,6 +207,15 @@ export const withFewerIds = (progress: WindowProgress, refused: number): WindowP
   mostIds: Math.max(1, Math.floor(refused / 2)),
 })
 
+/**
+ * A page without conversations has looked at none where the vendor says so. Where it does not say, it may have skipped all that it looked
+ * at, and counts a quarter.
+ */
+const idleOf = ({ scanned, returned }: PageFacts): number => {
+  if ((scanned ?? returned) > 0) return 0
+  return scanned === null ? 0.25 : 1
+}
+
 /** Folds one landed page into its window's progress. Pages of one window fold in order of generation and sequence. */
 export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
   const sums = {
@@ -229,7 +238,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     cursor: page.cursorOut,
     limit: page.limit,
     lastTsMs: page.lastTsMs ?? next.lastTsMs,
-    idle: (page.scanned ?? page.returned) > 0 ? 0 : (next.idle ?? 0) + 1,
+    idle: idleOf(page) === 0 ? 0 : (next.idle ?? 0) + idleOf(page),
     ...(byId ? advanceIds(progress, page) : { done: progress.done || !page.hasMore, ...placed(progress, page) }),
   }
 }

@@ -146,12 +146,15 @@ const stuck = (progress: WindowProgress): ConvohouseError =>
     mend: 'Report it to the vendor with that request. What landed is kept; the next sync goes on from the last conversation.',
   })
 
-/** Pages in a row that look at nothing and tell of more: real ones skip conversations, but they have looked at some. */
+/**
+ * Pages in a row, in one run, that look at nothing and tell of more: real ones skip conversations, but they have looked at some. Where the
+ * vendor does not tell what it has looked at, four times as many.
+ */
 const MAX_IDLE_PAGES = 50
 
 const idle = (progress: WindowProgress): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${progress.window.agentId} has told of more for ${progress.idle} pages in a row without looking at any conversation (window ${progress.window.name}).`,
+    what: `The export of agent ${progress.window.agentId} has told of more for page after page without a conversation (window ${progress.window.name}).`,
     mend: 'Run the sync again later; if it stays, report it to the vendor. What landed is kept, and the next sync goes on behind it.',
   })
 

@@ -103,6 +103,40 @@ describe('a vendor who says that there is more and does not say where', () => {
   })
 })
 
+/** From the third page of a window on so many pages hold nothing; the cursors go on. */
+const emptied = (pages: number, told: Record<string, unknown>) => {
+  let page = 0
+  return simulatedHouse({
+    sandbox: { agents: 1, conversations: 160, historyDays: 20 },
+    settings: { maxPage: 1 },
+    through: async sandbox => {
+      const meddle = () => {
+        page += 1
+        return page > 2 && page <= 2 + pages
+          ? { change: (body: object) => ({ ...body, data: [], ...told }) }
+          : undefined
+      }
+      return (await meddlingProxy(sandbox.url, meddle)).url
+    },
+  })
+}
+
+describe('pages without a conversation', () => {
+  it('are read past, where nobody tells what they have looked at', async () => {
+    const simulated = await emptied(90, { scannedConvoCount: undefined })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+  })
+
+  it('that say to have looked at none end the window for now, and each later sync gets as far again', async () => {
+    const simulated = await emptied(90, { scannedConvoCount: 0 })
+    const first = await simulated.sync()
+    expect(first).toMatchObject({ outcome: 'failed', windowsLeft: 1, failures: [{ code: 'API_PROTOCOL' }] })
+    expect(first.pages).toBe(52)
+    const second = await simulated.sync()
+    expect(second).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+  })
+})
+
 describe('a fault that passes', () => {
   it('keeps the bytes of an answer of 200 that cannot be read, without the token that it echoes', async () => {
     const first = once(({ number }) => number === 1)
