@@ -9,7 +9,7 @@ import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { carrySince, lostRows, withRebuilt } from '../warehouse/carry-over.ts'
 import { loadedFiles } from '../warehouse/folders.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import { expectWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { checkReplaceable, replaceTables } from '../warehouse/replace-tables.ts'
 import { followTimeZone } from '../warehouse/workspaces.ts'
 import {
@@ -48,11 +48,15 @@ const drainNow = ({ config, now = Date.now }: ReplayOptions, house: House, works
 
 /**
  * Rebuilds only these tables, for the configured workspaces.
- * @throws TABLE_UNKNOWN, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT
+ * @throws TABLE_UNKNOWN, WAREHOUSE_MISSING, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT
  */
 export async function replayTables(options: ReplayOptions & { tables: readonly string[] }): Promise<ReplayReport> {
   const { config, tables } = options
   checkReplaceable(tables)
+  expectWarehouse(
+    config.home,
+    'Name the right data folder (`home`, CONVOHOUSE_HOME); or leave --table out, which builds all of it.',
+  )
   const house = await openHouse({ config })
   const { warehouse: live } = house
   let report = NOTHING_REPLAYED

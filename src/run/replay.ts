@@ -4,6 +4,10 @@
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { type House, openHouse } from '../app.ts'
+import type { Config } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { openLanding } from '../landing/store.ts'
+import { hasSpool } from '../spool/folders.ts'
 import {
   carryGone,
   carryMarks,
@@ -35,8 +39,21 @@ export interface WholeReplayOptions extends ReplayOptions {
   allowIncomplete?: boolean
 }
 
+/** A data folder that is mistyped, or empty, must not look like a warehouse that lost all. @throws WAREHOUSE_MISSING */
+async function expectLanded({ home, workspaces }: Config): Promise<void> {
+  for (const { id } of workspaces) {
+    const landing = openLanding(home, id)
+    if (hasSpool(home, id) || (await landing.folders()).length > 0 || (await landing.runs()).length > 0) return
+  }
+  throw new ConvohouseError('WAREHOUSE_MISSING', {
+    what: `${home} has neither a warehouse nor anything to rebuild one from: nothing has landed there for ${workspaces.map(({ id }) => id).join(', ')}.`,
+    mend: 'Name the right data folder (`home`, CONVOHOUSE_HOME) and workspace; a new one begins with `convohouse sync`.',
+  })
+}
+
 /** Where there is no warehouse, none has to be kept meanwhile: a kill leaves one that the next sync or replay completes. */
 async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> {
+  await expectLanded(options.config)
   const house = await openHouse({ config: options.config, bulk: true })
   let report = NOTHING_REPLAYED
   try {
@@ -93,7 +110,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: House): Promise<Rep
 
 /**
  * Rebuilds what the warehouse has of every configured workspace; other workspaces stay as they are.
- * @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
+ * @throws WAREHOUSE_MISSING where nothing has landed either; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options

@@ -61,7 +61,7 @@ async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: st
   await access(file).catch(cause => {
     throw new ConvohouseError('WAREHOUSE_MISSING', {
       what: `There is no warehouse at ${file}.`,
-      mend: 'Run `convohouse sync` first.',
+      mend: 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
       cause,
     })
   })

@@ -97,15 +97,6 @@ describe('quarantine', () => {
     expect(retried.code).toBe(6)
     expect(retried.stderr).toContain('error WAREHOUSE_LOCKED')
   })
-
-  it('is empty where there is no warehouse', async () => {
-    const env = { CONVOHOUSE_HOME: await temporaryFolder() }
-    expect(await cli(['quarantine', 'list'], { env })).toEqual({
-      code: 0,
-      stdout: 'No record is quarantined.\n',
-      stderr: '',
-    })
-  })
 })
 
 describe('status', () => {

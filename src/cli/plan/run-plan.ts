@@ -1,7 +1,12 @@
 // `convohouse plan`: what a sync would do, without buying anything.
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { openHouse } from '../../app.ts'
-import { readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config.ts'
 import { planOnly } from '../../run/embedded.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
 import { namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
@@ -35,13 +40,28 @@ function show(facts: PlanFacts, asFlagged: boolean): void {
 /** True where a sync without flags may do something else. */
 const isFlagged = ({ json: _json, wait, ...others }: SyncFlags): boolean => !wait || Object.keys(others).length > 0
 
+interface PlaceToPlan {
+  config: Config
+  leave(): Promise<void>
+}
+
+/** The data folder; where nothing is there yet, one for the moment: a plan makes none, and so not in a place that was mistyped. */
+async function placeToPlan(config: Config): Promise<PlaceToPlan> {
+  if (existsSync(warehouseFile(config.home)) || existsSync(join(config.home, 'landing')))
+    return { config, leave: async () => {} }
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-plan-'))
+  return { config: { ...config, home }, leave: () => rm(home, { recursive: true, force: true }) }
+}
+
 /** Plans each chosen workspace in turn, and prints it. */
 export async function runPlan(flags: SyncFlags): Promise<void> {
   checkTogether(flags, Date.now())
-  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
-  const workspaces = workspacesFor(config, flags)
+  const configured = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const workspaces = workspacesFor(configured, flags)
   const named = await namedBy(flags)
   const stop = stopOnSignals()
+  const place = await placeToPlan(configured)
+  const { config } = place
   const house = await openHouse({ config })
   try {
     for (const workspace of workspaces) {
@@ -55,6 +75,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
     }
   } finally {
     await house.close()
+    await place.leave()
     stop.release()
   }
 }

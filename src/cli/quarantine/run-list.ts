@@ -1,5 +1,4 @@
 // `convohouse quarantine list`: which records could not be loaded, and why.
-import { isCode } from '../../core/errors.ts'
 import { storageOf } from '../query/storage.ts'
 import { readerOf } from '../status/reading.ts'
 import { grid } from '../terminal/grid.ts'
@@ -36,14 +35,10 @@ function lines(entries: readonly Entry[]): string[] {
   ]
 }
 
-/** @throws WAREHOUSE_LOCKED where its holder does not answer */
+/** @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED where its holder does not answer */
 export async function runList(flags: QuarantineFlags): Promise<void> {
   const rows = readerOf(storageOf(flags.config))
-  const entries = await quarantined(rows, flags.workspace).catch(error => {
-    // Where nothing was loaded nothing is quarantined.
-    if (isCode(error, 'WAREHOUSE_MISSING')) return []
-    throw error
-  })
+  const entries = await quarantined(rows, flags.workspace)
   if (flags.json) sayJson({ quarantined: entries })
   else say(...lines(entries))
 }

@@ -2,6 +2,7 @@
 import type { House } from '../../app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { type RetryReport, retryRecords } from '../../run/retry.ts'
+import { expectWarehouse } from '../../warehouse/open.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import type { Rows } from '../status/reading.ts'
 import { openHouseSoon } from '../sync/open-house.ts'
@@ -43,10 +44,11 @@ async function retryAll(
   return reports
 }
 
-/** @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED, LOAD_FAILED */
+/** @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, LOAD_FAILED */
 export async function runRetry(names: readonly string[], flags: QuarantineFlags): Promise<void> {
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = chooseWorkspaces(config, flags.workspace)
+  expectWarehouse(config.home)
   const house = await openHouseSoon(config)
   try {
     const reports = await retryAll(config, house, workspaces, names)

@@ -1,0 +1,50 @@
+// Commands in a data folder where nothing is: a mistyped one, or one before the first sync.
+import { existsSync } from 'node:fs'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { cli, scene, temporaryFolder } from './cli-process.ts'
+
+/** The command in a folder where nothing is; what it has left there. */
+async function inNothing(env: Record<string, string>, command: string) {
+  const home = join(await temporaryFolder(), 'dtaa')
+  const ended = await cli(command.split(' '), { env: { ...env, CONVOHOUSE_HOME: home } })
+  return { ...ended, made: existsSync(home) ? await readdir(home, { recursive: true }) : null }
+}
+
+it('a data folder that is mistyped stays as it is: what cannot do without a warehouse says that there is none', async () => {
+  const { env } = await scene({ agents: 1, conversations: 5 })
+  const commands = [
+    'replay',
+    'replay --allow-incomplete',
+    'replay --table agents',
+    'query 1',
+    'ledger',
+    'quarantine list',
+    'quarantine show 1',
+    'quarantine retry',
+  ]
+  for (const command of commands) {
+    const { code, stdout, stderr, made } = await inNothing(env, command)
+    expect([command, code, stdout, made]).toEqual([command, 6, '', null])
+    expect(stderr).toMatch(/error WAREHOUSE_MISSING: .*dtaa/)
+    expect(stderr).toContain('→')
+  }
+  for (const [command, said] of [
+    ['status', 'There is no warehouse in'],
+    ['plan', 'Nothing was bought.'],
+    ['doctor', 'is not there yet'],
+  ] as const) {
+    const { code, stdout, made } = await inNothing(env, command)
+    expect([command, code, made]).toEqual([command, 0, null])
+    expect(stdout).toContain(said)
+  }
+})
+
+it('replay says the same where only another workspace has landed', async () => {
+  const { env, home } = await scene({ agents: 1, conversations: 5 })
+  await mkdir(join(home, 'landing', 'ws_other'), { recursive: true })
+  const { code, stderr } = await cli(['replay'], { env })
+  expect([code, stderr]).toEqual([6, expect.stringContaining('nothing has landed there for ws_demo')])
+  expect(await readdir(home)).toEqual(['landing'])
+})
