@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { openLanding } from '../landing/store.ts'
-import { applyAll, applySpool, type Draining } from '../steps/drain.ts'
+import { applyAll, applySpool, type DamagedArchive, type Draining } from '../steps/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
 import type { LostRows } from '../warehouse/carry-over.ts'
@@ -23,6 +23,8 @@ export interface ReplayReport {
   quarantined: number
   /** Webhook events that were applied. */
   events: number
+  /** Archived files of the spool that are damaged. Their events were taken from the warehouse that was replaced, where there was one. */
+  damaged: DamagedArchive[]
 }
 
 export interface ReplayOptions {
@@ -32,7 +34,14 @@ export interface ReplayOptions {
   signal?: AbortSignal
 }
 
-export const NOTHING_REPLAYED: ReplayReport = { files: 0, records: 0, mended: 0, quarantined: 0, events: 0 }
+export const NOTHING_REPLAYED: ReplayReport = {
+  files: 0,
+  records: 0,
+  mended: 0,
+  quarantined: 0,
+  events: 0,
+  damaged: [],
+}
 
 /** Larger than a sync's: nobody waits for the first rows of a replay. */
 const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
@@ -79,21 +88,23 @@ export async function loadAll(
   await keepRuns(context.writer, workspace.id, await landing.runs())
   const droppedMs = await landing.fullsDroppedMs()
   if (droppedMs !== null) await dropFulls(context.writer, workspace.id, droppedMs)
-  report.events = await applyEventsAgain({ ...context, home }, old)
-  return report
+  return { ...report, ...(await applyEventsAgain({ ...context, home }, old)) }
 }
 
 /** Every event of the spool and, where others are known, of the old warehouse. */
-async function applyEventsAgain(draining: Draining, old: Warehouse | undefined): Promise<number> {
+async function applyEventsAgain(
+  draining: Draining,
+  old: Warehouse | undefined,
+): Promise<Pick<ReplayReport, 'events' | 'damaged'>> {
   const { writer, workspaceId } = draining
-  const applied = await applySpool(draining)
-  if (!old) return applied
+  const { applied: events, damaged } = await applySpool(draining)
+  if (!old) return { events, damaged }
   const known = await sumEvents(old.writer, workspaceId)
-  if (known.newest === null) return applied
+  if (known.newest === null) return { events, damaged }
   // Events that wait in the spool came later: they make up for none that is gone.
   const { n, ids } = await sumEvents(writer, workspaceId, known.newest)
-  if (n === known.n && ids === known.ids) return applied
-  return applied + (await applyAll(draining, storedEvents(old.writer, workspaceId)))
+  if (n === known.n && ids === known.ids) return { events, damaged }
+  return { events: events + (await applyAll(draining, storedEvents(old.writer, workspaceId))), damaged }
 }
 
 export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
@@ -102,6 +113,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   mended: a.mended + b.mended,
   quarantined: a.quarantined + b.quarantined,
   events: a.events + b.events,
+  damaged: [...a.damaged, ...b.damaged],
 })
 
 /** Files that the warehouse has loaded and the landing has not any more. */

@@ -8,9 +8,9 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import type { TransformOptions } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createGunzip, createGzip } from 'node:zlib'
+import { createGunzip, createGzip, type ZlibOptions } from 'node:zlib'
 import { unusable } from '../core/disk.ts'
 import { makeFolder, namesIn, sweepTemporary, syncFolder, temporaryName } from '../files/durable.ts'
 import { type ReadLine, readLine } from './event-line.ts'
@@ -114,19 +114,59 @@ export async function archivedFiles(home: string, workspaceId: string): Promise<
     .map(name => join(drained, name))
 }
 
-/** The events of an archived file, as they were written; what cannot be read is left out. @throws HOME_UNUSABLE */
-export async function* archivedEvents(file: string): AsyncGenerator<ReadLine> {
+/** Bytes that are uncompressed at once; where they cannot be to their end, all of them are lost. */
+const PIECES = { usual: 16 * 1024, damaged: 64 }
+
+/** The lines of a file, uncompressed as far as it can be read. @throws where it ends in the middle, or cannot be read on */
+async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Buffer> {
   const source = createReadStream(file)
-  // Bytes as characters: a line's checksum is over its bytes, whatever they are.
-  const text = (file.endsWith('.gz') ? source.pipe(createGunzip()) : source).setEncoding('latin1')
+  // What waits in its buffer when the file cannot be read on is lost, too: so nothing does. Types do not know that it takes options of streams.
+  const options: ZlibOptions & TransformOptions = { chunkSize, readableHighWaterMark: 1 }
+  const unpacked = file.endsWith('.gz') ? source.pipe(createGunzip(options)) : source
+  source.once('error', error => unpacked.destroy(error))
+  let begun: Buffer[] = []
   try {
-    for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
-      const event = readLine(Buffer.from(line, 'latin1'))
-      if (event) yield event
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      let from = 0
+      for (let end = chunk.indexOf(NEW_LINE); end >= 0; end = chunk.indexOf(NEW_LINE, from)) {
+        yield Buffer.concat([...begun, chunk.subarray(from, end)])
+        begun = []
+        from = end + 1
+      }
+      begun.push(chunk.subarray(from))
     }
-  } catch (error) {
-    throw unusable(file, error)
   } finally {
     source.destroy()
+  }
+  yield Buffer.concat(begun)
+}
+
+/** All lines that can be read. */
+async function* readableLines(file: string, damaged: (error: unknown) => void): AsyncGenerator<Buffer> {
+  let read = 0
+  try {
+    for await (const line of linesIn(file, PIECES.usual)) {
+      read += 1
+      yield line
+    }
+    return
+  } catch {
+    // Once more, in small pieces, for the last lines.
+  }
+  try {
+    for await (const line of linesIn(file, PIECES.damaged)) if (--read < 0) yield line
+  } catch (error) {
+    damaged(error)
+  }
+}
+
+/**
+ * The events of an archived file, as they were written; lines that cannot be read are left out. A file that cannot be read to its end gives what
+ * stands before, and `damaged` is told why.
+ */
+export async function* archivedEvents(file: string, damaged: (error: unknown) => void): AsyncGenerator<ReadLine> {
+  for await (const line of readableLines(file, damaged)) {
+    const event = readLine(line)
+    if (event) yield event
   }
 }

@@ -2,6 +2,7 @@
 // kill, is found again, and changes nothing.
 import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
+import { reasonOf } from '../core/disk.ts'
 import { SECOND } from '../core/time.ts'
 import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../spool/archive.ts'
 import { damagedFiles, damageIn, keepDamaged } from '../spool/damaged.ts'
@@ -213,18 +214,29 @@ export function spoolSteps(draining: Draining): SpoolSteps {
   }
 }
 
-/** Applies all that the spool has ever taken in, as a rebuilt warehouse needs it. @throws HOME_UNUSABLE */
-export async function applySpool(draining: Draining): Promise<number> {
+/** An archived file of which not all can be read: its name in the spool, and why. */
+export interface DamagedArchive {
+  file: string
+  why: string
+}
+
+/**
+ * Applies all that the spool has ever taken in, as a rebuilt warehouse needs it. Of an archived file that is damaged it applies what can be
+ * read. @throws HOME_UNUSABLE where events that wait cannot be read: no table has them yet
+ */
+export async function applySpool(draining: Draining): Promise<{ applied: number; damaged: DamagedArchive[] }> {
   const { home, workspaceId } = draining
+  const damaged: DamagedArchive[] = []
   let applied = 0
   for (const file of await archivedFiles(home, workspaceId)) {
     const name = filed(draining, file)
     const events = async function* () {
-      for await (const event of archivedEvents(file)) yield name(event)
+      const tell = (error: unknown) => damaged.push({ file: inSpool(draining, file), why: reasonOf(error) })
+      for await (const event of archivedEvents(file, tell)) yield name(event)
     }
     applied += await applyAll(draining, events())
   }
   applied += await applyAll(draining, eventsOf(draining, await sealedSegments(home, workspaceId)))
   await tellDamaged(draining, new Set())
-  return applied
+  return { applied, damaged }
 }

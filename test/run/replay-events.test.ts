@@ -1,5 +1,7 @@
 // Events that a replay finds in the warehouse alone, since their files are gone from the spool.
-import { rm } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
@@ -40,5 +42,60 @@ describe('a replay, where files of the spool are gone', () => {
     await simulated.replay()
     const told = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
     expect(told.map(({ text }) => text).sort()).toEqual(['one', 'two', 'three', ...waiting].sort())
+  })
+})
+
+const texts = async (simulated: SimulatedHouse): Promise<string[]> => {
+  const told = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
+  return told.map(({ text }) => text.slice(0, 5)).sort()
+}
+
+const MANY = Array.from({ length: 60 }, (_, n) => `${String(n).padStart(5, '0')} ${'words '.repeat(40)}`)
+
+/** A house whose events are all in a packed file of its archive, of which not all can be read any more. */
+async function damagedArchive(damage: (packed: Buffer) => Buffer) {
+  const simulated = await simulatedHouse({ sandbox: { conversations: 5, agents: 1 } })
+  const { config, house, clock } = simulated
+  await simulated.sync()
+  await receive(simulated, MANY)
+  await drainAll(spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
+  const { drained } = spoolFolders(config.home, WORKSPACE)
+  const [plain] = await readdir(drained)
+  const packed = gzipSync(await readFile(join(drained, plain!)))
+  await rm(join(drained, plain!))
+  const name = plain!.replace('.ndjson', '.1.ndjson.gz')
+  await writeFile(join(drained, name), damage(packed))
+  expect(() => gunzipSync(damage(packed))).toThrow()
+  return { simulated, file: `${WORKSPACE}/drained/${name}` }
+}
+
+const DAMAGES: [string, (packed: Buffer) => Buffer][] = [
+  ['is cut off', packed => packed.subarray(0, packed.length >> 1)],
+  [
+    'has other bytes in its middle',
+    packed => Buffer.from(packed).fill(0xff, packed.length >> 1, (packed.length >> 1) + 20),
+  ],
+  ['is no gzip', () => Buffer.from('{}')],
+  ['is empty', () => Buffer.alloc(0)],
+]
+
+describe('a replay, where a file of the archive is damaged', () => {
+  it.each(DAMAGES)('which %s, goes on, names it, and keeps what the tables have of it', async (_, damage) => {
+    const { simulated, file } = await damagedArchive(damage)
+    const before = await texts(simulated)
+    const report = await simulated.replay()
+    expect(report.damaged).toEqual([{ file, why: expect.stringMatching(/^Z_/) }])
+    expect([before.length, await texts(simulated)]).toEqual([MANY.length, before])
+  })
+
+  it('and there is no warehouse, applies all lines that can be read', async () => {
+    const { simulated, file } = await damagedArchive(DAMAGES[0]![1])
+    await simulated.house.close()
+    await rm(simulated.house.warehouse.file)
+    const { damaged, events } = await simulated.replay()
+    expect(damaged).toEqual([{ file, why: 'Z_BUF_ERROR' }])
+    const kept = await texts(simulated)
+    expect(kept).toEqual(MANY.slice(0, kept.length).map(text => text.slice(0, 5)))
+    expect([kept.length, kept.length > MANY.length / 4]).toEqual([events, true])
   })
 })

@@ -109,7 +109,7 @@ describe('draining', () => {
     expect(await readFile(join(sealed, `${name}.damaged`))).toHaveLength(bytes.length)
     expect((await spoolWaiting(house.home, id)).events).toBe(0)
     await house.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
-    expect(await applySpool(drainingOf(workspace))).toBe(0)
+    expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 0, damaged: [] })
     expect(await workspace.rows('_issues')).toEqual(told)
   })
 
@@ -191,7 +191,7 @@ describe('draining', () => {
     expect((await archived(workspace)).sort()).toEqual(['2026-11-20.1.ndjson.gz', '2026-11-21.ndjson'])
     await house.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
     await house.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)
-    expect(await applySpool(drainingOf(workspace))).toBe(3)
+    expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 3, damaged: [] })
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
   })
 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type House, openHouse, openRun } from '../../src/app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../src/config.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import type { ReplayReport } from '../../src/run/rebuild.ts'
 import { replay } from '../../src/run/replay.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
@@ -47,7 +48,7 @@ export interface SimulatedHouse {
   /** Closes the warehouse and opens it anew, as a process that ends and another that begins. */
   restart(): Promise<void>
   /** Rebuilds the warehouse from the landing, and opens it anew. */
-  replay(): Promise<void>
+  replay(): Promise<ReplayReport>
   /** Closes the warehouse. */
   close(): Promise<void>
 }
@@ -168,9 +169,10 @@ export async function openSimulatedHouse(
     },
     async replay() {
       await house.close()
-      await replay({ config })
+      const report = await replay({ config })
       house = await openHouse({ config })
       simulated.house = house
+      return report
     },
     close,
   }

@@ -1,10 +1,12 @@
 // `convohouse replay`: the warehouse rebuilt from what landed, without one request.
+import { existsSync } from 'node:fs'
 import { readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import type { ReplayOptions, ReplayReport } from '../../run/rebuild.ts'
 import { replay } from '../../run/replay.ts'
 import { replayTables } from '../../run/replay-tables.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { remark, say, sayJson } from '../terminal/say.ts'
@@ -54,6 +56,13 @@ const summary = (report: ReplayReport, what: string, tookMs: number): string[] =
   `  ${counted(report.records, 'record')}, ${counted(report.mended, 'page')} mended on the way, ${counted(report.quarantined, 'record')} quarantined`,
 ]
 
+/** What could not be read, and what became of its events. */
+const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
+  damaged.flatMap(({ file, why }) => [
+    `warning: ${file} in the spool is damaged (${why}): what can be read of it was applied${hadWarehouse ? ', and all its events that the warehouse had were kept' : '; the rest is in no table'}.`,
+    `  → Restore it from a backup, then run \`convohouse replay\` again${hadWarehouse ? '; or delete it, since the warehouse has its events' : ''}.`,
+  ])
+
 const stopped = (cause: unknown): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', {
     what: 'Stopped; the warehouse is as it was before.',
@@ -74,6 +83,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
   const workspaces = chooseWorkspaces(config, flags.workspace)
   const { tell, end } = await teller(flags.json === true)
   const stop = stopOnSignals()
+  const hadWarehouse = existsSync(warehouseFile(config.home))
   const begunMs = Date.now()
   try {
     const options = { config: { ...config, workspaces }, tell, signal: stop.stopping }
@@ -82,6 +92,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
     const tookMs = Date.now() - begunMs
     if (flags.json) sayJson({ kind: 'report', ...report, durationMs: tookMs })
     else say(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
+    remark(...damagedLines(report, hadWarehouse))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {
