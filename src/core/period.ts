@@ -3,8 +3,9 @@
 // (usage-account.ts). A change of `periodKey` begins a new period, and one that was left never returns.
 //
 // An answer may report an old period by mistake, and one that nobody here has seen cannot be told from a new one. So
-// another key is believed when two answers in a row report it, the second one asked for after the first one came; and it is
-// forgotten when two in a row report the known one. Until then no more may be exported than either period leaves.
+// another key is believed when two answers in a row report it, the second one asked for after the first one came (three, where
+// it has no less used than the known one, as a period that is over may have); and it is forgotten when two in a row report the
+// known one. Until then no more may be exported than either period leaves.
 import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
 import type { UsageTold } from './told.ts'
 import {
@@ -26,6 +27,8 @@ export interface Rumour {
   last: boolean
   /** How many answers reported it; absent in states of older versions, as is what follows. */
   told?: number
+  /** As many in a row, each asked for after the one before it came. */
+  row?: number
   /** When the first answer of the row came that reported it, ms: a later one is asked for after it. */
   sinceMs?: number
   /** Answers in a row that were asked for later and reported the known period. */
@@ -64,6 +67,9 @@ export const INCLUDED_SESSIONS = 50_000
 export const PACK_SESSIONS = 1_000
 
 const PAST_KEPT = 24
+
+/** Answers that report another period after which it is not asked again at once: it may be reported without end. */
+const MOST_DOUBTS = 3
 
 export const newPeriod = (): PeriodState => ({
   key: null,
@@ -149,7 +155,14 @@ function contradicted(period: PeriodState, key: string | null, bought: Bought): 
   return { ...period, rumour: against > 1 ? null : { ...rumour, last: false, against } }
 }
 
-/** Another period, reported for the first time, or not by the answer before. */
+/** Answers in a row that report it, each asked for after the one before it came: those that were under way together count once. */
+function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: Bought): Pick<Rumour, 'row' | 'sinceMs'> {
+  if (!before?.last) return { row: 1, sinceMs: receivedAtMs }
+  const { row = 1, sinceMs = receivedAtMs } = before
+  return sentAtMs < sinceMs ? { row, sinceMs } : { row: row + 1, sinceMs: receivedAtMs }
+}
+
+/** Another period, reported for the first time, or not often enough in a row. */
 function doubted(
   period: PeriodState,
   key: string,
@@ -161,9 +174,10 @@ function doubted(
     key,
     usedSessions: Math.max(before?.usedSessions ?? 0, used),
     last: true,
-    // Of any other period: a vendor who names another in each answer is not asked again at once each time.
-    told: (period.rumour?.told ?? 0) + 1,
-    sinceMs: before?.last ? (before.sinceMs ?? bought.receivedAtMs) : bought.receivedAtMs,
+    // Of any other period: a vendor who names another in each answer is not asked again at once each time. Answers that were under way
+    // together count once, and so do those that the lease log tells anew after a restart.
+    told: (period.rumour?.told ?? 0) + (bought.sentAtMs < (period.rumour?.sinceMs ?? 0) ? 0 : 1),
+    ...rowOf(before, bought),
     against: 0,
     account: reported(before?.account ?? nextAccount(accountOf(period)), used, bought, 0),
   }
@@ -172,10 +186,18 @@ function doubted(
   return { ...billedElsewhere(period, bought), rumour, toldAtMs }
 }
 
-const isProved = ({ rumour }: PeriodState, key: string, { sentAtMs }: Bought): boolean =>
-  rumour?.key === key && rumour.last && sentAtMs >= (rumour.sinceMs ?? 0)
+/** A period that begins has less used than the one before; answers of one that is over, which overtake others, have not. */
+const IN_A_ROW = { less: 2, more: 3 }
 
-/** Takes what an answer told. What an old period's answer tells is no news; another key is, when it is told twice in a row. */
+function isProved(period: PeriodState, key: string, { usage, bought }: { usage: UsageTold; bought: Bought }): boolean {
+  const { rumour, unproved, usedSessions } = period
+  if (rumour?.key !== key || !rumour.last || bought.sentAtMs < (rumour.sinceMs ?? 0)) return false
+  const used = usedTold(usage, usage.includedQuota ?? period.includedSessions) ?? 0
+  const needed = unproved || used < usedSessions ? IN_A_ROW.less : IN_A_ROW.more
+  return (rumour.row ?? 1) + 1 >= needed
+}
+
+/** Takes what an answer told. What an old period's answer tells is no news; another key is, when it is told several times in a row. */
 export function tellPeriod(period: PeriodState, usage: UsageTold, bought: Bought): PeriodState {
   const next = taken(period, usage, bought)
   const used = usedTold(usage, next.includedSessions)
@@ -187,7 +209,7 @@ function taken(period: PeriodState, usage: UsageTold, bought: Bought): PeriodSta
   const changes = key !== null && period.key !== null && key !== period.key
   if (changes && period.past.includes(key))
     return { ...billedElsewhere(period, bought), toldAtMs: toldAt(period, bought) }
-  if (changes && !isProved(period, key, bought)) return doubted(period, key, { usage, bought })
+  if (changes && !isProved(period, key, { usage, bought })) return doubted(period, key, { usage, bought })
   const asked = period.rumour?.told === 1 && !changes
   const current = changes ? turned(period, period.rumour!) : contradicted(period, key, bought)
   const includedSessions = usage.includedQuota ?? current.includedSessions
@@ -322,7 +344,7 @@ export const sessionsLeft = (period: PeriodState, allowedPacks: number): number 
 export function clearsUpAtMs(period: PeriodState): number | null {
   const { rumour, pending, usedSessions } = period
   if (period.unproved && (rumour?.told ?? 0) <= 1) return 0
-  if (rumour && rumour.usedSessions > usedSessions && (rumour.told ?? 0) === 1) return 0
+  if (rumour && rumour.usedSessions > usedSessions && (rumour.told ?? 0) <= MOST_DOUBTS) return 0
   const account = accountOf(period)
   if (pending === null && possibleSessions(account) <= usedSessions) return null
   return Math.max(completeFromMs(account), pending ? pending.sinceMs + (account.lag?.ms ?? 0) : 0)

@@ -52,6 +52,7 @@ interface Counted extends Pick<Spent, 'sessions' | 'requests'> {
 }
 
 const LONGEST_LAG = 5
+const STALE_EVERY = 3
 
 export class Quota {
   private readonly options: QuotaOptions
@@ -80,7 +81,13 @@ export class Quota {
     this.logged += 1
     const lag = Number(this.options.readings['usage-lag'])
     const late = lag === 0 ? spent : (spent.before.at(-lag) ?? { sessions: 0, requests: 0 })
-    return this.usageOf({ key: this.periodKey(nowMs), billed: sessions, ...late }, nowMs)
+    const isStale = this.options.readings['period-key'] === 'stale' && this.logged % STALE_EVERY === 0
+    return isStale
+      ? this.usageOf(
+          { key: this.periodKey(nowMs - this.periodMs), billed: sessions, ...late, sessions: this.includedQuota },
+          nowMs,
+        )
+      : this.usageOf({ key: this.periodKey(nowMs), billed: sessions, ...late }, nowMs)
   }
 
   /** Sessions of these conversations that the period has not billed yet, and has from now on. */
@@ -153,8 +160,12 @@ export class Quota {
     return `${new Date(startMs).toISOString().slice(0, 10)}.${number}`
   }
 
+  private get periodMs(): number {
+    return this.options.periodDays * DAY
+  }
+
   private periodAt(nowMs: number): Count {
-    const periodMs = this.options.periodDays * DAY
+    const { periodMs } = this
     const { startMs, number } = this.counts.findLast(count => count.startMs <= nowMs) ?? this.counts[0]!
     const periods = Math.floor((nowMs - startMs) / periodMs)
     return { startMs: startMs + periods * periodMs, number: number + periods }

@@ -99,8 +99,8 @@ const TABLE = {
     open: '2.11: billableUsedThisPeriod',
   },
   'period-key': {
-    values: ['period', 'daily', 'absent'],
-    help: '`periodKey` names the period, or the day although the period goes on, or is left out',
+    values: ['period', 'daily', 'absent', 'stale'],
+    help: '`periodKey` names the period, or the day although the period goes on, or is left out; stale: each third answer names the period before, all of it used',
     open: '2.11: periodKey',
   },
   rebill: {

@@ -88,6 +88,9 @@ const PERIODS_WITHIN = 'INTERVAL 100 DAY'
 /** What was sent within so much behind an answer may be in the usage that it reports. */
 const MAY_INCLUDE = 'INTERVAL 2 MINUTE'
 
+/** Of so many answers before, the most that was used is more than a period has that has just begun. */
+const ANSWERS_BEFORE = 50
+
 /** Agents that are marked as gone. */
 export async function agentsGone({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<string[]> {
   const gone = await rows<{ id: string }>(
@@ -98,7 +101,7 @@ export async function agentsGone({ rows }: Pick<Writer, 'rows'>, workspaceId: st
 
 /**
  * What the landed answers have reported of each period that is proved (`core/period.ts`), by when it was, and what the newest two
- * answers reported. Sessions of others are at least what was reported less what our own answers had billed by then.
+ * answers reported. Of a key under which no less was used than before nothing is proved by two answers: it may be of a period that is over. Sessions of others are at least what was reported less what our own answers had billed by then.
  */
 export async function periodsTold(writer: Writer, workspaceId: string): Promise<Parameters<typeof recallPeriod>[0]> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
@@ -110,11 +113,13 @@ export async function periodsTold(writer: Writer, workspaceId: string): Promise<
      requests AS (SELECT sent_at, duration_ms, billed_sessions FROM _requests
        WHERE ${here} AND sent_at >= (SELECT min(told_at) FROM told)),
      asked AS (SELECT t.*, t.told_at + to_milliseconds(coalesce(r.duration_ms, 0)) AS came,
-         coalesce(lag(t.period_key) OVER moments <> t.period_key, true) AS changes
+         coalesce(lag(t.period_key) OVER moments <> t.period_key, true) AS changes,
+         max(t.used_sessions) OVER (moments ROWS BETWEEN ${ANSWERS_BEFORE} PRECEDING AND 1 PRECEDING) AS used_before
        FROM told t ASOF LEFT JOIN requests r ON t.told_at >= r.sent_at WINDOW moments AS (ORDER BY t.told_at)),
      islands AS (SELECT *, sum(changes::INTEGER) OVER (ORDER BY told_at ROWS UNBOUNDED PRECEDING) AS island FROM asked),
      proofs AS (SELECT period_key, island, min(told_at) AS since FROM islands GROUP BY period_key, island
-       HAVING count(*) > 1 AND max(told_at) >= arg_min(came, told_at)),
+       HAVING count(*) > 1 AND max(told_at) >= arg_min(came, told_at)
+         AND coalesce(min(used_sessions) < first(used_before ORDER BY told_at), true)),
      proved AS (SELECT period_key, min(since) AS since, false AS unproved FROM proofs GROUP BY period_key
        UNION ALL (SELECT period_key, told_at, true FROM told WHERE NOT EXISTS (FROM proofs) ORDER BY told_at LIMIT 1)),
      counts AS (

@@ -64,6 +64,33 @@ describe('one answer that tells of a period that never was', () => {
   })
 })
 
+describe('a vendor whose every third answer names the period before, all of it used', () => {
+  it.each([
+    { agents: 1, maxPage: 5 },
+    { agents: 2, maxPage: 10 },
+    { agents: 3, maxPage: 20 },
+    { agents: 6, maxPage: 20 },
+  ])('is exported whole: $agents agents in pages of $maxPage', async ({ agents, maxPage }) => {
+    const simulated = await simulatedHouse({
+      sandbox: {
+        conversations: 300,
+        historyDays: 1_800,
+        agents,
+        quotaSessions: 5_000,
+        speed: 1,
+        readings: { 'period-key': 'stale' },
+      },
+      settings: { maxPage },
+    })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    for (let run = 0; run < 5; run++) {
+      simulated.advance(20 * MINUTE)
+      await simulated.restart()
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    }
+  })
+})
+
 describe('a vendor who names no period', () => {
   it('is asked a few times whether more is left, and not as often as the hour allows', async () => {
     const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings: { 'period-key': 'absent' } } })
