@@ -92,6 +92,7 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
           .slice(0, 10)
           .join(', ') || '(none)'
       }.`,
+      facts: { agentId: unknown },
     })
   }
   return wanted.length === 0 ? agents : agents.filter(agent => wanted.includes(agent.agentId))

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseIds } from '../../src/cli/flags/ids-file.ts'
 import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
 import {
   overProgress,
@@ -169,28 +168,6 @@ describe('a report', () => {
     )
     expect(codes).toEqual([0, 0, 7, 8, 130])
     expect(exitCodeOfReport(report({ outcome: 'failed', failures: [failure] }))).toBe(3)
-  })
-})
-
-describe('a list of ids', () => {
-  it('has an id or agent,id a line; blank lines and remarks say nothing', () => {
-    expect(parseIds('\uFEFFone\r\n\n  # no\n a , two \n,three')).toEqual([
-      { agentId: null, id: 'one' },
-      { agentId: 'a', id: 'two' },
-      { agentId: null, id: 'three' },
-    ])
-  })
-
-  it('is read back as it was written', () => {
-    const word = fc.stringMatching(/^[\w-]{1,12}$/)
-    const named = fc.array(fc.record({ agentId: fc.option(word), id: word }))
-    fc.assert(
-      fc.property(named, all => {
-        expect(parseIds(all.map(({ agentId, id }) => (agentId === null ? id : `${agentId},${id}`)).join('\n'))).toEqual(
-          all,
-        )
-      }),
-    )
   })
 })
 

@@ -95,6 +95,27 @@ describe('sync', () => {
     expect(jsonLines(stdout).at(-1)).toMatchObject({ kind: 'report', outcome: 'done', conversations: 2 })
   })
 
+  it('takes the list as a spreadsheet saved it, and names the lines of what is not there', async () => {
+    const { env, home } = await scene()
+    await cli(['sync'], { env })
+    const [one] = await rowsOf('SELECT agent_id AS a, conversation_id AS id FROM conversations LIMIT 1', env)
+    const file = `${home}.csv`
+    await writeFile(file, `\uFEFFConversation ID;Agent ID\r\n"${one!.id}";${one!.a}\r\n\r\nnobody;${one!.a}\r\n`)
+    const { code, stdout } = await cli(['sync', '--ids', file], { env })
+    expect([code, stdout]).toEqual([0, expect.stringContaining('1 conversation in')])
+    expect(stdout).toContain('warning: Of 2 conversations that were asked for, 1 did not come: "nobody" (line 4).')
+
+    await writeFile(file, `agent_id,conversation_id\n${one!.a},${one!.id}\nagent_typo,${one!.id}\n`)
+    for (const command of ['sync', 'plan']) {
+      const unknown = await cli([command, '--ids', file], { env })
+      expect(unknown.code).toBe(2)
+      expect(unknown.stderr).toContain('AGENT_UNKNOWN: The workspace has no agent "agent_typo". Line 3 names it.')
+    }
+    await writeFile(file, `${one!.a},${one!.id}\n${one!.a},\n`)
+    const empty = await cli(['sync', '--ids', file], { env })
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('.csv, line 2 names no conversation.')])
+  })
+
   it('names up to five ids that nobody knows', async () => {
     const { env, home } = await scene()
     const file = `${home}.ids`
@@ -102,7 +123,7 @@ describe('sync', () => {
     const { code, stderr } = await cli(['sync', '--ids', file], { env })
     expect(code).toBe(2)
     expect(stderr).toContain(
-      'of 7 ids, 7 belong to no conversation that is in the warehouse: x1, x2, x3, x4, x5 and 2 more.',
+      'of 7 ids, 7 belong to no conversation that is in the warehouse: "x1" (line 1), "x2" (line 2), "x3" (line 3), "x4" (line 4), "x5" (line 5) and 2 more.',
     )
     const missing = await cli(['sync', '--ids', `${file}.not`], { env })
     expect(missing.stderr).toContain('there is no such file')

@@ -1,44 +1,34 @@
 // Conversations named one by one: from a file or standard input, each with its agent where that is said.
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { decodeList, type NamedConversation, parseIds } from './ids-csv.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
-
-export interface NamedConversation {
-  /** Null where the line names the conversation alone. */
-  agentId: string | null
-  id: string
-}
-
-/** Reads `agent,id` or `id` lines; blank lines and lines that begin with # say nothing. */
-export function parseIds(content: string): NamedConversation[] {
-  return content
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .map(line => line.trim())
-    .filter(line => line !== '' && !line.startsWith('#'))
-    .map(line => {
-      const comma = line.indexOf(',')
-      if (comma < 0) return { agentId: null, id: line }
-      return { agentId: line.slice(0, comma).trim() || null, id: line.slice(comma + 1).trim() }
-    })
-    .filter(named => named.id !== '')
-}
 
 /** Which flag names the file. */
 export type IdsFlag = '--ids' | '--refresh'
 
+function parsed(flag: IdsFlag, place: string, content: string): NamedConversation[] {
+  try {
+    return parseIds(content)
+  } catch (error) {
+    if (!isCode(error, 'FLAG_INVALID')) throw error
+    throw invalidFlag(`${flag}: ${place}, ${error.message}`, error.mend!)
+  }
+}
+
 /** @throws FLAG_INVALID where the file cannot be read, or names no conversation */
 async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]> {
   const place = file === '-' ? 'Standard input' : file
-  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(cause => {
+  const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch(cause => {
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message
     throw invalidFlag(
       `${flag}: ${place} cannot be read: ${why}.`,
       'Give a file with one id a line, or - for standard input.',
     )
   })
-  const named = parseIds(content)
+  const named = parsed(flag, place, decodeList(bytes))
   if (named.length === 0)
     throw invalidFlag(`${flag}: ${place} names no conversation.`, 'Give one id a line, or agent,id.')
   return named
@@ -58,14 +48,50 @@ export type LookUp = (ids: string[]) => Promise<{ id: string; agentId: string }[
 
 const SHOWN = 5
 
-/** Unknown ids, the first few of them. */
-function unknownIds(flag: IdsFlag, unknown: readonly string[], of: number): Error {
-  const shown = unknown.slice(0, SHOWN).join(', ')
-  const more = unknown.length > SHOWN ? ` and ${unknown.length - SHOWN} more` : ''
-  return invalidFlag(
-    `${flag}: of ${of} ids, ${unknown.length} belong to no conversation that is in the warehouse: ${shown}${more}.`,
+/** The first few of them, each with its line. */
+function shownOf(named: readonly NamedConversation[]): string {
+  const shown = named.slice(0, SHOWN).map(({ id, line }) => `${JSON.stringify(id)} (line ${line})`)
+  return `${shown.join(', ')}${named.length > SHOWN ? ` and ${named.length - SHOWN} more` : ''}`
+}
+
+const unknownIds = (flag: IdsFlag, unknown: readonly NamedConversation[], of: number): Error =>
+  invalidFlag(
+    `${flag}: of ${of} ids, ${unknown.length} belong to no conversation that is in the warehouse: ${shownOf(unknown)}.`,
     'Write such lines as agent,id, or say with --agent whose they are.',
   )
+
+/** That the workspace has no such agent, with the lines that name it; other errors as they are. */
+export function withLines(error: unknown, named: readonly NamedConversation[] | null): unknown {
+  if (!isCode(error, 'AGENT_UNKNOWN')) return error
+  const lines = (named ?? []).filter(({ agentId }) => agentId === error.facts.agentId).map(({ line }) => line)
+  if (lines.length === 0) return error
+  const [first, ...more] = lines
+  return new ConvohouseError('AGENT_UNKNOWN', {
+    what: `${error.message} Line ${first} names it${more.length > 0 ? `, and ${more.length} more` : ''}.`,
+    ...(error.mend !== undefined && { mend: error.mend }),
+    facts: { ...error.facts, line: first! },
+    cause: error,
+  })
+}
+
+/** What of a list is still not there behind a sync of it, in words; null where all of it is. */
+export async function notFound(options: {
+  named: readonly NamedConversation[]
+  agents: readonly string[]
+  lookUp: LookUp
+}): Promise<string | null> {
+  const { named, lookUp } = options
+  const found = await lookUp([...new Set(named.map(({ id }) => id))])
+  const there = new Set(found.map(({ id, agentId }) => JSON.stringify([agentId, id])))
+  const ids = new Set(found.map(({ id }) => id))
+  const [only = null] = options.agents
+  const isThere = ({ agentId, id }: NamedConversation): boolean => {
+    const agent = agentId ?? only
+    return agent === null ? ids.has(id) : there.has(JSON.stringify([agent, id]))
+  }
+  const missing = named.filter(one => !isThere(one))
+  if (missing.length === 0) return null
+  return `Of ${named.length} conversations that were asked for, ${missing.length} did not come: ${shownOf(missing)}. The vendor knows no such id of that agent, or nobody has written in it.`
 }
 
 /**
@@ -79,11 +105,12 @@ export async function idsByAgent(options: {
   lookUp: LookUp
 }): Promise<Record<string, string[]>> {
   const { flag, named, agents, lookUp } = options
-  const alone = named.flatMap(({ agentId, id }) => (agentId === null ? [id] : []))
+  const alone = named.filter(({ agentId }) => agentId === null)
+  const ids = alone.map(({ id }) => id)
   const [only] = agents
-  const found = only === undefined && alone.length > 0 ? await lookUp(alone) : alone.map(id => ({ id, agentId: only! }))
+  const found = only === undefined && alone.length > 0 ? await lookUp(ids) : ids.map(id => ({ id, agentId: only! }))
   const known = new Set(found.map(one => one.id))
-  const unknown = alone.filter(id => !known.has(id))
+  const unknown = alone.filter(({ id }) => !known.has(id))
   if (unknown.length > 0) throw unknownIds(flag, unknown, named.length)
   const all = [...named.flatMap(({ agentId, id }) => (agentId === null ? [] : [{ agentId, id }])), ...found]
   const byAgent = new Map<string, Set<string>>()

@@ -2,7 +2,8 @@
 import type { SyncRequest } from '../../../workflows/steps.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { parseMoment } from '../../core/time.ts'
-import { idsByAgent, type LookUp, type NamedConversation } from './ids-file.ts'
+import type { NamedConversation } from './ids-csv.ts'
+import { idsByAgent, type LookUp } from './ids-file.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 

@@ -7,7 +7,7 @@ import { openHouse } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { planOnly } from '../../run/embedded.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
-import { namedBy } from '../flags/ids-file.ts'
+import { namedBy, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
@@ -68,7 +68,9 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
       const lookUp = lookUpIn(house, workspace.id)
       const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
       // Nothing is under way that had to be finished.
-      const prepared = await planOnly({ config, workspace, house, request, signal: stop.stopping })
+      const prepared = await planOnly({ config, workspace, house, request, signal: stop.stopping }).catch(error => {
+        throw withLines(error, named)
+      })
       const facts = { workspaceId: workspace.id, prepared, nowMs: Date.now() }
       if (flags.json) sayJson(planJson(facts))
       else show(facts, isFlagged(flags))

@@ -11,7 +11,8 @@ import { connectClient } from '../../run/temporal/connection.ts'
 import { follow } from '../../run/temporal/follow.ts'
 import { askForSync } from '../../run/temporal/owner.ts'
 import { exitCodeOf } from '../failure/failure-text.ts'
-import type { LookUp, NamedConversation } from '../flags/ids-file.ts'
+import type { NamedConversation } from '../flags/ids-csv.ts'
+import { type LookUp, withLines } from '../flags/ids-file.ts'
 import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
@@ -86,7 +87,7 @@ export async function syncOnTemporal(on: OnTemporal): Promise<number> {
   try {
     const sync = (workspace: WorkspaceConfig) =>
       syncOne(client, on, workspace, { displays, signal: stop.stopping }).catch(error => {
-        displays.failed(error)
+        displays.failed(withLines(error, on.named))
         return exitCodeOf(error)
       })
     return exitCodeOfAll(await Promise.all(on.workspaces.map(sync)))

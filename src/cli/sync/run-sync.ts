@@ -1,6 +1,7 @@
 // `convohouse sync`: the chosen workspaces side by side, once or again and again. Each waits for its own limits; loads into the
 // warehouse that they share are serialised there.
 
+import type { SyncReport } from '../../../workflows/steps.ts'
 import type { House } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
@@ -9,7 +10,8 @@ import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { ingestBeside } from '../../run/ingest.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { exitCodeOf } from '../failure/failure-text.ts'
-import { type NamedConversation, namedBy } from '../flags/ids-file.ts'
+import type { NamedConversation } from '../flags/ids-csv.ts'
+import { namedBy, notFound, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
@@ -74,11 +76,22 @@ function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
   watched.delete(id)
 }
 
+/** With a warning where conversations that were named one by one did not come. */
+async function withMissing(
+  { flags, house, named }: Syncing,
+  { workspace }: EmbeddedOptions,
+  report: SyncReport,
+): Promise<SyncReport> {
+  if (named === null || report.outcome !== 'done') return report
+  const missing = await notFound({ named, agents: flags.agent ?? [], lookUp: lookUpIn(house, workspace.id) })
+  return missing === null ? report : { ...report, warnings: [...(report.warnings ?? []), missing] }
+}
+
 /** One sync of one workspace; its exit code. */
-async function syncOne({ events }: Syncing, { options, display }: Run): Promise<number> {
+async function syncOne(syncing: Syncing, { options, display }: Run): Promise<number> {
   const report = await syncOnce(options)
-  await events.get(options.workspace.id)?.settle()
-  if (report) display.report(report)
+  await syncing.events.get(options.workspace.id)?.settle()
+  if (report) display.report(await withMissing(syncing, options, report))
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok
 }
 
@@ -103,14 +116,14 @@ async function watchOne({ flags, stop }: Syncing, { options, display }: Run): Pr
 
 /** One workspace, as the flags say; its exit code. An error of it ends none of the others. */
 async function syncWorkspace(syncing: Syncing, workspace: WorkspaceConfig): Promise<number> {
-  const { flags, stop, displays } = syncing
+  const { flags, stop, displays, named } = syncing
   try {
     const run = await runOf(syncing, workspace)
     return await (flags.watch === undefined ? syncOne(syncing, run) : watchOne(syncing, run))
   } catch (error) {
     endWatched(syncing, workspace)
     const stopped = flags.watch !== undefined && stop.stopping.aborted && isCode(error, 'INTERRUPTED')
-    if (!stopped) displays.failed(error)
+    if (!stopped) displays.failed(withLines(error, named))
     return exitCodeOf(error)
   } finally {
     endWatched(syncing, workspace)
