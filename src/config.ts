@@ -8,6 +8,7 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
+import { problemsOf } from './config/problems.ts'
 import {
   secretsInEnvironment,
   secretsReader,
@@ -36,9 +37,11 @@ export const DEFAULT_MEMORY_LIMITS = memoryLimits()
 
 const HOUR_MS = 3_600_000
 
+const DURATION = 'must be a duration such as 90s, 15m, 2h or 1d'
+
 const duration = z
-  .string()
-  .refine(text => parseDuration(text) !== undefined, 'must be a duration such as 90s, 15m, 2h or 1d')
+  .string({ error: DURATION })
+  .refine(text => parseDuration(text) !== undefined, DURATION)
   .transform(text => parseDuration(text)!)
 
 /** A timer of Node's that is set further ahead goes off at once. */
@@ -61,7 +64,9 @@ const timeZone = z.string().refine(name => {
   }
 }, 'must be an IANA time zone such as Europe/Berlin')
 
-const share = z.number().min(0).max(0.9)
+const SHARE = 'must be a share from 0 to 0.9, such as 0.1 for a tenth'
+
+const share = z.number({ error: SHARE }).min(0, SHARE).max(0.9, SHARE)
 
 const apiUrl = z.string().refine(text => {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -249,9 +254,9 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
 
 function fromFile(path: string, env: Environment): Config {
   const { value, locate } = parseFile(path)
-  const parsed = file.safeParse(value)
+  const parsed = file.safeParse(value, { reportInput: true })
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(issue => `${placeOf(issue.path, locate)}: ${issue.message}`)
+    const problems = problemsOf(parsed.error.issues).map(({ path, words }) => `${placeOf(path, locate)} ${words}`)
     throw new ConvohouseError('CONFIG_INVALID', {
       what: `${path}: ${problems.join('; ')}.`,
       mend: '`convohouse init` writes a commented example of every setting.',

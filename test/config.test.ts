@@ -164,18 +164,18 @@ workspaces:
   it.each([
     ['settle: soon', 'workspaces[0].settle', 5, /duration/],
     ['mirrorLag: 2 minutes', 'workspaces[0].mirrorLag', 5, /duration/],
-    ['timeout: 5', 'workspaces[0].timeout', 5, /string/],
+    ['timeout: 5', 'workspaces[0].timeout', 5, /must be a duration such as 90s, 15m/],
     ['since: yesterday', 'workspaces[0].since', 5, /date/],
     ['since: 2199-01-01', 'workspaces[0].since', 5, /future/],
     ['since: "2026"', 'workspaces[0].since', 5, /date/],
     ['timeout: 25d', 'workspaces[0].timeout', 5, /24d at most/],
     ['timeZone: Berlin', 'workspaces[0].timeZone', 5, /IANA/],
-    ['requestsPerHour: 0', 'workspaces[0].requestsPerHour', 5, />=1/],
-    ['requestsPerHour: many', 'workspaces[0].requestsPerHour', 5, /number/],
+    ['requestsPerHour: 0', 'workspaces[0].requestsPerHour', 5, /must be 1 or more/],
+    ['requestsPerHour: many', 'workspaces[0].requestsPerHour', 5, /must be a number, not a text/],
     ['hourReserve: 1', 'workspaces[0].hourReserve', 5, /0\.9/],
-    ['headReserve: -0.1', 'workspaces[0].headReserve', 5, />=0/],
+    ['headReserve: -0.1', 'workspaces[0].headReserve', 5, /must be a share from 0/],
     ['pageSize: 101', 'workspaces[0].pageSize', 5, /100/],
-    ['pageSize: 1.5', 'workspaces[0].pageSize', 5, /int/],
+    ['pageSize: 1.5', 'workspaces[0].pageSize', 5, /must be a whole number, not a fraction/],
     ['hour: never', 'workspaces[0].hour', 5, /duration/],
   ])('names the setting and the line of %s', (line, setting, lineNumber, why) => {
     const error = refusal(workspace(line))
@@ -186,10 +186,10 @@ workspaces:
   })
 
   it.each([
-    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour/],
+    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour \(line 5\) is no setting/],
     ['one that belongs elsewhere', workspace('memoryLimit: 1GB'), /workspaces\[0\].*memoryLimit/],
     ['no workspace', 'workspaces: []\n', /workspaces \(line 1\).*at least one/],
-    ['nothing at all', '', /the file/],
+    ['nothing at all', '', /the file is empty/],
     ['a list', '- 1\n', /the file/],
     ['a size that is none', `memoryLimit: much\n${workspace()}`, /memoryLimit \(line 1\).*size such as 1GB/],
     ['no thread', `threads: 0\n${workspace()}`, /threads \(line 1\)/],

@@ -41,6 +41,13 @@ export function parseDuration(text: string): number | undefined {
   return match ? Math.min(LONGEST, Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!)) : undefined
 }
 
+/** A setting as it is written: `15m`, `36h`, `90s`; the largest unit that it is a whole number of. */
+export function durationText(ms: number): string {
+  const units = Object.entries(DURATION_UNITS).filter(([unit]) => unit !== 'w')
+  const [unit, length] = units.findLast(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
+  return `${ms / length}${unit}`
+}
+
 /** `3 d 4 h`, `2 h 5 min`, `12 s`: the two largest units, for people. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / SECOND))

@@ -143,24 +143,30 @@ export const endsWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
 
 /**
- * Syncs again and again, `everyMs` from start to start, until the signal. `each` is told of every round. A round that has
+ * Syncs again and again, `everyMs` from start to start, until the signal. `each` is told of every round: of its report, or of the
+ * error of one in which the vendor did not answer. A round that has
  * history left when the next one is due leaves it to that one, so that new conversations are fetched on time.
  * Ends by itself only for what waiting does not mend: access, configuration, a full disk.
  */
 export async function watch(
-  options: EmbeddedOptions & { everyMs: number; each: (report: SyncReport | null, nextMs: number) => void },
+  options: EmbeddedOptions & {
+    everyMs: number
+    each: (report: SyncReport | null, nextMs: number, error: unknown) => void
+  },
 ): Promise<SyncReport | null> {
   const { clock = systemClock } = options
   const stopping = stopOf(options)
   for (;;) {
     const begunMs = clock.now()
+    let failure: unknown = null
     const report = await syncOnce({ ...options, givesWayAfterMs: options.everyMs }).catch(error => {
-      if (isUnanswered(error)) return null
-      throw error
+      if (!isUnanswered(error)) throw error
+      failure = error
+      return null
     })
     if (stopping.aborted || (report && endsWatch(report))) return report
     const nextMs = Math.max(clock.now(), begunMs + options.everyMs)
-    options.each(report, nextMs)
+    options.each(report, nextMs, failure)
     await clock.sleepUntil(nextMs, stopping).catch(() => {})
     if (stopping.aborted) return report
   }

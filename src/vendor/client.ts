@@ -110,13 +110,16 @@ export interface VendorClient {
 export function createVendorClient(options: VendorClientOptions): VendorClient {
   const address = readApiAddress(options.apiUrl)
   const connections = options.connections ?? 16
+  const { timeoutMs = 60 * SECOND } = options
   const call = createCaller({
     token: options.token,
+    origin: address.origin,
+    timeoutMs,
     transport: createTransport({
       origin: address.origin,
       token: requireToken(options.token),
       userAgent: options.userAgent ?? 'convohouse',
-      timeoutMs: options.timeoutMs ?? 60 * SECOND,
+      timeoutMs,
       connections,
       maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
       now: options.now ?? Date.now,
@@ -186,12 +189,16 @@ interface Call<T> {
   attempts?: AttemptObserver
 }
 
-function createCaller({ transport, policy, token }: { transport: Transport; policy: AttemptPolicy; token: string }) {
+function createCaller({
+  transport,
+  policy,
+  ...told
+}: { transport: Transport; policy: AttemptPolicy } & Pick<Asked, 'token' | 'origin' | 'timeoutMs'>) {
   return {
     run<T>({ target, accept, keepsBody, read, maxAttempts, signal, attempts: observer }: Call<T>): Promise<T> {
       // Each request under way listens to it, and lets go in the end: more than ten listeners are no leak here.
       if (signal) setMaxListeners(0, signal)
-      const asked = (attempt: number): Asked => ({ target, attempt, token, keepsBody })
+      const asked = (attempt: number): Asked => ({ ...told, target, attempt, keepsBody })
       return runAttempts<T>(maxAttempts === undefined ? policy : { ...policy, maxAttempts }, {
         send: () => transport.send(target, { accept, signal }),
         read: (sent, attempt) => read(sent, asked(attempt)),

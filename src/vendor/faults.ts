@@ -3,7 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import { type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
+import { durationText } from '../core/time.ts'
 import type { Target } from './address.ts'
+import { connectionTrouble } from './connection-trouble.ts'
 import { isVendorsError, readErrorEnvelope } from './envelopes.ts'
 import type { Exchange } from './exchange.ts'
 import { parseBody } from './json-body.ts'
@@ -15,6 +17,10 @@ import { VendorError } from './vendor-error.ts'
 /** One attempt, as far as its errors need to know it. */
 export interface Asked {
   target: Target
+  /** Of the API's address: scheme, host and port. */
+  origin: string
+  /** How long an answer may take. */
+  timeoutMs: number
   /** Counts from 1. */
   attempt: number
   token: string
@@ -34,8 +40,9 @@ const MEND = {
   API_NOT_FOUND: 'Check the agent id and the API address.',
   API_BAD_REQUEST: 'Check the ids and times that were asked for.',
   API_RATE_LIMITED: 'Wait for the hour to turn, or run fewer requests.',
-  API_UNAVAILABLE: 'Try again later, or check the API address where it was never reached; what has landed stays.',
-  API_TIMEOUT: 'Try again later, or ask for smaller pages; what has landed stays.',
+  API_UNAVAILABLE: 'Try again later; what has landed stays.',
+  API_TIMEOUT:
+    'Try again later; a longer `timeout`, or a smaller `pageSize`, gives slow answers more time. What has landed stays.',
   API_NOT_JSON:
     'Check that the API address is that of the vendor and not of a proxy or login page; else try again later.',
   API_PROTOCOL: 'Check the API address; if it is right, report this to the vendor.',
@@ -47,14 +54,30 @@ type VendorCode = keyof typeof MEND
 /** No answer at all. */
 export function unanswered(asked: Asked, breakdown: Breakdown): VendorError {
   const { cause, reason } = breakdown
-  const said = {
-    aborted: 'was stopped on request',
-    closed: 'was stopped: the client is closed',
-    timeout: 'was not answered in time',
+  if (cause === 'aborted' || cause === 'closed') {
+    const words = cause === 'aborted' ? 'was stopped on request' : 'was stopped: the client is closed'
+    return fault('INTERRUPTED', asked, { words, facts: { reason } })
   }
-  const words = cause in said ? said[cause as keyof typeof said] : `could not reach the vendor (${reason})`
-  return fault(codeOf(cause, 'API_UNAVAILABLE'), asked, { words, facts: { reason } })
+  if (cause === 'timeout') return late(asked, breakdown)
+  const { words, mend } = connectionTrouble(reason)
+  const what = `${hostOf(asked)} ${words} (GET ${asked.target.path}, ${reason})`
+  return fault('API_UNAVAILABLE', asked, { what, mend: withAddress(mend, asked), facts: { reason } })
 }
+
+/** It did not come in time: to a connection, or to an answer. */
+function late(asked: Asked, { reason, unsent }: Breakdown): VendorError {
+  const within = `within ${durationText(asked.timeoutMs)}`
+  if (!unsent)
+    return fault('API_TIMEOUT', asked, { words: `was not answered ${within} (\`timeout\`)`, facts: { reason } })
+  const what = `${hostOf(asked)} did not accept a connection ${within} (GET ${asked.target.path})`
+  const mend = "Check host and port of `apiUrl`, and this machine's network and firewall; nothing was sent."
+  return fault('API_TIMEOUT', asked, { what, mend: withAddress(mend, asked), facts: { reason } })
+}
+
+const hostOf = ({ origin }: Asked): string => new URL(origin).host
+
+/** Names the address beside the setting that has it, once. */
+const withAddress = (mend: string, { origin }: Asked): string => mend.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
 
 /** A 2xx whose body did not come whole, or came in a form that was not asked for. */
 export function broken(asked: Asked, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
@@ -62,7 +85,7 @@ export function broken(asked: Asked, exchange: Exchange, { cause, reason }: Brea
   const words = {
     aborted: `was stopped on request after ${got}`,
     closed: `was stopped after ${got}: the client is closed`,
-    timeout: `was not answered to the end in time (${got} came)`,
+    timeout: `was not answered to the end within ${durationText(asked.timeoutMs)} (${got} came; \`timeout\`)`,
     network: `was cut off after ${got} (${reason})`,
     'too-large': `has an answer of ${reason}`,
     encoded: 'has a compressed answer, though none was asked for',
@@ -107,16 +130,21 @@ export function notAllowed(asked: Asked): VendorError {
 }
 
 interface FaultParts {
-  words: string
+  /** Behind the request. */
+  words?: string
+  /** Instead of the request and the words behind it. */
+  what?: string
+  mend?: string
   exchange?: Exchange
   facts?: NonNullable<ErrorParts['facts']>
 }
 
-function fault(code: VendorCode, asked: Asked, { words, exchange: came, facts }: FaultParts): VendorError {
+function fault(code: VendorCode, asked: Asked, parts: FaultParts): VendorError {
+  const { words, what = `${asked.target.shown} ${words}`, mend = MEND[code], exchange: came, facts } = parts
   const exchange = came && { ...came, body: maskedBody(came, asked.token) }
   return new VendorError(code, {
-    what: textWithoutToken(`${asked.target.shown} ${words}`, asked.token),
-    mend: MEND[code],
+    what: textWithoutToken(what, asked.token),
+    mend,
     facts: { ...identity(asked), ...(exchange && answerFacts(exchange, asked.token)), ...facts },
     exchange: asked.keepsBody ? exchange : undefined,
   })

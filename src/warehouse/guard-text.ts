@@ -51,6 +51,12 @@ export function splitExplain(sql: string): Explain | undefined {
   return { head, statement: sql.slice(words[next - 1]!.end).trim() }
 }
 
+/** True where the word stands in the SQL, as no part of a text or a quoted name; `word` is in capitals. */
+export function hasWord(sql: string, word: string): boolean {
+  for (const token of tokens(sql)) if (token.kind === 'word' && token.text.toUpperCase() === word) return true
+  return false
+}
+
 /** The first word, in capitals, to name a refused statement by. */
 export function firstWord(sql: string): string | undefined {
   for (const token of tokens(sql)) {

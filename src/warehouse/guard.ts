@@ -10,7 +10,7 @@ import { ConvohouseError } from '../core/errors.ts'
 import { parseDuckdbJson } from './duckdb-json.ts'
 import { functionGiven, mayBeTooDeep } from './guard-depth.ts'
 import { looksLikeFile, mayBeCalled, mayBeRead, mayStandInFrom } from './guard-rules.ts'
-import { firstWord, splitExplain, trimStatement } from './guard-text.ts'
+import { firstWord, hasWord, splitExplain, trimStatement } from './guard-text.ts'
 import { type Call, type Named, namesIn, type TableName } from './guard-tree.ts'
 import { queryError } from './query-error.ts'
 
@@ -44,9 +44,12 @@ export async function guard(connection: DuckDBConnection, sql: string): Promise<
     return { sql: text, kind: 'select' }
   }
   const explain = splitExplain(text)
-  if (!explain) throw refuse(notSelect(text), mendFor(text))
+  if (!explain) throw notSelect(text)
   const inner = await parse(connection, explain.statement)
-  if (!inner) throw refuse(`EXPLAIN is of something else than a SELECT.`, ONLY_SELECT)
+  if (!inner)
+    throw pivots(explain.statement)
+      ? unnamedPivot()
+      : refuse(`EXPLAIN is of something else than a SELECT.`, ONLY_SELECT)
   await check(connection, inner)
   return { sql: `${explain.head} ${explain.statement}`, kind: 'explain' }
 }
@@ -150,14 +153,24 @@ async function isKnown(connection: DuckDBConnection, { catalog, schema, table }:
   return Number(reader.getRows()[0]![0]) > 0
 }
 
-function notSelect(text: string): string {
+/** What DuckDB parses, but as no SELECT. */
+function notSelect(text: string): ConvohouseError {
+  if (pivots(text)) return unnamedPivot()
   const word = firstWord(text)
-  return word ? `${word} is not open to queries: the warehouse is only read here.` : 'The SQL is no SELECT.'
+  const what = word ? `${word} is not open to queries: the warehouse is only read here.` : 'The SQL is no SELECT.'
+  return refuse(what, ONLY_SELECT)
 }
 
-function mendFor(text: string): string {
-  // PIVOT without its values is two statements to DuckDB: it first creates a type of them.
-  return firstWord(text) === 'PIVOT' ? 'Name the values: PIVOT … ON column IN (…).' : ONLY_SELECT
-}
+/** Begins as a SELECT may, and holds a PIVOT: nothing else has DuckDB make several statements of one. */
+const pivots = (text: string): boolean =>
+  ['PIVOT', 'PIVOT_WIDER'].some(word => hasWord(text, word)) &&
+  ['PIVOT', 'PIVOT_WIDER', 'FROM', 'WITH', 'SELECT'].includes(firstWord(text) ?? '')
+
+/** Without its values PIVOT is two statements to DuckDB: it first creates a type of them. */
+const unnamedPivot = (): ConvohouseError =>
+  refuse(
+    'PIVOT does not name the values that become columns: DuckDB makes several statements of it, and only one SELECT is run here.',
+    "Name them: PIVOT conversations ON channel IN ('webchat', 'voice') USING count(*) GROUP BY day; or write a column for each: count(*) FILTER (channel = 'voice') AS voice.",
+  )
 
 const refuse = (what: string, mend: string) => new ConvohouseError('SQL_REFUSED', { what, mend })

@@ -3,7 +3,7 @@
 import { open, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { ConvohouseError } from '../core/errors.ts'
-import { SECOND } from '../core/time.ts'
+import { durationText, SECOND } from '../core/time.ts'
 import type { Taker } from './query-casts.ts'
 import { type ParquetFile, partOf, putInPlace } from './query-parquet.ts'
 import type { QueryLimits } from './query-session.ts'
@@ -163,7 +163,7 @@ const stopped = () => new ConvohouseError('INTERRUPTED', { what: 'The query was 
 
 const silent = (timeoutMs: number) =>
   new ConvohouseError('QUERY_TIMEOUT', {
-    what: `The process that holds the warehouse did not answer within ${timeoutMs / SECOND} s.`,
+    what: `The process that holds the warehouse did not answer within ${durationText(timeoutMs)}.`,
     mend: 'Ask for less, or allow it more time.',
   })
 

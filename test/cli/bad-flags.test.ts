@@ -38,13 +38,13 @@ describe('a bad flag', () => {
     ['sync --max-sessions 1.5', 'FLAG_INVALID: --max-sessions cannot be "1.5".'],
     ['sync --allow-overage-packs -1', 'FLAG_INVALID: --allow-overage-packs cannot be "-1".'],
     ['sync --watch often', 'FLAG_INVALID: --watch cannot be "often". → Give a duration'],
-    ['sync --watch 5s', 'FLAG_INVALID: --watch cannot be "5s". → Give at least 10 s.'],
+    ['sync --watch 5s', 'FLAG_INVALID: --watch cannot be "5s". → Give at least 10s.'],
     ['plan --watch 15m', "FLAG_INVALID: convohouse plan: unknown option '--watch'"],
     ['sync --workspace', "FLAG_INVALID: convohouse sync: option '-w, --workspace <id>' argument missing."],
     ['sync now', "FLAG_INVALID: convohouse sync: too many arguments for 'sync'. Expected 0 arguments but got 1."],
     ['query --format xml', 'FLAG_INVALID: --format cannot be "xml". → Give one of table, csv, json'],
     ['query --timeout soon', 'FLAG_INVALID: --timeout cannot be "soon".'],
-    ['query --timeout 25d', 'FLAG_INVALID: --timeout cannot be "25d". → Give at most 24 d.'],
+    ['query --timeout 25d', 'FLAG_INVALID: --timeout cannot be "25d". → Give at most 24d.'],
     ['query --max-rows none', 'FLAG_INVALID: --max-rows cannot be "none".'],
     ['sandbox --port 70000', 'FLAG_INVALID: --port cannot be "70000". → Give a whole number from 0 to 65535.'],
     ['sandbox --ts edited', 'FLAG_INVALID: --ts cannot be "edited". → Give one of created, activity.'],
@@ -84,7 +84,7 @@ describe('an error', () => {
   it('is two lines on standard error, and its exit code is its own', async () => {
     const { code, stdout, stderr } = await cli(['sync', '--watch', '1s'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe('error FLAG_INVALID: --watch cannot be "1s".\n  → Give at least 10 s.\n')
+    expect(stderr).toBe('error FLAG_INVALID: --watch cannot be "1s".\n  → Give at least 10s.\n')
   })
 
   it('is one JSON object with --json', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   compactTimestamp,
   DAY,
+  durationText,
   formatDuration,
   HOUR,
   MINUTE,
@@ -74,6 +75,21 @@ describe('a duration', () => {
     [DAY + 5 * MINUTE, '1 d'],
     [400 * DAY, '400 d'],
   ])('of %d ms is shown as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+})
+
+describe('a setting that is a duration', () => {
+  it('is told as it is written, with the largest unit that it is a whole number of', () => {
+    expect([900_000, 90_000, 36 * HOUR, DAY, 7 * DAY, 1_500, 0].map(durationText)).toEqual([
+      '15m',
+      '90s',
+      '36h',
+      '1d',
+      '7d',
+      '1500ms',
+      '0ms',
+    ])
+    fc.assert(fc.property(fc.nat(DAY), ms => parseDuration(durationText(ms)) === ms))
+  })
 })
 
 describe('a compact timestamp', () => {

@@ -100,6 +100,28 @@ describe('the guard', () => {
   })
 
   it.each([
+    'PIVOT conversations ON id',
+    'from (pivot conversations on id using count(*))',
+    'WITH p AS (PIVOT_WIDER conversations ON id USING sum(turns)) FROM p',
+    'EXPLAIN PIVOT conversations ON id',
+  ])('says how to write a PIVOT that names no values: %s', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({
+      code: 'SQL_REFUSED',
+      message: expect.stringMatching(/^PIVOT does not name the values/),
+      mend: expect.stringMatching(/ON channel IN \(.+\) .+ count\(\*\) FILTER \(/),
+    })
+    // As it says.
+    const named = "PIVOT conversations ON id IN ('a', 'b') USING count(*) GROUP BY turns"
+    expect(await read(named)).toEqual([[1, '1', '0']])
+    expect(await read("SELECT count(*) FILTER (id = 'a') AS a FROM conversations")).toEqual([['1']])
+  })
+
+  it('does not take a text or a name for a PIVOT', async () => {
+    const refused = admit('CREATE TABLE t AS SELECT \'PIVOT\' AS "PIVOT"')
+    await expect(refused).rejects.toThrow('CREATE is not open to queries')
+  })
+
+  it.each([
     'EXPLAIN DELETE FROM conversations',
     "EXPLAIN ANALYZE COPY conversations TO '/tmp/out.csv'",
     "EXPLAIN (ANALYZE) COPY conversations TO '/tmp/out.csv'",

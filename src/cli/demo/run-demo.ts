@@ -144,11 +144,18 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   const second = await inHouse(demo, sync)
   const arrived = (await inHouse(demo, held)) - heldBefore
   const again = second.conversations - arrived
-  say(
-    '',
-    `Bought: ${counted(arrived, 'new conversation')}. Of the ${count(heldBefore)} that were there ${count(again)} were bought again,`,
-    'a weekly sample that tells how stale the rest is; the others were not asked for again.',
-  )
+  say('', ...boughtLines({ arrived, again, heldBefore }))
+}
+
+/** What the second sync brought. The sample is drawn by chance: there may be none. */
+function boughtLines({ arrived, again, heldBefore }: { arrived: number; again: number; heldBefore: number }): string[] {
+  const bought = `Exported: ${counted(arrived, 'new conversation')}.`
+  const stored = `The ${count(heldBefore)} that were there`
+  if (again === 0) return [`${bought} ${stored} were not exported again.`]
+  return [
+    `${bought} ${stored} were not exported again, but for a sample of ${count(again)}:`,
+    'it tells how stale the rest is.',
+  ]
 }
 
 /** @throws FLAG_INVALID, INTERRUPTED */

@@ -1,6 +1,6 @@
 // Values of flags, read and checked one by one. Each reader throws FLAG_INVALID, naming the flag and what it takes.
 import { ConvohouseError } from '../../core/errors.ts'
-import { formatDuration, parseDuration, parseMoment } from '../../core/time.ts'
+import { durationText, parseDuration, parseMoment } from '../../core/time.ts'
 
 export const invalidFlag = (what: string, mend: string): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', { what, mend })
@@ -34,8 +34,8 @@ export const duration =
   (text: string): number => {
     const ms = bare !== undefined && /^\d+$/.test(text) ? Number(text) * bare : parseDuration(text)
     if (ms === undefined) throw unusable(flag, text, 'Give a duration such as 90s, 15m, 2h or 1d.')
-    if (ms < min) throw unusable(flag, text, `Give at least ${min / 1_000} s.`)
-    if (ms > max) throw unusable(flag, text, `Give at most ${formatDuration(max)}.`)
+    if (ms < min) throw unusable(flag, text, `Give at least ${durationText(min)}.`)
+    if (ms > max) throw unusable(flag, text, `Give at most ${durationText(max)}.`)
     return ms
   }
 

@@ -1,6 +1,6 @@
 // Every difference that the ledger names: what it is, what would mend it, and about what that would cost.
 import type { WorkspaceConfig } from '../../config.ts'
-import { formatDuration } from '../../core/time.ts'
+import { durationText } from '../../core/time.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Counts, Price } from './counts.ts'
 import type { Reading, Uncovered } from './uncovered.ts'
@@ -45,7 +45,7 @@ const BUY_INCOMPLETE =
 
 function lookingAgain(settings: Settings | undefined): string {
   if (settings?.rereadShare === 0) return 'A `rereadShare` above 0 in the configuration has a sync look again'
-  const within = settings ? `the last ${formatDuration(settings.rereadHorizonMs)}` : 'its horizon'
+  const within = settings ? `the last ${durationText(settings.rereadHorizonMs)}` : 'its horizon'
   return `\`convohouse sync\` looks again at those of ${within} by itself, and a longer \`rereadHorizon\` at older ones`
 }
 
@@ -71,7 +71,7 @@ const incomplete: Describe = ({ totals: { incomplete: n }, price }) => ({
 })
 
 function boughtAgain(n: number, settings: Settings | undefined): string {
-  const after = `after ${settings ? formatDuration(settings.quietMs) : 'a time'} of quiet`
+  const after = `after ${settings ? durationText(settings.quietMs) : 'a time'} of quiet`
   if (settings?.refreshOn !== 'message') return `\`convohouse sync\` buys ${verb(n, 'it', 'them')} again ${after}.`
   return `\`convohouse sync\` buys again ${after} where something was written since, or no event told the change; \`refreshOn: change\` has it buy all.`
 }

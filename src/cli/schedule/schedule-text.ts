@@ -1,5 +1,5 @@
 // Schedules for people: a line a workspace.
-import { formatDuration } from '../../core/time.ts'
+import { durationText, formatDuration } from '../../core/time.ts'
 import type { LastRun } from '../../run/temporal/last-run.ts'
 import type { ScheduleState } from '../../run/temporal/schedules.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
@@ -19,9 +19,9 @@ const COLUMNS = [
   { name: 'ticks', right: true },
 ]
 
-/** `every 15 min`, or the cron expression. */
+/** `every 15m`, as it is configured, or the cron expression. */
 export const whenText = (when: { cron: string } | { everyMs: number }): string =>
-  'cron' in when ? when.cron : `every ${formatDuration(when.everyMs)}`
+  'cron' in when ? when.cron : `every ${durationText(when.everyMs)}`
 
 const timeText = (time: Date | null): string => (time ? utc(time.getTime()) : 'never')
 

@@ -51,12 +51,13 @@ function quotaText(quota: QuotaStatus | null, nowMs: number): string {
 
 function findingsText({ findings }: WorkspaceStatus): string {
   const { driftPaths, issuePaths, issues, quarantined, secretsRemoved } = findings
-  return [
-    `${counted(driftPaths, 'undeclared field')} (kept in extra)`,
-    `${counted(issues, 'data issue')} on ${counted(issuePaths, 'path')}`,
-    `${counted(quarantined, 'record')} quarantined`,
-    ...(secretsRemoved > 0 ? [`${counted(secretsRemoved, 'secret')} removed before landing`] : []),
-  ].join(', ')
+  const found = [
+    driftPaths > 0 && `${counted(driftPaths, 'undeclared field')} (kept in extra)`,
+    issues > 0 && `${counted(issues, 'data issue')} on ${counted(issuePaths, 'path')}`,
+    quarantined > 0 && `${counted(quarantined, 'record')} quarantined`,
+    secretsRemoved > 0 && `${counted(secretsRemoved, 'secret')} removed before landing`,
+  ].filter(text => text !== false)
+  return found.length === 0 ? 'none' : found.join(', ')
 }
 
 const timesIn = ({ occurrences, record, exampleFile }: Finding): string =>
@@ -124,8 +125,8 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   const about = [
     eventsText(events),
     ...waitingText(events, nowMs),
-    `${counted(conversationsChanged, 'conversation')} changed since exported`,
-    `${count(conversationsNotExported)} not exported yet`,
+    ...(conversationsChanged > 0 ? [`${counted(conversationsChanged, 'conversation')} changed since exported`] : []),
+    ...(conversationsNotExported > 0 ? [`${count(conversationsNotExported)} not exported yet`] : []),
   ]
   return [
     `  webhooks     ${about.join('; ')}`,
@@ -147,7 +148,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     `  held         ${counted(status.conversations, 'conversation')}${stretch}`,
     ...runLines(status, nowMs),
     `  quota        ${quotaText(status.quota, nowMs)}`,
-    `  windows      ${counted(status.openWindows, 'window')} begun and not finished`,
+    `  windows      ${status.openWindows === 0 ? 'all that were begun are finished' : `${counted(status.openWindows, 'window')} begun and not finished`}`,
     ...restingLines(status.resting),
     `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
     ...eventLines(status, nowMs),

@@ -98,14 +98,17 @@ async function syncOne(syncing: Syncing, { options, display }: Run): Promise<num
 const nextRound = (nextMs: number): string => `next round at ${clockTime(nextMs, systemClock.now())}`
 
 /** Round after round of one workspace; the exit code of the last one. */
-async function watchOne({ flags, stop }: Syncing, { options, display }: Run): Promise<number> {
+async function watchOne({ flags, stop, displays }: Syncing, { options, display }: Run): Promise<number> {
   const report = await watch({
     ...options,
     everyMs: flags.watch!,
-    each(report, nextMs) {
+    each(report, nextMs, error) {
       if (report) display.report(report)
-      else display.end()
-      display.note(report ? nextRound(nextMs) : `the vendor cannot be reached; ${nextRound(nextMs)}`)
+      else {
+        display.end()
+        displays.failed(error)
+      }
+      display.note(nextRound(nextMs))
     },
   })
   // A round that the signal cut short has not been told; one before which it came has.

@@ -1,7 +1,7 @@
 // `convohouse up`: on a Temporal server that is configured, else on one of our own; where none can be had, without one.
 import { type Config, readConfig } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
-import { formatDuration } from '../../core/time.ts'
+import { durationText } from '../../core/time.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
 import { findHolder } from '../doctor/holder.ts'
@@ -17,7 +17,7 @@ const shortest = ({ workspaces }: Config, everyMs: number): number =>
 
 async function withoutTemporal(flags: UpFlags, config: Config, why: ConvohouseError): Promise<number> {
   const watch = shortest(config, flags.every)
-  remark(`Syncing every ${formatDuration(watch)} without Temporal. ${why.message}`)
+  remark(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
   const path = flags.config === undefined ? {} : { config: flags.config }
   const code = await runSync({ ...path, watch, wait: true, yes: true })
   return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { COUNT_NAMES, type Counts } from '../../../src/cli/ledger/counts.ts'
 import { differencesOf, type Settings } from '../../../src/cli/ledger/differences.ts'
-import { DAY, formatDuration } from '../../../src/core/time.ts'
+import { DAY } from '../../../src/core/time.ts'
 
-const A_DAY = formatDuration(DAY)
+const A_DAY = '1d'
 
 const none = Object.fromEntries(COUNT_NAMES.map(name => [name, 0])) as Counts
 

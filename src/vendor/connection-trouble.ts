@@ -1,0 +1,86 @@
+// Why no connection to the API came about, or why it broke: in words, with what to do. Told by the machine's name of the cause
+// (Node's, OpenSSL's, undici's); names that are not listed are told as they are.
+
+export interface Trouble {
+  /** Goes behind the host's name: `refused the connection`. */
+  words: string
+  mend: string
+}
+
+const TRY_LATER = 'Try again later; what has landed stays.'
+
+/** Where a proxy opens TLS on purpose, its own authority is what has to be known. */
+const KNOW_AUTHORITY =
+  'check that `apiUrl` names the vendor and not a proxy. Where a proxy that inspects TLS is meant to be there, put its CA certificate into a file and name that in NODE_EXTRA_CA_CERTS.'
+
+const certificate = (words: string, mend: string): Trouble => ({
+  words: `shows a TLS certificate that ${words}, so nothing was sent`,
+  mend: `${mend[0]!.toUpperCase()}${mend.slice(1)}`,
+})
+
+const selfSigned = certificate('is self-signed', KNOW_AUTHORITY)
+const unknownAuthority = certificate('no authority that this machine trusts has signed', KNOW_AUTHORITY)
+const noTls: Trouble = {
+  words: 'does not answer in TLS, so nothing was sent',
+  mend: 'Check `apiUrl`: where the server speaks plain HTTP there, the address begins with http:// and not https://; else its port is another.',
+}
+const cutOff: Trouble = { words: 'cut the connection off before an answer came', mend: TRY_LATER }
+const noHttp: Trouble = {
+  words: 'answers, but not in HTTP',
+  mend: 'Check `apiUrl`: where the server speaks TLS there, the address begins with https:// and not http://; else its port is another.',
+}
+const unknownHost: Trouble = {
+  words: 'is no host name that can be resolved',
+  mend: "Check the spelling of `apiUrl`, and this machine's DNS and network; nothing was sent.",
+}
+const noRoute: Trouble = {
+  words: 'cannot be reached from here: there is no route to it',
+  mend: "Check `apiUrl`, and this machine's network, VPN and firewall; nothing was sent.",
+}
+
+const TROUBLES: Record<string, Trouble> = {
+  ECONNREFUSED: {
+    words: 'refused the connection',
+    mend: 'Check host and port of `apiUrl`: nothing listens there, or a firewall is between; nothing was sent.',
+  },
+  ENOTFOUND: unknownHost,
+  EAI_AGAIN: {
+    words: 'cannot be resolved at the moment: DNS does not answer',
+    mend: "Check this machine's DNS and network, and the spelling of `apiUrl`; nothing was sent.",
+  },
+  EHOSTUNREACH: noRoute,
+  ENETUNREACH: noRoute,
+  DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,
+  SELF_SIGNED_CERT_IN_CHAIN: certificate('a self-signed authority has signed', KNOW_AUTHORITY),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  CERT_UNTRUSTED: unknownAuthority,
+  CERT_HAS_EXPIRED: certificate(
+    'has expired',
+    "check this machine's clock; where that is right, whoever runs the server at `apiUrl` has to renew the certificate.",
+  ),
+  CERT_NOT_YET_VALID: certificate('is not valid yet', "check this machine's clock."),
+  CERT_REVOKED: certificate('was revoked', 'ask whoever runs the server at `apiUrl`.'),
+  ERR_TLS_CERT_ALTNAME_INVALID: certificate(
+    'is for another host',
+    'check the host name in `apiUrl`: it has to be one that the certificate names.',
+  ),
+  EPROTO: noTls,
+  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
+  ECONNRESET: cutOff,
+  EPIPE: cutOff,
+  UND_ERR_SOCKET: cutOff,
+  HPE_INVALID_CONSTANT: noHttp,
+}
+
+/** `reason` is the machine's name of the cause, such as ECONNREFUSED. */
+export function connectionTrouble(reason: string): Trouble {
+  const known = TROUBLES[reason]
+  if (known) return known
+  if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_'))
+    return { ...noTls, words: 'could not agree on TLS' }
+  if (reason.startsWith('HPE_')) return noHttp
+  return { words: 'could not be reached', mend: `Check \`apiUrl\` where it was never reached; else try again later.` }
+}

@@ -1,0 +1,62 @@
+// A vendor who cannot be reached, as a person is told of it: which host, which setting, and what to do.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { AUTHORITY, unreachedAddresses } from '../vendor/unreached-servers.ts'
+import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
+
+async function configured(
+  workspaces: Record<string, string>,
+): Promise<{ config: string; env: Record<string, string> }> {
+  const folder = await temporaryFolder()
+  const config = join(folder, 'convohouse.yaml')
+  const listed = Object.entries(workspaces).map(([id, apiUrl]) => ({ id, apiUrl, token: { env: 'T' }, timeout: '1s' }))
+  await writeFile(config, JSON.stringify({ home: join(folder, 'data'), threads: 1, workspaces: listed }))
+  return { config, env: { T: TOKEN } }
+}
+
+describe('an API that cannot be reached', () => {
+  it('is told by host, cause and setting, whatever the cause, without the token', async () => {
+    const addresses = await unreachedAddresses()
+    const { config, env } = await configured(addresses)
+    const { stdout } = await cli(['doctor', '--json', '--config', config], {
+      env: { ...env, NODE_EXTRA_CA_CERTS: AUTHORITY },
+    })
+    expect(stdout).not.toContain(TOKEN)
+    const { checks } = JSON.parse(stdout) as {
+      checks: { check: string; workspaceId: string; found: string; mend: string }[]
+    }
+    const told = (way: keyof typeof addresses) => {
+      const { found: what, mend } = checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
+      expect([way, what]).toEqual([way, expect.stringContaining(new URL(addresses[way]).host)])
+      expect([way, mend]).toEqual([way, expect.stringContaining(`\`apiUrl\` (${addresses[way]})`)])
+      return `${what} → ${mend}`
+    }
+    expect(told('closed')).toMatch(/refused the connection .*ECONNREFUSED.* → Check host and port of/)
+    expect(told('unknown')).toMatch(/no-such-host\.invalid (is no host name|cannot be resolved).* → Check/)
+    expect(told('self-signed')).toMatch(/certificate that is self-signed.* → .*NODE_EXTRA_CA_CERTS/)
+    expect(told('expired')).toMatch(/certificate that has expired.* → Check this machine's clock/)
+    expect(told('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
+    expect(told('no-tls')).toMatch(/does not answer in TLS.* → .*begins with http:\/\/ and not https/)
+    const of = (way: string) => checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
+    expect(of('no-http').found).toMatch(/cut the connection off|not in HTTP/)
+    expect(of('cutting').found).toMatch(/cut the connection off before an answer came/)
+    expect(of('silent').found).toMatch(/was not answered within 1s \(`timeout`\)/)
+  })
+
+  it('is told once by a sync, on either stream', async () => {
+    const { 'self-signed': url } = await unreachedAddresses()
+    const { config, env } = await configured({ ws: url })
+    const { code, stdout, stderr } = await cli(['sync', '--config', config], { env })
+    expect(code).toBe(5)
+    expect(stdout).toBe('')
+    expect(stderr.split('\n')).toEqual([
+      'ws: planning: listing the agents, looking at what has landed',
+      expect.stringMatching(
+        /^error API_UNAVAILABLE: 127\.0\.0\.1:\d+ shows a TLS certificate that is self-signed, so nothing was sent/,
+      ),
+      expect.stringContaining(`  → Check that \`apiUrl\` (${url}) names the vendor`),
+      '',
+    ])
+  })
+})
