@@ -7,6 +7,7 @@ import { availableParallelism, homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { type ListenAddress, parseAddress } from './config/address.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { problemsOf } from './config/problems.ts'
 import {
@@ -119,6 +120,11 @@ const temporal = z.strictObject({
   lease: duration.prefault('2m'),
 })
 
+const address = z
+  .string()
+  .refine(text => parseAddress(text) !== undefined, 'must be a host and a port such as 127.0.0.1:9464')
+  .transform(text => parseAddress(text)!)
+
 const file = z.strictObject({
   home: z.string().min(1).optional(),
   memoryLimit: size.optional(),
@@ -126,6 +132,7 @@ const file = z.strictObject({
   threads: z.int().min(1).max(256).optional(),
   temporal: temporal.prefault({}),
   webhooks: webhookSettings.prefault({}),
+  metrics: address.optional(),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
@@ -171,6 +178,8 @@ export interface Config {
   /** The prefix of the task queues of this house, and how long a lease on them may be used. */
   temporal: { queues: string; leaseMs: number }
   webhooks: WebhookSettings
+  /** Where processes without a receiver serve metrics; null: where they are told. */
+  metrics: ListenAddress | null
   workspaces: WorkspaceConfig[]
   /** Where it came from, for people. */
   source: string
@@ -277,6 +286,7 @@ function fromFile(path: string, env: Environment): Config {
     threads: parsed.data.threads ?? availableParallelism(),
     temporal: temporalConfig(parsed.data.temporal),
     webhooks: webhookConfig(parsed.data.webhooks),
+    metrics: parsed.data.metrics ?? null,
     workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
     source: path,
   }
@@ -325,6 +335,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     threads: availableParallelism(),
     temporal: temporalConfig(temporal.parse({})),
     webhooks: webhookConfig(webhookSettings.parse({})),
+    metrics: null,
     workspaces: [workspaceConfig(parsed.data, cwd, env)],
     source: 'the environment',
   }

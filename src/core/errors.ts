@@ -45,7 +45,7 @@ export const ERRORS = {
   TOKEN_MISSING: define('input', 'The variable or file that holds the API token is absent or empty'),
   SECRET_MISSING: define('input', 'The variable or file that holds a webhook secret is absent or empty'),
   WEBHOOKS_UNCONFIGURED: define('input', 'No workspace has a webhook secret'),
-  ADDRESS_IN_USE: define('input', 'Another program listens at the address for webhooks'),
+  ADDRESS_IN_USE: define('input', 'Another program listens at an address for webhooks or metrics'),
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
   CONFIRMATION_NEEDED: define(
     'input',

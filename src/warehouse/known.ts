@@ -42,7 +42,7 @@ export async function restingWindows(
 
 /** Conversations a day and sessions a conversation of the last weeks, by agent. */
 export async function densityByAgent(
-  writer: Writer,
+  writer: Pick<Writer, 'rows'>,
   workspaceId: string,
   nowMs: number,
 ): Promise<Map<string, Density>> {

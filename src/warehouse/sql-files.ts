@@ -1,4 +1,4 @@
-// The SQL files that come with convohouse: migrations of the bookkeeping, views, data tests.
+// The SQL files that come with convohouse: migrations of the bookkeeping, views, data tests, reports.
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -9,7 +9,7 @@ export interface SqlFile {
 }
 
 /** Those of a folder below `sql/`, by name. */
-export async function sqlFiles(folder: 'meta' | 'views' | 'checks'): Promise<SqlFile[]> {
+export async function sqlFiles(folder: 'meta' | 'views' | 'checks' | 'reports'): Promise<SqlFile[]> {
   const where = fileURLToPath(new URL(`../../sql/${folder}/`, import.meta.url))
   const names = (await readdir(where)).filter(name => name.endsWith('.sql')).sort()
   return Promise.all(

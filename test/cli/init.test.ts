@@ -43,7 +43,13 @@ describe('init', () => {
       [CONFIG_TEMPLATE, switchedOn].map(async (text, at) => {
         const path = join(folder, `${at}.yaml`)
         await writeFile(path, text)
-        const { source: _, threads: _threads, workspaces, ...rest } = readConfig({ path, env: TOKEN })
+        const {
+          source: _,
+          threads: _threads,
+          metrics: _metrics,
+          workspaces,
+          ...rest
+        } = readConfig({ path, env: TOKEN })
         return {
           ...rest,
           workspaces: workspaces.map(
@@ -61,6 +67,7 @@ describe('init', () => {
     expect(Object.keys(document).sort()).toEqual([
       'home',
       'memoryLimit',
+      'metrics',
       'replayMemoryLimit',
       'temporal',
       'threads',

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander'
 import { MINUTE, SECOND } from '../../core/time.ts'
+import { metricsAddress } from '../flags/metrics-address.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, whole } from '../flags/values.ts'
 import type { UpFlags } from '../up/up-flags.ts'
-import { bindAddress } from '../worker/worker-flags.ts'
 
 export const upCommand = (): Command =>
   addConfigFlag(
@@ -22,8 +22,8 @@ export const upCommand = (): Command =>
     .option('--ui-port <n>', "where that server's UI is (default: 8233, or a free one)", whole('--ui-port', 1, 65_535))
     .option(
       '--metrics <host:port>',
-      'where Prometheus finds metrics (default: 127.0.0.1:9464, or a free port)',
-      bindAddress,
+      'where Prometheus finds metrics (default: as configured, else where webhooks are received, else 127.0.0.1:9464 or a free port)',
+      metricsAddress,
     )
     .addHelpText(
       'after',

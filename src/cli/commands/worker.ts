@@ -1,12 +1,17 @@
 import { Command } from 'commander'
+import { metricsAddress } from '../flags/metrics-address.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import type { WorkerFlags } from '../worker/run-worker.ts'
-import { bindAddress, role } from '../worker/worker-flags.ts'
+import { role } from '../worker/worker-flags.ts'
 
 export const workerCommand = (): Command =>
   addConfigFlag(new Command('worker').description('work for Temporal: take leases, load the warehouse, or both'))
     .option('--role <role>', 'export (leases; as many workers as you like), warehouse (one), or all', role, 'all')
-    .option('--metrics <host:port>', 'serve metrics for Prometheus there', bindAddress)
+    .option(
+      '--metrics <host:port>',
+      'serve metrics for Prometheus there (default: as configured, else nowhere)',
+      metricsAddress,
+    )
     .addHelpText(
       'after',
       `

@@ -4,7 +4,7 @@ import type { WorkspaceConfig } from '../../config.ts'
 import type { RequestMade } from '../../core/ledger-entries.ts'
 import { DAY } from '../../core/time.ts'
 import { openLedger } from '../../landing/ledger.ts'
-import { quotaStatus } from '../status/quota.ts'
+import { quotaStatus } from '../../reports/quota.ts'
 import { ago, count, counted } from '../terminal/words.ts'
 import { examine, type Finding, ok, skip, warn } from './finding.ts'
 

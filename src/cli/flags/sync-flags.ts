@@ -1,6 +1,8 @@
 // The flags that `plan` and `sync` share: what to read, and what it may cost.
 import { type Command, Option } from 'commander'
+import type { ListenAddress } from '../../config/address.ts'
 import { EARLIEST_MS, SECOND } from '../../core/time.ts'
+import { metricsAddress } from './metrics-address.ts'
 import { ageOrFile, duration, filled, invalidFlag, moment, repeated, whole } from './values.ts'
 
 export interface SyncFlags {
@@ -22,6 +24,8 @@ export interface SyncFlags {
   wait: boolean
   /** ms from the start of one round to the next. */
   watch?: number
+  /** With `watch`. */
+  metrics?: ListenAddress
   yes?: boolean
   /** Who runs it; absent: this process. */
   on?: 'temporal'
@@ -82,6 +86,11 @@ export function addSyncFlags(command: Command): Command {
         'sync again and again, such as every 15m',
         duration('--watch', { min: SHORTEST_WATCH_MS }),
       )
+      .option(
+        '--metrics <host:port>',
+        'with --watch: serve metrics for Prometheus there (default: as configured, else nowhere)',
+        metricsAddress,
+      )
   return command
     .option('-y, --yes', 'do not ask before a full export, nor before a first backfill that may take most of a period')
     .option('--json', 'one JSON object a line, for machines')
@@ -107,6 +116,8 @@ export function checkTogether(flags: SyncFlags, nowMs: number): void {
     if (both) throw invalidFlag(`--${one} and --${other} contradict each other.`, mend)
   }
   const { since, until } = flags
+  if (flags.metrics !== undefined && flags.watch === undefined)
+    throw invalidFlag('--metrics is of use with --watch alone.', 'Give --watch as well, or leave --metrics out.')
   if (flags.watch !== undefined && flags.refresh && 'file' in flags.refresh)
     throw invalidFlag(
       '--watch and --refresh with a file contradict each other.',

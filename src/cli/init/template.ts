@@ -24,6 +24,10 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. Settings that beg
 # Where the receiver of webhooks listens, the largest body that it takes, and from how many connections at once.
 # webhooks: { host: 127.0.0.1, port: 8787, maxBody: 8MB, maxConnections: 1000 }
 
+# Where workers, \`sync --watch\` and \`up\` serve metrics for Prometheus; --metrics says otherwise for one of them. Without it, \`up\`
+# serves them at 127.0.0.1:9464 or a free port, and the others where --metrics says. A receiver serves them itself.
+# metrics: 127.0.0.1:9464
+
 workspaces:
   # One entry for each workspace. Its id is part of every key in the warehouse.
   - id: my-workspace

@@ -1,12 +1,13 @@
 // A plan for people: what would be read, what it would cost, and what is left to pay it with.
 import type { Prepared } from '../../../workflows/steps.ts'
+import { type Budget, budgetOf } from '../../core/budget.ts'
 import { type Estimate, PERIOD_DAYS, type Range } from '../../core/estimate.ts'
 import type { PlannedWindow } from '../../core/planner.ts'
 import { DAY } from '../../core/time.ts'
 import { isById } from '../../core/windows.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { count, counted, hours, range, utc } from '../terminal/words.ts'
-import { type Budget, budgetOf, layoutOf } from './budget.ts'
+import { layoutOf } from './budget.ts'
 
 export interface PlanFacts {
   workspaceId: string

@@ -1,5 +1,6 @@
 // `convohouse receive`: takes webhooks in until it is told to end.
 import { readConfig } from '../../config.ts'
+import { metricsOf } from '../metrics/serve-metrics.ts'
 import { remark, say, sayJson } from '../terminal/say.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
@@ -39,7 +40,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
   })
   const stop = stopOnSignals(() => remark(STOPPING))
   try {
-    const opened = await openReceiver({ ...config, webhooks })
+    const opened = await openReceiver({ ...config, webhooks }, metricsOf(config, 'receive').page)
     receiver = opened
     tell(opened, json)
     stop.aborted.addEventListener('abort', () => opened.abort(), { once: true })

@@ -1,5 +1,6 @@
 // The status for people.
 import { formatDuration, SECOND } from '../../core/time.ts'
+import type { QuotaStatus } from '../../reports/quota.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
@@ -7,7 +8,6 @@ import { ago, bytes, count, counted } from '../terminal/words.ts'
 import type { AgentStatus, Span } from './agents.ts'
 import type { EventsStatus } from './events.ts'
 import type { Finding } from './findings.ts'
-import type { QuotaStatus } from './quota.ts'
 import { runLines } from './runs-text.ts'
 import type { WorkspaceStatus } from './workspace.ts'
 

@@ -3,12 +3,12 @@
 import type { News } from '../../../workflows/host.ts'
 import { type PlanTold, toldOf } from '../../../workflows/plan-told.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
+import { type Budget, budgetOf } from '../../core/budget.ts'
 import type { Range } from '../../core/estimate.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
 import type { Ahead } from '../../run/temporal/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
-import { type Budget, budgetOf } from '../plan/budget.ts'
 
 export interface Waiting {
   untilMs: number

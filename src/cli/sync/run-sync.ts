@@ -2,10 +2,12 @@
 // warehouse that they share are serialised there.
 
 import type { SyncReport } from '../../../workflows/steps.ts'
-import type { House } from '../../app.ts'
+import { type House, withReleasers } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
+import { listenForScrapes } from '../../metrics/listen.ts'
+import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { ingestBeside } from '../../run/ingest.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
@@ -15,6 +17,7 @@ import { namedBy, notFound, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
+import { metricsOf, openMeasuredHouse } from '../metrics/serve-metrics.ts'
 import { isInteractive } from '../terminal/prompt.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { clockTime } from '../terminal/words.ts'
@@ -139,8 +142,22 @@ async function syncAll(syncing: Syncing, workspaces: readonly WorkspaceConfig[])
   return exitCodeOfAll(await Promise.all(workspaces.map(workspace => syncWorkspace(syncing, workspace))))
 }
 
-/** Syncs as the flags say; the process's exit code. @throws what is wrong with flags, configuration or data folder */
-export async function runSync(flags: SyncFlags): Promise<number> {
+/** The metrics of a watch, served where that is asked for; null: there is none. @throws ADDRESS_IN_USE */
+async function metricsOfWatch(
+  { watch, metrics: address }: SyncFlags,
+  config: Config,
+): Promise<(ProcessMetrics & { url: string; close(): Promise<void> }) | null> {
+  const at = address ?? config.metrics
+  if (watch === undefined || at === null) return null
+  const metrics = metricsOf(config, 'watch')
+  return { ...metrics, ...(await listenForScrapes(metrics.page, at)) }
+}
+
+/**
+ * Syncs as the flags say; the process's exit code. `measured`: the metrics of a process that serves them itself.
+ * @throws what is wrong with flags, configuration or data folder
+ */
+export async function runSync(flags: SyncFlags, measured: ProcessMetrics | null = null): Promise<number> {
   checkTogether(flags, systemClock.now())
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = workspacesFor(config, flags)
@@ -156,7 +173,14 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     if (only && others.length === 0) only.note(STOPPING)
     else displays.remark(STOPPING)
   })
-  const house = await openHouseSoon(config)
+  const opened = await withReleasers(async acquire => {
+    const served = acquire(measured === null ? await metricsOfWatch(flags, config) : null, it => it?.close())
+    const metrics = measured ?? served
+    const opening = metrics ? openMeasuredHouse(config, metrics) : openHouseSoon(config)
+    return { served, house: acquire(await opening, it => it.close()) }
+  })
+  const { house, served } = opened
+  if (served) displays.remark(`Metrics at ${served.url}.`)
   const ingesting = ingestBeside({
     config,
     house,
@@ -173,7 +197,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   } finally {
     for (const watch of events.values()) watch.end()
     await ingesting.end()
-    await house.close()
+    await opened.close()
     stop.release()
   }
 }

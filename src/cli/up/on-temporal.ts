@@ -2,9 +2,10 @@
 import { withReleasers } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
-import { installRuntime, installRuntimeAnywhere } from '../../run/temporal/runtime.ts'
+import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
+import { installRuntimeWithMetrics } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
-import { openHouseSoon } from '../sync/open-house.ts'
+import { openMeasuredHouse } from '../metrics/serve-metrics.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
 import { remark, say } from '../terminal/say.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
@@ -18,19 +19,21 @@ export interface Up {
   flags: UpFlags
   /** The Temporal CLI; null where a server is configured. */
   command: string | null
+  metrics: ProcessMetrics
+  metricsUrl: string
 }
 
 /** Where a client looks that was told of no address. */
 const FOUND_BY_ITSELF = /^(localhost|127\.0\.0\.1):7233$/
 
-function addressLines({ place, own }: ServerOfUp, metrics: string): string[] {
+function addressLines({ place, own }: ServerOfUp, metricsUrl: string): string[] {
   const { address, namespace } = place
   const hint = `\`export TEMPORAL_ADDRESS=${address}\` in other terminals`
   return [
     `Temporal  ${address}, namespace ${namespace}${own ? `, kept in ${own.file}` : ''}`,
     ...(own && !FOUND_BY_ITSELF.test(address) ? [`          ${hint}`] : []),
     ...(own?.uiUrl ? [`UI        ${own.uiUrl}`] : []),
-    `metrics   http://${metrics}/metrics`,
+    `metrics   ${metricsUrl}`,
   ]
 }
 
@@ -86,23 +89,15 @@ async function work(
   if (lost.signal.aborted && !stop.stopping.aborted) throw lost.signal.reason
 }
 
-/** Where metrics are. */
-async function installWithMetrics(settings: { log: Screen['remark']; metrics: string | undefined }): Promise<string> {
-  const { log, metrics } = settings
-  if (metrics === undefined) return installRuntimeAnywhere({ log })
-  installRuntime({ log, metrics })
-  return metrics
-}
-
 /** The process's exit code. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
 export async function upOnTemporal(up: Up): Promise<number> {
-  const { config, flags } = up
+  const { config, flags, metrics, metricsUrl } = up
   const screen = await screenOfUp()
   const stop = stopOnSignals(() => screen.remark(STOPPING))
   const opened = await withReleasers(async acquire => {
     acquire(stop, ({ release }) => release())
     // First of all: who holds the warehouse is alone at the server's file, too.
-    const house = acquire(await openHouseSoon(config), opened => opened.close())
+    const house = acquire(await openMeasuredHouse(config, metrics), opened => opened.close())
     const server = acquire(await serverOfUp(up), started => started.stop())
     return { house, server }
   })
@@ -110,8 +105,8 @@ export async function upOnTemporal(up: Up): Promise<number> {
     const { house, server } = opened
     const { lines, over } = await ensureSchedules(config, server.place, flags.every)
     // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
-    const metrics = await installWithMetrics({ log: screen.remark, metrics: flags.metrics })
-    say(...addressLines(server, metrics), ...lines)
+    metrics.page.append(await installRuntimeWithMetrics({ log: screen.remark }))
+    say(...addressLines(server, metricsUrl), ...lines)
     await work({ ...up, server, house, over, stop, screen })
     return EXIT_CODES.ok
   } finally {

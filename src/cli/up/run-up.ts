@@ -2,9 +2,12 @@
 import { type Config, readConfig } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { durationText } from '../../core/time.ts'
+import { listenForScrapes } from '../../metrics/listen.ts'
+import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
 import { findHolder } from '../doctor/holder.ts'
+import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
 import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
 import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
 import { runSync } from '../sync/run-sync.ts'
@@ -15,11 +18,17 @@ import type { UpFlags } from './up-flags.ts'
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 
-async function withoutTemporal(flags: UpFlags, config: Config, why: ConvohouseError): Promise<number> {
+interface Upping {
+  flags: UpFlags
+  config: Config
+  metrics: ProcessMetrics
+}
+
+async function withoutTemporal({ flags, config, metrics }: Upping, why: ConvohouseError): Promise<number> {
   const watch = shortest(config, flags.every)
   remark(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
   const path = flags.config === undefined ? {} : { config: flags.config }
-  const code = await runSync({ ...path, watch, wait: true, yes: true })
+  const code = await runSync({ ...path, watch, wait: true, yes: true }, metrics)
   return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code
 }
 
@@ -30,7 +39,8 @@ const commandForServer = async (): Promise<string | null> =>
 /** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
   const config = configAt(flags)
-  return hasWebhooks(config) ? receiving(flags, config) : runSyncs(flags, config)
+  const up = { flags, config, metrics: metricsOf(config, 'up') }
+  return hasWebhooks(config) ? receiving(up) : measured(up, null)
 }
 
 const configAt = ({ config: path }: UpFlags): Config => readConfig(path === undefined ? {} : { path })
@@ -39,9 +49,9 @@ const tellReceiver = (receiver: OpenedReceiver): void =>
   remark(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
 
 /** Whoever runs `up` twice is told that the warehouse is held, not that a port is. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
-async function openReceiverOfUp(config: Config): Promise<OpenedReceiver> {
+async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T> {
   try {
-    return await openReceiver(config)
+    return await listen()
   } catch (error) {
     if (!isCode(error, 'ADDRESS_IN_USE')) throw error
     const holding = await findHolder(config)
@@ -50,8 +60,9 @@ async function openReceiverOfUp(config: Config): Promise<OpenedReceiver> {
 }
 
 /** Webhooks are taken in first and last: what comes while nobody listens is lost. */
-async function receiving(flags: UpFlags, config: Config): Promise<number> {
-  const receiver = await openReceiverOfUp(config)
+async function receiving(up: Upping): Promise<number> {
+  const { flags, config, metrics } = up
+  const receiver = await listening(config, () => openReceiver(config, metrics.page))
   const leaveHangUp = readSecretsAtHangUp({
     receiver: () => receiver,
     readConfig: () => configAt(flags),
@@ -59,21 +70,37 @@ async function receiving(flags: UpFlags, config: Config): Promise<number> {
   })
   tellReceiver(receiver)
   try {
-    return await runSyncs(flags, config)
+    return await measured(up, receiver)
   } finally {
     await receiver.closeWithin(CLOSE_MS)
     leaveHangUp()
   }
 }
 
-async function runSyncs(flags: UpFlags, config: Config): Promise<number> {
+/** A receiver serves metrics too: then they have another address only where one is named. */
+async function measured(up: Upping, receiver: OpenedReceiver | null): Promise<number> {
+  const { flags, config, metrics } = up
+  const at = flags.metrics ?? config.metrics
+  if (at === null && receiver !== null) return runSyncs(up, `${receiver.url}/metrics`)
+  const listener = await listening(config, () =>
+    at === null ? listenAnywhere(metrics.page) : listenForScrapes(metrics.page, at),
+  )
+  try {
+    return await runSyncs(up, listener.url)
+  } finally {
+    await listener.close()
+  }
+}
+
+async function runSyncs(up: Upping, metricsUrl: string): Promise<number> {
   let command: string | null
   try {
     command = await commandForServer()
   } catch (error) {
     if (!isCode(error, 'TEMPORAL_MISSING')) throw error
-    return withoutTemporal(flags, config, error)
+    remark(`Metrics at ${metricsUrl}.`)
+    return withoutTemporal(up, error)
   }
   const { upOnTemporal } = await import('./on-temporal.ts')
-  return upOnTemporal({ config, flags, command })
+  return upOnTemporal({ ...up, command, metricsUrl })
 }

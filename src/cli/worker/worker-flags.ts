@@ -8,10 +8,3 @@ export function role(text: string): Role {
   if (known) return known
   throw invalidFlag(`--role cannot be ${JSON.stringify(text)}.`, `Give one of: ${ROLES.join(', ')}.`)
 }
-
-/** `host:port`, as the metrics are bound to. */
-export function bindAddress(text: string): string {
-  const port = Number(/^[^\s:]+:(\d{1,5})$/.exec(text)?.[1])
-  if (port >= 1 && port <= 65_535) return text
-  throw invalidFlag(`--metrics cannot be ${JSON.stringify(text)}.`, 'Give a host and a port, such as 127.0.0.1:9464.')
-}

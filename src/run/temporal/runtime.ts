@@ -1,11 +1,9 @@
-// The SDK's runtime, one a process: where its log goes, and where Prometheus may fetch metrics.
+// The SDK's runtime, one a process: where its log goes, and what it tells Prometheus.
 import { DefaultLogger, type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
-import { ConvohouseError } from '../../core/errors.ts'
-import { usualPort } from './ports.ts'
+import { SECOND } from '../../core/time.ts'
+import { freePort } from './ports.ts'
 
 export interface RuntimeSettings {
-  /** `0.0.0.0:9464`: metrics are served there, at /metrics. */
-  metrics?: string
   log(line: string): void
 }
 
@@ -18,7 +16,8 @@ function lineOf({ level, message, meta = {} }: LogEntry): string {
   return [level.toLowerCase(), about, message, error?.message].filter(Boolean).join(': ')
 }
 
-function install({ metrics, log }: RuntimeSettings): void {
+/** `metrics`: `127.0.0.1:4711`, where the SDK serves its own. */
+function install({ metrics, log }: RuntimeSettings & { metrics?: string }): void {
   Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', entry => {
@@ -31,33 +30,20 @@ function install({ metrics, log }: RuntimeSettings): void {
   })
 }
 
-/** Before anything else of the SDK is used. Signals stay ours. @throws FLAG_INVALID where metrics cannot be served there */
-export function installRuntime(settings: RuntimeSettings): void {
-  const { metrics } = settings
-  try {
-    install(settings)
-  } catch (cause) {
-    if (metrics === undefined) throw cause
-    throw new ConvohouseError('FLAG_INVALID', {
-      what: `Metrics cannot be served at ${metrics}: ${(cause as Error).message}.`,
-      mend: 'Give another host and port (--metrics 127.0.0.1:9465), or end what listens there.',
-      cause,
-    })
-  }
-}
+/** Before anything else of the SDK is used. Signals stay ours. */
+export const installRuntime = ({ log }: RuntimeSettings): void => install({ log })
 
-/** Where those look first who collect metrics of Temporal's SDK. */
-const METRICS_PORT = 9464
 /** A port that was free may be taken by another process a moment later. */
 const TRIES = 3
+const PATIENCE_MS = 2 * SECOND
 
-/** With metrics at the usual port of this machine, or at a free one; where. */
-export async function installRuntimeAnywhere(settings: Omit<RuntimeSettings, 'metrics'>): Promise<string> {
+/** The same; the SDK's own metrics can then be read, in Prometheus's text format: it serves them itself, to this machine alone. */
+export async function installRuntimeWithMetrics(settings: RuntimeSettings): Promise<() => Promise<string>> {
   for (let left = TRIES - 1; ; left--) {
-    const metrics = `127.0.0.1:${await usualPort(METRICS_PORT)}`
+    const metrics = `127.0.0.1:${await freePort()}`
     try {
-      installRuntime({ ...settings, metrics })
-      return metrics
+      install({ ...settings, metrics })
+      return async () => (await fetch(`http://${metrics}/metrics`, { signal: AbortSignal.timeout(PATIENCE_MS) })).text()
     } catch (error) {
       if (left === 0) throw error
     }

@@ -1,0 +1,49 @@
+// What is left to spend: read off the governor, which is what a sync would go by.
+import type { GovernorState } from './governor.ts'
+import { requestsLeft } from './hour.ts'
+import { PACK_SESSIONS, sessionsLeft } from './period.ts'
+import { sessionsFor } from './session-budget.ts'
+
+export interface Budget {
+  hour: { requestsPerHour: number; requestsLeft: number }
+  /** `known` is false until the vendor has told a usage: the numbers are then what the document says. */
+  period: {
+    known: boolean
+    key: string | null
+    usedSessions: number
+    includedSessions: number
+    /** Included ones, and those of packs that are allowed: what `sessionsLeft` is left of. */
+    allowedSessions: number
+    sessionsLeft: number
+    overagePacks: number
+    toldAtMs: number | null
+  }
+  /** Sessions of the period that history leaves alone, for conversations to come. */
+  reserveForNewSessions: number
+}
+
+/** Without the limits of one run, which would hide what the workspace has. */
+export const unlimited = (governor: GovernorState): GovernorState => ({
+  ...governor,
+  options: { ...governor.options, maxRequests: null, maxSessions: null },
+})
+
+/** The workspace's budget at a moment. */
+export function budgetOf(governor: GovernorState, nowMs: number): Budget {
+  const { hour, period, options } = governor
+  const all = unlimited(governor)
+  return {
+    hour: { requestsPerHour: hour.requestsPerHour, requestsLeft: Math.max(0, requestsLeft(hour, nowMs, 0)) },
+    period: {
+      known: period.known,
+      key: period.key,
+      usedSessions: period.usedSessions,
+      includedSessions: period.includedSessions,
+      allowedSessions: period.includedSessions + options.allowedPacks * PACK_SESSIONS,
+      sessionsLeft: Math.max(0, sessionsLeft(period, options.allowedPacks)),
+      overagePacks: period.overagePacks,
+      toldAtMs: period.toldAtMs,
+    },
+    reserveForNewSessions: Math.max(0, sessionsFor(all, 'head', nowMs) - sessionsFor(all, 'tail', nowMs)),
+  }
+}

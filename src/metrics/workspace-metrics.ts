@@ -1,0 +1,226 @@
+// How each workspace is, for Prometheus. Every process that lives long tells all that it can know: of the data folder by its files, of
+// the warehouse by whoever holds it on this machine. Labels are the workspace and names of ours, never what a customer or the vendor named.
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { HOUR, MINUTE, SECOND } from '../core/time.ts'
+import { segment } from '../files/segment.ts'
+import { type QuotaForecast, quotaForecast } from '../reports/quota.ts'
+import { type DrainFailure, readDrainFailure } from '../spool/drain-failure.ts'
+import { countWaiting, type SpoolWaiting } from '../spool/waiting.ts'
+import { warehouseFile } from '../warehouse/open.ts'
+import type { Rows } from '../warehouse/rows.ts'
+import { newConversations, noFigures, type WorkspaceFigures, workspaceFigures } from './figures.ts'
+import { latest } from './latest.ts'
+import { fileBytes, storedBytes } from './stored-bytes.ts'
+
+export interface WorkspaceMetricsOptions {
+  registry: Registry
+  config: Config
+  /** The warehouse, as this process can ask it now. */
+  rows: () => Rows
+  now: () => number
+}
+
+/** A scrape gives up after ten seconds unless it is told otherwise; all sources are asked side by side. */
+const PATIENCE_MS = 2 * SECOND
+const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUTE }
+/** What takes longer to find out, and changes slowly. */
+const SLOW = { freshMs: MINUTE, patienceMs: PATIENCE_MS, staleMs: HOUR }
+
+interface WorkspaceSources {
+  waiting: () => Promise<SpoolWaiting | null>
+  draining: () => Promise<{ failure: DrainFailure | null } | null>
+  quota: () => Promise<QuotaForecast | null>
+  landingBytes: () => Promise<number | null>
+  spoolBytes: () => Promise<number | null>
+}
+
+type Figures = Map<string, WorkspaceFigures>
+
+export class WorkspaceMetrics {
+  private readonly options: WorkspaceMetricsOptions
+  private readonly figures: () => Promise<Figures | null>
+  private readonly freeBytes: () => Promise<number | null>
+  private readonly warehouseBytes: () => Promise<number | null>
+  private readonly sources: ReadonlyMap<WorkspaceConfig, WorkspaceSources>
+  private readonly gauges: Record<GaugeName, Gauge>
+  private readonly counters: Record<CounterName, Counter>
+
+  constructor(options: WorkspaceMetricsOptions) {
+    this.options = options
+    const { config, registry } = options
+    const { home } = config
+    const registers = [registry]
+    this.gauges = mapped(GAUGES, ([name, help, ...labelNames]) => new Gauge({ name, help, labelNames, registers }))
+    this.counters = mapped(
+      COUNTERS,
+      ([name, help, ...labelNames]) => new Counter({ name, help, labelNames, registers }),
+    )
+    this.figures = latest({ ...STATE, read: () => workspaceFigures(options.rows()) })
+    this.freeBytes = latest({ ...STATE, read: async () => spaceOf(await statfs(home)) })
+    const file = warehouseFile(home)
+    this.warehouseBytes = latest({
+      ...STATE,
+      read: async () => (await fileBytes(file)) + (await fileBytes(`${file}.wal`)),
+    })
+    this.sources = new Map(config.workspaces.map(workspace => [workspace, this.sourcesOf(workspace)]))
+  }
+
+  /** Sets all of them to what is known now; what is not known is absent. */
+  async refresh(): Promise<void> {
+    const { config } = this.options
+    const [figures, freeBytes, warehouseBytes, ...each] = await Promise.all([
+      this.figures(),
+      this.freeBytes(),
+      this.warehouseBytes(),
+      ...config.workspaces.map(workspace => this.ask(workspace)),
+    ])
+    for (const metric of [...Object.values(this.gauges), ...Object.values(this.counters)]) metric.reset()
+    set(this.gauges.diskFree, {}, freeBytes)
+    set(this.gauges.stored, { store: 'warehouse' }, warehouseBytes)
+    for (const [at, workspace] of config.workspaces.entries()) {
+      const labels = { workspace: workspace.id }
+      this.gauges.workspace.set({ ...labels, webhooks: String(workspace.readWebhookSecrets !== null) }, 1)
+      this.tellSources(labels, each[at]!)
+      if (figures) this.tellFigures(labels, figures.get(workspace.id) ?? noFigures())
+    }
+  }
+
+  private sourcesOf(workspace: WorkspaceConfig): WorkspaceSources {
+    const { config, now, rows } = this.options
+    const { home } = config
+    const workspaceId = workspace.id
+    const outlook = latest({ ...SLOW, read: () => newConversations(rows(), workspaceId, now()) })
+    const bytesBelow = storedBytes()
+    const bytes = (store: string) =>
+      latest({ ...SLOW, read: () => bytesBelow(join(home, store, segment(workspaceId))) })
+    const quota = async () => {
+      const figures = (await this.figures())?.get(workspaceId)
+      // Before the first sync is done nobody knows how many conversations come.
+      const known = figures?.lastSuccess === undefined ? null : await outlook()
+      const question = { home, workspaceId, settings: workspace, nowMs: now() }
+      return quotaForecast(question, known)
+    }
+    return {
+      waiting: latest({ ...STATE, read: countWaiting(home, workspaceId) }),
+      draining: latest({ ...STATE, read: async () => ({ failure: await readDrainFailure(home, workspaceId) }) }),
+      quota: latest({ ...STATE, read: quota }),
+      landingBytes: bytes('landing'),
+      spoolBytes: bytes('spool'),
+    }
+  }
+
+  private async ask(workspace: WorkspaceConfig) {
+    const { waiting, draining, quota, landingBytes, spoolBytes } = this.sources.get(workspace)!
+    const [waits, drains, left, landing, spool] = await Promise.all([
+      waiting(),
+      draining(),
+      quota(),
+      landingBytes(),
+      spoolBytes(),
+    ])
+    return { waits, drains, left, landing, spool }
+  }
+
+  private tellSources(labels: { workspace: string }, asked: Awaited<ReturnType<WorkspaceMetrics['ask']>>): void {
+    const { waits, drains, left, landing, spool } = asked
+    const { gauges, options } = this
+    set(gauges.stored, { ...labels, store: 'landing' }, landing)
+    set(gauges.stored, { ...labels, store: 'spool' }, spool)
+    if (waits) {
+      gauges.waiting.set(labels, waits.events)
+      gauges.waitingAge.set(labels, waits.sinceMs === null ? 0 : Math.max(0, options.now() - waits.sinceMs) / SECOND)
+    }
+    if (drains?.failure) gauges.drainFailing.set({ ...labels, code: drains.failure.code }, drains.failure.attempts)
+    if (!left) return
+    const { hour, period, reserveForNewSessions, projectedSessions } = left
+    gauges.requestsLeft.set(labels, hour.requestsLeft)
+    gauges.requestsLimit.set(labels, hour.requestsPerHour)
+    gauges.used.set(labels, period.usedSessions)
+    gauges.included.set(labels, period.includedSessions)
+    gauges.reserved.set(labels, reserveForNewSessions)
+    set(gauges.projected, labels, projectedSessions)
+    gauges.packs.set(labels, period.overagePacks)
+    gauges.quotaReported.set(labels, period.toldAtMs! / SECOND)
+  }
+
+  private tellFigures(labels: { workspace: string }, figures: WorkspaceFigures): void {
+    const { gauges, counters, options } = this
+    if (figures.head !== undefined) gauges.headAge.set(labels, Math.max(0, options.now() / SECOND - figures.head))
+    set(gauges.lastSuccess, labels, figures.lastSuccess ?? null)
+    gauges.quarantined.set(labels, figures.quarantined)
+    gauges.issues.set(labels, figures.issues)
+    counters.eventsApplied.inc(labels, figures.eventsApplied)
+    for (const [outcome, runs] of figures.runs) counters.runs.inc({ ...labels, outcome }, runs)
+    for (const [code, runs] of figures.runErrors) counters.runErrors.inc({ ...labels, code }, runs)
+  }
+}
+
+const spaceOf = ({ bavail, bsize }: { bavail: number; bsize: number }): number => bavail * bsize
+
+function set(gauge: Gauge, labels: Record<string, string>, value: number | null): void {
+  if (value !== null) gauge.set(labels, value)
+}
+
+type Described = readonly [name: string, help: string, ...labels: string[]]
+
+const GAUGES = {
+  workspace: ['convohouse_workspace_info', 'One for each configured workspace', 'workspace', 'webhooks'],
+  headAge: [
+    'convohouse_head_age_seconds',
+    'Time since which the agent that is read least far has not been read',
+    'workspace',
+  ],
+  lastSuccess: ['convohouse_last_success_timestamp_seconds', 'When the last sync ended that succeeded', 'workspace'],
+  used: ['convohouse_quota_used_sessions', 'Billable sessions used in the billing period', 'workspace'],
+  included: ['convohouse_quota_included_sessions', 'Billable sessions that the billing period includes', 'workspace'],
+  reserved: ['convohouse_quota_reserved_sessions', 'Sessions that history leaves to new conversations', 'workspace'],
+  projected: [
+    'convohouse_quota_projected_sessions',
+    'Sessions used at the end of the period if only new conversations are exported',
+    'workspace',
+  ],
+  packs: ['convohouse_quota_overage_packs', 'Packs of overage that the vendor has reported', 'workspace'],
+  quotaReported: [
+    'convohouse_quota_reported_timestamp_seconds',
+    'When the vendor last reported the quota',
+    'workspace',
+  ],
+  requestsLeft: ['convohouse_requests_left', 'Requests left of the rate limit', 'workspace'],
+  requestsLimit: ['convohouse_requests_limit', 'Requests of the rate limit, per hour', 'workspace'],
+  quarantined: ['convohouse_quarantined_records', 'Records that could not be loaded', 'workspace'],
+  issues: ['convohouse_data_issues', 'Values that did not fit their columns', 'workspace'],
+  waiting: ['convohouse_events_waiting', 'Webhook events in the spool that are not applied yet', 'workspace'],
+  waitingAge: [
+    'convohouse_events_waiting_seconds',
+    'How long the oldest of them has waited; 0 where none does',
+    'workspace',
+  ],
+  drainFailing: [
+    'convohouse_events_failing_attempts',
+    'How often applying events has failed since it last succeeded, by error code; absent while it does not fail',
+    'workspace',
+    'code',
+  ],
+  stored: [
+    'convohouse_stored_bytes',
+    'Bytes on disk: landing and spool by workspace, and the warehouse of all',
+    'workspace',
+    'store',
+  ],
+  diskFree: ['convohouse_disk_free_bytes', 'Bytes free on the disk of the data folder'],
+} as const satisfies Record<string, Described>
+
+const COUNTERS = {
+  eventsApplied: ['convohouse_events_applied_total', 'Webhook events in the warehouse', 'workspace'],
+  runs: ['convohouse_runs_total', 'Syncs that have ended, by outcome', 'workspace', 'outcome'],
+  runErrors: ['convohouse_run_errors_total', 'Syncs that have ended with an error, by its code', 'workspace', 'code'],
+} as const satisfies Record<string, Described>
+
+type GaugeName = keyof typeof GAUGES
+type CounterName = keyof typeof COUNTERS
+
+const mapped = <K extends string, V>(table: Record<K, Described>, make: (described: Described) => V): Record<K, V> =>
+  Object.fromEntries(Object.entries<Described>(table).map(([key, described]) => [key, make(described)])) as Record<K, V>

@@ -1,0 +1,93 @@
+// The quota as the vendor last told it, read off the leases ledger, which knows of probes too.
+import type { WorkspaceConfig } from '../config.ts'
+import { type Budget, budgetOf } from '../core/budget.ts'
+import { NO_OUTLOOK, projectedSessions } from '../core/estimate.ts'
+import type { GovernorState } from '../core/governor.ts'
+import { lengthOf, type periodsOf } from '../core/period-keys.ts'
+import { recall } from '../core/recall.ts'
+import { HOUR, momentText } from '../core/time.ts'
+import { openLedger } from '../landing/ledger.ts'
+
+export interface QuotaStatus {
+  periodKey: string | null
+  usedSessions: number
+  includedSessions: number
+  sessionsLeft: number
+  overagePacks: number
+  requestsLeft: number
+  requestsPerHour: number
+  toldAt: string
+}
+
+export interface QuotaQuestion {
+  home: string
+  workspaceId: string
+  /** Undefined for a workspace that is in the warehouse and not configured. */
+  settings: WorkspaceConfig | undefined
+  nowMs: number
+}
+
+/** The governor as the lease log tells it; null where the vendor has told no usage yet. @throws HOME_UNUSABLE */
+async function governorNow({ home, workspaceId, settings, nowMs }: QuotaQuestion): Promise<GovernorState | null> {
+  const hourMs = settings?.hourMs ?? HOUR
+  const ledger = openLedger({ home, workspaceId, run: 'status' })
+  const entries = await ledger.recent(nowMs, hourMs).finally(() => ledger.close())
+  const options = settings && {
+    requestsPerHour: settings.requestsPerHour,
+    hourReserveShare: settings.hourReserveShare,
+    headReserveShare: settings.headReserveShare,
+  }
+  // Leases are folded too: without them nobody knows which answers were under way at once, and counts what they billed twice.
+  const governor = recall({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
+  if (!governor.period.known || governor.period.toldAtMs === null) return null
+  // What is under way, or was lost in flight, is for the next sync to judge: here only what was told counts.
+  return { ...governor, leases: [] }
+}
+
+/** Null where the vendor has told nothing yet. @throws HOME_UNUSABLE */
+export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus | null> {
+  const governor = await governorNow(question)
+  if (governor === null) return null
+  const { hour, period } = budgetOf(governor, question.nowMs)
+  return {
+    periodKey: period.key,
+    usedSessions: period.usedSessions,
+    includedSessions: period.includedSessions,
+    sessionsLeft: period.sessionsLeft,
+    overagePacks: period.overagePacks,
+    requestsLeft: hour.requestsLeft,
+    requestsPerHour: hour.requestsPerHour,
+    toldAt: momentText(period.toldAtMs!),
+  }
+}
+
+/** What new conversations take until the period is over, as far as the warehouse tells. */
+export interface QuotaOutlook {
+  /** Sessions a day. */
+  knownPerDay: number
+  /** Billing periods that were reported, oldest first. */
+  periods: ReturnType<typeof periodsOf>
+}
+
+export interface QuotaForecast extends Budget {
+  /** Sessions used when the period is over, if new conversations alone are exported until then; null: not known. */
+  projectedSessions: number | null
+}
+
+/** The budget with what is kept for new conversations, and where it leads, as far as that is `known`; null where the vendor has told nothing yet. @throws HOME_UNUSABLE */
+export async function quotaForecast(
+  question: QuotaQuestion,
+  known: QuotaOutlook | null,
+): Promise<QuotaForecast | null> {
+  const governor = await governorNow(question)
+  if (governor === null) return null
+  const { period } = governor
+  if (known === null) return { ...budgetOf(governor, question.nowMs), projectedSessions: null }
+  const { knownPerDay, periods } = known
+  const outlook = { ...NO_OUTLOOK, knownPerDay, periodLengthMs: lengthOf(periods) }
+  const named = periods.find(({ keys }) => period.key !== null && keys.includes(period.key))
+  const sinceMs = named?.sinceMs ?? period.sinceMs ?? null
+  const budget = budgetOf({ ...governor, outlook, period: { ...period, sinceMs } }, question.nowMs)
+  const ageMs = sinceMs === null ? null : Math.max(0, question.nowMs - sinceMs)
+  return { ...budget, projectedSessions: period.usedSessions + projectedSessions(outlook, ageMs) }
+}

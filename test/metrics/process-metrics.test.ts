@@ -1,0 +1,163 @@
+// The metrics of processes that run for long, as Prometheus would collect them: over HTTP, from the built command.
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { type Running, start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { describeWithPromtool } from '../promtool.ts'
+import { families, sampleOf, samples } from './scrape.ts'
+
+const SECRET = 'whsec-canary-3391'
+const ANY_PORT = ['--metrics', '127.0.0.1:0']
+
+/** Where a process says that its metrics are. */
+async function metricsUrl({ process: child, said }: Running): Promise<string> {
+  let text = ''
+  child.stderr!.on('data', piece => {
+    text += piece
+  })
+  child.stdout!.on('data', piece => {
+    text += piece
+  })
+  for (;;) {
+    const url = /http:\S+\/metrics/.exec(text)?.[0]
+    if (url) return url
+    if (child.exitCode !== null) await said('metrics')
+    await sleep(20)
+  }
+}
+
+const scrape = async (url: string): Promise<string> => (await fetch(url)).text()
+
+/** Scrapes until it tells what is waited for. */
+async function scraped(url: string, holds: (text: string) => boolean): Promise<string> {
+  for (;;) {
+    const text = await scrape(url)
+    if (holds(text)) return text
+    await sleep(200)
+  }
+}
+
+interface Status {
+  quota: { usedSessions: number }
+  findings: { issues: number; quarantined: number }
+  events: { waiting: number }
+}
+
+/** A workspace that has webhooks, and one whose token is wrong. */
+async function house() {
+  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 120, arrivalsPerDay: 0 })
+  const folder = await temporaryFolder()
+  const path = join(folder, 'convohouse.yaml')
+  const workspace = { apiUrl: sandbox.url, webhooks: { secrets: [{ env: 'HOOK' }] } }
+  const config = {
+    threads: 1,
+    home: join(folder, 'data'),
+    webhooks: { port: 0 },
+    workspaces: [
+      { ...workspace, id: 'ws_demo', token: { env: 'TOKEN' } },
+      { id: 'ws_new', apiUrl: 'http://127.0.0.1:9', token: { env: 'TOKEN' } },
+    ],
+  }
+  await writeFile(path, JSON.stringify(config))
+  const begin = (...words: string[]) => start([...words, '--config', path], { env: { TOKEN, HOOK: SECRET } })
+  const status = async () => {
+    const { stdout } = await begin('status', '--json', '--workspace', 'ws_demo').ended
+    return (JSON.parse(stdout) as { workspaces: Status[] }).workspaces[0]!
+  }
+  return { sandbox, begin, status }
+}
+
+const OPERATIONS = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+const documented = [...OPERATIONS.matchAll(/^\| `(convohouse_\w+)` \|/gm)].map(([, name]) => name!)
+
+await describeWithPromtool('the metrics of a process', promtool => {
+  it('tell of each workspace what is known of it, whichever process is asked', async () => {
+    const { sandbox, begin, status } = await house()
+    const watch = begin('sync', '--watch', '1h', '--yes', ...ANY_PORT)
+    const receive = begin('receive')
+    const [watchUrl, receiveUrl] = await Promise.all([metricsUrl(watch), metricsUrl(receive)])
+    const demo = { workspace: 'ws_demo' }
+    const body = { event: 'webhook_test', createdAt: Date.now(), message: 'hello', workspaceSecret: SECRET }
+    expect((await fetch(new URL('/webhooks', receiveUrl), { method: 'POST', body: JSON.stringify(body) })).status).toBe(
+      200,
+    )
+
+    const done = { ...demo, outcome: 'done' }
+    const isDone = (text: string) =>
+      sampleOf(text, 'convohouse_runs_total', done) === 1 &&
+      sampleOf(text, 'convohouse_events_applied_total', demo) === 1
+    for (const url of [watchUrl, receiveUrl]) {
+      const text = await scraped(url, isDone)
+      expect(await promtool.check(['check', 'metrics'], text)).toEqual({ code: 0, output: '' })
+      expect(sampleOf(text, 'convohouse_workspace_info', { ...demo, webhooks: 'true' })).toBe(1)
+      expect(sampleOf(text, 'convohouse_workspace_info', { workspace: 'ws_new', webhooks: 'false' })).toBe(1)
+      // Up to two minutes before now is left for the next sync.
+      const age = sampleOf(text, 'convohouse_head_age_seconds', demo)!
+      expect(age).toBeGreaterThan(100)
+      expect(age).toBeLessThan(600)
+      expect(Date.now() / 1_000 - sampleOf(text, 'convohouse_last_success_timestamp_seconds', demo)!).toBeLessThan(120)
+      const { usage } = (await (await fetch(`${sandbox.url}/_sandbox/state`)).json()) as {
+        usage: { billableUsedThisPeriod: number }
+      }
+      expect(sampleOf(text, 'convohouse_quota_used_sessions', demo)).toBe(usage.billableUsedThisPeriod)
+      expect(sampleOf(text, 'convohouse_quota_included_sessions', demo)).toBe(50_000)
+      expect(sampleOf(text, 'convohouse_quota_reserved_sessions', demo)).toBeGreaterThan(4_000)
+      expect(sampleOf(text, 'convohouse_quota_projected_sessions', demo)).toBeGreaterThan(usage.billableUsedThisPeriod)
+      expect(sampleOf(text, 'convohouse_requests_limit', demo)).toBe(1_500)
+      expect(sampleOf(text, 'convohouse_requests_left', demo)).toBeLessThan(1_500)
+      const { quota, findings, events } = await status()
+      expect(sampleOf(text, 'convohouse_quota_used_sessions', demo)).toBe(quota.usedSessions)
+      expect(sampleOf(text, 'convohouse_data_issues', demo)).toBe(findings.issues)
+      expect(sampleOf(text, 'convohouse_quarantined_records', demo)).toBe(findings.quarantined)
+      expect(sampleOf(text, 'convohouse_events_waiting', demo)).toBe(events.waiting)
+      for (const store of ['landing', 'spool'])
+        expect(sampleOf(text, 'convohouse_stored_bytes', { ...demo, store }), store).not.toBe(undefined)
+      expect(sampleOf(text, 'convohouse_stored_bytes', { store: 'warehouse' })).toBeGreaterThan(100_000)
+      expect(sampleOf(text, 'convohouse_disk_free_bytes')).toBeGreaterThan(1_000_000)
+      // Nothing was ever read of the other one: no age is better than a wrong one.
+      expect(sampleOf(text, 'convohouse_head_age_seconds', { workspace: 'ws_new' })).toBe(undefined)
+      expect([...families(text).keys()].filter(name => !documented.includes(name))).toEqual([])
+      const labels = new Set(samples(text).flatMap(sample => Object.keys(sample.labels)))
+      expect(
+        [...labels].filter(
+          label => !['workspace', 'webhooks', 'role', 'version', 'outcome', 'code', 'reason', 'store'].includes(label),
+        ),
+      ).toEqual([])
+      expect(text).not.toContain(TOKEN)
+      expect(text).not.toContain(SECRET)
+    }
+    const told = await scrape(watchUrl)
+    expect(sampleOf(told, 'convohouse_process_info', { role: 'watch' })).toBe(1)
+
+    // Without the process that holds the warehouse, what it told is not told for ever, and what files tell still is.
+    watch.process.kill('SIGINT')
+    await watch.ended
+    expect(sampleOf(await scrape(receiveUrl), 'convohouse_requests_limit', demo)).toBe(1_500)
+    await sandbox.close()
+  })
+
+  it('at an address that another program has are an error that names it', async () => {
+    const { begin, sandbox } = await house()
+    await sandbox.close()
+    const address = new URL(await metricsUrl(begin('receive'))).host
+    for (const words of [['sync', '--watch', '1h'], ['up']]) {
+      const { code, stderr } = await begin(...words, '--metrics', address).ended
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`error ADDRESS_IN_USE: Another program listens on ${address}`),
+      ])
+    }
+    const { code, stderr } = await begin('sync', '--metrics', address).ended
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--metrics is of use with --watch alone')])
+  })
+})
+
+it('every metric that is documented is one that is told', () => {
+  const sources = ['src/metrics/workspace-metrics.ts', 'src/metrics/process-metrics.ts', 'src/receiver/metrics.ts']
+  const text = sources.map(file => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')).join()
+  expect(documented.length).toBeGreaterThan(20)
+  expect(documented.filter(name => !text.includes(`'${name}'`))).toEqual([])
+})
