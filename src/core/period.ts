@@ -56,6 +56,8 @@ export interface PeriodState {
   rumour: Rumour | null
   /** Keys of periods that were left, newest last. */
   past: readonly string[]
+  /** Where no key is reported: the last answer reported less than half of what was reported before. */
+  fall?: { sinceMs: number; account: UsageAccount } | null
   /** What the key before had reported, while the first reports may show that this one names the same period. */
   before?: { usedSessions: number; sinceMs: number | null; reports: number } | null
 }
@@ -210,8 +212,12 @@ function taken(period: PeriodState, usage: UsageTold, bought: Bought): PeriodSta
   if (changes && period.past.includes(key))
     return { ...billedElsewhere(period, bought), toldAtMs: toldAt(period, bought) }
   if (changes && !isProved(period, key, { usage, bought })) return doubted(period, key, { usage, bought })
+  const fallsTo = fallenTo(period, usage)
+  if (fallsTo !== null && bought.sentAtMs < (period.fall?.sinceMs ?? Number.POSITIVE_INFINITY))
+    return doubtedFall(period, fallsTo, bought)
   const asked = period.rumour?.told === 1 && !changes
-  const current = changes ? turned(period, period.rumour!) : contradicted(period, key, bought)
+  const known = fallsTo === null ? contradicted(period, key, bought) : fallen(period)
+  const current = changes ? turned(period, period.rumour!) : known
   const includedSessions = usage.includedQuota ?? current.includedSessions
   const used = usedTold(usage, includedSessions)
   const counted = used === null ? countSessions(current, bought) : accounted(current, used, bought)
@@ -225,10 +231,32 @@ function taken(period: PeriodState, usage: UsageTold, bought: Bought): PeriodSta
     // An answer that contradicts a rumour for the first time: the next one may be asked for at once.
     toldAtMs: asked && current.rumour !== null ? current.toldAtMs : toldAt(current, bought),
     sinceMs: current.sinceMs ?? bought.sentAtMs,
-    // Where no key is reported, no period can be told from another: there is nothing to prove.
+    // Where no key is reported, there is nothing to prove.
     unproved: key !== null && period.key === null,
+    ...(current.fall && { fall: null }),
   }
 }
+
+/** Less than half of what was reported before, where no key is reported that tells one period from another; otherwise null. */
+function fallenTo(period: PeriodState, usage: UsageTold): number | null {
+  if (period.key !== null || usage.periodKey !== null) return null
+  const used = usedTold(usage, usage.includedQuota ?? period.includedSessions)
+  return used !== null && 2 * used < (accountOf(period).report?.usedSessions ?? 0) ? used : null
+}
+
+/** A count that fell may be a mistake of one answer: another period is believed when the next one, asked for later, says so too. */
+function doubtedFall(period: PeriodState, used: number, bought: Bought): PeriodState {
+  const account = reported(period.fall?.account ?? nextAccount(accountOf(period)), used, bought, 0)
+  const sinceMs = period.fall?.sinceMs ?? bought.receivedAtMs
+  return { ...billedElsewhere(period, bought), fall: { sinceMs, account } }
+}
+
+/** The period that began when the count fell. */
+const fallen = ({ includedSessions, fall }: PeriodState): PeriodState => ({
+  ...newPeriod(),
+  includedSessions,
+  ...(fall && { account: fall.account, sinceMs: fall.sinceMs }),
+})
 
 /** Takes a report of the known period's usage, and what the answer that brought it billed. */
 function accounted(period: PeriodState, used: number, bought: Bought): PeriodState {
@@ -342,7 +370,8 @@ export const sessionsLeft = (period: PeriodState, allowedPacks: number): number 
 
 /** When a report may show that more is left than can be said now, ms; null: none can. */
 export function clearsUpAtMs(period: PeriodState): number | null {
-  const { rumour, pending, usedSessions } = period
+  const { fall, rumour, pending, usedSessions } = period
+  if (fall) return 0
   if (period.unproved && (rumour?.told ?? 0) <= 1) return 0
   if (rumour && rumour.usedSessions > usedSessions && (rumour.told ?? 0) <= MOST_DOUBTS) return 0
   const account = accountOf(period)

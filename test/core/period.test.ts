@@ -256,3 +256,52 @@ describe('a vendor who names another period in each answer', () => {
     expect(clear.slice(4)).not.toContain(true)
   })
 })
+
+describe('where no key is reported, another period', () => {
+  const untold = usage({ periodKey: null, includedQuota: 100_000 })
+  const pages = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 2, maxLength: 30 })
+
+  it('begins when two answers in a row report less than half, and no session of ours is missed, however late reports are', () => {
+    fc.assert(
+      fc.property(fc.array(pages, { minLength: 1, maxLength: 5 }), fc.nat(5), (periods, lag) => {
+        let period = newPeriod()
+        let nowMs = 0
+        for (const billedBy of periods) {
+          const before = period.account!.report?.usedSessions ?? 0
+          const counts = [0]
+          for (const [index, billed] of billedBy.entries()) {
+            counts.push(counts.at(-1)! + billed)
+            const told = { ...untold, billableUsedThisPeriod: counts.at(-1 - lag) ?? 0 }
+            nowMs += 1_000
+            period = tellPeriod(period, told, { sentAtMs: nowMs, receivedAtMs: nowMs + 100, billed })
+            const used = counts.at(-1)!
+            const held = 100_000 - sessionsLeft(period, 0)
+            expect(held).toBeGreaterThanOrEqual(used)
+            if (index > 0 && 2 * used < before) expect(period.usedSessions).toBe(used)
+          }
+        }
+      }),
+    )
+  })
+
+  it('does not begin by one answer, nor by two that were under way together', () => {
+    const spent = tellPeriod(
+      newPeriod(),
+      { ...untold, billableUsedThisPeriod: 900 },
+      { sentAtMs: 1, receivedAtMs: 2, billed: 0 },
+    )
+    const low = { ...untold, billableUsedThisPeriod: 3 }
+    const doubted = [3, 3, 3].reduce(
+      (state, sentAtMs) => tellPeriod(state, low, { sentAtMs, receivedAtMs: sentAtMs + 1, billed: 0 }),
+      spent,
+    )
+    expect(doubted).toMatchObject({ usedSessions: 900 })
+    expect(clearsUpAtMs(doubted)).toBe(0)
+    const bought = { sentAtMs: 5, receivedAtMs: 6, billed: 0 }
+    expect(tellPeriod(doubted, { ...untold, billableUsedThisPeriod: 903 }, bought)).toMatchObject({
+      usedSessions: 903,
+      fall: null,
+    })
+    expect(tellPeriod(doubted, low, bought)).toMatchObject({ usedSessions: 3, pending: null })
+  })
+})

@@ -101,6 +101,21 @@ describe('a vendor who names no period', () => {
     expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
     expect((await usage()).billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
   })
+
+  it.each(['0', '5'] as const)(
+    'is exported from again as soon as a period has turned, its count %s requests behind',
+    async lag => {
+      const readings = { 'period-key': 'absent', 'usage-lag': lag } as const
+      const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings } })
+      expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
+      simulated.sandbox.conditions.set({ turnPeriod: true })
+      simulated.advance(10 * MINUTE)
+      await simulated.sync()
+      const { billableUsedThisPeriod, overageUsedThisPeriod } = await simulated.usage()
+      expect(billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.5)
+      expect(overageUsedThisPeriod).toBe(0)
+    },
+  )
 })
 
 describe('a vendor whose periods are named by the day, though sessions are counted by the month', () => {
