@@ -1,4 +1,4 @@
-// The example alerts: each metric in them is one that workers really serve, under the labels that the rules ask for.
+// The example alerts about Temporal: each metric in them is one that workers really serve, under the labels that the rules ask for.
 import { readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -18,11 +18,11 @@ import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ROOT } from './dockerfile.ts'
 
 interface Rules {
-  groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[]
+  groups: { name: string; rules: { alert: string; expr: string; annotations: { summary: string } }[] }[]
 }
 
 const { groups } = parse(readFileSync(join(ROOT, 'docs/alerts.yml'), 'utf8')) as Rules
-const rules = groups.flatMap(group => group.rules)
+const { rules } = groups.find(({ name }) => name === 'convohouse-temporal')!
 
 interface Asked {
   metric: string

@@ -1,0 +1,209 @@
+// The example alerts, run by Prometheus's own engine over series as processes tell them: each fires when it should, also where what it
+// asks for is absent, and none fires where all is well.
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { temporaryFolder } from '../cli/cli-process.ts'
+import { describeWithPromtool } from '../promtool.ts'
+import { ROOT } from './dockerfile.ts'
+
+const FILE = join(ROOT, 'docs/alerts.yml')
+
+interface Rule {
+  alert: string
+  expr: string
+  annotations: { summary: string }
+}
+
+const { groups } = parse(readFileSync(FILE, 'utf8')) as { groups: { name: string; rules: Rule[] }[] }
+const rules = groups.find(({ name }) => name === 'convohouse-workspaces')!.rules
+
+/** Eight hours, a sample every five minutes; by metric and labels. */
+type Series = Record<string, string>
+const STEPS = 96
+const AT = '8h'
+const steady = (value: number): string => `${value}x${STEPS}`
+/** A second for each that passes. */
+const GROWING = `0+300x${STEPS}`
+/** As before for half of the time, then gone. */
+const vanished = (value: number): string => `${value}x${STEPS / 2} stale`
+
+const WS = 'workspace="ws_1"'
+const REFUSED = `convohouse_webhooks_refused_total{reason="wrong-secret"}`
+const HEALTHY: Series = {
+  'convohouse_process_info{role="up"}': steady(1),
+  [`convohouse_workspace_info{${WS},webhooks="true"}`]: steady(1),
+  [`convohouse_head_age_seconds{${WS}}`]: steady(400),
+  [`convohouse_last_success_timestamp_seconds{${WS}}`]: GROWING,
+  [REFUSED]: steady(3),
+  'convohouse_webhooks_refused_total{reason="not-found"}': GROWING,
+  [`convohouse_events_waiting_seconds{${WS}}`]: steady(2),
+  [`convohouse_quota_used_sessions{${WS}}`]: steady(20_000),
+  [`convohouse_quota_included_sessions{${WS}}`]: steady(50_000),
+  [`convohouse_quota_projected_sessions{${WS}}`]: steady(45_000),
+  [`convohouse_quota_overage_packs{${WS}}`]: steady(0),
+  [`convohouse_quarantined_records{${WS}}`]: steady(7),
+  convohouse_disk_free_bytes: steady(50e9),
+}
+
+type Labels = Record<string, string>
+
+const without = (...metrics: string[]): Series =>
+  Object.fromEntries(Object.entries(HEALTHY).filter(([series]) => !metrics.some(metric => series.startsWith(metric))))
+
+const of = (metric: string): string => `convohouse_${metric}{${WS}}`
+const ws = { workspace: 'ws_1' }
+
+/** What makes each alert fire, and with which labels, besides absence. */
+const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
+  ConvohouseProcessAbsent: [
+    {
+      series: { ...HEALTHY, 'convohouse_process_info{role="worker-export"}': vanished(1) },
+      labels: { role: 'worker-export' },
+    },
+  ],
+  ConvohouseWorkspaceAbsent: [
+    {
+      series: { ...HEALTHY, 'convohouse_workspace_info{workspace="ws_2",webhooks="false"}': vanished(1) },
+      labels: { workspace: 'ws_2' },
+    },
+  ],
+  ConvohouseHeadOld: [{ series: { ...HEALTHY, [of('head_age_seconds')]: GROWING }, labels: ws }],
+  ConvohouseNoSuccess: [{ series: { ...HEALTHY, [of('last_success_timestamp_seconds')]: steady(60) }, labels: ws }],
+  ConvohouseWebhooksRefused: [{ series: { ...HEALTHY, [REFUSED]: '0x94 1x1' }, labels: { reason: 'wrong-secret' } }],
+  ConvohouseIngestStalled: [{ series: { ...HEALTHY, [of('events_waiting_seconds')]: GROWING }, labels: ws }],
+  ConvohouseQuotaNearlyUsed: [
+    { series: { ...HEALTHY, [of('quota_used_sessions')]: steady(45_500) }, labels: ws },
+    { series: { ...HEALTHY, [of('quota_projected_sessions')]: steady(50_001) }, labels: ws },
+  ],
+  ConvohouseOverage: [{ series: { ...HEALTHY, [of('quota_overage_packs')]: steady(1) }, labels: ws }],
+  ConvohouseQuarantineGrows: [{ series: { ...HEALTHY, [of('quarantined_records')]: '7x90 8x5' }, labels: ws }],
+  ConvohouseDiskLow: [{ series: { ...HEALTHY, convohouse_disk_free_bytes: steady(1e9) }, labels: {} }],
+}
+
+/** The series whose absence each alert notices, and its labels then. */
+const ABSENT: Record<string, { metric: string; labels: Labels }> = {
+  ConvohouseProcessAbsent: { metric: 'convohouse_process_info', labels: {} },
+  ConvohouseHeadOld: { metric: 'convohouse_head_age_seconds', labels: ws },
+  ConvohouseNoSuccess: { metric: 'convohouse_last_success_timestamp_seconds', labels: ws },
+  ConvohouseWebhooksRefused: { metric: 'convohouse_webhooks_refused_total', labels: ws },
+  ConvohouseIngestStalled: { metric: 'convohouse_events_waiting_seconds', labels: ws },
+  ConvohouseQuotaNearlyUsed: { metric: 'convohouse_quota_used_sessions', labels: ws },
+  ConvohouseOverage: { metric: 'convohouse_quota_overage_packs', labels: ws },
+  ConvohouseQuarantineGrows: { metric: 'convohouse_quarantined_records', labels: ws },
+  ConvohouseDiskLow: { metric: 'convohouse_disk_free_bytes', labels: {} },
+}
+
+/** All that ask about a workspace, as they fire for one of which nothing is told. */
+const perWorkspace = (labels: Labels): Record<string, Labels[]> =>
+  Object.fromEntries(
+    Object.entries(ABSENT).flatMap(([alert, absent]) => (absent.labels === ws ? [[alert, [labels]]] : [])),
+  )
+
+interface Case {
+  name: string
+  series: Series
+  /** Which fire, and with which labels; no other does. */
+  firing: Record<string, Labels[]>
+}
+
+const summaryOf = ({ annotations }: Rule, labels: Labels): string =>
+  annotations.summary.replace(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels[label] ?? '')
+
+const testOf = ({ name, series, firing }: Case) => ({
+  name,
+  interval: '5m',
+  input_series: Object.entries(series).map(([metric, values]) => ({ series: metric, values })),
+  alert_rule_test: rules.map(rule => ({
+    eval_time: AT,
+    alertname: rule.alert,
+    exp_alerts: (firing[rule.alert] ?? []).map(labels => ({
+      exp_labels: labels,
+      exp_annotations: { summary: summaryOf(rule, labels) },
+    })),
+  })),
+})
+
+await describeWithPromtool('the example alerts', promtool => {
+  async function run(cases: readonly Case[]) {
+    const file = join(await temporaryFolder(), 'rules.test.yml')
+    // Every file of JSON is one of YAML.
+    await writeFile(file, JSON.stringify({ rule_files: [FILE], evaluation_interval: '5m', tests: cases.map(testOf) }))
+    return promtool.check(['test', 'rules', file])
+  }
+
+  const PASSED = { code: 0, output: expect.stringContaining('SUCCESS') }
+
+  it('are rules as Prometheus reads them', async () => {
+    expect(await promtool.check(['check', 'rules', FILE])).toEqual(PASSED)
+  })
+
+  it('are silent while all is well, and a test of them can fail', async () => {
+    expect(await run([{ name: 'well', series: HEALTHY, firing: {} }])).toEqual(PASSED)
+    const wrong = { name: 'wrong', series: HEALTHY, firing: { ConvohouseOverage: [ws] } }
+    expect(await run([wrong])).toMatchObject({ code: 1, output: expect.stringContaining('ConvohouseOverage') })
+  })
+
+  it('fire, each for its own trouble and for its workspace alone', async () => {
+    expect(Object.keys(TRIGGERS).sort()).toEqual(rules.map(({ alert }) => alert).sort())
+    const cases = Object.entries(TRIGGERS).flatMap(([alert, triggers]) =>
+      triggers.map(({ series, labels }) => ({ name: alert, series, firing: { [alert]: [labels] } })),
+    )
+    // This one had told of nothing else, and has no webhooks: whatever asks about every workspace misses it.
+    const {
+      ConvohouseWebhooksRefused: _,
+      ConvohouseIngestStalled: __,
+      ...missing
+    } = perWorkspace({ workspace: 'ws_2' })
+    for (const one of cases.filter(({ name }) => name === 'ConvohouseWorkspaceAbsent'))
+      Object.assign(one.firing, missing)
+    expect(await run(cases)).toEqual(PASSED)
+  })
+
+  it('fire where the series that they ask for is absent', async () => {
+    const cases = Object.entries(ABSENT).map(([alert, { metric, labels }]) => ({
+      name: `${metric} is absent`,
+      series: without(metric),
+      firing: { [alert]: [labels] },
+    }))
+    expect(await run(cases)).toEqual(PASSED)
+  })
+
+  it('fire where a workspace has vanished from the scrape, and where the process is down', async () => {
+    const gone = (left: (series: string) => boolean): Series =>
+      Object.fromEntries(
+        Object.entries(HEALTHY).map(([series, values]) =>
+          left(series) ? [series, values] : [series, `${values.replace(/x\d+$/, `x${STEPS / 2}`)} stale`],
+        ),
+      )
+    const { ConvohouseWebhooksRefused: _, ...vanishedAlone } = perWorkspace(ws)
+    expect(
+      await run([
+        {
+          name: 'workspace vanished',
+          series: gone(series => !series.includes(WS)),
+          firing: { ...vanishedAlone, ConvohouseWorkspaceAbsent: [ws] },
+        },
+        {
+          name: 'process down',
+          series: gone(() => false),
+          firing: {
+            ...perWorkspace(ws),
+            ConvohouseWorkspaceAbsent: [ws],
+            ConvohouseProcessAbsent: [{ role: 'up' }, {}],
+            ConvohouseDiskLow: [{}],
+          },
+        },
+      ]),
+    ).toEqual(PASSED)
+  })
+
+  it('ask for metrics that are documented', () => {
+    const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+    const asked = new Set(rules.flatMap(({ expr }) => expr.match(/convohouse_\w+/g) ?? []))
+    expect(asked.size).toBeGreaterThan(8)
+    expect([...asked].filter(name => !page.includes(`| \`${name}\` |`))).toEqual([])
+  })
+})
