@@ -70,7 +70,11 @@ export function openHouse({ config, bulk = false }: HouseOptions): Promise<House
     const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await sweepLeftBehind(home, begunMs)
-    await endKilledRuns(warehouse.writer)
+    // What the disk refuses here it refuses whoever opened the house, too, who says so.
+    for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))
+      await openLanding(home, workspaceId)
+        .noteRun(record, begunMs)
+        .catch(() => {})
     const maxQueries = queriesAtOnce(poolSize())
     const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries })
     const socket = acquire(serving, server => server.close())

@@ -1,5 +1,6 @@
 // A sync that goes on: what its lanes share, what it hands over, and what it comes to.
 import type { GovernorState } from '../src/core/governor.ts'
+import { sessionsLeft } from '../src/core/period.ts'
 import type { Reserve } from '../src/core/run-record.ts'
 import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
@@ -106,9 +107,14 @@ export function fail(run: Run, failure: Failure, agentId: string | null): void {
 /** Sessions that are left, and that history left to new conversations; null where there are none. */
 function reserveOf({ governor, host, report }: Run): Reserve | null {
   if (report.outcome !== 'period-spent') return null
-  const { options } = governor
-  const sessions = sessionsFor({ ...governor, options: { ...options, maxSessions: null } }, 'head', host.now())
-  return sessions < pageSessions(governor, 1) ? null : { sessions, share: options.headReserveShare }
+  const { options, period } = governor
+  const unlimited = { ...options, maxSessions: null }
+  const page = pageSessions(governor, 1)
+  const fits = (kind: 'head' | 'tail', headReserveShare: number): boolean =>
+    sessionsFor({ ...governor, options: { ...unlimited, headReserveShare } }, kind, host.now()) >= page
+  const share = options.headReserveShare
+  if (!fits('head', share)) return null
+  return { sessions: sessionsLeft(period, options.allowedPacks), share, expected: !fits('tail', 0) }
 }
 
 /** What the sync came to. */

@@ -2,7 +2,7 @@
 ALTER TABLE _runs ADD COLUMN IF NOT EXISTS origin VARCHAR;
 -- embedded, or temporal.
 ALTER TABLE _runs ADD COLUMN IF NOT EXISTS host VARCHAR;
--- The process that held the warehouse, and when it was last known to be at this run.
+-- The process that held the warehouse; and, of a run that has not ended, when it was last known to be at it.
 ALTER TABLE _runs ADD COLUMN IF NOT EXISTS pid BIGINT;
 ALTER TABLE _runs ADD COLUMN IF NOT EXISTS seen_at TIMESTAMP;
 -- Since when it is paused; NULL: it is not.

@@ -62,10 +62,14 @@ export function endBy(error: unknown): RunEnd {
   return { outcome, success: false, ...failure(code, message, mend) }
 }
 
-/** Sessions that history leaves to new conversations, and the share that is configured as `headReserve`. */
+/** Why history is left though sessions are left. */
 export interface Reserve {
+  /** Those that are left of the period. */
   sessions: number
+  /** What is configured as `headReserve`. */
   share: number
+  /** New conversations are expected to take them, as far as their rate is known: a smaller share would change nothing. */
+  expected: boolean
 }
 
 interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
@@ -74,12 +78,18 @@ interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions
   reserve?: Reserve
 }
 
-/** Why history is not read although sessions are left: the setting that keeps them, and its value. */
-export const reserveText = ({ sessions, share }: Reserve): string =>
-  `the ${sessions.toLocaleString('en')} sessions that are left of the period are kept for new conversations (headReserve: ${share})`
+/** Why history is not read although sessions are left: the setting that keeps them and its value, or the rate of new conversations. */
+export const reserveText = ({ sessions, share, expected }: Reserve): string =>
+  `the ${sessions.toLocaleString('en')} sessions that are left of the period are kept for new conversations (${
+    expected ? `so many are expected; headReserve: ${share} alone would keep fewer` : `headReserve: ${share}`
+  })`
 
-export const RESERVE_HINT =
-  'History goes on with more as the period goes by; a smaller headReserve lets it have more now, and `convohouse sync --allow-overage-packs N` buys beyond it.'
+const BEYOND = '`convohouse sync --allow-overage-packs N` buys beyond it.'
+
+export const reserveHint = ({ expected }: Reserve): string =>
+  expected
+    ? `History goes on with more as the period goes by; ${BEYOND}`
+    : `History goes on with more as the period goes by; a smaller headReserve lets it have more now, and ${BEYOND}`
 
 const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
   'hour-spent': failure(
@@ -104,7 +114,7 @@ export const succeeded = ({ outcome, success }: RunRecord): boolean | null =>
 function reasonOf({ outcome, failures: [first], reserve }: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
   if (first) return failure(first.code, first.what, first.mend)
   if (outcome === 'period-spent' && reserve)
-    return failure(undefined, `History waits: ${reserveText(reserve)}.`, RESERVE_HINT)
+    return failure(undefined, `History waits: ${reserveText(reserve)}.`, reserveHint(reserve))
   return SPENT[outcome]
 }
 

@@ -165,9 +165,9 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return bytes > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString()
 }
 
-function cannotListen({ host, port }: ResolvedOptions, cause: Error): ConvohouseError {
+function cannotListen({ host, port }: ResolvedOptions, cause: NodeJS.ErrnoException): ConvohouseError {
   return new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox cannot listen on ${host}:${port}`,
+    what: `The sandbox cannot listen on ${host}:${port}: ${cause.code === 'EADDRINUSE' ? 'another program does already' : cause.code}.`,
     mend: 'Give a port that is free (0 takes any), and a host of this machine.',
     cause,
     facts: { host, port },

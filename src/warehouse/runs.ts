@@ -85,8 +85,7 @@ export const endRun = (
   { run, end, endedMs, unlessEnded }: { run: string; end: RunEnd; endedMs: number; unlessEnded: boolean },
 ): Promise<boolean> =>
   writer.transaction(async () => {
-    const ended =
-      await writer.rows(`UPDATE _runs SET ended_at = ${timeOf(endedMs)}, seen_at = ${timeOf(endedMs)}, paused_at = NULL,
+    const ended = await writer.rows(`UPDATE _runs SET ended_at = ${timeOf(endedMs)}, seen_at = NULL, paused_at = NULL,
         outcome = ${literal(end.outcome)}, success = ${literal(end.success)}, error_code = ${literal(end.errorCode)}, error = ${literal(end.error)}, hint = ${literal(end.hint)},
         requests = ${literal(end.requests)}, sessions = ${literal(end.sessions)}, pages = ${literal(end.pages)},
         conversations = ${literal(end.conversations)}, quarantined = ${literal(end.quarantined)}
@@ -105,13 +104,25 @@ export async function quarantinedSince(writer: Writer, workspaceId: string, run:
 
 /**
  * Ends the runs whose process died: whoever opens the warehouse to write is its only writer, so an embedded run without an end was
- * killed. It ended when it was last seen.
+ * killed. It ended when it was last seen. @returns them, for the landing
  */
-export const endKilledRuns = (writer: Writer): Promise<void> =>
-  writer.transaction(() =>
-    writer.run(`UPDATE _runs SET outcome = 'killed', success = false, ended_at = coalesce(seen_at, started_at)
-      WHERE ended_at IS NULL AND host IS DISTINCT FROM 'temporal'`),
-  )
+export const endKilledRuns = (writer: Writer): Promise<KilledRun[]> =>
+  writer.transaction(async () => {
+    const killed = await writer.rows<{ workspaceId: string; run: string; endedMs: string }>(
+      `UPDATE _runs SET outcome = 'killed', success = false, ended_at = coalesce(seen_at, started_at), seen_at = NULL
+        WHERE ended_at IS NULL AND host IS DISTINCT FROM 'temporal'
+        RETURNING workspace_id AS "workspaceId", run, epoch_ms(ended_at) AS "endedMs"`,
+    )
+    return killed.map(({ workspaceId, run, endedMs }) => ({
+      workspaceId,
+      record: { run, endedMs: Number(endedMs), outcome: 'killed', success: false },
+    }))
+  })
+
+export interface KilledRun {
+  workspaceId: string
+  record: Pick<RunRecord, 'run'> & Partial<RunRecord>
+}
 
 /** Runs as the landing tells of them. */
 export const keepRuns = (writer: Writer, workspaceId: string, runs: readonly RunRecord[]): Promise<void> =>

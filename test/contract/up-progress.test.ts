@@ -51,7 +51,7 @@ describeWithTemporal('what up shows', command => {
     for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^${workspace}: next sync at `, 'm'))
     const { stdout: table } = await run('schedule', 'list')
     expect(table).toMatch(/^workspace +schedule +state +next \(UTC\) +last run \(UTC\) +outcome +took +ticks$/m)
-    expect(table).toMatch(/^ws_demo +every 1 h +active +2[-\d]+ [:\d]+ +2[-\d]+ [:\d]+ +done +\d+ s +1$/m)
+    expect(table).toMatch(/^ws_demo +every 1h +active +2[-\d]+ [:\d]+ +2[-\d]+ [:\d]+ +done +\d+ s +1$/m)
     expect(table).toMatch(/^ws_unpaid .* failed \(API_FORBIDDEN\) /m)
     expect((await run('schedule', 'trigger')).code).toBe(0)
     await says(/^ws_demo: up to date.*^ws_demo: up to date/ms)

@@ -37,6 +37,8 @@ describe('a first sync of a busy workspace with little quota', () => {
     })
     const first = await simulated.sync()
     expect(first).toMatchObject({ outcome: 'period-spent', failures: [] })
+    // So many are expected: no setting would let history have more now.
+    expect(first.reserve).toMatchObject({ expected: true })
     const history = new Set(trueIds(simulated))
     await liveThrough(simulated)
     expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + PERIOD_DAYS * DAY)

@@ -10,6 +10,7 @@ export interface RunStatus {
   startedAt: string
   /** Null while it goes on. Of one that was killed: when it was last seen. */
   endedAt: string | null
+  /** When it was last known to go on; null once it has ended. */
   seenAt: string | null
   pausedAt: string | null
   /** The process that holds, or held, the warehouse. */

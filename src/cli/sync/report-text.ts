@@ -1,6 +1,6 @@
 // What a sync did, for people: what it brought, what it cost, what is left, and how to go on.
 import type { SyncReport } from '../../../workflows/steps.ts'
-import { RESERVE_HINT, reserveText } from '../../core/run-record.ts'
+import { reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'
@@ -38,7 +38,7 @@ const headOf = ({ outcome, reserve }: SyncReport): string =>
   outcome === 'period-spent' && reserve ? `stopped, ${reserveText(reserve)}` : HEADS[outcome]
 
 const resumeOf = ({ outcome, reserve }: SyncReport): string =>
-  outcome === 'period-spent' && reserve ? RESERVE_HINT : RESUME[outcome]
+  outcome === 'period-spent' && reserve ? reserveHint(reserve) : RESUME[outcome]
 
 function spent({ budget }: Progress): string[] {
   if (budget === null || !budget.period.known) return []

@@ -26,9 +26,17 @@ export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: T
 /** True where Temporal's own variables or profile files say where a server is. */
 export const isTemporalConfigured = (): boolean => loadClientConnectConfig().connectionOptions.address !== undefined
 
+/** In words where it is known; a worker's connection tells the error of its library, in Rust. */
+function reasonOf({ message }: Error): string {
+  if (/Connection ?refused|ECONNREFUSED/.test(message)) return 'nothing listens there (the connection was refused)'
+  if (/dns error|ENOTFOUND|EAI_AGAIN|lookup address/.test(message)) return 'its host name cannot be resolved'
+  if (/Failed to connect before the deadline/.test(message)) return 'no connection came about in time'
+  return message.replace(/\.$/, '')
+}
+
 export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
-    what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${(cause as Error).message.replace(/\.$/, '')}.`,
+    what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${reasonOf(cause as Error)}.`,
     mend: 'Start one (`convohouse up`, or `temporal server start-dev`), or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.',
     cause,
   })

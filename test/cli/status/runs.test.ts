@@ -111,7 +111,11 @@ describe('a sync that goes on', () => {
 
     expect((await cli(['sync', '--max-requests', '1'], { env })).code).toBe(0)
     const later = await runsIn(env)
-    expect(later.lastFailure).toEqual(after.lastFailure)
+    // As it was when it was last seen, which is its end from now on.
+    expect(later.lastFailure).toEqual({ ...after.lastFailure, seenAt: null })
+    const killed = await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)
+    expect((await cli(['replay'], { env })).code).toBe(0)
+    expect(await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)).toEqual(killed)
     expect(later.lastSuccess).toMatchObject({ outcome: 'limit-reached' })
   })
 })
