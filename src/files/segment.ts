@@ -12,10 +12,20 @@ export function segment(id: string): string {
   return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
 }
 
-/** The id that `segment` made this of; null where it was cut and hashed. */
+const MARK = /~[0-9a-f]{8}$/
+
+/** The same, for names that must differ by more than case: some file systems do not tell `A` from `a`. Plain where none is in capitals. */
+export function caselessSegment(id: string): string {
+  const name = segment(id)
+  if (id === id.toLowerCase() || name.includes('~')) return name
+  return `${name}~${createHash('sha256').update(id).digest('hex').slice(0, 8)}`
+}
+
+/** The id that `segment` or `caselessSegment` made this of; null where it was cut and hashed. */
 export function idOfSegment(name: string): string | null {
+  const plain = name.replace(MARK, '')
   try {
-    return name.includes('~') ? null : decodeURIComponent(name)
+    return plain.includes('~') ? null : decodeURIComponent(plain)
   } catch {
     return null
   }

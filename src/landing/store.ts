@@ -7,7 +7,7 @@ import type { RunRecord } from '../core/run-record.ts'
 import { entriesIn, makeFolder, sweepTemporary, writeOnce } from '../files/durable.ts'
 import { segment } from '../files/segment.ts'
 import { type LandedFolder, landedFolders } from './folders.ts'
-import { type PagePlace, pagePath, parsePageName, STREAMS, type Stream } from './names.ts'
+import { olderPagePath, type PagePlace, pagePath, parsePageName, STREAMS, type Stream } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
 import { keepRoom, withRoom } from './room.ts'
 import { appendRun, type RunEntry, readFullsDropped, readRuns } from './runs.ts'
@@ -124,12 +124,16 @@ export function openLanding(home: string, workspaceId: string): Landing {
     },
     head: path => readHead(join(root, path)),
     async landed(place) {
-      const path = pagePath(workspaceId, place)
-      const isThere = await access(join(root, path)).then(
-        () => true,
-        () => false,
-      )
-      return isThere ? { path, head: await readHead(join(root, path)) } : null
+      for (const path of new Set([pagePath(workspaceId, place), olderPagePath(workspaceId, place)])) {
+        const isThere = await access(join(root, path)).then(
+          () => true,
+          () => false,
+        )
+        if (!isThere) continue
+        const head = await readHead(join(root, path))
+        if (head.place.agentId === place.agentId) return { path, head }
+      }
+      return null
     },
     body: path => readBody(join(root, path)),
     noteRun: (entry, nowMs) => withRoom(root, () => appendRun(root, workspaceId, entry, nowMs)),

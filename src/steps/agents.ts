@@ -23,6 +23,8 @@ const PAGE = 100
 
 export interface ListedAgents {
   agents: ListedAgent[]
+  /** Ids of agents that no request can be made for. */
+  unusable: string[]
   /** Why there may be more than these; null where it is known that there are not. */
   cutOff: CutOff | null
 }
@@ -86,6 +88,7 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
     isPaged: answer => answer.isPaged,
   })
   const agents = new Map<string, ListedAgent>()
+  const unusable = new Set<string>()
   const told = new Set<string>()
   const digests: string[] = []
   const pages = answers.map(({ answer, number }) => {
@@ -94,12 +97,13 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
       const { title } = record as { title?: unknown }
       agents.set(id, { agentId: id, title: typeof title === 'string' ? title : null })
     }
+    for (const id of answer.envelope.unusable) unusable.add(id)
     const query: Record<string, string> = answer.isPaged ? { workspaceId, page: String(number) } : {}
     return { receipt: answer.receipt, query, ...newsOf(answer, told, digests) }
   })
   // The same agents tell more once it is known that there are no others.
   const digest = sha256([...digests, ...(cutOff ? [cutOff.issue] : [])].join('\n')).slice(0, 16)
-  return { pages, agents: [...agents.values()], digest, cutOff }
+  return { pages, agents: [...agents.values()], unusable: [...unusable], digest, cutOff }
 }
 
 /** The digest in the name of the newest listing whose first page, which lands last, is there. */
@@ -131,7 +135,7 @@ export async function listAgents(
     listing.digest !== (await landedDigest(dependencies)) ||
     (await areBack(dependencies, listing.agents, options.pending))
   if (isNews) await landListing(dependencies, { ...options, listing })
-  return { agents: listing.agents, cutOff: listing.cutOff }
+  return { agents: listing.agents, unusable: listing.unusable, cutOff: listing.cutOff }
 }
 
 /** How the head of a listing's page tells of the end: a listing that may be cut off has no last page, and the reason instead. */

@@ -11,7 +11,7 @@ import { emptyNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { isCode } from '../core/errors.ts'
 import { compactTimestamp, DAY } from '../core/time.ts'
-import { segment } from '../files/segment.ts'
+import { caselessSegment } from '../files/segment.ts'
 import type { PageHead } from '../landing/page.ts'
 import { isSegment } from '../vendor/address.ts'
 import type { Receipt } from '../vendor/exchange.ts'
@@ -33,8 +33,8 @@ const FRESH_MS = DAY
 
 /** How the windows of a stream are named, behind the time. */
 const nameOf: Record<AskedStream, (id: string) => string> = {
-  organizations: id => `org-${segment(id)}`,
-  teams: id => `teams-${segment(id)}`,
+  organizations: id => `org-${caselessSegment(id)}`,
+  teams: id => `teams-${caselessSegment(id)}`,
 }
 
 interface Due {

@@ -11,6 +11,7 @@ import { lengthOf, periodsOf } from '../core/period-keys.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
 import { recall } from '../core/recall.ts'
 import { DAY, momentText } from '../core/time.ts'
+import { isSegment } from '../vendor/address.ts'
 import { coverageByAgent } from '../warehouse/covered.ts'
 import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/full-exports.ts'
 import {
@@ -47,21 +48,32 @@ function joined(listed: readonly ListedAgent[], known: readonly ListedAgent[]): 
   return [...listed, ...known.filter(({ agentId }) => !ids.has(agentId))]
 }
 
+const SHOWN_CHARS = 60
+
+/** What a person should know of an agent that cannot be asked for; its id may hold anything. */
+const unusableText = (id: string): string =>
+  `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} has an ID that no request can carry: its conversations are not exported. All others are.`
+
+/** As the warehouse knows them, without those that cannot be asked for. */
+async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<ListedAgent[]> {
+  return (await knownAgents(warehouse.writer, workspaceId)).filter(({ agentId }) => isSegment(agentId))
+}
+
 /**
  * The workspace's agents: listed now or, where the vendor does not answer, as the warehouse knows them; so too those that a listing
  * does not tell of which may be cut off.
  */
 async function agentsNow(fetching: Planning): Promise<Agents> {
-  const { warehouse, workspaceId } = fetching
   try {
-    const { agents, cutOff } = await listAgents(fetching, fetching)
-    if (cutOff === null) return { agents, warnings: [] }
-    const known = await knownAgents(warehouse.writer, workspaceId)
+    const { agents, unusable, cutOff } = await listAgents(fetching, fetching)
+    const warnings = unusable.map(unusableText)
+    if (cutOff === null) return { agents, warnings }
+    const known = await agentsKnown(fetching)
     const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing here; none is marked as gone.`
-    return { agents: joined(agents, known), warnings: [warning] }
+    return { agents: joined(agents, known), warnings: [warning, ...warnings] }
   } catch (error) {
     if (!isUnanswered(error)) throw error
-    const known = await knownAgents(warehouse.writer, workspaceId)
+    const known = await agentsKnown(fetching)
     if (known.length === 0) throw error
     const warning = `The agents could not be listed (${(error as ConvohouseError).code}): those of the last listing are read, and new ones are missing here.`
     return { agents: known, warnings: [warning] }

@@ -100,8 +100,12 @@ function organizationPath({ prefix }: ApiAddress, organizationId: string): strin
   return `${prefix}/v3/orgs/${encodeURIComponent(organizationId)}`
 }
 
-/** True for an id that an address can carry: there is no way to write these, or half a surrogate pair, as a segment of a path. */
-export const isSegment = (id: string): boolean => id !== '' && id !== '.' && id !== '..' && id.isWellFormed()
+/**
+ * True for an id that an address can carry: there is no way to write these, or half a surrogate pair, as a segment of a path. NUL could be
+ * written, but no column can be cast from a text with it.
+ */
+export const isSegment = (id: string): boolean =>
+  id !== '' && id !== '.' && id !== '..' && id.isWellFormed() && !id.includes('\0')
 
 interface Parameter {
   sent: string

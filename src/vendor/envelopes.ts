@@ -33,8 +33,10 @@ export interface AgentListing {
 }
 
 export interface AgentsEnvelope extends ListedPage {
-  /** Union of `agents` and `starredAgents` by `ID`, in the order of the answer. */
+  /** Union of `agents` and `starredAgents` by `ID`, in the order of the answer; without those that cannot be asked for. */
   agents: AgentListing[]
+  /** Ids that no address can carry. */
+  unusable: string[]
 }
 
 export interface ErrorEnvelope {
@@ -48,8 +50,6 @@ const count = z.preprocess(soundCount, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
 /** An id or a key, which a number may stand for. */
 export const name = z.union([z.string(), z.int().transform(String)])
-/** An id that an address can carry. */
-const identity = name.refine(isSegment)
 
 const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...[true, 'true', 1, '1'].map(yes => [yes, true] as const),
@@ -121,7 +121,7 @@ const agentsEnvelope = z.looseObject({
   ...listPaging,
 })
 
-const agentRecord = z.looseObject({ ID: identity })
+const agentRecord = z.looseObject({ ID: name.refine(id => id !== '') })
 
 const errorEnvelope = z.looseObject({
   message: text,
@@ -174,8 +174,10 @@ export function readAgentsEnvelope(parsed: unknown): AgentsEnvelope {
   const [own, starred] = [read(entries), read(agents ? (starredAgents ?? []) : [])]
   const byId = new Map<string, AgentListing>()
   for (const record of [...own, ...starred]) if (!byId.has(record.ID)) byId.set(record.ID, { id: record.ID, record })
+  const [usable, unusable] = [true, false].map(is => [...byId.values()].filter(({ id }) => isSegment(id) === is))
   return {
-    agents: [...byId.values()],
+    agents: usable!,
+    unusable: unusable!.map(({ id }) => id),
     ids: own.map(({ ID }) => ID),
     besides: starred.map(({ ID }) => ID),
     unidentified: entries.length - own.length + ((agents && starredAgents) ?? []).length - starred.length,

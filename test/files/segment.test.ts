@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { idOfSegment, segment } from '../../src/files/segment.ts'
+import { caselessSegment, idOfSegment, segment } from '../../src/files/segment.ts'
 import { oddIds } from './odd-ids.ts'
 
 describe('an id as a folder', () => {
@@ -13,6 +13,23 @@ describe('an id as a folder', () => {
       }),
       { numRuns: 1_000 },
     )
+  })
+
+  it('differs from others by more than case, where the file system does not tell case apart', () => {
+    const alike = fc
+      .tuple(oddIds, fc.array(fc.boolean()))
+      .map(([id, ups]) => [id, [...id].map((each, at) => (ups[at] ? each.toUpperCase() : each)).join('')] as const)
+    const pairs = fc.oneof(fc.tuple(oddIds, oddIds), alike)
+    fc.assert(
+      fc.property(pairs, ([a, b]) => {
+        fc.pre(a !== b)
+        expect(caselessSegment(a).toLowerCase()).not.toBe(caselessSegment(b).toLowerCase())
+        expect(caselessSegment(a)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
+        expect([null, a.toWellFormed()]).toContain(idOfSegment(caselessSegment(a)))
+      }),
+      { numRuns: 1_000 },
+    )
+    expect([caselessSegment('agent_a'), idOfSegment(caselessSegment('Agent_A'))]).toEqual(['agent_a', 'Agent_A'])
   })
 
   it('is one segment of a path, that never leads out of its parent', () => {

@@ -1,5 +1,6 @@
 // What is in the warehouse: its own rules, records that could not be loaded, pages that are not loaded.
 import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { isSegment } from '../../vendor/address.ts'
 import { type SqlFile, sqlFiles } from '../../warehouse/sql-files.ts'
 import { type Rows, workspacesIn } from '../status/reading.ts'
 import { landingStatus } from '../status/workspace.ts'
@@ -7,6 +8,7 @@ import { count, counted } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './finding.ts'
 
 const RULES = { check: 'rules' }
+const AGENTS = { check: 'agents' }
 const QUARANTINE = { check: 'quarantine' }
 const WORKSPACES = { check: 'workspaces' }
 
@@ -42,6 +44,17 @@ function quarantineFindings(rows: Rows): Promise<Finding[]> {
     if (n === 0) return [ok(QUARANTINE, 'every record that landed could be loaded')]
     const mend = '`convohouse quarantine list` tells which and why; they are kept in the landing.'
     return [warn(QUARANTINE, `${counted(n, 'record')} could not be loaded`, mend)]
+  })
+}
+
+/** Agents that no request can be made for. */
+function agentsFindings(rows: Rows): Promise<Finding[]> {
+  return examine(AGENTS, async () => {
+    const known = await rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM agents ORDER BY id')
+    const unusable = known.map(({ id }) => id).filter(id => !isSegment(id))
+    if (unusable.length === 0) return []
+    const mend = 'Report it to the vendor: an ID must not be "." or "..", nor hold NUL. All other agents are exported.'
+    return [warn(AGENTS, `no request can carry the ID of ${unusable.map(id => JSON.stringify(id)).join(', ')}`, mend)]
   })
 }
 
@@ -89,7 +102,11 @@ export async function contentsChecks({
   configured,
   held,
 }: ContentsOptions): Promise<Finding[]> {
-  const findings = [...(await rulesFindings(rows)), ...(await quarantineFindings(rows))]
+  const findings = [
+    ...(await rulesFindings(rows)),
+    ...(await quarantineFindings(rows)),
+    ...(await agentsFindings(rows)),
+  ]
   for (const workspaceId of workspaceIds) findings.push(...(await loadsFindings({ rows, home, workspaceId, held })))
   if (configured) findings.push(...(await workspacesFindings(rows, configured)))
   return findings

@@ -1,6 +1,7 @@
 // The status for people.
 import { formatDuration, SECOND } from '../../core/time.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
+import { isSegment } from '../../vendor/address.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
@@ -81,6 +82,14 @@ const cutOffLines = ({ agentsCutOff }: WorkspaceStatus['findings']): string[] =>
     ? []
     : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as gone`]
 
+const unusableLines = (agents: readonly AgentStatus[]): string[] =>
+  agents
+    .filter(({ agentId }) => !isSegment(agentId))
+    .map(
+      ({ agentId }) =>
+        `  unusable     agent ${JSON.stringify(agentId)}: no request can carry its ID, so its conversations are not exported`,
+    )
+
 const gapLines = (agents: readonly AgentStatus[]): string[] =>
   agents.flatMap(({ agentId, gaps }) => gaps.map(gap => `  gap          ${agentId}: ${spanText(gap)}`))
 
@@ -155,6 +164,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     `  findings     ${findingsText(status)}`,
     ...findingLines(status),
     ...cutOffLines(status.findings),
+    ...unusableLines(agents),
     ...gapLines(agents),
     ...(agents.length > 0 ? ['', ...grid(COLUMNS, agents.map(agentRow), options)] : []),
   ]

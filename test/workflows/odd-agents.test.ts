@@ -1,0 +1,123 @@
+// Agents whose ids nobody can ask for, or that differ in odd ways: whatever a vendor lists, the others are exported.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { spoolOf } from '../../src/app/spool.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { openSpool } from '../../src/spool/spool.ts'
+import { drainAll } from '../../workflows/ingest.ts'
+import { cli } from '../cli/cli-process.ts'
+import { type SimulatedHouse, TOKEN } from './open-simulated-house.ts'
+import { simulatedHouse } from './simulated-house.ts'
+
+const UNUSABLE = ['..', '.', 'a\0b', 'a\ud800b']
+const ODD = [
+  'x'.repeat(9_000),
+  'a/b',
+  '/',
+  'a\n\u001bb',
+  'a,b',
+  ' ',
+  '~',
+  'CON',
+  '%2E%2E',
+  'AGENT_CASE',
+  'agent_case',
+  'Agent_Case',
+]
+const NOTHING = { success: true, mode: 'paginated', data: [], hasMore: false, nextCursor: null, scannedConvoCount: 0 }
+
+/** Lists these besides, and has no conversation of any of them. */
+const listingAlso =
+  (ids: readonly unknown[]) =>
+  async ({ url, world }: Sandbox) => {
+    const server = createServer({ maxHeaderSize: 64 * 1024 }, async (request, response) => {
+      const at = new URL(request.url!, url)
+      const isKnown = !at.pathname.endsWith('/export') || world.agentIds().some(id => at.pathname.includes(`/${id}/`))
+      const headers = { authorization: request.headers.authorization! }
+      // biome-ignore lint/suspicious/noExplicitAny: whatever the sandbox says
+      const answer: any = isKnown ? await (await fetch(at, { headers })).json() : NOTHING
+      if (at.pathname.endsWith('/agents/search')) {
+        answer.agents.push(...ids.map(ID => ({ ID, title: 'odd' })))
+        answer.total += ids.length
+      }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+const conversations = ({ rows }: SimulatedHouse) =>
+  rows('SELECT agent_id, count(*)::INTEGER AS n FROM conversations GROUP BY ALL ORDER BY 1')
+
+it('an agent with an id that no request can carry costs that agent alone, and is named', async () => {
+  const simulated = await simulatedHouse({
+    sandbox: { agents: 2, conversations: 30 },
+    through: listingAlso([...UNUSABLE, '', null]),
+  })
+  for (const _ of ['first', 'next']) {
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+    for (const id of UNUSABLE)
+      expect(report.warnings).toContainEqual(
+        expect.stringContaining(`Agent ${JSON.stringify(id)} has an ID that no request can carry`),
+      )
+    expect(await conversations(simulated)).toHaveLength(2)
+    simulated.advance(3_600_000)
+  }
+  const { home } = simulated.config
+  await simulated.close()
+  const env = {
+    CONVOHOUSE_HOME: home,
+    CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
+    CONVOHOUSE_API_TOKEN: TOKEN,
+    CONVOHOUSE_WORKSPACE: 'ws_demo',
+  }
+  const { stdout: status } = await cli(['status'], { env })
+  expect(status).toContain('unusable     agent "..": no request can carry its ID')
+  const { stdout: doctor } = await cli(['doctor'], { env })
+  expect(doctor).toMatch(/^warn {2}agents .*"\.\."/m)
+})
+
+it('other odd ids are asked for as they are, side by side with those that differ by case alone', async () => {
+  const simulated = await simulatedHouse({ sandbox: { agents: 2, conversations: 30 }, through: listingAlso(ODD) })
+  expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+  expect(await conversations(simulated)).toHaveLength(2)
+  const read = await simulated.rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM _windows')
+  expect(read.map(({ id }) => id)).toEqual(expect.arrayContaining(ODD))
+  const folders = await simulated.rows<{ folder: string }>(
+    "SELECT DISTINCT split_part(file, '/', 3) AS folder FROM _loads WHERE file LIKE '%/conversations/%'",
+  )
+  expect(new Set(folders.map(({ folder }) => folder.toLowerCase())).size).toBe(ODD.length + 2)
+})
+
+it('events of such agents, organizations and conversations stop nothing either', async () => {
+  const simulated = await simulatedHouse({ sandbox: { agents: 1, conversations: 10 } })
+  const { home } = simulated.config
+  await simulated.sync()
+  const spool = openSpool({ home, now: Date.now })
+  for (const id of [...UNUSABLE, ...ODD, '']) {
+    const light = { ID: id, ts: simulated.clock.now(), handoffHistory: [{ organizationId: id, teamIds: [id] }] }
+    for (const event of [
+      { event: 'agent_created', agentId: id, agent: { ID: id, title: 'odd' } },
+      { event: 'conversation_updated', agentId: id, convoId: id, organisationId: id, turns: [], lightConvoData: light },
+    ]) {
+      const payload = Buffer.from(JSON.stringify({ ...event, createdAt: simulated.clock.now() }))
+      await spool.append({ id: null, type: null, workspaceId: 'ws_demo', receivedAtMs: simulated.clock.now(), payload })
+    }
+  }
+  await spool.close()
+  const { house, config, clock } = simulated
+  await drainAll(spoolOf({ house, home, workspace: config.workspaces[0]!, now: () => clock.now() }), 'ws_demo')
+  for (const _ of ['first', 'next']) {
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'done', failures: [] })
+    simulated.advance(3_600_000)
+  }
+  const [applied] = await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM webhook_events')
+  expect(applied!.n).toBe(2 * [...UNUSABLE, ...ODD, ''].length)
+})
