@@ -1,7 +1,6 @@
 // Takes bodies in: each is judged, and what is an event is on the disk before it is said to be kept.
 import { ConvohouseError } from '../core/errors.ts'
-import { canWrite, openSpool } from '../spool/spool.ts'
-import type { Commit } from '../spool/writer.ts'
+import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
 import { takeAsSent } from './as-sent.ts'
 import { makeDoor, type WorkspaceSecrets } from './door.ts'
 import { type Judged, judge } from './judge.ts'
@@ -15,6 +14,8 @@ export interface Intake {
   isAuthentic(body: readonly Uint8Array[], addressed: string | null): boolean
   /** From now on these secrets are valid, and no other. */
   admit(workspaces: readonly WorkspaceSecrets[]): void
+  /** Whose a refused request was: the workspace's in its address, else the only one's; null where nobody knows. */
+  meantFor(addressed: string | null): string | null
   /** True where the disk takes bytes. */
   canWrite(): Promise<boolean>
   /** Segments that are open. */
@@ -34,7 +35,7 @@ export interface IntakeOptions {
   /** The data folder. */
   home: string
   workspaces: readonly WorkspaceSecrets[]
-  onCommit?: (commit: Commit) => void
+  onCommit?: (commit: SpoolCommit) => void
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer =>
@@ -50,8 +51,15 @@ function notKept(error: unknown): Verdict {
   throw error
 }
 
+function meantFor(workspaces: readonly WorkspaceSecrets[], addressed: string | null): string | null {
+  const [only, ...others] = workspaces
+  if (addressed === null) return others.length === 0 ? (only?.id ?? null) : null
+  return workspaces.some(({ id }) => id === addressed) ? addressed : null
+}
+
 export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIntake {
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
+  let awaited = workspaces
   let door = makeDoor(workspaces)
 
   function keep(judged: Judged): Promise<Verdict> {
@@ -70,8 +78,10 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIn
     take: (body, addressed) => takeQuick(body, addressed) ?? takeInDoubt(body, addressed),
     isAuthentic: (body, addressed) => holdsSecret(body, addressed, door),
     admit(admitted) {
+      awaited = admitted
       door = makeDoor(admitted)
     },
+    meantFor: addressed => meantFor(awaited, addressed),
     canWrite: () => canWrite(home),
     openSegments: () => spool.open(),
     close: () => spool.close(),

@@ -1,6 +1,6 @@
 // What the thread that reads requests and those that take bodies in tell each other. Numbers go over as arrays of numbers:
 // an object for each event took longer to hand over than its verdict to find.
-import type { Commit } from '../spool/writer.ts'
+import type { SpoolCommit } from '../spool/spool.ts'
 import type { WorkspaceSecrets } from './door.ts'
 import type { Refusal } from './refusals.ts'
 
@@ -21,7 +21,7 @@ export interface FromLane {
   /** Their numbers count on for as long as the receiver runs. */
   kept: Float64Array
   refused: [number: number, refusal: Refusal][]
-  commits: Commit[]
+  commits: SpoolCommit[]
   openSegments: number
   isClosed?: true
 }

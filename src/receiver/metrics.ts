@@ -1,6 +1,6 @@
 // What the receiver counts.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Commit } from '../spool/writer.ts'
+import type { SpoolCommit } from '../spool/spool.ts'
 import { REFUSALS, type Refusal } from './refusals.ts'
 
 /** Seconds. The vendor gives up after 60. */
@@ -9,7 +9,8 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export class ReceiverMetrics {
   private readonly received: Counter
   private readonly acked: Counter
-  private readonly refused: Counter<'reason'>
+  private readonly events: Counter<'workspace'>
+  private readonly refused: Counter<'reason' | 'workspace'>
   private readonly ackSeconds: Histogram
   private readonly syncSeconds: Histogram
   private readonly bytes: Counter
@@ -27,10 +28,16 @@ export class ReceiverMetrics {
       help: 'Events on the disk and acknowledged',
       registers,
     })
+    this.events = new Counter({
+      name: 'convohouse_webhooks_events_total',
+      help: 'Events on the disk, by workspace',
+      labelNames: ['workspace'],
+      registers,
+    })
     this.refused = new Counter({
       name: 'convohouse_webhooks_refused_total',
-      help: 'Requests that were refused, by reason',
-      labelNames: ['reason'],
+      help: 'Requests that were refused, by reason and workspace, which is empty where nobody knows whose it was',
+      labelNames: ['reason', 'workspace'],
       registers,
     })
     this.ackSeconds = new Histogram({
@@ -54,8 +61,19 @@ export class ReceiverMetrics {
         this.set(openSegments())
       },
     })
-    // Each reason is there from the start: a counter that appears with its first refusal hides that one from `increase`.
-    for (const reason of Object.keys(REFUSALS)) this.refused.inc({ reason }, 0)
+    this.expectReasons('')
+  }
+
+  private expectReasons(workspace: string): void {
+    for (const reason of Object.keys(REFUSALS)) this.refused.inc({ reason, workspace }, 0)
+  }
+
+  /** Shows zeros from the start: a counter that appears with its first refusal hides that one from `increase`. */
+  expectOf(workspaceIds: readonly string[]): void {
+    for (const workspace of workspaceIds) {
+      this.events.inc({ workspace }, 0)
+      this.expectReasons(workspace)
+    }
   }
 
   /** A request to keep an event. */
@@ -68,11 +86,12 @@ export class ReceiverMetrics {
     this.ackSeconds.observe(seconds)
   }
 
-  refuse(reason: Refusal): void {
-    this.refused.inc({ reason })
+  refuse(reason: Refusal, workspaceId: string | null): void {
+    this.refused.inc({ reason, workspace: workspaceId ?? '' })
   }
 
-  commit({ bytes, ms }: Commit): void {
+  commit({ workspaceId, events, bytes, ms }: SpoolCommit): void {
+    this.events.inc({ workspace: workspaceId }, events)
     this.bytes.inc(bytes)
     this.syncSeconds.observe(ms / 1_000)
   }

@@ -20,6 +20,8 @@ export interface ReceiverOptions {
   maxConnections: number
   intake: Intake
   metrics: ReceiverMetrics
+  /** Told of each refusal, and of the workspace that was meant; null where nobody knows. */
+  onRefused?: (reason: Refusal, workspaceId: string | null) => void
   /** Answers `GET /metrics`, with what else this process counts. */
   page: MetricsPage
   /** How long a sender may take for the head of a request, and for the whole. */
@@ -45,9 +47,8 @@ interface Way {
   proceed: (() => void) | undefined
 }
 
-interface Begun {
+interface Begun extends Pick<Way, 'response' | 'addressed'> {
   request: IncomingMessage
-  response: ServerResponse
   begunMs: number
 }
 
@@ -77,7 +78,14 @@ class Service {
 
   /** A connection beyond the limit costs another one its place. */
   connect(socket: Socket): void {
-    if (this.connections.add(socket)) this.options.metrics.refuse('too-slow')
+    if (this.connections.add(socket)) this.count('too-slow', null)
+  }
+
+  private count(reason: Refusal, addressed: string | null): void {
+    const { metrics, intake, onRefused } = this.options
+    const workspaceId = intake.meantFor(addressed)
+    metrics.refuse(reason, workspaceId)
+    onRefused?.(reason, workspaceId)
   }
 
   serve(request: IncomingMessage, response: ServerResponse, proceed?: () => void): void {
@@ -107,7 +115,7 @@ class Service {
     this.options.metrics.begin()
     const refused = refusedByHead(request, this.memory.limits)
     if (refused) {
-      this.refuse(request, response, { reason: refused })
+      this.refuse(request, response, { reason: refused, addressed })
       return
     }
     proceed?.()
@@ -119,8 +127,8 @@ class Service {
     })
   }
 
-  private async answer(body: ReadBody, { addressed, ...begun }: Begun & Pick<Way, 'addressed'>): Promise<void> {
-    const { request, response } = begun
+  private async answer(body: ReadBody, begun: Begun): Promise<void> {
+    const { request, response, addressed } = begun
     this.connections.answering(request.socket)
     try {
       const verdict = await this.keep(body, addressed)
@@ -155,19 +163,19 @@ class Service {
     }, LOOK_AGAIN_MS).unref()
   }
 
-  private tell(verdict: Verdict, { request, response, begunMs }: Begun): void {
+  private tell(verdict: Verdict, { request, response, addressed, begunMs }: Begun): void {
     if (verdict === 'kept') {
       this.options.metrics.keep((performance.now() - begunMs) / 1_000)
       answer(response, 200)
-    } else this.refuse(request, response, { reason: verdict })
+    } else this.refuse(request, response, { reason: verdict, addressed })
   }
 
   private refuse(
     request: IncomingMessage,
     response: ServerResponse,
-    { reason, allow }: { reason: Refusal; allow?: string },
+    { reason, allow, addressed = null }: { reason: Refusal; allow?: string; addressed?: string | null },
   ): void {
-    this.options.metrics.refuse(reason)
+    this.count(reason, addressed)
     if (allow) response.setHeader('Allow', allow)
     if (reason === 'disk-refuses' || reason === 'too-busy') response.setHeader('Retry-After', '1')
     const status = REFUSALS[reason]

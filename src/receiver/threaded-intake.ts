@@ -139,6 +139,7 @@ export function threadedIntake(options: IntakeOptions): Intake {
   return {
     take: (body, addressed) => own.takeQuick(body, addressed) ?? lane(body).take(body, addressed),
     isAuthentic: own.isAuthentic,
+    meantFor: own.meantFor,
     canWrite: own.canWrite,
     admit(workspaces) {
       for (const each of [own, large, small]) each.admit(workspaces)

@@ -22,7 +22,12 @@ export interface SpoolOptions {
   now: () => number
   sealAfterMs?: number
   sealAfterBytes?: number
-  onCommit?: (commit: Commit) => void
+  onCommit?: (commit: SpoolCommit) => void
+}
+
+/** Of one workspace. */
+export interface SpoolCommit extends Commit {
+  workspaceId: string
 }
 
 /** An event is to be seen in SQL within five seconds: a sealed segment is what is loaded. */
@@ -37,7 +42,8 @@ export function openSpool(options: SpoolOptions): Spool {
     const known = writers.get(workspaceId)
     if (known) return known
     const folders = spoolFolders(home, workspaceId)
-    const writer = new SpoolWriter({ folders, now, sealAfterMs, sealAfterBytes, ...(onCommit && { onCommit }) })
+    const tell = onCommit && { onCommit: (commit: Commit) => onCommit({ ...commit, workspaceId }) }
+    const writer = new SpoolWriter({ folders, now, sealAfterMs, sealAfterBytes, ...tell })
     writers.set(workspaceId, writer)
     return writer
   }

@@ -2,7 +2,7 @@
 import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { cli, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 
 const SECRET = 'whsec-canary-3a77'
 
@@ -38,12 +38,8 @@ it('takes events in until SIGTERM, large ones and those in doubt beside others, 
   expect([code, stderr]).toEqual([0, expect.stringContaining('Stopping')])
   const files = (await readdir(home, { recursive: true, withFileTypes: true })).filter(entry => entry.isFile())
   const texts = await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')))
-  const numbers = texts.flatMap(text =>
-    text
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line).payload.n as number),
-  )
+  const lines = texts.filter((_, at) => files[at]!.name.endsWith('.ndjson')).flatMap(text => text.trim().split('\n'))
+  const numbers = lines.map(line => JSON.parse(line).payload.n as number)
   expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 51 }, (_, n) => n))
   expect([stdout, stderr, ...texts].join('')).not.toContain(SECRET)
 })
@@ -94,6 +90,41 @@ it('reads its secrets anew at SIGHUP: no event is refused in between, and what c
   const { code, stdout, stderr } = await running.ended
   expect([code, stderr]).toEqual([0, expect.stringContaining('error SECRET_MISSING')])
   for (const secret of [SECRET, NEXT]) expect(stdout + stderr).not.toContain(secret)
+})
+
+it('tells in its log, in status and in the doctor what it refuses, over its restart too, and nothing of what was sent', async () => {
+  const home = join(await temporaryFolder(), 'data')
+  const WRONG = 'whsec-wrong-0815'
+  const options = { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) }
+  const refuse = async (times: number) => {
+    const running = start(['receive', '--port', '0', '--json'], options)
+    const { url } = await told(running)
+    const body = JSON.stringify({
+      event: 'webhook_test',
+      createdAt: 1,
+      message: 'private words',
+      workspaceSecret: WRONG,
+    })
+    for (let left = times; left > 0; left--)
+      expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(401)
+    await running.said('refused 1 webhook of ws_demo: the secret is none of the configured ones (401).')
+    running.process.kill('SIGTERM')
+    return (await running.ended).stderr
+  }
+  const first = await refuse(5)
+  expect(first).toContain('refused 4 webhooks of ws_demo')
+  const second = await refuse(1)
+  const status = await cli(['status'], options)
+  expect(status.stdout).toMatch(
+    /^ {2}refused +6 requests refused, the last .*: the secret is none of the configured ones/m,
+  )
+  const json = JSON.parse((await cli(['status', '--json'], options)).stdout)
+  expect(json.workspaces[0].events.refused).toMatchObject([{ reason: 'wrong-secret', count: 6 }])
+  const doctor = await cli(['doctor', '--offline'], options)
+  expect(doctor.stdout).toMatch(/^ok +webhooks +ws_demo: 1 secret, each there and long enough$/m)
+  expect(doctor.stdout).toMatch(/^warn +webhooks +ws_demo: 6 requests refused/m)
+  const record = await readFile(join(home, 'spool', '.refused.json'), 'utf8')
+  for (const text of [first, second, status.stdout, doctor.stdout, record]) expect(text).not.toMatch(/whsec|private/)
 })
 
 it('needs a secret, and an address that is free', async () => {

@@ -27,7 +27,7 @@ async function receiverOn(disk: SmallDisk, home: string) {
   const isReady = async () => (await fetch(`${url}/ready`)).status === 200
   const refused = async () => {
     const text = await (await fetch(`${url}/metrics`)).text()
-    return Number(/refused_total\{reason="disk-refuses"\} (\d+)/.exec(text)![1])
+    return Number(/refused_total\{reason="disk-refuses",workspace="ws"\} (\d+)/.exec(text)?.[1] ?? 0)
   }
   return { running, port, isReady, refused }
 }

@@ -50,13 +50,11 @@ export async function called(options: Partial<ReceiverOptions> = {}): Promise<Ca
       }),
     metric: async name => {
       const text = await (await fetch(`${receiver.url}/metrics`)).text()
-      return Number(
-        text
-          .split('\n')
-          .find(line => line.startsWith(`${name} `))
-          ?.split(' ')
-          .at(-1),
-      )
+      // With the labels that are named, whatever others there are.
+      const samples = text
+        .split('\n')
+        .filter(line => line.startsWith(name.replace('}', '')) && !line.includes('_bucket'))
+      return samples.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
     },
     async sealed() {
       await close()

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { families, sampleOf } from '../metrics/scrape.ts'
 import { describeWithPromtool } from '../promtool.ts'
-import { called } from './calls.ts'
+import { called, WORKSPACE } from './calls.ts'
 
 const event = { event: 'webhook_test', createdAt: 1, message: 'a' }
 
@@ -21,13 +21,17 @@ await describeWithPromtool("the receiver's metrics", promtool => {
       'convohouse_spool_sync_seconds',
       'convohouse_webhooks_ack_seconds',
       'convohouse_webhooks_acked_total',
+      'convohouse_webhooks_events_total',
       'convohouse_webhooks_received_total',
       'convohouse_webhooks_refused_total',
     ])
     expect(sampleOf(text, 'convohouse_webhooks_received_total')).toBe(2)
     expect(sampleOf(text, 'convohouse_webhooks_acked_total')).toBe(1)
-    expect(sampleOf(text, 'convohouse_webhooks_refused_total', { reason: 'wrong-secret' })).toBe(1)
-    expect(sampleOf(text, 'convohouse_webhooks_refused_total', { reason: 'disk-refuses' })).toBe(0)
+    expect(sampleOf(text, 'convohouse_webhooks_refused_total', { reason: 'wrong-secret', workspace: WORKSPACE })).toBe(
+      1,
+    )
+    expect(sampleOf(text, 'convohouse_webhooks_refused_total', { reason: 'disk-refuses', workspace: '' })).toBe(0)
+    expect(sampleOf(text, 'convohouse_webhooks_events_total', { workspace: WORKSPACE })).toBe(1)
     expect(sampleOf(text, 'convohouse_webhooks_ack_seconds')).toBe(1)
     expect(sampleOf(text, 'convohouse_spool_open_segments')).toBeGreaterThan(0)
   })

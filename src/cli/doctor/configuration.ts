@@ -19,6 +19,8 @@ export interface Configured {
   workspaces: WorkspaceConfig[]
   /** Every one that is configured; null where that is not known. */
   all: string[] | null
+  /** Null where there is none that can be read. */
+  config: Config | null
   /** Null where a configuration that cannot be read may name another data folder than the one that goes without saying. */
   storage: Storage | null
 }
@@ -35,14 +37,20 @@ export function configuration(flags: DoctorFlags): Configured {
   try {
     config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   } catch (error) {
-    return { findings: [fail(SUBJECT, error)], workspaces: [], all: null, storage: storageWithout(error, flags.config) }
+    return {
+      findings: [fail(SUBJECT, error)],
+      workspaces: [],
+      all: null,
+      config: null,
+      storage: storageWithout(error, flags.config),
+    }
   }
   const all = config.workspaces.map(({ id }) => id)
   try {
     const workspaces = chooseWorkspaces(config, flags.workspace)
     const found = `${config.source}: ${counted(all.length, 'workspace')} (${all.join(', ')}), data folder ${config.home}`
-    return { findings: [ok(SUBJECT, found)], workspaces, all, storage: config }
+    return { findings: [ok(SUBJECT, found)], workspaces, all, config, storage: config }
   } catch (error) {
-    return { findings: [fail(SUBJECT, error)], workspaces: [], all, storage: config }
+    return { findings: [fail(SUBJECT, error)], workspaces: [], all, config, storage: config }
   }
 }

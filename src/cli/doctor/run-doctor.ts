@@ -20,16 +20,19 @@ import { nodeFinding } from './node-version.ts'
 import { diskChecks } from './space.ts'
 import { tokenCheck } from './token.ts'
 import { warehouseChecks } from './warehouse.ts'
+import { commonWebhooksCheck, webhooksCheck } from './webhooks.ts'
 
-/** Token, API, clock and export of each workspace. */
-async function accessChecks({ workspaces, storage }: Configured, offline: boolean): Promise<Finding[]> {
+/** Token, API, clock, export and webhooks of each workspace. */
+async function accessChecks({ workspaces, storage, config }: Configured, offline: boolean): Promise<Finding[]> {
   if (workspaces.length === 0) return [skip({ check: 'token' }, 'not looked at: there is no workspace to look at')]
   const findings: Finding[] = []
   for (const workspace of workspaces) {
     findings.push(...(await tokenCheck(workspace)))
     findings.push(...(offline ? apiSkipped(workspace) : await apiChecks(workspace)))
     if (storage) findings.push(...(await exportCheck(storage.home, workspace)))
+    if (config) findings.push(...(await webhooksCheck({ ...config, workspace })))
   }
+  if (config) findings.push(...(await commonWebhooksCheck(config)))
   return findings
 }
 

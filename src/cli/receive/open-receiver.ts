@@ -5,10 +5,13 @@ import { SECOND } from '../../core/time.ts'
 import { MetricsPage } from '../../metrics/page.ts'
 import type { WorkspaceSecrets } from '../../receiver/door.ts'
 import { ReceiverMetrics } from '../../receiver/metrics.ts'
+import { RefusalReport } from '../../receiver/refusal-report.ts'
 import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
 import { readSecrets } from '../../receiver/workspace-secrets.ts'
+import { remark } from '../terminal/say.ts'
 import { counted } from '../terminal/words.ts'
+import { refusedLine } from '../webhooks/refused-text.ts'
 
 /** When a receiver ends, senders who are at it have so long to come to their end. */
 export const CLOSE_MS = 10 * SECOND
@@ -45,17 +48,27 @@ export async function openReceiver(config: Config, page = new MetricsPage()): Pr
   let workspaces = secretsOf(config)
   const intake = threadedIntake({ home: config.home, workspaces, onCommit: commit => metrics.commit(commit) })
   const metrics = new ReceiverMetrics({ registry: page.registry, openSegments: () => intake.openSegments() })
-  const receiver = await startReceiver({ ...config.webhooks, intake, metrics, page })
+  const idsOf = (of: readonly WorkspaceSecrets[]) => of.map(({ id }) => id)
+  metrics.expectOf(idsOf(workspaces))
+  const report = new RefusalReport({ home: config.home, log: refused => remark(refusedLine(refused)) })
+  const onRefused: RefusalReport['refuse'] = (reason, workspaceId) => report.refuse(reason, workspaceId)
+  const receiver = await startReceiver({ ...config.webhooks, intake, metrics, page, onRefused })
+  const close = async () => {
+    await receiver.close()
+    await report.close()
+  }
   return {
     ...receiver,
+    close,
     waitsFor: () => workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),
     readSecretsAnew(anew) {
       workspaces = secretsOf(anew)
       intake.admit(workspaces)
+      metrics.expectOf(idsOf(workspaces))
     },
     async closeWithin(ms) {
       const timer = setTimeout(receiver.abort, ms)
-      await receiver.close()
+      await close()
       clearTimeout(timer)
     },
   }

@@ -1,7 +1,9 @@
 // What `status` tells of webhook events: received and applied, waiting, of which types, and what no export knows of.
 import { momentText } from '../../core/time.ts'
 import { type DrainFailure, readDrainFailure } from '../../spool/drain-failure.ts'
+import { type Refused, readRefused } from '../../spool/refusal-record.ts'
 import { spoolWaiting } from '../../spool/waiting.ts'
+import { SHOWN_MS } from '../webhooks/refused-text.ts'
 import type { Rows } from './reading.ts'
 
 export interface EventTypeStatus {
@@ -25,11 +27,31 @@ export interface EventsStatus {
   failing:
     | (Pick<DrainFailure, 'code' | 'what' | 'hint' | 'attempts' | 'pid'> & { since: string; nextTry: string })
     | null
+  /** Requests to its receivers that were refused in the last days, the latest first. Times are ISO-8601 UTC. */
+  refused: RefusedStatus[]
   types: EventTypeStatus[]
   /** Conversations that events have told of, and no export. */
   conversationsNotExported: number
   /** Conversations that have changed since they were exported. */
   conversationsChanged: number
+}
+
+export interface RefusedStatus extends Pick<Refused, 'reason' | 'count'> {
+  first: string
+  last: string
+}
+
+/** Of a workspace; null: of those that nobody knows whose they were. */
+export async function refusedStatus(home: string, workspaceId: string | null, nowMs: number): Promise<RefusedStatus[]> {
+  const all = await readRefused(home)
+  return all
+    .filter(refused => refused.workspaceId === workspaceId && nowMs - refused.lastMs < SHOWN_MS)
+    .map(({ reason, count, firstMs, lastMs }) => ({
+      reason,
+      count,
+      first: momentText(firstMs),
+      last: momentText(lastMs),
+    }))
 }
 
 const typesSql = (here: string): string => `
@@ -59,8 +81,9 @@ export async function eventsStatus(options: {
   workspaceId: string
   rows: Rows | null
   here: string
+  nowMs: number
 }): Promise<EventsStatus> {
-  const { home, workspaceId, here } = options
+  const { home, workspaceId, here, nowMs } = options
   const rows = options.rows && (await options.rows(HAS_TABLE)).length > 0 ? options.rows : null
   // Waiting first: what is applied meanwhile counts twice, never not at all.
   const waiting = await spoolWaiting(home, workspaceId)
@@ -75,6 +98,7 @@ export async function eventsStatus(options: {
     waitingSince: waiting.sinceMs === null ? null : momentText(waiting.sinceMs),
     unreadableSegments: waiting.unreadable,
     failing: await failingOf(home, workspaceId),
+    refused: await refusedStatus(home, workspaceId, nowMs),
     types,
     ...conversations,
   }

@@ -6,9 +6,10 @@ import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { bytes } from '../terminal/words.ts'
+import { type RefusedStatus, refusedStatus } from './events.ts'
 import { type Rows, reading, workspacesIn } from './reading.ts'
 import { warehouseSize } from './sizes.ts'
-import { workspaceLines } from './status-text.ts'
+import { refusedLines, workspaceLines } from './status-text.ts'
 import { type WorkspaceStatus, workspaceStatus } from './workspace.ts'
 
 export interface StatusFlags {
@@ -27,7 +28,14 @@ async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string
   }
 }
 
-function show(statuses: WorkspaceStatus[], storage: Storage, size: number): void {
+interface Shown {
+  statuses: WorkspaceStatus[]
+  /** Webhooks of no workspace that anybody knows. */
+  refused: RefusedStatus[]
+  size: number
+}
+
+function show({ statuses, refused, size }: Shown, storage: Storage): void {
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   const options = { width, style: styleOf(process.stdout) }
   const nowMs = Date.now()
@@ -36,6 +44,7 @@ function show(statuses: WorkspaceStatus[], storage: Storage, size: number): void
       ? `Warehouse ${warehouseFile(storage.home)}, ${bytes(size)}`
       : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or \`convohouse demo\` to try it.`,
   )
+  if (refused.length > 0) say('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
   for (const status of statuses) say('', ...workspaceLines(status, nowMs, options))
 }
 
@@ -61,6 +70,7 @@ export async function runStatus(flags: StatusFlags): Promise<void> {
   const storage = storageOf(flags.config)
   const statuses = await reading(storage, (asked, isHeld) => statusesOf(flags, storage, { asked, isHeld }))
   const size = await warehouseSize(warehouseFile(storage.home))
-  if (flags.json) sayJson({ home: storage.home, warehouseBytes: size, workspaces: statuses })
-  else show(statuses, storage, size)
+  const refused = await refusedStatus(storage.home, null, Date.now())
+  if (flags.json) sayJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, workspaces: statuses })
+  else show({ statuses, refused, size }, storage)
 }

@@ -6,8 +6,9 @@ import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
 import { ago, bytes, count, counted } from '../terminal/words.ts'
+import { hintOf, refusedText } from '../webhooks/refused-text.ts'
 import type { AgentStatus, Span } from './agents.ts'
-import type { EventsStatus } from './events.ts'
+import type { EventsStatus, RefusedStatus } from './events.ts'
 import type { Finding } from './findings.ts'
 import { runLines } from './runs-text.ts'
 import type { WorkspaceStatus } from './workspace.ts'
@@ -127,10 +128,18 @@ function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
   ]
 }
 
+/** Requests that were refused, and what to do about each kind. */
+export const refusedLines = (refused: readonly RefusedStatus[], nowMs: number): string[] =>
+  refused.flatMap(({ reason, count: times, first, last }) => [
+    `  refused      ${refusedText({ reason, count: times, firstMs: Date.parse(first), lastMs: Date.parse(last) }, nowMs)}`,
+    `               → ${hintOf({ reason })}`,
+  ])
+
 /** Nothing is said of webhooks where there are none. */
 function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
-  const { received, types, conversationsChanged, conversationsNotExported, failing, unreadableSegments } = events
-  if (received === 0 && failing === null && unreadableSegments === 0) return []
+  const { received, types, conversationsChanged, conversationsNotExported, failing, unreadableSegments, refused } =
+    events
+  if (received + unreadableSegments + refused.length === 0 && failing === null) return []
   const about = [
     eventsText(events),
     ...waitingText(events, nowMs),
@@ -140,6 +149,7 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   return [
     `  webhooks     ${about.join('; ')}`,
     ...failingLines(events, nowMs),
+    ...refusedLines(refused, nowMs),
     ...types.map(
       ({ type, events: of, last }) => `  event        ${type}: ${count(of)}, last ${ago(Date.parse(last), nowMs)}`,
     ),

@@ -83,6 +83,6 @@ export async function workspaceStatus(options: {
     quota: await quotaStatus(options),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(home, workspaceId, rows),
-    events: await eventsStatus({ home, workspaceId, rows, here }),
+    events: await eventsStatus({ home, workspaceId, rows, here, nowMs }),
   }
 }

@@ -1,0 +1,77 @@
+// Webhooks: whether secrets are there and long enough, what receivers have refused, and what keeps events from the tables. No secret is shown.
+import type { Config, WorkspaceConfig } from '../../config.ts'
+import { DAY, formatDuration } from '../../core/time.ts'
+import { readSecrets } from '../../receiver/workspace-secrets.ts'
+import { readDrainFailure } from '../../spool/drain-failure.ts'
+import { hasSpool } from '../../spool/folders.ts'
+import { type Refused, readRefused } from '../../spool/refusal-record.ts'
+import { counted } from '../terminal/words.ts'
+import { hintOf, refusedText } from '../webhooks/refused-text.ts'
+import { examine, type Finding, ok, type Subject, warn } from './finding.ts'
+
+const CHECK = 'webhooks'
+
+/** Refusals of the last day are to be looked into; older ones `status` tells. */
+const RECENT_MS = DAY
+
+function refusedFindings(subject: Subject, refused: readonly Refused[]): Finding[] {
+  const nowMs = Date.now()
+  return refused
+    .filter(({ lastMs }) => nowMs - lastMs < RECENT_MS)
+    .map(one => warn(subject, refusedText(one, nowMs), hintOf(one)))
+}
+
+async function drainFindings(subject: Subject, home: string, workspaceId: string): Promise<Finding[]> {
+  const failure = await readDrainFailure(home, workspaceId)
+  if (failure === null) return []
+  const { what, hint, code, sinceMs } = failure
+  const found = `events have not been applied for ${formatDuration(Date.now() - sinceMs)}: ${what} (${code})`
+  return [warn(subject, found, hint ?? '`convohouse status` tells when it is tried again.')]
+}
+
+/** @throws SECRET_MISSING, CONFIG_INVALID */
+function secretFindings(subject: Subject, { home, workspace, source }: WebhooksOf): Finding[] {
+  const [read] = readSecrets({ workspaces: [workspace], source })
+  if (read) return [ok(subject, `${counted(read.secrets.length, 'secret')}, each there and long enough`)]
+  if (!hasSpool(home, workspace.id)) return []
+  const found = 'events have been received, and the configuration names no secret any more'
+  return [warn(subject, found, 'Name it (`webhooks: { secrets: [{ env: NAME }] }`), or no receiver takes its events.')]
+}
+
+interface WebhooksOf {
+  home: string
+  workspace: WorkspaceConfig
+  /** Where the configuration came from. */
+  source: string
+}
+
+/** Of one workspace; nothing where it has no webhooks. */
+export async function webhooksCheck(of: WebhooksOf): Promise<Finding[]> {
+  const { home, workspace } = of
+  const subject = { check: CHECK, workspaceId: workspace.id }
+  const refused = (await readRefused(home)).filter(({ workspaceId }) => workspaceId === workspace.id)
+  return [
+    ...(await examine(subject, async () => secretFindings(subject, of))),
+    ...(await drainFindings(subject, home, workspace.id)),
+    ...refusedFindings(subject, refused),
+  ]
+}
+
+/** Of all workspaces together: secrets that two of them have, and refusals that nobody knows whose they were. */
+export async function commonWebhooksCheck(config: Pick<Config, 'home' | 'workspaces' | 'source'>): Promise<Finding[]> {
+  const subject = { check: CHECK }
+  const unknown = (await readRefused(config.home)).filter(({ workspaceId }) => workspaceId === null)
+  const readable = config.workspaces.filter(workspace => {
+    try {
+      return readSecrets({ ...config, workspaces: [workspace] }).length > 0
+    } catch {
+      // Told of the workspace itself.
+      return false
+    }
+  })
+  const shared = await examine(subject, async () => {
+    readSecrets({ ...config, workspaces: readable })
+    return []
+  })
+  return [...shared, ...refusedFindings(subject, unknown)]
+}

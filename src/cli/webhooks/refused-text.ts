@@ -1,0 +1,59 @@
+// Refused webhooks in words: in the log of the receiver, in `status`, and in `doctor`.
+import { DAY, formatDuration, MINUTE } from '../../core/time.ts'
+import { REFUSALS, type Refusal } from '../../receiver/refusals.ts'
+import type { Refused } from '../../spool/refusal-record.ts'
+import { ago, counted, utc } from '../terminal/words.ts'
+
+interface Reason {
+  what: string
+  hint: string
+}
+
+const NOBODY = 'Nothing, where it is no sender of yours.'
+
+const REASONS: Record<Refusal, Reason> = {
+  'not-json': { what: 'no JSON', hint: NOBODY },
+  'too-deep': { what: 'nested deeper than 500 levels', hint: NOBODY },
+  'wrong-secret': {
+    what: 'the secret is none of the configured ones',
+    hint: "Compare the workspace secret in the vendor's settings with the one that `webhooks` names, and exchange it as docs/webhooks.md says. Refused events are not sent again.",
+  },
+  'not-found': {
+    what: 'another address than /webhooks',
+    hint: "Mend the address of webhooks in the vendor's settings.",
+  },
+  'wrong-method': {
+    what: 'another method than POST',
+    hint: "Mend the address of webhooks in the vendor's settings, or in the proxy.",
+  },
+  'too-slow': { what: 'the sender was slow, and dropped where others needed the room', hint: NOBODY },
+  'too-large': { what: 'larger than maxBody', hint: 'Raise `webhooks.maxBody`, up to 12MB.' },
+  'disk-refuses': { what: 'the disk refuses', hint: 'Give the data folder space and write permission.' },
+  'too-busy': { what: 'more events at once than can be held', hint: 'Look at the load of the machine and its disk.' },
+}
+
+const isKnown = (reason: string): reason is Refusal => Object.hasOwn(REASONS, reason)
+
+const reasonOf = (reason: string): Reason =>
+  isKnown(reason)
+    ? { ...REASONS[reason], what: `${REASONS[reason].what} (${REFUSALS[reason]})` }
+    : { what: reason, hint: NOBODY }
+
+/** How long a refusal is worth a word, ms. */
+export const SHOWN_MS = 7 * DAY
+
+export const hintOf = ({ reason }: Pick<Refused, 'reason'>): string => reasonOf(reason).hint
+
+/** `174 requests refused within 2 h, the last 3 min ago: the secret is none of the configured ones (401)`. */
+export function refusedText({ reason, count, firstMs, lastMs }: Omit<Refused, 'workspaceId'>, nowMs: number): string {
+  const within = lastMs - firstMs < MINUTE ? '' : ` within ${formatDuration(lastMs - firstMs)}`
+  return `${counted(count, 'request')} refused${within}, the last ${ago(lastMs, nowMs)}: ${reasonOf(reason).what}`
+}
+
+/** A line of the receiver's log. */
+export function refusedLine({ workspaceId, reason, count, firstMs, lastMs }: Refused): string {
+  const whose = workspaceId === null ? 'of an unknown workspace' : `of ${workspaceId}`
+  const when = count === 1 ? utc(lastMs) : `${utc(firstMs)} to ${utc(lastMs).slice(11)}`
+  const { what, hint } = reasonOf(reason)
+  return `${when} UTC: refused ${counted(count, 'webhook')} ${whose}: ${what}. ${hint}`
+}

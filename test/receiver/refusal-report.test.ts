@@ -1,0 +1,68 @@
+// How refusals are told: the first at once, the others with a count; and kept, as soon as the disk takes them.
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { RefusalReport } from '../../src/receiver/refusal-report.ts'
+import { type Refused, readRefused } from '../../src/spool/refusal-record.ts'
+import { temporaryHome } from '../landing/temporary-home.ts'
+
+const NEVER = 2 ** 30
+
+function reporting(home: string, every: { logEveryMs?: number; keepEveryMs?: number } = {}) {
+  const lines: Refused[] = []
+  let nowMs = 1_000
+  const now = () => nowMs++
+  const report = new RefusalReport({
+    home,
+    log: line => lines.push(line),
+    now,
+    logEveryMs: NEVER,
+    keepEveryMs: NEVER,
+    ...every,
+  })
+  return { report, lines }
+}
+
+it('the first refusal of a kind is a line at once, and 173 more are one line with a count', async () => {
+  const home = await temporaryHome()
+  const { report, lines } = reporting(home)
+  for (let times = 0; times < 174; times++) report.refuse('wrong-secret', 'ws')
+  report.refuse('not-found', null)
+  expect(lines.map(({ workspaceId, reason, count }) => [workspaceId, reason, count])).toEqual([
+    ['ws', 'wrong-secret', 1],
+    [null, 'not-found', 1],
+  ])
+  await report.close()
+  expect(lines.slice(2)).toEqual([
+    { workspaceId: 'ws', reason: 'wrong-secret', count: 173, firstMs: expect.any(Number), lastMs: expect.any(Number) },
+  ])
+  expect(lines[2]!.firstMs).toBeGreaterThan(lines[0]!.lastMs)
+  expect((await readRefused(home)).map(({ reason, count }) => [reason, count])).toEqual([
+    ['not-found', 1],
+    ['wrong-secret', 174],
+  ])
+})
+
+it('lines come again by themselves, and so does what is kept', async () => {
+  const home = await temporaryHome()
+  const { report, lines } = reporting(home, { logEveryMs: 30, keepEveryMs: 10 })
+  for (let times = 0; times < 10; times++) report.refuse('wrong-secret', 'ws')
+  const told = () => lines.reduce((sum, { count }) => sum + count, 0)
+  await expect.poll(told, { timeout: 30_000 }).toBe(10)
+  await expect.poll(async () => (await readRefused(home))[0]?.count, { timeout: 30_000 }).toBe(10)
+  expect(lines.length).toBeLessThan(10)
+  await report.close()
+})
+
+it('what a full disk does not take is kept with what comes next', async () => {
+  const home = await temporaryHome()
+  await mkdir(home, { recursive: true })
+  await writeFile(join(home, 'spool'), '')
+  const { report } = reporting(home, { keepEveryMs: 1 })
+  report.refuse('wrong-secret', 'ws')
+  await new Promise(resolve => setTimeout(resolve, 30))
+  await rm(join(home, 'spool'))
+  report.refuse('wrong-secret', 'ws')
+  await report.close()
+  expect(await readRefused(home)).toMatchObject([{ workspaceId: 'ws', reason: 'wrong-secret', count: 2 }])
+})

@@ -1,0 +1,60 @@
+// The record of refused webhooks: counts and times, which outlive the receivers that share it.
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { DAY } from '../../src/core/time.ts'
+import { addRefused, keepRefused, type Refused, readRefused } from '../../src/spool/refusal-record.ts'
+import { temporaryHome } from '../landing/temporary-home.ts'
+
+const refused = fc.record({
+  workspaceId: fc.constantFrom('one', 'two', null),
+  reason: fc.constantFrom('wrong-secret', 'too-large'),
+  count: fc.integer({ min: 1, max: 1_000 }),
+  firstMs: fc.integer({ min: 0, max: DAY / 2 }),
+})
+
+it('adds up by workspace and reason, whoever counted', () => {
+  fc.assert(
+    fc.property(fc.array(refused), given => {
+      const all = given.map(one => ({ ...one, lastMs: one.firstMs }))
+      const sum = all.reduce<Refused[]>((before, one) => addRefused(before, [one]), [])
+      const keyOf = ({ workspaceId, reason }: Refused) => JSON.stringify([workspaceId, reason])
+      expect(new Set(sum.map(keyOf))).toEqual(new Set(all.map(keyOf)))
+      expect(sum.length).toBe(new Set(all.map(keyOf)).size)
+      for (const one of sum) {
+        const same = all.filter(other => keyOf(other) === keyOf(one))
+        expect(one.count).toBe(same.reduce((total, { count }) => total + count, 0))
+        expect(one.firstMs).toBe(Math.min(...same.map(({ firstMs }) => firstMs)))
+        expect(one.lastMs).toBe(Math.max(...same.map(({ lastMs }) => lastMs)))
+      }
+    }),
+  )
+})
+
+it('begins anew after a day without a refusal', () => {
+  const first = { workspaceId: 'one', reason: 'wrong-secret', count: 174, firstMs: 0, lastMs: 10 }
+  const later = { ...first, count: 1, firstMs: DAY + 11, lastMs: DAY + 11 }
+  expect(addRefused([first], [later])).toEqual([later])
+})
+
+it('is a file of its owner alone, the latest first, and is none where somebody has spoilt it', async () => {
+  const home = await temporaryHome()
+  expect(await readRefused(home)).toEqual([])
+  const one = { workspaceId: 'one', reason: 'wrong-secret', count: 2, firstMs: 5, lastMs: 9 }
+  const other = { workspaceId: null, reason: 'not-found', count: 1, firstMs: 20, lastMs: 20 }
+  await keepRefused(home, [one])
+  await keepRefused(home, [other])
+  await keepRefused(home, [{ ...one, count: 3, lastMs: 11 }])
+  expect(await readRefused(home)).toEqual([other, { ...one, count: 5, lastMs: 11 }])
+  const file = join(home, 'spool', '.refused.json')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  await writeFile(file, (await readFile(file, 'utf8')).slice(0, 20))
+  expect(await readRefused(home)).toEqual([])
+  await keepRefused(home, [one])
+  expect(await readRefused(home)).toEqual([one])
+  const elsewhere = await temporaryHome()
+  await mkdir(elsewhere, { recursive: true })
+  await writeFile(join(elsewhere, 'spool'), '')
+  await expect(keepRefused(elsewhere, [one])).rejects.toThrow()
+})
