@@ -1,5 +1,6 @@
 // What a workflow asks of the workers, as types only: the steps, by the queue that they are asked on. Inputs and results are
 // references and counts: they stay in the history for as long as the server keeps it.
+import type { HeldLease } from './lost-lease.ts'
 import type { Asked } from './requests.ts'
 import type { Prepared, RunOf, Steps, SyncRequest } from './steps.ts'
 
@@ -11,8 +12,8 @@ export interface ExportActivities extends Pick<Steps, 'fetchPages' | 'probe'> {
 
 /** What only the holder of the warehouse can do. */
 export interface WarehouseActivities {
-  /** Until when leases that nobody knows of any more may still be used; null: there are none. */
-  heldUntil(input: { workspaceId: string }): Promise<number | null>
+  /** Until when leases that nobody knows of any more, or that one, may still be used, ms; null: nobody may use them. */
+  heldUntil(input: { workspaceId: string; lease?: HeldLease }): Promise<number | null>
   prepare(request: SyncRequest): Promise<Prepared & { timeoutMs: number }>
   /** Asks the workspace's owner for a plain sync, as the configuration says; it is started where none runs. */
   ask(input: { workspaceId: string }): Promise<Asked>

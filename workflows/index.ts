@@ -139,6 +139,7 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
     timeoutMs: carried?.timeoutMs ?? 0,
     aheadMs: carried?.aheadMs ?? 0,
     sleepsAlways: patched('sleeps-past-lost-leases'),
+    asksHolders: patched('asks-holders-of-lost-leases'),
     root: CancellationScope.current(),
     patient: new Set(),
   }

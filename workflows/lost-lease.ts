@@ -1,6 +1,8 @@
-// A lease whose holder was lost is not granted again before its deadline, and a request's own time, have passed: until then
-// a holder that is only thought dead may still ask. Then stock is taken of what it brought.
+// A lease whose holder was lost is not granted again while a holder that is only thought dead may still ask: until the lease log
+// says that it has ended, or that its process is dead, else until its deadline, and a request's own time, have passed. Then stock is
+// taken of what it brought.
 
+import type { Grant } from '../src/core/governor.ts'
 import type { Host } from './host.ts'
 import type { FetchInput, LeaseOutcome, Told } from './steps.ts'
 
@@ -11,6 +13,8 @@ export interface Outliving {
   /** True for an error that says nothing but that the holder was lost. */
   isLost(error: unknown): boolean
   takeStock(input: FetchInput): Promise<LeaseOutcome>
+  /** Until when that lease may still be used, ms; null: it is over. Absent in runs of before, which wait for its deadline. */
+  heldUntil?(lease: HeldLease): Promise<number | null>
   /**
    * Sleeps once even where the deadline is past, so that the same is done whatever the time is. Where a worker is asked (a query)
    * before it is given a workflow's task, it takes what came since the last task at the time of that one, and a replay takes it later.
@@ -18,13 +22,31 @@ export interface Outliving {
   sleepsAlways: boolean
 }
 
+export type HeldLease = Pick<Grant, 'lease' | 'deadlineMs'>
+
 /** Nobody wakes who waits for a deadline. */
 const NEVER = new Promise<void>(() => {})
+const SECOND = 1_000
+
+/** Waits until nobody holds it any more. Asks now and then: most holders end long before their deadline. */
+export async function untilReleased(host: Outliving['host'], heldUntil: () => Promise<number | null>): Promise<void> {
+  for (let lookMs = SECOND; ; lookMs *= 2) {
+    const untilMs = await heldUntil()
+    if (untilMs === null) return
+    await host.sleepUntil(Math.min(untilMs, host.now() + lookMs), NEVER)
+  }
+}
 
 async function pastDeadline({ host, timeoutMs, sleepsAlways }: Outliving, deadlineMs: number): Promise<void> {
   const untilMs = deadlineMs + timeoutMs
   if (sleepsAlways) await host.sleepUntil(untilMs, NEVER)
   while (host.now() < untilMs) await host.sleepUntil(untilMs, NEVER)
+}
+
+async function pastHolder(outliving: Outliving, { lease, deadlineMs }: Grant): Promise<void> {
+  const { host, heldUntil } = outliving
+  if (heldUntil) await untilReleased(host, () => heldUntil({ lease, deadlineMs }))
+  else await pastDeadline(outliving, deadlineMs)
 }
 
 /** Fetches under a lease, and outlives the holder. */
@@ -37,22 +59,18 @@ export async function fetchOutliving(
     return await fetchPages(input)
   } catch (error) {
     if (!outliving.isLost(error)) throw error
-    await pastDeadline(outliving, input.grant.deadlineMs)
+    await pastHolder(outliving, input.grant)
     return outliving.takeStock(input)
   }
 }
 
 /** A probe bills nothing: of one that was lost, only its request counts. */
-export async function probeOutliving(
-  outliving: Outliving,
-  deadlineMs: number,
-  probe: () => Promise<Told>,
-): Promise<Told> {
+export async function probeOutliving(outliving: Outliving, grant: Grant, probe: () => Promise<Told>): Promise<Told> {
   try {
     return await probe()
   } catch (error) {
     if (!outliving.isLost(error)) throw error
-    await pastDeadline(outliving, deadlineMs)
+    await pastHolder(outliving, grant)
     const nowMs = outliving.host.now()
     const answer = { sentAtMs: nowMs, receivedAtMs: nowMs, status: null, givenUp: true, returned: 0, billed: null }
     return { answers: [{ ...answer, usage: null, rateLimit: null, retryAfterMs: null }], failure: null }

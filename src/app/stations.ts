@@ -16,20 +16,23 @@ export interface StationOptions {
   config: Config
   /** How long a lease may be used, ms. */
   leaseMs: number
+  /** Whether this process holds the warehouse whenever it uses a lease. */
+  holdsWarehouse?: boolean
   clock?: Clock
 }
 
 type Opened = { station: Station; steps: ExportSteps; close(): Promise<void> }
 
 function openStation(options: StationOptions, workspace: WorkspaceConfig): Promise<Opened> {
-  const { config, leaseMs, clock = systemClock } = options
+  const { config, leaseMs, holdsWarehouse = false, clock = systemClock } = options
   return withReleasers(async acquire => {
     const never = new AbortController().signal
     // A file of the ledger has one writer: its name is this process's own.
     const run = newRunId()
     const source = await openSource(acquire, { home: config.home, workspace, run, clock, signal: never })
     const settings = { ...workspace, leaseMs }
-    const station: Station = { ...source, settings, timeoutMs: workspace.timeoutMs }
+    const holder = holdsWarehouse ? { holder: run } : {}
+    const station: Station = { ...source, ...holder, settings, timeoutMs: workspace.timeoutMs }
     return { station, steps: makeExportSteps(station) }
   })
 }

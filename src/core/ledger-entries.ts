@@ -12,6 +12,8 @@ export interface LeaseGranted {
   pageSessions: number
   atMs: number
   deadlineMs: number
+  /** The process that uses it, where that holds the warehouse: it is dead when another holds it. */
+  holder?: string
 }
 
 export interface RequestMade extends Answer {

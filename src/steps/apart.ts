@@ -1,11 +1,12 @@
 // The steps where fetching and the warehouse are in processes of their own: fetching needs the landing, the ledger and the vendor;
 // what has landed meanwhile, whoever holds the warehouse reads from the landing.
+import type { HeldLease } from '../../workflows/lost-lease.ts'
 import type { FetchInput, LeaseOutcome, ProbeInput, Told } from '../../workflows/steps.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import { type Fetching, fetchPages, probe } from './fetch.ts'
 import { openGate, type VendorGate } from './gate.ts'
 import { openServerClock, type ServerClock } from './server-clock.ts'
-import { heldUntilMs, takeStock } from './stock.ts'
+import { heldUntilMs, leaseHeldUntilMs, takeStock } from './stock.ts'
 
 /** What a worker holds for a workspace as long as it lives. */
 export interface Station extends Omit<FetchDependencies, 'signal' | 'stopping' | 'onPage'> {
@@ -14,13 +15,14 @@ export interface Station extends Omit<FetchDependencies, 'signal' | 'stopping' |
 }
 
 /** What one activity brings along. */
-export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'onPage'>
+export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'isHeld' | 'onPage'>
 
 export interface ExportSteps {
   fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>
   probe(input: ProbeInput, call: Call): Promise<Told>
   takeStock(input: FetchInput, call: Call): Promise<LeaseOutcome>
-  heldUntilMs(): Promise<number | null>
+  /** Of that lease, else of all that workflows have granted. */
+  heldUntilMs(lease?: HeldLease): Promise<number | null>
 }
 
 /** Whoever holds the warehouse finds the pages in the landing. */
@@ -40,6 +42,7 @@ export function makeExportSteps(station: Station): ExportSteps {
     probe: ({ request, agentId, grant, aheadMs }, call) => probe(fetching(request.run, aheadMs, call), agentId, grant),
     takeStock: ({ request, progress, grant, aheadMs }, call) =>
       takeStock(fetching(request.run, aheadMs, call), progress, grant),
-    heldUntilMs: () => heldUntilMs(station, station.timeoutMs),
+    heldUntilMs: lease =>
+      lease ? leaseHeldUntilMs(station, lease, station.timeoutMs) : heldUntilMs(station, station.timeoutMs),
   }
 }

@@ -15,11 +15,15 @@ export interface StepsDependencies {
   }
   warehouse: Warehouse
   settings: WorkspaceSettings
+  /** This process, where leases are used by one that holds the warehouse: whoever holds it next knows that it is dead. */
+  holder?: string
   now: () => number
   /** Gives up what is under way. */
   signal: AbortSignal
   /** What is under way is still finished, and nothing more is asked for. */
   stopping?: AbortSignal
+  /** False where whoever granted the lease has given it up: asked when the lease is in the ledger, before its first request. */
+  isHeld?: () => Promise<boolean>
   /** Told of each page as it lands, for a live display. */
   onPage?: (page: { agentId: string; records: number; billed: number | null }) => void
 }

@@ -177,11 +177,14 @@ function expectMoves(progress: WindowProgress): void {
   if ((progress.idle ?? 0) >= MAX_IDLE_PAGES) throw idle(progress)
 }
 
-/** Tells the ledger of a lease before its first request, and that it has ended after its last. What `work` throws leaves it open. */
+/**
+ * Tells the ledger of a lease before its first request, and that it has ended after its last. What `work` throws leaves it open. Whoever
+ * gives a lease up looks for it in the ledger afterwards: one that is not there yet is never used.
+ */
 async function underLease<T>(
   fetching: Fetching,
   grant: Grant,
-  { agentId, window }: { agentId: string; window: string },
+  { agentId, window, unused }: { agentId: string; window: string; unused: T },
   work: () => Promise<T>,
 ): Promise<T> {
   const { requests, sessions, pageSessions, deadlineMs, lease } = grant
@@ -196,8 +199,10 @@ async function underLease<T>(
     pageSessions,
     atMs,
     deadlineMs,
+    ...(fetching.holder !== undefined && { holder: fetching.holder }),
   })
-  const result = await work()
+  const isGivenUp = (await fetching.isHeld?.()) === false
+  const result = isGivenUp ? unused : await work()
   await fetching.ledger.append({ kind: 'end', lease, atMs: fetching.now() })
   return result
 }
@@ -205,7 +210,8 @@ async function underLease<T>(
 /** Fetches under a lease. Vendor faults are in the outcome; what the disk refuses is thrown. */
 export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const { agentId, name } = start.window
-  return underLease(fetching, grant, { agentId, window: name }, () => pagesUnderLease(fetching, start, grant))
+  const unused = outcomeOf(start, start, { requests: 0, sessions: 0, answers: [] }, null)
+  return underLease(fetching, grant, { agentId, window: name, unused }, () => pagesUnderLease(fetching, start, grant))
 }
 
 /**
@@ -329,7 +335,10 @@ const outcomeOf = (
 
 /** Asks for nothing, to be told the usage. Its answer is not landed: nobody paid for it. */
 export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
-  return underLease(fetching, grant, { agentId, window: 'probe' }, () => probeUnderLease(fetching, agentId, grant))
+  const unused: Told = { answers: [], failure: null }
+  return underLease(fetching, grant, { agentId, window: 'probe', unused }, () =>
+    probeUnderLease(fetching, agentId, grant),
+  )
 }
 
 async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {

@@ -79,7 +79,7 @@ describeWithTemporal('a worker that is only thought dead', command => {
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     expect(await givenUp(handle)).toBeGreaterThanOrEqual(held)
     // It was missed behind its leases' deadlines: what becomes of those is under a patch.
-    await record(handle, 'lost-lease')
+    await record(handle, 'held-lease')
     // What was under way when it froze was paid, and seen by nobody.
     expect(await paidTwice(there)).toBeLessThanOrEqual(Math.min(held, LANES))
     const bought = (await there.bought()).length

@@ -42,6 +42,7 @@ describe('a history that was recorded', () => {
   it.each([
     ['calls upon something else', 'cancelled.json', 'heldUntil', 'heldUntilWhen'],
     ['leaves out what is under a patch', 'lost-lease.json', 'if (sleepsAlways)', 'if (false)'],
+    ['waits for a deadline where holders were asked', 'held-lease.json', 'if (heldUntil)', 'if (false)'],
   ])('is not replayed where the code %s', async (_what, name, was, is) => {
     const code = workflowBundle.code.replaceAll(was, is)
     expect(code).not.toBe(workflowBundle.code)

@@ -28,11 +28,16 @@ function windowOf({ sandbox }: SimulatedHouse): WindowProgress {
   return startOf({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
 }
 
-async function holding() {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
-  const stations = openStations({ config: simulated.config, leaseMs: 2 * MINUTE, clock: simulated.clock.within })
+/** What a process of its own has of that house. */
+async function processAt({ config, clock }: SimulatedHouse, holdsWarehouse: boolean) {
+  const stations = openStations({ config, leaseMs: 2 * MINUTE, holdsWarehouse, clock: clock.within })
   onTestFinished(() => stations.close())
-  const { steps, station } = await stations.of(WORKSPACE)
+  return stations.of(WORKSPACE)
+}
+
+async function holding({ holdsWarehouse = false } = {}) {
+  const simulated = await simulatedHouse({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
+  const { steps, station } = await processAt(simulated, holdsWarehouse)
   const call = { signal: new AbortController().signal }
   return { simulated, steps, station, call, request: { workspaceId: WORKSPACE, run: newRunId() } }
 }
@@ -45,6 +50,26 @@ describe('a lease that ended', () => {
     expect(told.pages).toBe(5)
     expect(await steps.takeStock(input, call)).toEqual(told)
     expect(await steps.heldUntilMs()).toBeNull()
+    // Nobody got its answer: what the ledger has of it is enough.
+    expect(await steps.heldUntilMs(input.grant)).toBeNull()
+  })
+})
+
+describe('a lease of a process that holds the warehouse', () => {
+  it('is over, before its deadline, when another process holds it', async () => {
+    const { simulated, steps, station, call, request } = await holding({ holdsWarehouse: true })
+    const grant = grantOf(simulated.sandbox.clock.now())
+    const { append } = station.ledger
+    // As after a kill: the ledger has no end of it.
+    station.ledger.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
+    await steps.fetchPages({ request, progress: windowOf(simulated), grant }, call)
+    const heldMs = grant.deadlineMs + station.timeoutMs
+    for (const of of [undefined, grant]) expect(await steps.heldUntilMs(of)).toBe(heldMs)
+
+    for (const holdsWarehouse of [true, false]) {
+      const next = await processAt(simulated, holdsWarehouse)
+      for (const of of [undefined, grant]) expect(await next.steps.heldUntilMs(of)).toBeNull()
+    }
   })
 })
 
@@ -65,8 +90,9 @@ describe('a lease whose holder was lost', () => {
 
     const heldMs = await steps.heldUntilMs()
     expect(heldMs).toBe(deadlineMs + station.timeoutMs)
+    expect(await steps.heldUntilMs(input.grant)).toBe(heldMs)
     simulated.advance(heldMs! - nowMs + 1)
-    expect(await steps.heldUntilMs()).toBeNull()
+    for (const of of [undefined, input.grant]) expect(await steps.heldUntilMs(of)).toBeNull()
 
     const stock = await steps.takeStock(input, call)
     expect(stock).toMatchObject({ pages: 2, failure: null, progress: { sequence: 3, returned: whole.conversations } })
@@ -79,13 +105,19 @@ describe('a lease whose holder was lost', () => {
   it('was never begun where the ledger knows nothing of it', async () => {
     const { simulated, steps, call, request } = await holding()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
-    expect(await steps.takeStock(input, call)).toEqual({
+    expect(await steps.heldUntilMs(input.grant)).toBeNull()
+    const nothing = {
       progress: input.progress,
       answers: [],
       pages: 0,
       conversations: 0,
       failure: null,
-    })
+    }
+    expect(await steps.takeStock(input, call)).toEqual(nothing)
+    // Its worker comes to it now: it asks first.
+    expect(await steps.fetchPages(input, { ...call, isHeld: async () => false })).toEqual(nothing)
+    expect(await steps.heldUntilMs()).toBeNull()
+    expect(await steps.takeStock(input, call)).toEqual(nothing)
   })
 })
 

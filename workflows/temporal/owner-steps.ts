@@ -3,7 +3,7 @@ import { CancellationScope } from '@temporalio/workflow'
 import { ConvohouseError } from '../../src/core/errors.ts'
 import { exportsAgain, needsConsent } from '../../src/core/planner.ts'
 import type { Host } from '../host.ts'
-import { fetchOutliving, type Outliving, probeOutliving } from '../lost-lease.ts'
+import { fetchOutliving, type HeldLease, type Outliving, probeOutliving, untilReleased } from '../lost-lease.ts'
 import { toldOf } from '../plan-told.ts'
 import { brought } from '../progress.ts'
 import type { Exporting, FetchInput, LeaseOutcome, Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
@@ -11,23 +11,26 @@ import { isUrgent } from '../turns.ts'
 import { atEase, isLost, isUntaken, leased, told, warehouse } from './calls.ts'
 import { cancelled, type Owner, show } from './owner.ts'
 
-const SECOND = 1_000
-
 function outliving(owner: Owner, host: Host): Outliving {
-  const { timeoutMs, sleepsAlways } = owner
-  const isLostAlone = (error: unknown) => isLost(error) && !cancelled(owner)
-  return { host, timeoutMs, isLost: isLostAlone, takeStock: input => atEase().takeStock(input), sleepsAlways }
-}
-
-/** Waits for holders of leases that a workflow before this one granted: they end soon, or are over at their deadline. */
-async function freeOfHolders(workspaceId: string, host: Host): Promise<void> {
-  for (let lookMs = SECOND; ; lookMs *= 2) {
-    const untilMs = await warehouse.heldUntil({ workspaceId })
-    host.tell({ kind: 'planning', heldUntilMs: untilMs })
-    if (untilMs === null) return
-    await host.sleepUntil(Math.min(untilMs, host.now() + lookMs), new Promise(() => {}))
+  const { timeoutMs, sleepsAlways, asksHolders, input } = owner
+  const { workspaceId } = input
+  return {
+    host,
+    timeoutMs,
+    isLost: error => isLost(error) && !cancelled(owner),
+    takeStock: given => atEase().takeStock(given),
+    ...(asksHolders && { heldUntil: (lease: HeldLease) => warehouse.heldUntil({ workspaceId, lease }) }),
+    sleepsAlways,
   }
 }
+
+/** Waits for holders of leases that a workflow before this one granted. */
+const freeOfHolders = (workspaceId: string, host: Host): Promise<void> =>
+  untilReleased(host, async () => {
+    const untilMs = await warehouse.heldUntil({ workspaceId })
+    host.tell({ kind: 'planning', heldUntilMs: untilMs })
+    return untilMs
+  })
 
 /** A lease of its own scope, which ends early where a person asks for something that comes before this window. */
 async function endedEarly(
@@ -107,7 +110,7 @@ export function stepsOf(owner: Owner, host: Host): Steps {
     async probe({ request, agentId, grant }) {
       const input = { request: of(request), agentId, grant, aheadMs: owner.aheadMs }
       const probing = leased(owner.timeoutMs, grant, `${agentId} probe`)
-      const outcome = probeOutliving(outliving(owner, host), grant.deadlineMs, () => probing.probe(input)).catch(told)
+      const outcome = probeOutliving(outliving(owner, host), grant, () => probing.probe(input)).catch(told)
       return unlessGivenUp(owner, await outcome)
     },
     load: ({ workspaceId }) =>

@@ -35,6 +35,8 @@ export interface Owner {
   aheadMs: number
   /** Of a lost lease's holder; false in runs of before. */
   sleepsAlways: boolean
+  /** Whether a lost lease is over; false in runs of before. */
+  asksHolders: boolean
   root: CancellationScope
   /** Leases of windows that can wait: ended early where a person asks for something. */
   patient: Set<CancellationScope>

@@ -1,5 +1,6 @@
 // The activities: the steps as workers do them, by role. Made over what the worker holds; workflows import their types alone.
 import { Context } from '@temporalio/activity'
+import type { Client } from '@temporalio/client'
 import type { ExportActivities, WarehouseActivities } from '../../../workflows/activities.ts'
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { RunOf } from '../../../workflows/steps.ts'
@@ -8,14 +9,16 @@ import { type TaskLogs, warehouseSteps } from '../../app/warehouse-steps.ts'
 import type { House } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import type { RunLog } from '../../steps/run-log.ts'
-import { asActivity, type Ending } from './call.ts'
+import { asActivity, type Ending, isHeldAt } from './call.ts'
 import { drainForAWhile } from './drain.ts'
 
-export function exportActivities(stations: Stations, ending: Ending): ExportActivities {
+export function exportActivities(stations: Stations, ending: Ending, client: Client): ExportActivities {
   const at = async (request: RunOf) => (await stations.of(request.workspaceId)).steps
+  const isHeld = () => isHeldAt(client)
   return {
-    fetchPages: input => asActivity(ending, async call => (await at(input.request)).fetchPages(input, call)),
-    probe: input => asActivity(ending, async call => (await at(input.request)).probe(input, call)),
+    fetchPages: input =>
+      asActivity(ending, async call => (await at(input.request)).fetchPages(input, { ...call, isHeld })),
+    probe: input => asActivity(ending, async call => (await at(input.request)).probe(input, { ...call, isHeld })),
     takeStock: input => asActivity(ending, async call => (await at(input.request)).takeStock(input, call)),
   }
 }
@@ -36,8 +39,8 @@ export function warehouseActivities(options: {
       return work(await warehouseSteps({ house, home, station, run, call }))
     })
   return {
-    heldUntil: ({ workspaceId }) =>
-      asActivity(ending, async () => (await stations.of(workspaceId)).steps.heldUntilMs()),
+    heldUntil: ({ workspaceId, lease }) =>
+      asActivity(ending, async () => (await stations.of(workspaceId)).steps.heldUntilMs(lease)),
     prepare: request =>
       asActivity(ending, call =>
         logged(logs(request), async () => {

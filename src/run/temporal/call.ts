@@ -1,5 +1,6 @@
 // What an activity has of its surroundings: heartbeats while it works, and the signals that end it.
 import { activityInfo, Context } from '@temporalio/activity'
+import type { Client } from '@temporalio/client'
 import type { Call } from '../../steps/apart.ts'
 import { asFailure } from './failure.ts'
 
@@ -13,6 +14,16 @@ export interface Ending {
 
 /** Often enough that a missed one is no reason to think us dead, and that a cancellation, which a heartbeat's answer brings, comes soon. */
 const HEARTBEATS = 10
+
+/** Asks the server whether this activity is still ours: false where it has given it up or cancelled it, and where it is away. */
+export async function isHeldAt({ activity }: Client): Promise<boolean> {
+  try {
+    await activity.heartbeat(activityInfo().taskToken)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /**
  * Does an activity's work. A page that lands is told with a heartbeat, and so is every tenth of the time after which we

@@ -61,7 +61,7 @@ const exportWorker = (holding: Holding): Promise<Worker> =>
   Worker.create({
     ...common(holding),
     taskQueue: exportQueue(holding.config.temporal.queues),
-    activities: { ...exportActivities(holding.stations, holding.ending) },
+    activities: { ...exportActivities(holding.stations, holding.ending, clientOf(holding)) },
     tuner: {
       tunerOptions: { targetMemoryUsage: 0.8, targetCpuUsage: 0.9 },
       activityTaskSlotOptions: { minimumSlots: 8, maximumSlots: 100, rampThrottle: '50ms' },
@@ -148,7 +148,8 @@ async function work(holding: Holding): Promise<void> {
 /** Works until told to end. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
-  const stations = openStations({ config: settings.config, leaseMs: settings.config.temporal.leaseMs })
+  const { config, role } = settings
+  const stations = openStations({ config, leaseMs: config.temporal.leaseMs, holdsWarehouse: role === 'all' })
   try {
     await work({ ...settings, connection, at: place, stations })
   } finally {
