@@ -13,15 +13,16 @@ export interface NameMeaning {
   isAuth: boolean
   /** A secret inside the configuration of an external service. */
   isKey: boolean
-  /** The configuration of an external service: `vapiConfig`, `mcpServers`, `env`, `headers`, `auth`. */
+  /** The configuration of an external service: `vapiConfig`, `externalVoiceSettings`, `mcpServers`, `env`, `headers`, `auth`. */
   isPlace: boolean
   /** Customer data, whatever names it uses inside. */
   isCustomerData: boolean
 }
 
-const KEYS = 'api|private|access|signing|encryption|client|subscription'
+const KEYS = 'api|pass|hmac|private|access|signing|encryption|client|subscription'
+/** A `tokenizer` and a `secretary` are other words. */
 const SECRET = new RegExp(
-  `secret|password|passwd|passphrase|passcode|pwd|token|credential|authori[sz]ation|bearer|jwt|cookie|magic[_\\-\\s]?code|(?:${KEYS})[_\\-.\\s]*key`,
+  `secret(?!ar(?:y|ies))|password|passwd|passphrase|passcode|pwd|token(?!i[sz])|credential|authori[sz]ation|bearer|jwt|cookie|magic[_\\-\\s]?code|(?:${KEYS})[_\\-.\\s]*key`,
   'i',
 )
 /** `smtpPass`, `db_pass`, `dbpass`; `bypass`, `compass` and `passThrough` are other words. */
@@ -35,7 +36,8 @@ const TOKEN_USAGE = /tokens?[_-]?usage/i
 const KEY = /key$/i
 const PUBLIC_KEY = /public[_\-\s]*key$/i
 const AUTH = /auth$/i
-const PLACE = /configs?$|^mcp[_-]?servers?$|^env(?:ironment|[_-]?vars?)?$|headers?$|^auth(?:entication)?$|vapi/i
+const PLACE =
+  /configs?$|^mcp[_-]?servers?$|^env(?:ironment|[_-]?vars?)?$|headers?$|^auth(?:entication)?$|vapi|(?:voice|external)[\w-]*settings$/i
 
 /** Compared without case, `_` and `-`. */
 const CUSTOMER_DATA: ReadonlySet<string> = new Set([

@@ -9,7 +9,16 @@ describe('the name of a secret', () => {
     ...['whatsappToken', 'workspaceSecret', 'privateKey', 'vapi_private_key', 'Authorization', 'X-Api-Key', 'api key'],
     ...['tokenUsageSecret', 'accessToken', 'TOKENSECRET', 'pass', 'smtpPass', 'dbpass', 'pwd', 'userPwd', 'passwd'],
     ...['credentials', 'accessKey', 'AWS_ACCESS_KEY_ID', 'Cookie', 'set-cookie', 'jwt', 'bearer', 'passphrase'],
-    ...['signingKey', 'encryption_key', 'clientKey', 'Ocp-Apim-Subscription-Key', 'DB_PASSWORD', 'apikey'],
+    ...[
+      'signingKey',
+      'encryption_key',
+      'clientKey',
+      'Ocp-Apim-Subscription-Key',
+      'DB_PASSWORD',
+      'apikey',
+      'passKey',
+      'hmac_key',
+    ],
   ])('is known: %s', name => expect(isSecretName(name)).toBe(true))
 
   it.each([
@@ -28,6 +37,9 @@ describe('the name of a secret', () => {
     'passThrough',
     'keyboard',
     'sessionKey',
+    'tokenizer',
+    'tokenizedText',
+    'secretary',
   ])('is not seen in %s', name => expect(isSecretName(name)).toBe(false))
 
   it('tells counts of tokens from tokens', () => {
@@ -70,6 +82,12 @@ describe('redaction', () => {
       { key: 'Authorization', in: 'header', value: 'Bearer x' },
       { key: 'Authorization', in: 'header' },
       ['value'],
+    ],
+    [
+      'a key of external voice settings',
+      { externalVoiceSettings: { elevenKey: 'x', voice: 'v' } },
+      { externalVoiceSettings: { voice: 'v' } },
+      ['externalVoiceSettings.elevenKey'],
     ],
     ['a header that says name', { name: 'x-api-key', value: 'x' }, { name: 'x-api-key' }, ['value']],
     [
