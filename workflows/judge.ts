@@ -23,6 +23,7 @@ export function judge(run: Run, progress: WindowProgress, failure: Failure): Win
   }
   if (failure.kind === 'transient') {
     run.failing += 1
+    run.unanswered = failure
     if (run.failing > MAX_FAILURES && !run.stopped) {
       fail(run, failure, agentId)
       stop(run, 'failed')

@@ -8,7 +8,7 @@ import type { Host } from './host.ts'
 import { backgroundLoad, type Loader } from './load.ts'
 import type { Restart, Restarts } from './restarts.ts'
 import type { Failure, Steps, SyncReport, SyncRequest } from './steps.ts'
-import { type Turns, turnsOf } from './turns.ts'
+import { isUrgent, type Turns, turnsOf } from './turns.ts'
 import { newWake, type Wake } from './wake.ts'
 
 /** What a host hands to the next, so that neither quota nor windows begin anew. Plain JSON. */
@@ -54,6 +54,8 @@ export interface Run {
   report: SyncReport
   /** Failures in a row without an answer between them. */
   failing: number
+  /** The last of them; null where an answer came since. */
+  unanswered: Failure | null
   stopped: boolean
   handsOver: boolean
   /** How far each window was when it was last begun anew. */
@@ -122,6 +124,7 @@ export function summary(run: Run): SyncReport {
   const { report, governor, turns } = run
   if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
   const reserve = reserveOf(run)
+  const unanswered = run.failing > 0 && report.failures.length === 0 ? run.unanswered : null
   return {
     ...report,
     requests: governor.spent.requests,
@@ -131,6 +134,8 @@ export function summary(run: Run): SyncReport {
     lostAnswers: governor.lost.answers,
     lostSessions: governor.lost.sessions,
     ...(reserve && { reserve }),
+    ...(unanswered && { unanswered }),
+    ...(turns.waiting.some(isUrgent) && { newLeft: true as const }),
   }
 }
 
@@ -161,6 +166,7 @@ export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: C
     }),
     report: { ...report, agentsGone: [...report.agentsGone], failures: [...report.failures] },
     failing,
+    unanswered: null,
     stopped: false,
     handsOver: false,
     restarts: new Map(restarts),

@@ -148,6 +148,10 @@ export interface SyncReport {
   quarantined?: number
   /** History was left though sessions are left: they are kept for new conversations. */
   reserve?: Reserve
+  /** Why the vendor's last answers did not come, where it ended before one came again, and before it gave up. */
+  unanswered?: Failure
+  /** New conversations are left to be read, too. */
+  newLeft?: true
   /** What a person should know though nothing failed; absent where there is nothing. */
   warnings?: string[]
   /** Failures that ended a window or the run; the first is the one to tell. */

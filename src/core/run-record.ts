@@ -76,6 +76,10 @@ interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions
   failures: readonly { code: ErrorCode; what: string; mend: string | null }[]
   /** History was left, and these sessions with it. */
   reserve?: Reserve
+  /** The vendor did not answer any more, and why. */
+  unanswered?: Ended['failures'][number]
+  /** New conversations were left, too. */
+  newLeft?: true
 }
 
 /** Why history is not read although sessions are left: the setting that keeps them and its value, or the rate of new conversations. */
@@ -110,17 +114,28 @@ const SUCCESSES = new Set(['done', 'limit-reached', 'preempted'])
 export const succeeded = ({ outcome, success }: RunRecord): boolean | null =>
   outcome === undefined ? null : (success ?? SUCCESSES.has(outcome))
 
+/** Stopped where new conversations had been read and history was left: that is as much as was asked for. */
+const HISTORY_LEFT = new Set(['preempted', 'hour-spent'])
+
+function isSuccess({ outcome, failures, reserve, unanswered, newLeft }: Ended): boolean {
+  if (failures.length > 0 || unanswered) return false
+  if (HISTORY_LEFT.has(outcome)) return newLeft !== true
+  return outcome === 'period-spent' ? reserve !== undefined : SUCCESSES.has(outcome)
+}
+
 /** Why a run with a report did not come to its end; of one that did, why history waits. */
-function reasonOf({ outcome, failures: [first], reserve }: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
+function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
+  const { outcome, failures, unanswered, reserve } = report
+  const [first = unanswered] = failures
   if (first) return failure(first.code, first.what, first.mend)
   if (outcome === 'period-spent' && reserve)
     return failure(undefined, `History waits: ${reserveText(reserve)}.`, reserveHint(reserve))
-  return SPENT[outcome]
+  const { errorCode: _code, ...waits } = SPENT[outcome] ?? {}
+  return isSuccess(report) ? waits : SPENT[outcome]
 }
 
 /** What a run with a report came to. */
 export function endOf(report: Ended): RunEnd {
-  const { outcome, requests, sessions, pages, conversations, failures, reserve } = report
-  const success = failures.length === 0 && (SUCCESSES.has(outcome) || (outcome === 'period-spent' && !!reserve))
-  return { outcome, success, requests, sessions, pages, conversations, ...reasonOf(report) }
+  const { outcome, requests, sessions, pages, conversations } = report
+  return { outcome, success: isSuccess(report), requests, sessions, pages, conversations, ...reasonOf(report) }
 }

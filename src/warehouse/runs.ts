@@ -31,6 +31,9 @@ const timeOf = (ms: number): string => `TIMESTAMP '${iso(ms)}'`
 const literal = (value: string | number | boolean | undefined): string =>
   value === undefined ? 'NULL' : typeof value === 'string' ? quoteText(value) : String(value)
 
+/** On Temporal a run that was preempted goes on: its row tells how far it was when newer work came first. */
+const GOES_ON = "(ended_at IS NULL OR outcome = 'preempted')"
+
 /** The row of a run. */
 const rowOf = (workspaceId: string, run: string): string =>
   `workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)}`
@@ -52,7 +55,7 @@ export const beginRun = (
 ): Promise<boolean> =>
   writer.transaction(async () => {
     const known = await writer.rows(
-      `UPDATE _runs SET pid = ${run.pid}, seen_at = ${timeOf(nowMs)} WHERE ${rowOf(workspaceId, run.run)} AND ended_at IS NULL RETURNING 1`,
+      `UPDATE _runs SET pid = ${run.pid}, seen_at = ${timeOf(nowMs)} WHERE ${rowOf(workspaceId, run.run)} AND ${GOES_ON} RETURNING 1`,
     )
     if (known.length > 0) return false
     const ended = await writer.rows(`SELECT 1 FROM _runs WHERE ${rowOf(workspaceId, run.run)}`)
@@ -74,7 +77,7 @@ export const noteRun = (
     : ''
   return writer.transaction(() =>
     writer.run(`UPDATE _runs SET seen_at = ${timeOf(seenMs)}, paused_at = ${pausedAt}${why}
-      WHERE ${rowOf(workspaceId, run)} AND ended_at IS NULL`),
+      WHERE ${rowOf(workspaceId, run)} AND ${GOES_ON}`),
   )
 }
 

@@ -154,6 +154,32 @@ describe('a watch that reaches nobody', () => {
   })
 })
 
+describe('a watch whose vendor does not answer any more', () => {
+  it('has no success to tell, though its agents are known, but why: also where the next round takes over', async () => {
+    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    await syncOnce(embedded(simulated))
+    simulated.sandbox.clock.advance(60 * MINUTE)
+    await simulated.sandbox.close()
+    const controller = new AbortController()
+    let report: SyncReport | null = null
+    await watch({
+      ...embedded(simulated, { signal: controller.signal }),
+      everyMs: 10_000,
+      each(told) {
+        report = told
+        controller.abort(new Error('enough'))
+      },
+    })
+    expect(report).toMatchObject({ outcome: 'preempted', failures: [], unanswered: { code: 'API_UNAVAILABLE' } })
+    expect(
+      await simulated.rows('SELECT outcome, success, error_code FROM _runs ORDER BY started_at, success DESC'),
+    ).toEqual([
+      { outcome: 'done', success: true, error_code: null },
+      { outcome: 'preempted', success: false, error_code: 'API_UNAVAILABLE' },
+    ])
+  })
+})
+
 describe('a round that is still at new conversations when the next one is due', () => {
   it('waits for its answers instead of asking itself again and again, which would let none come', async () => {
     const simulated = await simulatedHouse({

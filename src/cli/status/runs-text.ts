@@ -62,7 +62,9 @@ function failureLines(run: RunStatus | null, nowMs: number): string[] {
 /** The last run where it is neither of the other two, the last success, and the last failure where there was one. */
 export function runLines({ lastRun, lastSuccess, lastFailure }: RunsStatus, nowMs: number): string[] {
   if (lastRun === null) return ['  last run     none yet']
-  const isOther = lastRun.run !== lastSuccess?.run && lastRun.run !== lastFailure?.run
+  const isOther =
+    ['running', 'paused', 'waiting'].includes(lastRun.state) ||
+    (lastRun.run !== lastSuccess?.run && lastRun.run !== lastFailure?.run)
   return [
     ...(isOther ? [`  last run     ${stateText(lastRun, nowMs)}`, ...whyLines(lastRun)] : []),
     ...successLines(lastSuccess, nowMs),

@@ -45,7 +45,8 @@ type Row = Record<string, Fact | undefined>
 
 /** An embedded run dies with the process that holds the warehouse; one of Temporal's goes on with the next worker. */
 function stateOf(row: Row, isHeld: boolean): RunStatus['state'] {
-  if (row.ended_at) return row.outcome === 'killed' ? 'killed' : 'ended'
+  const goesOn = row.outcome === 'preempted' && row.host === 'temporal'
+  if (row.ended_at && !goesOn) return row.outcome === 'killed' ? 'killed' : 'ended'
   if (row.paused_at) return 'paused'
   if (isHeld) return 'running'
   return row.host === 'temporal' ? 'waiting' : 'killed'
@@ -85,7 +86,9 @@ function runOf(row: Row, isHeld: boolean): RunStatus {
 /** `here` is the condition that names the workspace; `isHeld`: another process holds the warehouse. */
 export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean): Promise<RunsStatus> {
   const newest = async (which: string): Promise<Row | null> => {
-    const [row] = await rows<Row>(`SELECT * FROM _runs WHERE ${here} AND ${which} ORDER BY started_at DESC LIMIT 1`)
+    const [row] = await rows<Row>(
+      `SELECT * FROM _runs WHERE ${here} AND ${which} ORDER BY started_at DESC, run LIMIT 1`,
+    )
     return row ?? null
   }
   const last = await newest('true')

@@ -47,7 +47,10 @@ export function jsonDisplay(workspaceId: string): Display {
         const { heldUntilMs } = news
         tell('planning', { heldUntil: heldUntilMs === null ? null : momentText(heldUntilMs) })
       }
-      if (news.kind === 'failure') tell('failure', { agentId: news.agentId, ...news.failure })
+      if (news.kind === 'failure') {
+        const { kind: errorKind, ...failure } = news.failure
+        tell('failure', { agentId: news.agentId, errorKind, ...failure })
+      }
       if (news.kind === 'events') {
         const { received, waiting, applied } = news
         const facts = { received, waiting, applied }

@@ -7,7 +7,7 @@ import { clockTime, count, counted } from '../terminal/words.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
 const REASONS: Record<Waiting['reason'], string> = {
-  paused: 'the vendor asks for a pause',
+  paused: 'the vendor does not answer, or asks for a pause',
   hour: 'hour spent',
 }
 

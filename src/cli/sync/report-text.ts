@@ -2,6 +2,7 @@
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
+import { failureLines } from '../failure/failure-text.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
@@ -68,6 +69,9 @@ function gone(agents: string[]): string[] {
   return [`  the vendor knows ${agents.length === 1 ? 'this agent' : 'these agents'} no more: ${agents.join(', ')}`]
 }
 
+const unanswered = ({ unanswered: failure }: SyncReport): string[] =>
+  failure ? failureLines(failure).map(line => `  ${line}`) : []
+
 const warned = ({ warnings = [] }: SyncReport): string[] => warnings.map(warning => `  warning: ${warning}`)
 
 function left(report: SyncReport): string[] {
@@ -89,6 +93,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     ...breaches(report.breaches),
     ...lost(report),
     ...gone(report.agentsGone),
+    ...unanswered(report),
     ...warned(report),
     ...left(report),
   ]
