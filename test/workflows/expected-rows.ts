@@ -5,7 +5,7 @@ export type ExpectedTables = Map<string, ExpectedRow[]>
 
 type Json = Record<string, unknown>
 
-const words = (text: string): string[] => text.trim().split(/\s+/)
+export const words = (text: string): string[] => text.trim().split(/\s+/)
 
 const TEXTS =
   words(`userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage
@@ -56,7 +56,7 @@ const ASSIGNEE = words('userId name email photoUrl note status')
 const snaked = new Map<string, string>()
 
 /** Names are few, and asked for by each row. */
-function snake(key: string): string {
+export function snake(key: string): string {
   const name = snaked.get(key) ?? asSnake(key)
   snaked.set(key, name)
   return name

@@ -247,7 +247,8 @@ export async function truthComplaints(simulated: SimulatedHouse, options: TruthO
 
 type Lines = ReturnType<typeof asLines>
 
-function lineComplaints(found: Lines, expected: Lines): string[] {
+/** Where the found tables differ from the expected ones: the first lines of each. */
+export function lineComplaints(found: Lines, expected: Lines): string[] {
   return [...new Set([...Object.keys(found), ...Object.keys(expected)])].flatMap(table => {
     const [have, want] = [new Set(found[table]), new Set(expected[table])]
     const missing = [...want].filter(line => !have.has(line))
@@ -264,7 +265,10 @@ function lineComplaints(found: Lines, expected: Lines): string[] {
 
 /** The columns in which the row differs from the one of its conversation that is there. */
 function difference(row: Row, surplus: readonly string[]): string {
-  const isOf = (other: Row) => ['conversation_id', 'position', 'name'].every(key => other[key] === row[key])
+  const isOf = (other: Row) =>
+    ['conversation_id', 'agent_id', 'organization_id', 'team_id', 'position', 'name'].every(
+      key => other[key] === row[key],
+    )
   const found = surplus.map(line => JSON.parse(line) as Row).find(isOf)
   if (found === undefined) return `is not there: ${JSON.stringify(row).slice(0, 300)}`
   const columns = Object.keys({ ...row, ...found }).filter(

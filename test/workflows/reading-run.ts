@@ -13,10 +13,11 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { READING_NAMES, READINGS, type Readings } from '../../src/sandbox/readings.ts'
 import { VendorError } from '../../src/vendor/vendor-error.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
+import { expectedListings } from './expected-listings.ts'
 import { finish } from './fault-mix.ts'
-import { houseComplaints, truthComplaints } from './fault-witness.ts'
+import { houseComplaints, lineComplaints, truthComplaints } from './fault-witness.ts'
 import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
-import { asLines, warehouseTables } from './warehouse-tables.ts'
+import { asLines, listingTables, warehouseTables } from './warehouse-tables.ts'
 
 export interface ReadingRun {
   readings: Readings
@@ -119,23 +120,29 @@ async function twiceComplaints(simulated: SimulatedHouse): Promise<string[]> {
   return twice.length === 0 ? [] : [`${twice.length} conversations were exported twice: ${twice[0]}`]
 }
 
-async function agentComplaints({ sandbox, rows }: SimulatedHouse): Promise<string[]> {
-  const found = await rows<{ id: string; missing: boolean }>(
-    'SELECT agent_id AS id, _missing_since IS NOT NULL AS missing FROM agents',
-  )
-  const held = new Set(found.filter(({ missing }) => !missing).map(({ id }) => id))
-  const lost = sandbox.world.agentIds().filter(id => !held.has(id))
-  return lost.length === 0
-    ? []
-    : [`${lost.length} of ${sandbox.world.agentIds().length} agents are not held: ${lost[0]}`]
-}
+const LISTED = ['agents', 'organizations', 'organization_agents', 'organization_members', 'teams', 'team_members']
 
-/** Teams that handoffs name, of a vendor that gives all of them. */
-async function teamComplaints({ rows }: SimulatedHouse, readings: Readings): Promise<string[]> {
-  if (readings['team-page'] === '1' && readings['team-params'] !== 'read') return []
-  const nameless = await rows<{ id: string }>(`SELECT DISTINCT team_id AS id FROM conversation_handoff_team_ids
-    ANTI JOIN teams USING (workspace_id, team_id) WHERE team_id IS NOT NULL ORDER BY id`)
-  return nameless.length === 0 ? [] : [`${nameless.length} teams have no name: ${nameless[0]!.id}`]
+/** Every column of all agents, and of the organizations that handoffs name and their teams; of a vendor that gives the first team alone, of that. */
+async function listingComplaints({ sandbox, rows }: SimulatedHouse, run: ReadingRun): Promise<string[]> {
+  const named = await rows<{ id: string }>(
+    `SELECT DISTINCT organization_id AS id FROM conversation_handoffs WHERE organization_id IS NOT NULL
+     UNION SELECT organization_id FROM organizations`,
+  )
+  const given = { ...run.sandbox, startMs: START_MS, speed: 0, workspaceId: WORKSPACE }
+  const expected = expectedListings(
+    sandbox,
+    given,
+    named.map(({ id }) => id),
+  )
+  const found = await listingTables(rows, LISTED)
+  const isCutOff = run.readings['team-page'] === '1' && run.readings['team-params'] !== 'read'
+  const held = new Set((found.get('teams') ?? []).map(row => row.team_id))
+  for (const table of isCutOff ? ['teams', 'team_members'] : [])
+    expected.set(
+      table,
+      (expected.get(table) ?? []).filter(row => held.has(row.team_id)),
+    )
+  return lineComplaints(asLines(found), asLines(expected))
 }
 
 /** That an id is not there is said as a proxy would say that nothing is: no answer of the vendor's. */
@@ -218,8 +225,7 @@ async function lived(run: ReadingRun, simulated: SimulatedHouse): Promise<string
     ...(await truthComplaints(simulated, { plannedAtMs: plannedAtMs - pollMs, readSinceMs: START_MS, tellsSkipped })),
     ...(await twiceComplaints(simulated)),
     ...(isPlain404(run.readings) ? [] : await selectedComplaints(simulated)),
-    ...(await agentComplaints(simulated)),
-    ...(await teamComplaints(simulated, run.readings)),
+    ...(await listingComplaints(simulated, run)),
     ...(await replayComplaints(simulated)),
   ]
 }

@@ -8,10 +8,11 @@ const READ: Record<string, (column: string) => string> = {
   TIMESTAMP: column => `epoch_us(${column}) / 1000.0`,
   DATE: column => `${column}::VARCHAR`,
   INTEGER: column => `${column}::DOUBLE`,
+  BIGINT: column => `${column}::DOUBLE`,
 }
 
 /** Tables of the conversation record: the conversations and whatever hangs on them. */
-async function recordTables(rows: Rows): Promise<Map<string, { name: string; type: string }[]>> {
+async function recordTables(rows: Rows): Promise<Tables> {
   // One look at the columns, which costs more than reading a small table.
   const columns =
     await rows(`WITH columns AS MATERIALIZED (SELECT table_name, column_name, data_type, column_index FROM duckdb_columns()
@@ -20,7 +21,7 @@ async function recordTables(rows: Rows): Promise<Map<string, { name: string; typ
     WHERE table_name IN (SELECT table_name FROM columns WHERE column_name = 'conversation_id')
     AND table_name NOT IN ('conversation_observations', 'conversation_patches') AND table_name NOT LIKE '\\_%' ESCAPE '\\'
     AND column_name NOT LIKE '\\_%' ESCAPE '\\' AND column_name <> 'workspace_id' ORDER BY table_name, column_index`)
-  const tables = new Map<string, { name: string; type: string }[]>()
+  const tables: Tables = new Map()
   for (const row of columns) {
     const { table_name: table, column_name: name, data_type: type } = row as Record<string, string>
     tables.set(table!, [...(tables.get(table!) ?? []), { name: name!, type: type! }])
@@ -30,16 +31,34 @@ async function recordTables(rows: Rows): Promise<Map<string, { name: string; typ
 
 /** All rows of the record's tables, or those of one workspace. */
 export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<ExpectedTables> {
+  return rowsOf(rows, await recordTables(rows), workspaceId)
+}
+
+/** Tables of what is listed: all columns but `extra`. */
+export async function listingTables(rows: Rows, names: readonly string[]): Promise<ExpectedTables> {
+  const tables: Tables = new Map()
+  for (const name of names) {
+    const columns = await rows(`SELECT column_name AS name, data_type AS type FROM duckdb_columns()
+      WHERE database_name = current_database() AND table_name = '${name}' AND column_name NOT IN ('workspace_id', 'extra')
+      AND column_name NOT LIKE '\\_%' ESCAPE '\\'`)
+    tables.set(name, columns as { name: string; type: string }[])
+  }
+  return rowsOf(rows, tables)
+}
+
+type Tables = Map<string, { name: string; type: string }[]>
+
+async function rowsOf(rows: Rows, found: Tables, workspaceId?: string): Promise<ExpectedTables> {
   const where = workspaceId === undefined ? '' : ` WHERE workspace_id = '${workspaceId}'`
   const tables: ExpectedTables = new Map()
-  for (const [table, columns] of await recordTables(rows)) {
+  for (const [table, columns] of found) {
     const items = columns.map(({ name, type }) => `${READ[type]?.(`"${name}"`) ?? `"${name}"`} AS "${name}"`)
     const json = columns.filter(column => column.type === 'JSON').map(column => column.name)
-    const found = await rows(`SELECT ${items.join(', ')} FROM ${table}${where}`)
-    if (found.length === 0) continue
-    for (const row of found)
+    const all = await rows(`SELECT ${items.join(', ')} FROM ${table}${where}`)
+    if (all.length === 0) continue
+    for (const row of all)
       for (const name of json) if (row[name] !== null) row[name] = JSON.parse(String(row[name])) as unknown
-    tables.set(table, found)
+    tables.set(table, all)
   }
   return tables
 }

@@ -1,0 +1,123 @@
+// The rows that agents, organizations and teams must become, worked out from the API document's field lists (sections 2.7, 2.8 and 2.12)
+// alone, of the records that the generator makes. Times are ms, as numbers.
+
+import { resolveOptions, type SandboxOptions } from '../../src/sandbox/options.ts'
+import { OrganizationList } from '../../src/sandbox/organizations/organization-list.ts'
+import { organizationRecord, teamRecords } from '../../src/sandbox/organizations/organization-record.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { type ExpectedRow, type ExpectedTables, snake, timeMs, words } from './expected-rows.ts'
+
+type Json = Record<string, unknown>
+
+interface Fields {
+  plain: string[]
+  times: string[]
+  /** Columns that are named otherwise than their keys. */
+  named: Record<string, string>
+  groups: Record<string, string[]>
+}
+
+const AGENT: Fields = {
+  plain:
+    words(`ID title description ownerID storageID theme agentPlatform region disabled isDeployed deployed starred recordChatHistory
+    gdprCompliance disableRating disableHumanHandoff alwaysShowHandoff manualControl enableNodes webhookUrl`),
+  times: words('createdAtUNIX lastModified'),
+  named: { ID: 'agent_id', createdAtUNIX: 'created_at' },
+  groups: {
+    limits:
+      words(`maxInteractionsPerUserId enableTextIpRateLimit maxTextInteractionsPerIp textIpRateLimitWindowHours maxAnnualCreditsUsage
+      maxMonthlyCreditsUsage maxMessages maxMessagesRetentionDays inactiveChatRetentionDays analyticsRetentionDays`),
+  },
+}
+
+const ORGANIZATION: Fields = {
+  plain:
+    words(`ID name email type status firebaseUid agencyId userId ownerID orgId workspaceId squarePhotoURL dashboardUsername
+    dashboardLayout widgets canAccess allowedChannels allowedIntegrations clientTabOrder defaultClientAccess defaultClientTabOrder isAdmin
+    isOrgAdmin canDelegateChats canSelfEdit allowCreateAgents hideAdvancedSettings enableHumanHandoff isNewSignup index signupSource
+    preferredLanguage stripeCustomerId predefinedTags convoTags cannedResponses internal teams`),
+  times: words('ts lastModified lastEmailSentTS lastInvitationTs'),
+  named: {
+    ID: 'organization_id',
+    workspaceId: 'told_workspace_id',
+    squarePhotoURL: 'square_photo_url',
+    lastEmailSentTS: 'last_email_sent_at',
+    lastInvitationTs: 'last_invitation_at',
+  },
+  groups: {
+    notificationsSettings: words('notifyThrough notifyIf emailNotifyOnNewLead'),
+    handoff: ['maxAssignees'],
+    settings: ['disableClientAccess'],
+    onboardingState: words('currentStep isCompleted completedSteps personalInfo preferences setupData'),
+  },
+}
+
+const TEAM: Fields = {
+  plain: words('ID orgId key label description'),
+  times: words('ts lastModified'),
+  named: { ID: 'team_id', orgId: 'organization_id', key: 'team_key' },
+  groups: {},
+}
+
+function rowOf(record: Json, { plain, times, named, groups }: Fields): ExpectedRow {
+  const row: ExpectedRow = {}
+  for (const key of plain) row[named[key] ?? snake(key)] = record[key] ?? null
+  for (const key of times) row[named[key] ?? snake(key)] = timeMs(record[key])
+  for (const [group, keys] of Object.entries(groups)) {
+    const inner = (record[group] ?? {}) as Json
+    for (const key of keys) row[`${snake(group)}_${snake(key)}`] = inner[key] ?? null
+  }
+  return row
+}
+
+const placed = (values: unknown, column: string, row: ExpectedRow): ExpectedRow[] =>
+  ((values ?? []) as unknown[]).map((value, index) => ({ ...row, position: index + 1, [column]: value }))
+
+/** Of `webchat` there is one spelling, and a key that lets one in does not land. */
+const asLanded = (record: Json): Json => ({
+  ...record,
+  allowedChannels: (record.allowedChannels as string[]).map(channel => channel.replace('web-chat', 'webchat')),
+  widgets: (record.widgets as Json[]).map(({ apiKey: _secret, ...widget }) => widget),
+})
+
+/** What may be an object, or a word, is kept as text. */
+const agentOf = (record: Json): Json => ({ ...record, deployed: JSON.stringify(record.deployed) })
+
+function organizationTables(record: Json): [string, ExpectedRow[]][] {
+  const of = { organization_id: record.ID }
+  const members = (role: string, ids: unknown) => placed(ids, 'user_id', { ...of, role })
+  return [
+    ['organizations', [rowOf(asLanded(record), ORGANIZATION)]],
+    ['organization_agents', placed(record.widgetIDs, 'agent_id', of)],
+    ['organization_members', [...members('admin', record.adminIDs), ...members('support', record.supportIDs)]],
+  ]
+}
+
+const teamTables = (record: Json): [string, ExpectedRow[]][] => [
+  ['teams', [rowOf(record, TEAM)]],
+  ['team_members', placed(record.memberIds, 'user_id', { team_id: record.ID })],
+]
+
+/** Tables of all agents, and of the organizations of these ids with their teams. */
+export function expectedListings(
+  { world, clock }: Sandbox,
+  given: Partial<SandboxOptions>,
+  organizationIds: readonly string[],
+): ExpectedTables {
+  const options = resolveOptions(given)
+  const organizations = new OrganizationList(options)
+  const nowMs = clock.now()
+  const found: [string, ExpectedRow[]][] = world
+    .agentIds()
+    .map(id => ['agents', [rowOf(agentOf(world.agent(id)!), AGENT)]])
+  for (const id of organizationIds) {
+    const organization = organizations.at(id, nowMs)
+    if (organization === undefined) continue
+    const recorded = { ...options, organization, agentIds: world.agentIds(), nowMs }
+    found.push(...organizationTables(organizationRecord(recorded)))
+    found.push(...teamRecords(recorded).flatMap(team => teamTables({ ...team })))
+  }
+  const tables: ExpectedTables = new Map()
+  for (const [table, rows] of found) tables.set(table, [...(tables.get(table) ?? []), ...rows])
+  return tables
+}
