@@ -1,4 +1,5 @@
 // What fails while a workspace's spool is drained: kept while it lasts, for this process and for `status`, and tried again less and less often.
+import { refusalOf } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE, SECOND } from '../core/time.ts'
 import { type DrainFailure, forgetDrainFailure, keepDrainFailure } from '../spool/drain-failure.ts'
@@ -10,9 +11,13 @@ const RETRY = { firstMs: SECOND, longestMs: MINUTE }
 export const retryAfterMs = (attempts: number): number =>
   Math.min(RETRY.longestMs, RETRY.firstMs * 2 ** Math.min(attempts - 1, 30))
 
+const HINT = 'Give the data folder space and write permission; nothing has to be restarted.'
+
+const hintOf = ({ mend, cause }: ConvohouseError): string | null => (refusalOf(cause) === null ? (mend ?? null) : HINT)
+
 const told = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> =>
   error instanceof ConvohouseError
-    ? { code: error.code, what: error.message, hint: error.mend ?? null }
+    ? { code: error.code, what: error.message, hint: hintOf(error) }
     : { code: 'UNEXPECTED', what: error instanceof Error ? error.message : String(error), hint: null }
 
 export class DrainFailures {

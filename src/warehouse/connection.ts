@@ -1,7 +1,7 @@
 // The one connection that writes. All writing in the process goes through it, one piece of work at a time.
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
-import { warehouseFault } from './fault.ts'
+import { isToReattach, warehouseFault } from './fault.ts'
 import { wellFormedJson } from './well-formed.ts'
 
 /** Whatever makes connections to the warehouse. */
@@ -35,11 +35,18 @@ export function iso(ms: number): string {
   return micros === 0 ? text : text + String(micros).padStart(3, '0')
 }
 
-/** `file` is the warehouse's, for what is told of it. What its disk refuses is thrown as HOME_UNUSABLE, all else as DuckDB's own. */
-export function openWriter(connection: DuckDBConnection, file: string): Writer {
+/** `file` is the warehouse's, for what is told of it; `reattach` attaches it anew, which a failed checkpoint makes necessary, and gives another connection. What its disk refuses is thrown as HOME_UNUSABLE, all else as DuckDB's own. */
+export function openWriter(
+  opened: DuckDBConnection,
+  file: string,
+  reattach: (connection: DuckDBConnection) => Promise<DuckDBConnection> = async connection => connection,
+): Writer {
+  let connection = opened
   let queue: Promise<unknown> = Promise.resolve()
 
+  let isToBeReattached = false
   const told = (cause: unknown): never => {
+    isToBeReattached ||= isToReattach(cause)
     throw warehouseFault(file, cause) ?? cause
   }
 
@@ -55,8 +62,17 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
     await inTurn(() => connection.run(sql))
   }
 
+  /** Where the disk still refuses, it is tried again with the next piece of work. */
+  async function attached(): Promise<void> {
+    if (!isToBeReattached) return
+    await inTurn(async () => {
+      connection = await reattach(connection)
+    })
+    isToBeReattached = false
+  }
+
   function alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = queue.then(work)
+    const turn = queue.then(attached).then(work)
     queue = turn.catch(() => {})
     return turn
   }

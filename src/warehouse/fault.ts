@@ -6,8 +6,13 @@ const DAMAGED =
   /not a valid DuckDB database file|Corrupt database file|Corrupt WAL|Could not read enough bytes from file/
 /** After a fatal error DuckDB answers nothing more, and says so each time. */
 const GIVEN_UP = /database has been invalidated/
+/** After a checkpoint that failed: the file is as it was before, and answers when it is attached anew. */
+const TO_REATTACH = /has been invalidated because checkpointing failed|^IO Error: Checkpoint failed for database/
 /** A fault within DuckDB, after which the same holds. */
 const FAULT_WITHIN = /^INTERNAL Error/
+
+export const isToReattach = (cause: unknown): boolean =>
+  TO_REATTACH.test(String((cause as Error | undefined)?.message ?? cause))
 
 const firstLine = (message: string): string => message.split('\n')[0]!
 

@@ -75,6 +75,25 @@ export function expectWarehouse(
     throw new ConvohouseError('WAREHOUSE_MISSING', { what: `There is no warehouse at ${file}.`, mend })
 }
 
+/** Attaches the file by a connection of its own. Where it was attached before and a checkpoint failed, no other connection can. */
+async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
+  const connection = await instance.connect()
+  try {
+    await connection.run('DETACH DATABASE IF EXISTS warehouse')
+    await attach(connection, file, `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`)
+    await connection.run(WITHOUT_SLOW_COMPRESSION)
+  } finally {
+    connection.closeSync()
+  }
+}
+
+/** The connection that writes. */
+async function writingConnection(instance: DuckDBInstance): Promise<DuckDBConnection> {
+  const connection = await connectTo(instance)
+  for (const statement of [SCAN_ON_ALL_THREADS, ...MACROS]) await connection.run(statement)
+  return connection
+}
+
 /**
  * Opens and migrates the warehouse.
  * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, HOME_UNUSABLE
@@ -95,27 +114,30 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     autoinstall_known_extensions: 'false',
   })
   try {
-    const attaching = await instance.connect()
-    await attach(attaching, file, `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`)
+    await attachTo(instance, file)
     await sweepSpills(file)
-    await attaching.run(WITHOUT_SLOW_COMPRESSION)
-    attaching.closeSync()
     const connect = () => connectTo(instance)
-    const connection = await connect()
-    for (const statement of [SCAN_ON_ALL_THREADS, ...MACROS]) await connection.run(statement)
-    const writer = openWriter(connection, file)
+    let connection = await writingConnection(instance)
+    const writer = openWriter(connection, file, async spoilt => {
+      // Closed within a transaction, it would end the process.
+      await spoilt.run('ROLLBACK').catch(() => {})
+      spoilt.closeSync()
+      await attachTo(instance, file)
+      connection = await writingConnection(instance)
+      return connection
+    })
     await migrateWarehouse(writer)
     await fitMemoryLimit(writer, options.memoryLimit)
     return {
       file,
       instance: { connect },
       writer,
-      close: () =>
-        writer.alone(async () => {
-          await writer.run('CHECKPOINT warehouse').catch(() => {})
-          connection.closeSync()
-          instance.closeSync()
-        }),
+      async close() {
+        // What cannot be checkpointed stays in the log.
+        await writer.alone(() => writer.run('CHECKPOINT warehouse')).catch(() => {})
+        connection.closeSync()
+        instance.closeSync()
+      },
     }
   } catch (error) {
     instance.closeSync()
