@@ -5,7 +5,7 @@ import { ConvohouseError } from '../core/errors.ts'
 import { errorJson, errorLines, exitCodeOf } from './failure/failure-text.ts'
 import { isCalmEnd, usageError, wantsHelp } from './failure/usage-error.ts'
 import { createProgram } from './program.ts'
-import { remark } from './terminal/say.ts'
+import { remark, timeStamp } from './terminal/say.ts'
 import { endOnSignals } from './terminal/signals.ts'
 import { styleOf } from './terminal/style.ts'
 import { optimizeWasmLate } from './wasm-tiers.ts'
@@ -22,7 +22,7 @@ function commandName(program: Command, args: readonly string[]): string {
 }
 
 function tell(error: unknown, args: readonly string[]): void {
-  if (args.includes('--json')) remark(JSON.stringify(errorJson(error)))
+  if (args.includes('--json')) remark(JSON.stringify({ at: timeStamp(), ...errorJson(error) }))
   else remark(...errorLines(error, styleOf(process.stderr)))
   process.exitCode = exitCodeOf(error)
 }

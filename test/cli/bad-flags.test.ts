@@ -91,6 +91,7 @@ describe('an error', () => {
     const { code, stderr } = await cli(['sync', '--json', '--max-requests', 'x'])
     expect(code).toBe(2)
     expect(JSON.parse(stderr)).toEqual({
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       error: {
         code: 'FLAG_INVALID',
         what: '--max-requests cannot be "x".',

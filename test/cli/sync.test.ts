@@ -27,12 +27,12 @@ describe('sync', () => {
     expect(await countConversations(env)).toBe(exportable(sandbox))
   })
 
-  it('tells machines of the plan first and the report last', async () => {
+  it('tells machines of the plan first and the report last, each line with its time', async () => {
     const { env, sandbox } = await scene()
     const { code, stdout, stderr } = await cli(['sync', '--json'], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = jsonLines(stdout)
-    expect(lines[0]).toEqual({ kind: 'planning', workspaceId: 'ws_demo', heldUntil: null })
+    expect(lines[0]).toMatchObject({ kind: 'planning', workspaceId: 'ws_demo', heldUntil: null })
     expect(lines[1]).toMatchObject({ kind: 'planned', workspaceId: 'ws_demo', windows: 3, unknown: 3 })
     expect(lines.at(-1)).toMatchObject({
       kind: 'report',
@@ -40,6 +40,9 @@ describe('sync', () => {
       conversations: exportable(sandbox),
       exitCode: 0,
     })
+    const times = lines.map(({ at }) => at as string)
+    expect(times.filter(at => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))).toEqual([])
+    expect(times).toEqual([...times].sort())
   })
 
   it('takes the workspaces of a file side by side, and keeps them apart', async () => {

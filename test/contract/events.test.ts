@@ -86,7 +86,7 @@ async function expectSeen(there: House, url: string): Promise<void> {
 async function ended(running: Running, there: House): Promise<void> {
   running.process.kill('SIGINT')
   const { stderr } = await running.ended
-  expect(stderr).toMatch(/^ws_demo: \d events? in, \d waiting, \d applied$/m)
+  expect(stderr).toMatch(/^(\S+Z )?ws_demo: \d events? in, \d waiting, \d applied$/m)
   const { stdout } = await there.run('status')
   expect(stdout).toContain('2 events in, 0 waiting, 2 applied; 1 conversation changed since exported')
   expect(stdout).toMatch(/event +message_received: 1, last /)

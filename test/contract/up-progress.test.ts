@@ -37,32 +37,32 @@ describeWithTemporal('what up shows', command => {
         shown += text
       })
     const says = (text: RegExp) => until(async () => text.test(shown))
-    await whileSlowed(paying.sandbox, () => says(/^ws_demo: reading \d+ windows? of/m))
+    await whileSlowed(paying.sandbox, () => says(/^\S+Z ws_demo: reading \d+ windows? of/m))
     const run = (...args: string[]) => cli([...args, '--config', path], options)
     return { running, says, run }
   }
 
   it('is how the syncs of all its workspaces go, how they end, and when the next one comes', async () => {
     const { running, says, run } = await house()
-    await says(/^ws_demo: up to date, after/m)
+    await says(/^\S+Z ws_demo: up to date, after/m)
     // Over before anybody could look on, it is told with its reason all the same.
-    await says(/^error API_FORBIDDEN/m)
-    await says(/^ws_unpaid: failed/m)
-    for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^${workspace}: next sync at `, 'm'))
+    await says(/^\S+Z error API_FORBIDDEN/m)
+    await says(/^\S+Z ws_unpaid: failed/m)
+    for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^\\S+Z ${workspace}: next sync at `, 'm'))
     const { stdout: table } = await run('schedule', 'list')
     expect(table).toMatch(/^workspace +schedule +state +next \(UTC\) +last run \(UTC\) +outcome +took +ticks$/m)
     expect(table).toMatch(/^ws_demo +every 1h +active +2[-\d]+ [:\d]+ +2[-\d]+ [:\d]+ +done +\d+ s +1$/m)
     expect(table).toMatch(/^ws_unpaid .* failed \(API_FORBIDDEN\) /m)
     expect((await run('schedule', 'trigger')).code).toBe(0)
-    await says(/^ws_demo: up to date.*^ws_demo: up to date/ms)
-    await says(/^ws_unpaid: failed.*^ws_unpaid: failed/ms)
+    await says(/^\S+Z ws_demo: up to date.*^\S+Z ws_demo: up to date/ms)
+    await says(/^\S+Z ws_unpaid: failed.*^\S+Z ws_unpaid: failed/ms)
     running.process.kill('SIGINT')
     const { code, stdout, stderr } = await running.ended
     expect(code, stderr).toBe(0)
     // Each is told once.
-    expect(stdout.match(/^ws_demo: up to date/gm)).toHaveLength(2)
-    expect(stdout.match(/^ws_unpaid: failed/gm)).toHaveLength(2)
-    expect(stderr.match(/^error API_FORBIDDEN/gm)).toHaveLength(2)
+    expect(stdout.match(/^\S+Z ws_demo: up to date/gm)).toHaveLength(2)
+    expect(stdout.match(/^\S+Z ws_unpaid: failed/gm)).toHaveLength(2)
+    expect(stderr.match(/^\S+Z error API_FORBIDDEN/gm)).toHaveLength(2)
     expect(stderr).not.toContain('Warning')
   })
 })

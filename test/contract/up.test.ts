@@ -87,6 +87,9 @@ async function expectWhole(there: House, twice = 0): Promise<void> {
   expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(twice)
 }
 
+/** As lines of a log are: ISO-8601 in UTC, and what is told. */
+const STAMPED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./
+
 const addressIn = (stdout: string, name: string): string =>
   new RegExp(`^${name} +(\\S+?),?(\\s|$)`, 'm').exec(stdout)![1]!
 
@@ -179,9 +182,12 @@ describe('up where no Temporal can be had', () => {
     const rounds = (await there.served()).length
     await until(async () => (await there.served()).length > rounds)
     running.process.kill('SIGINT')
-    const { code, stderr } = await running.ended
+    const { code, stdout, stderr } = await running.ended
     expect(code, stderr).toBe(0)
     expect(stderr.match(/^.*without Temporal.*$/gm)).toHaveLength(1)
+    const told = `${stdout}${stderr}`.split('\n').filter(line => /ws_demo|Metrics|Syncing/.test(line))
+    expect(told.length).toBeGreaterThan(3)
+    expect(told.filter(line => !STAMPED.test(line))).toEqual([])
     expect(stderr).not.toContain('Building')
     await expectWhole(there)
   })

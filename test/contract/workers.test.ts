@@ -46,13 +46,20 @@ describeWithTemporal('workers', command => {
     return { ...there, worker, ask }
   }
 
-  it('share the work by role, tell Prometheus, and end in good order', async () => {
+  it('share the work by role, tell Prometheus, log their syncs, and end in good order', async () => {
     const there = await house()
     const metrics = `127.0.0.1:${await freePort()}`
     const running = [await there.worker('warehouse', ['--metrics', metrics]), await there.worker('export')]
     expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
     expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_workflow_completed')
     for (const one of running) await ended(one)
+    const lines = (await running[0]!.ended).stderr.trim().split('\n')
+    expect(lines.filter(line => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./.test(line))).toEqual([])
+    const told = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
+    expect(told).toEqual([
+      'begins: 3 windows to read',
+      expect.stringMatching(/^ended: done, \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/),
+    ])
     await expectTruth(there)
     expect(await paidTwice(there)).toBe(0)
   })

@@ -1,7 +1,7 @@
 // `convohouse receive`: takes webhooks in until it is told to end.
 import { readConfig } from '../../config.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
-import { remark, say, sayJson } from '../terminal/say.ts'
+import { remark, say, sayJsonLine } from '../terminal/say.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
 import { CLOSE_MS, type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
@@ -16,7 +16,7 @@ export interface ReceiveFlags {
 
 function tell(receiver: OpenedReceiver, json: boolean | undefined): void {
   const { url, port, waitsFor } = receiver
-  if (json) sayJson({ url, port, workspaces: waitsFor() })
+  if (json) sayJsonLine({ url, port, workspaces: waitsFor() })
   else
     say(
       `Waiting for webhooks of ${waitsForText(receiver)} at ${url}/webhooks; metrics at ${url}/metrics.`,

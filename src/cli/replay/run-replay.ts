@@ -9,7 +9,7 @@ import { replayTables } from '../../run/replay-tables.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { remark, say, sayJson } from '../terminal/say.ts'
+import { remark, say, sayJsonLine } from '../terminal/say.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { isTerminal } from '../terminal/style.ts'
 import { count, counted } from '../terminal/words.ts'
@@ -32,7 +32,7 @@ const progressLine = ({ workspaceId, files, of, records }: Told): string =>
 
 /** How progress is told: in place on a terminal, seldom elsewhere, as JSON for machines. */
 async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end: () => void }> {
-  if (json) return { tell: told => sayJson({ kind: 'progress', ...told }), end: () => {} }
+  if (json) return { tell: told => sayJsonLine({ kind: 'progress', ...told }), end: () => {} }
   if (isTerminal(process.stderr)) {
     const { createLogUpdate } = await import('log-update')
     const draw = createLogUpdate(process.stderr)
@@ -90,7 +90,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
     const report = await (tables ? replayTables({ ...options, tables }) : replay({ ...options, allowIncomplete }))
     end()
     const tookMs = Date.now() - begunMs
-    if (flags.json) sayJson({ kind: 'report', ...report, durationMs: tookMs })
+    if (flags.json) sayJsonLine({ kind: 'report', ...report, durationMs: tookMs })
     else say(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
     remark(...damagedLines(report, hadWarehouse))
   } catch (error) {

@@ -2,7 +2,7 @@
 import { errorJson, errorLines } from '../failure/failure-text.ts'
 import type { Board } from '../terminal/board.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
-import { remark } from '../terminal/say.ts'
+import { logged, remark, timeStamp } from '../terminal/say.ts'
 import { styleOf } from '../terminal/style.ts'
 import { jsonDisplay } from './json-display.ts'
 import { liveDisplay } from './live-display.ts'
@@ -33,9 +33,15 @@ function inTurn(): Displays['ask'] {
 
 export async function chooseDisplays(json: boolean): Promise<Displays> {
   const ask = inTurn()
-  if (json) return { of: jsonDisplay, remark, ask, failed: error => remark(JSON.stringify(errorJson(error))) }
+  if (json)
+    return {
+      of: jsonDisplay,
+      remark,
+      ask,
+      failed: error => remark(JSON.stringify({ at: timeStamp(), ...errorJson(error) })),
+    }
   const board = await boardOnTerminal()
-  const write: Displays['remark'] = board ? (...lines) => board.stay(lines) : remark
+  const write: Displays['remark'] = board ? (...lines) => board.stay(logged(lines)) : remark
   return {
     of: workspaceId => displayOn(board, workspaceId),
     remark: write,

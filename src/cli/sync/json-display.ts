@@ -3,7 +3,7 @@
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { momentText, SECOND } from '../../core/time.ts'
-import { sayJson } from '../terminal/say.ts'
+import { sayJsonLine } from '../terminal/say.ts'
 import { exitCodeOfReport } from './outcome.ts'
 import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
 
@@ -22,7 +22,7 @@ export function jsonDisplay(workspaceId: string): Display {
   let toldWaiting = ''
   let toldAhead = ''
   let toldEvents = ''
-  const tell = (kind: string, facts: object) => sayJson({ kind, workspaceId, ...facts })
+  const tell = (kind: string, facts: object) => sayJsonLine({ kind, workspaceId, ...facts })
   return {
     planned(planned) {
       progress = plannedProgress(planned, progress, systemClock.now())

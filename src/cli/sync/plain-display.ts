@@ -6,6 +6,7 @@ import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
+import { logged } from '../terminal/say.ts'
 import { counted, range } from '../terminal/words.ts'
 import {
   type Display,
@@ -31,8 +32,9 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
   let toldWaiting = ''
   let toldAhead = ''
   let toldEvents = { text: '', atMs: Number.NEGATIVE_INFINITY }
-  const line = (text: string) => to.write(`${name}: ${text}\n`)
-  const fail = (failure: Failure) => to.write(`${failureLines(failure).join('\n')}\n`)
+  const write = (lines: readonly string[], where = to) => where.write(`${logged(lines).join('\n')}\n`)
+  const line = (text: string) => write([`${name}: ${text}`])
+  const fail = (failure: Failure) => write(failureLines(failure))
   const wait = (text: string) => {
     if (text !== toldWaiting) line(text)
     toldWaiting = text
@@ -76,7 +78,7 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
     report: report => {
       const nowMs = systemClock.now()
       for (const failure of untold(progress, report)) fail(failure)
-      result.write(`${reportLines(name, { report, progress, nowMs }).join('\n')}\n`)
+      write(reportLines(name, { report, progress, nowMs }), result)
       progress = overProgress(progress, nowMs)
     },
     end() {},

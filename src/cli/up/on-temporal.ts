@@ -7,7 +7,7 @@ import { installRuntimeWithMetrics } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { openMeasuredHouse } from '../metrics/serve-metrics.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
-import { remark, say } from '../terminal/say.ts'
+import { logged, remark, say } from '../terminal/say.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { type LookOn, lookOn } from './look-on.ts'
 import { type ServerOfUp, serverOfUp } from './own-server.ts'
@@ -48,7 +48,7 @@ type Screen = Pick<LookOn, 'board' | 'remark'>
 /** Where the syncs are shown, and lines of other things beside them. */
 async function screenOfUp(): Promise<Screen> {
   const board = await boardOnTerminal()
-  return { board, remark: board ? (...lines) => board.stay(lines) : remark }
+  return { board, remark: board ? (...lines) => board.stay(logged(lines)) : remark }
 }
 
 /** Works until it is told to end, or the server has ended. */

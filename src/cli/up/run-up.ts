@@ -11,7 +11,7 @@ import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
 import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
 import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
 import { runSync } from '../sync/run-sync.ts'
-import { remark } from '../terminal/say.ts'
+import { remark, stampLines } from '../terminal/say.ts'
 import type { UpFlags } from './up-flags.ts'
 
 /** As often as the most frequent of the schedules; of those by cron, and where there is none, as often as the flag says. */
@@ -38,6 +38,7 @@ const commandForServer = async (): Promise<string | null> =>
 
 /** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
+  stampLines()
   const config = configAt(flags)
   const up = { flags, config, metrics: metricsOf(config, 'up') }
   return hasWebhooks(config) ? receiving(up) : measured(up, null)

@@ -6,7 +6,7 @@ import type { Role } from '../../run/temporal/role.ts'
 import { installRuntime, installRuntimeWithMetrics } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { metricsOf, openMeasuredHouse } from '../metrics/serve-metrics.ts'
-import { remark } from '../terminal/say.ts'
+import { remark, stampLines } from '../terminal/say.ts'
 import { STOPPING, stopOnSignals } from '../terminal/stop.ts'
 
 export interface WorkerFlags {
@@ -17,6 +17,7 @@ export interface WorkerFlags {
 
 /** @throws what is wrong with configuration, data folder or Temporal; ADDRESS_IN_USE */
 export async function runWorkerCommand({ config: path, role, metrics: address }: WorkerFlags): Promise<void> {
+  stampLines()
   const config = readConfig(path === undefined ? {} : { path })
   const metrics = metricsOf(config, `worker-${role}`)
   const at = address ?? config.metrics
@@ -31,6 +32,7 @@ export async function runWorkerCommand({ config: path, role, metrics: address }:
       role,
       ending: { stopping, aborted },
       openHouse: () => openMeasuredHouse(config, metrics),
+      tell: remark,
       ready: ({ address, namespace }) =>
         remark(`worker (${role}) for ${config.temporal.queues} at ${address}, namespace ${namespace}${served}`),
     })

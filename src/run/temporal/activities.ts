@@ -11,6 +11,7 @@ import type { Config } from '../../config.ts'
 import type { RunLog } from '../../steps/run-log.ts'
 import { asActivity, type Ending, isHeldAt } from './call.ts'
 import { drainForAWhile } from './drain.ts'
+import type { RunLines } from './run-lines.ts'
 
 export function exportActivities(stations: Stations, ending: Ending, client: Client): ExportActivities {
   const at = async (request: RunOf) => (await stations.of(request.workspaceId)).steps
@@ -29,9 +30,10 @@ export function warehouseActivities(options: {
   config: Config
   ending: Ending
   logs: TaskLogs
+  lines: RunLines
   askOwner: WarehouseActivitiesAsk
 }): WarehouseActivities {
-  const { stations, house, config, ending, logs, askOwner } = options
+  const { stations, house, config, ending, logs, lines, askOwner } = options
   const { home } = config
   const stepsFor = <T>({ workspaceId, run }: RunOf, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
@@ -43,7 +45,7 @@ export function warehouseActivities(options: {
       asActivity(ending, async () => (await stations.of(workspaceId)).steps.heldUntilMs(lease)),
     prepare: request =>
       asActivity(ending, call =>
-        logged(logs(request), async () => {
+        logged(logs(request), lines, request, async () => {
           const { station } = await stations.of(request.workspaceId)
           const { prepare } = await warehouseSteps({ house, home, station, run: request.run, call })
           // Titles are for people who look on; a history is no place for them.
@@ -56,7 +58,11 @@ export function warehouseActivities(options: {
       asActivity(ending, ({ stopping = ending.stopping }) =>
         drainForAWhile({ config, house, workspaceId, stopping, failing: logFailing }),
       ),
-    finish: input => stepsFor(input.request, ({ finish }) => finish(input)),
+    async finish(input) {
+      const finished = await stepsFor(input.request, ({ finish }) => finish(input))
+      lines.ended(input.request, input.report)
+      return finished
+    },
   }
 }
 
@@ -68,15 +74,22 @@ function logFailing(failure: DrainFailing): void {
 }
 
 /** Writes the run down before it is planned; an attempt that fails is told in its row, and another may succeed. */
-async function logged<T>(log: RunLog, plan: () => Promise<T>): Promise<T> {
+async function logged<T extends { plan: { windows: readonly unknown[] } }>(
+  log: RunLog,
+  lines: RunLines,
+  run: RunOf,
+  plan: () => Promise<T>,
+): Promise<T> {
   // What the disk refuses here it refuses the run too, which says so.
   await log.begin().catch(() => {})
   try {
     const planned = await plan()
     await log.failing(null)
+    lines.planned(run, planned.plan.windows.length)
     return planned
   } catch (error) {
     await log.failing(error).catch(() => {})
+    lines.notPlanned(run, error)
     throw error
   }
 }

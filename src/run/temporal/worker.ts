@@ -19,6 +19,7 @@ import { ingestingTasks, startIngesting } from './drain.ts'
 import { askForSync } from './owner.ts'
 import { dataConverter } from './packing.ts'
 import type { Role } from './role.ts'
+import { type RunLines, runLines } from './run-lines.ts'
 import { scheduledSync } from './schedules.ts'
 import { connectWorker } from './worker-connection.ts'
 
@@ -39,6 +40,8 @@ export interface WorkerSettings {
   ending: Ending
   /** Opens the warehouse, where the role needs it. */
   openHouse(): Promise<House>
+  /** Told when a sync begins and ends, in a line each. */
+  tell?(line: string): void
   /** Told when tasks are taken. */
   ready?(place: TemporalPlace): void
 }
@@ -82,12 +85,15 @@ function askerOf(holding: Holding) {
 }
 
 /** What workflows tell of their runs, written down. */
-function runSinks(logs: TaskLogs): InjectedSinks<RunSinks> {
+function runSinks(logs: TaskLogs, lines: RunLines): InjectedSinks<RunSinks> {
   return {
     runs: {
       paused: { fn: (_info, workspaceId, run, paused) => logs({ workspaceId, run }).paused(paused) },
       gaveUp: {
-        fn: (_info, workspaceId, run, failure) => logs({ workspaceId, run }).gaveUp(errorOf(failure)),
+        fn(_info, workspaceId, run, failure) {
+          lines.gaveUp({ workspaceId, run }, errorOf(failure))
+          return logs({ workspaceId, run }).gaveUp(errorOf(failure))
+        },
       },
     },
   }
@@ -100,14 +106,15 @@ const errorOf = (failure: Failure | null): ConvohouseError => {
 
 async function warehouseWorker(holding: Holding, house: House): Promise<Worker> {
   const logs = taskLogs({ house, home: holding.config.home })
+  const lines = runLines(holding.tell ?? (() => {}))
   return Worker.create({
     ...common(holding),
     workflowBundle: await workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
     activities: {
-      ...warehouseActivities({ ...holding, house, logs, askOwner: askerOf(holding) }),
+      ...warehouseActivities({ ...holding, house, logs, lines, askOwner: askerOf(holding) }),
     },
-    sinks: runSinks(logs),
+    sinks: runSinks(logs, lines),
     maxCachedWorkflows: CACHED_WORKFLOWS,
     maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS + ingestingTasks(holding.config),
   })
