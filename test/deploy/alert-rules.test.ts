@@ -31,13 +31,14 @@ const GROWING = `0+300x${STEPS}`
 const vanished = (value: number): string => `${value}x${STEPS / 2} stale`
 
 const WS = 'workspace="ws_1"'
-const REFUSED = `convohouse_webhooks_refused_total{reason="wrong-secret"}`
+const REFUSED = `convohouse_webhooks_refused_total{reason="wrong-secret",${WS}}`
 const HEALTHY: Series = {
   'convohouse_process_info{role="up"}': steady(1),
   [`convohouse_workspace_info{${WS},webhooks="true"}`]: steady(1),
   [`convohouse_head_age_seconds{${WS}}`]: steady(400),
   [`convohouse_last_success_timestamp_seconds{${WS}}`]: GROWING,
   [REFUSED]: steady(3),
+  [`convohouse_webhooks_events_total{${WS}}`]: GROWING,
   'convohouse_webhooks_refused_total{reason="not-found"}': GROWING,
   [`convohouse_events_waiting_seconds{${WS}}`]: steady(2),
   [`convohouse_quota_used_sessions{${WS}}`]: steady(20_000),
@@ -72,7 +73,9 @@ const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
   ],
   ConvohouseHeadOld: [{ series: { ...HEALTHY, [of('head_age_seconds')]: GROWING }, labels: ws }],
   ConvohouseNoSuccess: [{ series: { ...HEALTHY, [of('last_success_timestamp_seconds')]: steady(60) }, labels: ws }],
-  ConvohouseWebhooksRefused: [{ series: { ...HEALTHY, [REFUSED]: '0x94 1x1' }, labels: { reason: 'wrong-secret' } }],
+  ConvohouseWebhooksRefused: [
+    { series: { ...HEALTHY, [REFUSED]: '0x94 1x1' }, labels: { ...ws, reason: 'wrong-secret' } },
+  ],
   ConvohouseIngestStalled: [{ series: { ...HEALTHY, [of('events_waiting_seconds')]: GROWING }, labels: ws }],
   ConvohouseQuotaNearlyUsed: [
     { series: { ...HEALTHY, [of('quota_used_sessions')]: steady(45_500) }, labels: ws },
@@ -88,7 +91,7 @@ const ABSENT: Record<string, { metric: string; labels: Labels }> = {
   ConvohouseProcessAbsent: { metric: 'convohouse_process_info', labels: {} },
   ConvohouseHeadOld: { metric: 'convohouse_head_age_seconds', labels: ws },
   ConvohouseNoSuccess: { metric: 'convohouse_last_success_timestamp_seconds', labels: ws },
-  ConvohouseWebhooksRefused: { metric: 'convohouse_webhooks_refused_total', labels: ws },
+  ConvohouseWebhooksRefused: { metric: 'convohouse_webhooks_events_total', labels: ws },
   ConvohouseIngestStalled: { metric: 'convohouse_events_waiting_seconds', labels: ws },
   ConvohouseQuotaNearlyUsed: { metric: 'convohouse_quota_used_sessions', labels: ws },
   ConvohouseOverage: { metric: 'convohouse_quota_overage_packs', labels: ws },
@@ -178,13 +181,12 @@ await describeWithPromtool('the example alerts', promtool => {
           left(series) ? [series, values] : [series, `${values.replace(/x\d+$/, `x${STEPS / 2}`)} stale`],
         ),
       )
-    const { ConvohouseWebhooksRefused: _, ...vanishedAlone } = perWorkspace(ws)
     expect(
       await run([
         {
           name: 'workspace vanished',
           series: gone(series => !series.includes(WS)),
-          firing: { ...vanishedAlone, ConvohouseWorkspaceAbsent: [ws] },
+          firing: { ...perWorkspace(ws), ConvohouseWorkspaceAbsent: [ws] },
         },
         {
           name: 'process down',
