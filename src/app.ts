@@ -16,6 +16,7 @@ import { sweepLeftBehind } from './warehouse/left-behind.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import { makeOwnFiles } from './warehouse/own-files.ts'
 import { endKilledRuns } from './warehouse/runs.ts'
+import type { NoteQuery } from './warehouse/socket-answer.ts'
 import { serveQueries } from './warehouse/socket-server.ts'
 import { queriesAtOnce } from './warehouse/thread-pool.ts'
 
@@ -48,6 +49,8 @@ export interface HouseOptions {
   config: Config
   /** For loading much at once, with nobody waiting for the first rows. */
   bulk?: boolean
+  /** Told of the owner's queries as they begin and end. */
+  noted?: NoteQuery
 }
 
 export interface House {
@@ -62,7 +65,7 @@ export interface House {
 }
 
 /** Opens the warehouse for writing, and answers its owner's queries meanwhile. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
-export function openHouse({ config, bulk = false }: HouseOptions): Promise<House> {
+export function openHouse({ config, bulk = false, noted }: HouseOptions): Promise<House> {
   return withReleasers(async acquire => {
     const { home, threads } = config
     const memoryLimit = bulk ? config.replayMemoryLimit : config.memoryLimit
@@ -76,7 +79,7 @@ export function openHouse({ config, bulk = false }: HouseOptions): Promise<House
         .noteRun(record, begunMs)
         .catch(() => {})
     const maxQueries = queriesAtOnce(poolSize())
-    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries })
+    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(noted && { noted }) })
     const socket = acquire(serving, server => server.close())
     return { warehouse, socketPath: socket.path, pending: new Map(), spools: new Map() }
   })

@@ -16,23 +16,27 @@ export interface StationOptions {
   config: Config
   /** How long a lease may be used, ms. */
   leaseMs: number
-  /** Whether this process holds the warehouse whenever it uses a lease. */
-  holdsWarehouse?: boolean
+  /** Of a command of which a process holds the warehouse whenever one uses a lease: leases of another id are dead where the warehouse is ours. */
+  holder?: string
   clock?: Clock
 }
 
 type Opened = { station: Station; steps: ExportSteps; close(): Promise<void> }
 
 function openStation(options: StationOptions, workspace: WorkspaceConfig): Promise<Opened> {
-  const { config, leaseMs, holdsWarehouse = false, clock = systemClock } = options
+  const { config, leaseMs, holder, clock = systemClock } = options
   return withReleasers(async acquire => {
     const never = new AbortController().signal
     // A file of the ledger has one writer: its name is this process's own.
     const run = newRunId()
     const source = await openSource(acquire, { home: config.home, workspace, run, clock, signal: never })
     const settings = { ...workspace, leaseMs }
-    const holder = holdsWarehouse ? { holder: run } : {}
-    const station: Station = { ...source, ...holder, settings, timeoutMs: workspace.timeoutMs }
+    const station: Station = {
+      ...source,
+      ...(holder !== undefined && { holder }),
+      settings,
+      timeoutMs: workspace.timeoutMs,
+    }
     return { station, steps: makeExportSteps(station) }
   })
 }

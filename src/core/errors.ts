@@ -86,6 +86,7 @@ export const ERRORS = {
   REPLAY_LOSES_ROWS: define('storage', 'A replay would end with fewer rows than there are'),
   LOAD_FAILED: define('storage', 'Landed files could not be loaded'),
   WAREHOUSE_LOCKED: define('storage', 'Another process holds the warehouse'),
+  WAREHOUSE_ENDED: define('transient', 'The process that holds the warehouse ended while it ran the query'),
   WAREHOUSE_NEWER: define('storage', 'The warehouse was written by a newer convohouse'),
   WAREHOUSE_MISSING: define('storage', 'There is no warehouse yet'),
   WAREHOUSE_UNSOUND: define('storage', 'The warehouse breaks one of its own rules'),

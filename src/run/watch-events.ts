@@ -1,13 +1,11 @@
 // How many webhook events of a workspace have come in, wait, and have been applied, for whoever looks on at the process that applies them.
 // Those that wait are counted in the spool, whichever receivers have written it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spoolOf } from '../app/spool.ts'
-import type { House } from '../app.ts'
-import { systemClock } from '../clock.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { SECOND } from '../core/time.ts'
 import { hasSpool } from '../spool/folders.ts'
 import { countWaiting } from '../spool/waiting.ts'
+import type { DrainCounts } from './supervision/messages.ts'
 
 export interface EventCounts {
   /** Since this process began, with those that waited then. */
@@ -18,7 +16,8 @@ export interface EventCounts {
 }
 
 export interface WatchEvents {
-  house: House
+  /** Of whoever drains the workspace's spool. */
+  drained: { counts(): DrainCounts; drain?(): Promise<unknown> }
   home: string
   workspace: WorkspaceConfig
   told: (counts: EventCounts) => void
@@ -33,10 +32,9 @@ export interface EventWatch {
 }
 
 /** Tells every second, from the first event on, until it is ended. */
-export function watchEvents({ house, home, workspace, told }: WatchEvents): EventWatch {
+export function watchEvents({ drained, home, workspace, told }: WatchEvents): EventWatch {
   const ending = new AbortController()
   const { signal } = ending
-  const drained = spoolOf({ house, home, workspace, now: systemClock.now })
   const waitingNow = countWaiting(home, workspace.id)
   let received = 0
   const look = async () => {
@@ -58,7 +56,7 @@ export function watchEvents({ house, home, workspace, told }: WatchEvents): Even
   return {
     async settle() {
       if (!hasSpool(home, workspace.id)) return
-      await drained.drain({ workspaceId: workspace.id }).catch(() => {})
+      await drained.drain?.().catch(() => {})
       await look().catch(() => {})
     },
     end: () => ending.abort(),

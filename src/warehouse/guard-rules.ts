@@ -33,7 +33,8 @@ const TABLE_FUNCTIONS = new Set([
 
 /**
  * `json_serialize_plan` binds the SQL it is given, and so opens the files that it names; `current_setting` loads extensions.
- * `json_structure` and `json_group_structure` follow a value by recursion: a deep one, which may come from the vendor, ends the process.
+ * `json_structure`, `json_group_structure`, `json_contains` and `json_merge_patch` follow a value by recursion: a deep one, which may come
+ * from the vendor, ends the process.
  */
 const REFUSED_FUNCTIONS = new Set([
   'checkpoint',
@@ -41,9 +42,13 @@ const REFUSED_FUNCTIONS = new Set([
   'force_checkpoint',
   'getenv',
   'glob',
+  'json_contains',
   'json_execute_serialized_sql',
   'json_group_structure',
+  'json_merge_patch',
+  'json_deserialize_sql',
   'json_serialize_plan',
+  'json_serialize_sql',
   'json_structure',
   'nextval',
   'query',

@@ -66,6 +66,21 @@ export function firstWord(sql: string): string | undefined {
   return undefined
 }
 
+const OUTLINE_CHARS = 300
+
+/** What of SQL may stand in a log: its beginning without literals, which may hold a person's data. */
+export function outlineOf(sql: string): string {
+  let outline = ''
+  for (const token of tokens(sql.slice(0, 10 * OUTLINE_CHARS))) {
+    if (outline.length > OUTLINE_CHARS) return `${outline.slice(0, OUTLINE_CHARS)} …`
+    if (/^\s*(--|\/\*)/.test(token.text)) continue
+    if (token.kind === 'space') outline += ' '
+    else if (/^([eE]?'|"|\$.*\$)/s.test(token.text)) outline += '?'
+    else outline += /^\d$/.test(token.text) ? (outline.endsWith('?') ? '' : '?') : token.text
+  }
+  return outline.replace(/\s+/g, ' ').trim()
+}
+
 function* tokens(sql: string): Generator<Token> {
   for (let at = 0; at < sql.length; ) {
     TOKEN.lastIndex = at

@@ -8,7 +8,7 @@ export interface TableName {
 
 export type TreeNode = Record<string, unknown>
 
-/** A call, or an operator that is none by name (`x -> 'path'`). */
+/** A call, or what is none by name: `x -> 'path'`, a cast to VARIANT. */
 export interface Call {
   name: string
   /** What it is given, behind what it is called on. */
@@ -22,13 +22,15 @@ export interface Named {
   functions: string[]
   calls: Call[]
   tables: TableName[]
+  /** Parts of the name of a column that has most of them: `a.b.c` has three. */
+  longestName: number
   /** True where a value is left open: `?`, `$1`. */
   parameters: boolean
 }
 
 /** Everything that the tree names, at any depth: subqueries, CTEs, lateral joins, pivots, default expressions. */
 export function namesIn(tree: unknown): Named {
-  const named: Named = { tableFunctions: [], functions: [], calls: [], tables: [], parameters: false }
+  const named: Named = { tableFunctions: [], functions: [], calls: [], tables: [], longestName: 0, parameters: false }
   // A list of what is left to visit, and no recursion: the caller decides how deep the tree is.
   const left: unknown[] = [tree]
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
@@ -62,9 +64,26 @@ function visit(node: TreeNode, named: Named): unknown[] {
     named.functions.push(node.function_name)
     named.calls.push({ name: node.function_name, arguments: argumentsOf(node) })
   }
+  if (node.class === 'CAST' && isObject(node.child) && holdsVariant(node.cast_type))
+    named.calls.push({ name: CAST_TO_VARIANT, arguments: [node.child] })
+  if (Array.isArray(node.column_names)) named.longestName = Math.max(named.longestName, node.column_names.length)
   // `x -> y` may be a lambda, or JSON and a path.
   if (node.class === 'LAMBDA' && isObject(node.expr)) named.calls.push({ name: '->', arguments: [node.expr] })
   return children(node)
+}
+
+/** Named so among the calls. */
+export const CAST_TO_VARIANT = 'cast to VARIANT'
+
+/** The type itself, or within it. */
+function holdsVariant(type: unknown): boolean {
+  const left = [type]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (!isObject(next)) continue
+    if (next.id === 'VARIANT') return true
+    pushAll(left, children(next))
+  }
+  return false
 }
 
 /** `x.f(y)` is parsed as a function of a schema x, and called as f(x, y). */

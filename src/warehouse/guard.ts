@@ -8,7 +8,7 @@
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
 import { parseDuckdbJson } from './duckdb-json.ts'
-import { functionGiven, mayBeTooDeep } from './guard-depth.ts'
+import { functionGiven, isNameTooLong, mayBeTooDeep } from './guard-depth.ts'
 import { looksLikeFile, mayBeCalled, mayBeRead, mayStandInFrom } from './guard-rules.ts'
 import { firstWord, hasWord, splitExplain, trimStatement } from './guard-text.ts'
 import { type Call, type Named, namesIn, type TableName } from './guard-tree.ts'
@@ -117,6 +117,8 @@ function checkFunctions(named: Named): void {
       ONLY_WAREHOUSE,
     )
   for (const call of named.calls) checkCall(call)
+  if (isNameTooLong(named.longestName))
+    throw refuse(`A name of ${named.longestName} parts is too long.`, 'Give names of at most 100 parts.')
 }
 
 function checkCall(call: Call): void {
@@ -126,7 +128,7 @@ function checkCall(call: Call): void {
   if (mayBeTooDeep(call))
     throw refuse(
       `What ${call.name} is given may be nested too deeply for DuckDB, which would end its process.`,
-      'Write the path or structure as a literal of at most 100 levels.',
+      'Write the path, structure or value as a literal of at most 100 levels.',
     )
 }
 

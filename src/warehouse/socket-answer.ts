@@ -8,6 +8,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
 import type { Connectable } from './connection.ts'
+import { outlineOf } from './guard-text.ts'
 import { queryIn } from './query.ts'
 import { queryError } from './query-error.ts'
 import { copyIn } from './query-parquet.ts'
@@ -40,12 +41,16 @@ const LONGEST_QUERY = 8_000_000
 
 const PARQUET_PIECE = 256 * 1024
 
+/** Told of each query that begins, without its literals, and that it has ended (null): who starts this process again tells what it ran. */
+export type NoteQuery = (id: number, sql: string | null) => void
+
 export interface AnswerContext {
   instance: Connectable
   limits: ServeLimits
   /** Folder for Parquet files on their way. */
   scratch: string
   turns: QueryTurns
+  noted?: NoteQuery
   /** Aborted when the server closes. */
   ending: AbortSignal
 }
@@ -94,6 +99,8 @@ interface Asked {
   signal: AbortSignal
 }
 
+let queries = 0
+
 /** Ends only when DuckDB has let go of the connection: the turn goes on until then. Waiting for it counts as time of the query. */
 async function answer(asked: Asked): Promise<void> {
   const { query, context, signal } = asked
@@ -101,9 +108,12 @@ async function answer(asked: Asked): Promise<void> {
   const timeoutMs = Math.min(positive(query.timeoutMs), maxTimeoutMs)
   const beganMs = performance.now()
   const endTurn = await context.turns.take(Math.min(timeoutMs, maxWaitMs), signal)
+  const id = ++queries
+  context.noted?.(id, outlineOf(query.sql))
   try {
     await answerInTurn({ ...asked, timeoutMs: Math.max(1, timeoutMs - (performance.now() - beganMs)) })
   } finally {
+    context.noted?.(id, null)
     endTurn()
   }
 }

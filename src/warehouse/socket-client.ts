@@ -13,7 +13,6 @@ import { socketPath } from './socket-path.ts'
 import {
   type AnswerMessage,
   type Frame,
-  gone,
   PROTOCOL,
   type QueryMessage,
   readFrames,
@@ -42,7 +41,7 @@ export async function askHolder(request: AskRequest & { maxRows?: number; taker?
   const line = await ask(request, { format: request.taker ?? 'rows', maxRows: request.maxRows ?? null })
   try {
     const first = await line.next()
-    if (first.message.kind !== 'columns') throw gone()
+    if (first.message.kind !== 'columns') throw ended()
     return resultOf(line, first.message.columns)
   } catch (error) {
     line.hangUp()
@@ -136,7 +135,7 @@ async function ask(request: AskRequest, as: Pick<QueryMessage, 'format' | 'maxRo
   const frames = readFrames<AnswerMessage>(socket, LONGEST_ANSWER)
   const next = async () => {
     const { value } = await frames.next().catch(cause => Promise.reject(reason ?? lost(cause)))
-    if (!value) throw reason ?? gone()
+    if (!value) throw reason ?? ended()
     if (value.message.kind === 'error') throw toldError(value.message)
     return value
   }
@@ -157,7 +156,14 @@ function dial(path: string): Promise<Socket> {
   })
 }
 
-const lost = (cause: unknown) => (cause instanceof ConvohouseError ? cause : gone())
+const ended = () =>
+  new ConvohouseError('WAREHOUSE_ENDED', {
+    what: 'The process that holds the warehouse ended while it ran this query, perhaps because of it.',
+    mend: '`convohouse up` and `worker` start it again, and say what it ran; nothing is lost. Ask again; where it ends each time, ask in another way.',
+  })
+
+/** An answer that is cut off is told as one that never came: whoever answers tells an end of its own. */
+const lost = (cause: unknown) => (cause instanceof ConvohouseError && cause.code !== 'INTERRUPTED' ? cause : ended())
 
 const stopped = () => new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' })
 

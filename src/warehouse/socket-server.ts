@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MINUTE, SECOND } from '../core/time.ts'
 import type { Connectable } from './connection.ts'
 import { openTurns } from './query-turns.ts'
-import { answerQuery, type ServeLimits } from './socket-answer.ts'
+import { answerQuery, type NoteQuery, type ServeLimits } from './socket-answer.ts'
 import { listenAt } from './socket-listen.ts'
 import { socketPath } from './socket-path.ts'
 import { queriesAtOnce } from './thread-pool.ts'
@@ -48,13 +48,14 @@ export interface QueryServer {
 export async function serveQueries({
   home,
   instance,
+  noted,
   ...limits
-}: { home: string; instance: Connectable } & Partial<ServeLimits>): Promise<QueryServer> {
+}: { home: string; instance: Connectable; noted?: NoteQuery } & Partial<ServeLimits>): Promise<QueryServer> {
   await forbidExtensions(instance)
   const path = await socketPath(home)
   const all = { ...DEFAULT_LIMITS, ...limits }
   const turns = openTurns({ running: all.maxQueries, waiting: all.maxWaiting })
-  const context = { instance, scratch: join(home, 'query-parts'), limits: all, turns }
+  const context = { instance, scratch: join(home, 'query-parts'), limits: all, turns, ...(noted && { noted }) }
   const ending = new AbortController()
   const answers = new Set<Promise<void>>()
 

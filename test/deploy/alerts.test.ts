@@ -95,6 +95,8 @@ describeWithTemporal('the example alerts', command => {
     const second = await worker((await installRelease('careless.ts')).main)
     // It may have come to rest before the first worker ended: then nothing but this gives the second one a task.
     pending.executeUpdate('resume').catch(() => {})
+    // Wakes it, where nothing else does.
+    pending.executeUpdate('resume').catch(() => {})
     while (!(await second.metrics()).includes('temporal_workflow_task_execution_failed')) await sleep(100)
     await pending.terminate()
     // And a server that is gone.

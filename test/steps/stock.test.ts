@@ -29,15 +29,20 @@ function windowOf({ sandbox }: SimulatedHouse): WindowProgress {
 }
 
 /** What a process of its own has of that house. */
-async function processAt({ config, clock }: SimulatedHouse, holdsWarehouse: boolean) {
-  const stations = openStations({ config, leaseMs: 2 * MINUTE, holdsWarehouse, clock: clock.within })
+async function processAt({ config, clock }: SimulatedHouse, holder: string | undefined) {
+  const stations = openStations({
+    config,
+    leaseMs: 2 * MINUTE,
+    ...(holder !== undefined && { holder }),
+    clock: clock.within,
+  })
   onTestFinished(() => stations.close())
   return stations.of(WORKSPACE)
 }
 
-async function holding({ holdsWarehouse = false } = {}) {
+async function holding({ holder }: { holder?: string } = {}) {
   const simulated = await simulatedHouse({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
-  const { steps, station } = await processAt(simulated, holdsWarehouse)
+  const { steps, station } = await processAt(simulated, holder)
   const call = { signal: new AbortController().signal }
   return { simulated, steps, station, call, request: { workspaceId: WORKSPACE, run: newRunId() } }
 }
@@ -57,7 +62,7 @@ describe('a lease that ended', () => {
 
 describe('a lease of a process that holds the warehouse', () => {
   it('is over, before its deadline, when another process holds it', async () => {
-    const { simulated, steps, station, call, request } = await holding({ holdsWarehouse: true })
+    const { simulated, steps, station, call, request } = await holding({ holder: 'other' })
     const grant = grantOf(simulated.sandbox.clock.now())
     const { append } = station.ledger
     // As after a kill: the ledger has no end of it.
@@ -66,8 +71,10 @@ describe('a lease of a process that holds the warehouse', () => {
     const heldMs = grant.deadlineMs + station.timeoutMs
     for (const of of [undefined, grant]) expect(await steps.heldUntilMs(of)).toBe(heldMs)
 
-    for (const holdsWarehouse of [true, false]) {
-      const next = await processAt(simulated, holdsWarehouse)
+    const sameCommand = await processAt(simulated, 'other')
+    expect(await sameCommand.steps.heldUntilMs(grant)).toBe(heldMs)
+    for (const holder of ['another', undefined]) {
+      const next = await processAt(simulated, holder)
       for (const of of [undefined, grant]) expect(await next.steps.heldUntilMs(of)).toBeNull()
     }
   })

@@ -240,7 +240,7 @@ describe('an asker', () => {
     })
     dying.listen(server.path)
     await once(dying, 'listening')
-    await expect(ask('SELECT 1').then(rowsOf)).rejects.toMatchObject({ code: 'INTERRUPTED' })
+    await expect(ask('SELECT 1').then(rowsOf)).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED' })
     dying.close()
   })
 })

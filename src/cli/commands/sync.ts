@@ -1,8 +1,9 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { addSyncFlags, type SyncFlags } from '../flags/sync-flags.ts'
 
 export const syncCommand = (): Command =>
   addSyncFlags(new Command('sync').description('fetch what is new, land it, and load it into the warehouse'))
+    .addOption(new Option('--supervised').hideHelp())
     .addHelpText(
       'after',
       `

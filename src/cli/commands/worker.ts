@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { metricsAddress } from '../flags/metrics-address.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import type { WorkerFlags } from '../worker/run-worker.ts'
@@ -12,6 +12,7 @@ export const workerCommand = (): Command =>
       'serve metrics for Prometheus there (default: as configured, else nowhere)',
       metricsAddress,
     )
+    .addOption(new Option('--supervised').hideHelp())
     .addHelpText(
       'after',
       `

@@ -30,6 +30,8 @@ export interface SyncFlags {
   /** Who runs it; absent: this process. */
   on?: 'temporal'
   json?: boolean
+  /** Started by a command that supervises it. */
+  supervised?: boolean
 }
 
 /** A round lists the agents: more often than this would only wear the vendor. */

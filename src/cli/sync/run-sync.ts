@@ -2,6 +2,7 @@
 // warehouse that they share are serialised there.
 
 import type { SyncReport } from '../../../workflows/steps.ts'
+import { spoolOf } from '../../app/spool.ts'
 import { type House, withReleasers } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
@@ -10,6 +11,7 @@ import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { ingestBeside } from '../../run/ingest.ts'
+import { obeyParent } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { exitCodeOf } from '../failure/failure-text.ts'
 import type { NamedConversation } from '../flags/ids-csv.ts'
@@ -19,6 +21,8 @@ import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
 import { metricsOf, openMeasuredHouse } from '../metrics/serve-metrics.ts'
 import { isInteractive } from '../terminal/prompt.ts'
+import { stampLines } from '../terminal/say.ts'
+import { endAsParentSays } from '../terminal/signals.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { clockTime } from '../terminal/words.ts'
 import { chooseDisplays, type Displays } from './choose-display.ts'
@@ -154,10 +158,10 @@ async function metricsOfWatch(
 }
 
 /**
- * Syncs as the flags say; the process's exit code. `measured`: the metrics of a process that serves them itself.
+ * Syncs as the flags say; the process's exit code.
  * @throws what is wrong with flags, configuration or data folder
  */
-export async function runSync(flags: SyncFlags, measured: ProcessMetrics | null = null): Promise<number> {
+export async function runSync(flags: SyncFlags): Promise<number> {
   checkTogether(flags, systemClock.now())
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = workspacesFor(config, flags)
@@ -166,20 +170,23 @@ export async function runSync(flags: SyncFlags, measured: ProcessMetrics | null 
     const { syncOnTemporal } = await import('./on-temporal.ts')
     return syncOnTemporal({ flags, config, workspaces, named })
   }
+  if (flags.supervised) stampLines()
   const displays = await chooseDisplays(flags.json === true)
   const watched: Syncing['watched'] = new Map()
+  const parent = flags.supervised ? obeyParent(endAsParentSays().stop) : null
   const stop = stopOnSignals(() => {
     const [only, ...others] = watched.values()
     if (only && others.length === 0) only.note(STOPPING)
     else displays.remark(STOPPING)
   })
   const opened = await withReleasers(async acquire => {
-    const served = acquire(measured === null ? await metricsOfWatch(flags, config) : null, it => it?.close())
-    const metrics = measured ?? served
-    const opening = metrics ? openMeasuredHouse(config, metrics) : openHouseSoon(config)
+    // Of a supervised one, its parent tells.
+    const served = acquire(parent ? null : await metricsOfWatch(flags, config), it => it?.close())
+    const opening = served ? openMeasuredHouse(config, served) : openHouseSoon(config, parent?.query)
     return { served, house: acquire(await opening, it => it.close()) }
   })
   const { house, served } = opened
+  parent?.holds(house)
   if (served) displays.remark(`Metrics at ${served.url}.`)
   const ingesting = ingestBeside({
     config,
@@ -189,7 +196,9 @@ export async function runSync(flags: SyncFlags, measured: ProcessMetrics | null 
   const events = new Map(
     workspaces.map(workspace => {
       const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
-      return [workspace.id, watchEvents({ house, home: config.home, workspace, told })]
+      const spool = spoolOf({ house, home: config.home, workspace, now: systemClock.now })
+      const drained = { counts: spool.counts, drain: () => spool.drain({ workspaceId: workspace.id }) }
+      return [workspace.id, watchEvents({ drained, home: config.home, workspace, told })]
     }),
   )
   try {

@@ -1,8 +1,8 @@
 // How the syncs go while `up` runs: every workspace, side by side, as `sync --on temporal` shows one.
 import type { Client } from '@temporalio/client'
-import type { House } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
+import type { Supervisor } from '../../run/supervision/supervisor.ts'
 import { type Audience, attend } from '../../run/temporal/attend.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/connection.ts'
 import { scheduleState } from '../../run/temporal/schedules.ts'
@@ -17,8 +17,8 @@ import { clockTime } from '../terminal/words.ts'
 
 export interface LookOn {
   config: Config
-  /** Where events are applied. */
-  house: House
+  /** Of the process that applies events. */
+  supervisor: Pick<Supervisor, 'counts'>
   place: TemporalPlace
   /** Owners that had ended before, by workspace: nobody has to be told of them. */
   over: ReadonlyMap<string, string | null>
@@ -69,13 +69,14 @@ export async function lookOn(on: LookOn): Promise<void> {
 }
 
 async function lookAtAll(on: LookOn): Promise<void> {
-  const { config, house, place, over, signal } = on
+  const { config, supervisor, place, over, signal } = on
   const client = await connectClient(place)
   const lookAt = async (workspace: WorkspaceConfig): Promise<void> => {
     const workspaceId = workspace.id
     const audience = audienceOf(client, workspaceId, on)
     const told = (counts: EventCounts) => audience.news({ kind: 'events', ...counts })
-    const watching = watchEvents({ house, home: config.home, workspace, told })
+    const drained = { counts: () => supervisor.counts(workspaceId) }
+    const watching = watchEvents({ drained, home: config.home, workspace, told })
     try {
       await attend({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
     } finally {

@@ -3,12 +3,12 @@ import { withReleasers } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
-import { installRuntimeWithMetrics } from '../../run/temporal/runtime.ts'
-import { runWorker } from '../../run/temporal/worker.ts'
-import { openMeasuredHouse } from '../metrics/serve-metrics.ts'
+import type { Supervisor } from '../../run/supervision/supervisor.ts'
+import { makeOwnFiles } from '../../warehouse/own-files.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
 import { logged, remark, say } from '../terminal/say.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { runTeam, sdkMetrics, superviseWarehouse } from '../worker/team.ts'
 import { type LookOn, lookOn } from './look-on.ts'
 import { type ServerOfUp, serverOfUp } from './own-server.ts'
 import { ensureSchedules } from './schedules-of-up.ts'
@@ -51,30 +51,31 @@ async function screenOfUp(): Promise<Screen> {
   return { board, remark: board ? (...lines) => board.stay(logged(lines)) : remark }
 }
 
-/** Works until it is told to end, or the server has ended. */
+/** Works until it is told to end, or the server has ended; the exit code. */
 async function work(
-  options: Up & Pick<LookOn, 'house' | 'over'> & { server: ServerOfUp; stop: Stop; screen: Screen },
-): Promise<void> {
-  const { config, server, house, over, stop, screen } = options
+  options: Up & Pick<LookOn, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
+): Promise<number> {
+  const { config, server, supervisor, over, stop, screen } = options
   const { place } = server
   const lost = new AbortController()
   server.own?.ended.then(() => lost.abort(serverEnded(server)))
   const stopping = AbortSignal.any([stop.stopping, lost.signal])
   const ended = new AbortController()
   let looking = Promise.resolve()
+  let code: number = EXIT_CODES.ok
   try {
-    await runWorker({
+    code = await runTeam({
       config,
       role: 'all',
       place,
       // Where the server is lost, the requests in flight are still paid for: their answers land.
       ending: { stopping, aborted: stop.aborted },
-      openHouse: async () => house,
+      supervisor,
       ready() {
         screen.remark('Up. Ctrl-C ends it.')
         looking = lookOn({
           config,
-          house,
+          supervisor,
           place,
           over,
           signal: AbortSignal.any([stopping, ended.signal]),
@@ -87,6 +88,21 @@ async function work(
     await looking
   }
   if (lost.signal.aborted && !stop.stopping.aborted) throw lost.signal.reason
+  return code
+}
+
+/** Lets it end, as where nothing is under way any more. */
+async function endOf(supervisor: Supervisor): Promise<void> {
+  supervisor.stop()
+  await supervisor.ended
+}
+
+/** True when the child holds the warehouse; false where it cannot, or is told to end before. */
+async function heldUnlessStopped(supervisor: Supervisor, { stopping }: Stop): Promise<boolean> {
+  stopping.addEventListener('abort', supervisor.stop, { once: true })
+  const held = await supervisor.held
+  stopping.removeEventListener('abort', supervisor.stop)
+  return held && !stopping.aborted
 }
 
 /** The process's exit code. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
@@ -97,18 +113,21 @@ export async function upOnTemporal(up: Up): Promise<number> {
   const opened = await withReleasers(async acquire => {
     acquire(stop, ({ release }) => release())
     // First of all: who holds the warehouse is alone at the server's file, too.
-    const house = acquire(await openMeasuredHouse(config, metrics), opened => opened.close())
+    makeOwnFiles()
+    const supervisor = acquire(superviseWarehouse({ config: flags.config, remark: screen.remark }), endOf)
+    if (!(await heldUnlessStopped(supervisor, stop))) return { supervisor, server: null }
     const server = acquire(await serverOfUp(up), started => started.stop())
-    return { house, server }
+    return { supervisor, server }
   })
   try {
-    const { house, server } = opened
+    const { supervisor, server } = opened
+    // It has said why.
+    if (server === null) return stop.stopping.aborted ? EXIT_CODES.ok : await supervisor.ended
     const { lines, over } = await ensureSchedules(config, server.place, flags.every)
     // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
-    metrics.page.append(await installRuntimeWithMetrics({ log: screen.remark }))
+    metrics.page.append(await sdkMetrics({ supervisor, exports: true, log: screen.remark }))
     say(...addressLines(server, metricsUrl), ...lines)
-    await work({ ...up, server, house, over, stop, screen })
-    return EXIT_CODES.ok
+    return await work({ ...up, server, supervisor, over, stop, screen })
   } finally {
     await opened.close()
   }

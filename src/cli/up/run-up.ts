@@ -1,17 +1,19 @@
 // `convohouse up`: on a Temporal server that is configured, else on one of our own; where none can be had, without one.
 import { type Config, readConfig } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
-import { durationText } from '../../core/time.ts'
+import { durationText, SECOND } from '../../core/time.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
+import { supervise } from '../../run/supervision/supervisor.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
+import { makeOwnFiles } from '../../warehouse/own-files.ts'
 import { findHolder } from '../doctor/holder.ts'
 import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
 import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
 import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
-import { runSync } from '../sync/run-sync.ts'
 import { remark, stampLines } from '../terminal/say.ts'
+import { stopOnSignals } from '../terminal/stop.ts'
 import type { UpFlags } from './up-flags.ts'
 
 /** As often as the most frequent of the schedules; of those by cron, and where there is none, as often as the flag says. */
@@ -24,11 +26,16 @@ interface Upping {
   metrics: ProcessMetrics
 }
 
-async function withoutTemporal({ flags, config, metrics }: Upping, why: ConvohouseError): Promise<number> {
+async function withoutTemporal({ flags, config }: Upping, why: ConvohouseError): Promise<number> {
   const watch = shortest(config, flags.every)
   remark(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
-  const path = flags.config === undefined ? {} : { config: flags.config }
-  const code = await runSync({ ...path, watch, wait: true, yes: true }, metrics)
+  const named = flags.config === undefined ? [] : ['--config', flags.config]
+  const args = ['sync', '--watch', `${watch / SECOND}s`, '--yes', '--supervised', ...named]
+  makeOwnFiles()
+  const supervisor = supervise({ entry: process.argv[1]!, args, sharesTerminal: true, endsByItself: true, remark })
+  const stop = stopOnSignals()
+  for (const signal of [stop.stopping, stop.aborted]) signal.addEventListener('abort', supervisor.stop, { once: true })
+  const code = await supervisor.ended.finally(stop.release)
   return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code
 }
 

@@ -1,43 +1,66 @@
 // `convohouse worker`: works until it is told to end.
 import type { ListenAddress } from '../../config/address.ts'
 import { readConfig } from '../../config.ts'
+import { EXIT_CODES } from '../../core/errors.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
+import type { MetricsPage } from '../../metrics/page.ts'
+import type { TemporalPlace } from '../../run/temporal/connection.ts'
 import type { Role } from '../../run/temporal/role.ts'
-import { installRuntime, installRuntimeWithMetrics } from '../../run/temporal/runtime.ts'
+import { installRuntimeAnywhere } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
-import { metricsOf, openMeasuredHouse } from '../metrics/serve-metrics.ts'
+import { makeOwnFiles } from '../../warehouse/own-files.ts'
+import { metricsOf } from '../metrics/serve-metrics.ts'
 import { remark, stampLines } from '../terminal/say.ts'
 import { STOPPING, stopOnSignals } from '../terminal/stop.ts'
+import { runTeam, sdkMetrics, superviseWarehouse, type Team } from './team.ts'
+import { runWarehouseChild } from './warehouse-child.ts'
 
 export interface WorkerFlags {
   config?: string
   role: Role
   metrics?: ListenAddress
+  /** Started by a command that supervises it. */
+  supervised?: boolean
 }
 
 /** @throws what is wrong with configuration, data folder or Temporal; ADDRESS_IN_USE */
-export async function runWorkerCommand({ config: path, role, metrics: address }: WorkerFlags): Promise<void> {
-  stampLines()
+export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
+  const { config: path, role } = flags
   const config = readConfig(path === undefined ? {} : { path })
+  // Its parent writes its lines, with their time.
+  if (flags.supervised) return runWarehouseChild(config, () => installRuntimeAnywhere({ log: remark }))
+  stampLines()
   const metrics = metricsOf(config, `worker-${role}`)
-  const at = address ?? config.metrics
+  const at = flags.metrics ?? config.metrics
   const listener = at === null ? null : await listenForScrapes(metrics.page, at)
-  if (listener) metrics.page.append(await installRuntimeWithMetrics({ log: remark }))
-  else installRuntime({ log: remark })
-  const { stopping, aborted, release } = stopOnSignals(() => remark(STOPPING))
+  const stop = stopOnSignals(() => remark(STOPPING))
   const served = listener === null ? '' : `; metrics at ${listener.url}`
+  const ready = ({ address, namespace }: TemporalPlace) =>
+    remark(`worker (${role}) for ${config.temporal.queues} at ${address}, namespace ${namespace}${served}`)
+  const team = { config, ending: stop, ready }
+  const { page } = metrics
   try {
-    await runWorker({
-      config,
-      role,
-      ending: { stopping, aborted },
-      openHouse: () => openMeasuredHouse(config, metrics),
-      tell: remark,
-      ready: ({ address, namespace }) =>
-        remark(`worker (${role}) for ${config.temporal.queues} at ${address}, namespace ${namespace}${served}`),
-    })
+    if (role === 'export') {
+      page.append(await sdkMetrics({ supervisor: null, exports: true, log: remark }))
+      await runWorker({ ...team, role })
+    } else process.exitCode = await runWithWarehouse({ ...team, role, path, page })
   } finally {
     await listener?.close()
-    release()
+    stop.release()
   }
+}
+
+/** The exit code. */
+async function runWithWarehouse(
+  options: Omit<Team, 'supervisor' | 'tells'> & { path: string | undefined; page: MetricsPage },
+): Promise<number> {
+  const { path, page, ...team } = options
+  makeOwnFiles()
+  const supervisor = superviseWarehouse({ config: path, remark })
+  const { stopping } = team.ending
+  stopping.addEventListener('abort', supervisor.stop, { once: true })
+  if (!(await supervisor.held)) return stopping.aborted ? EXIT_CODES.ok : supervisor.ended
+  stopping.removeEventListener('abort', supervisor.stop)
+  page.append(await sdkMetrics({ supervisor, exports: team.role === 'all', log: remark }))
+  return runTeam({ ...team, supervisor, tells: true })
 }

@@ -1,6 +1,5 @@
 // The SDK's runtime, one a process: where its log goes, and what it tells Prometheus.
 import { DefaultLogger, type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
-import { SECOND } from '../../core/time.ts'
 import { freePort } from './ports.ts'
 
 export interface RuntimeSettings {
@@ -35,15 +34,14 @@ export const installRuntime = ({ log }: RuntimeSettings): void => install({ log 
 
 /** A port that was free may be taken by another process a moment later. */
 const TRIES = 3
-const PATIENCE_MS = 2 * SECOND
 
-/** The same; the SDK's own metrics can then be read, in Prometheus's text format: it serves them itself, to this machine alone. */
-export async function installRuntimeWithMetrics(settings: RuntimeSettings): Promise<() => Promise<string>> {
+/** The same, with the SDK's own metrics, which it serves itself, to this machine alone; at which `host:port`. */
+export async function installRuntimeAnywhere(settings: RuntimeSettings): Promise<string> {
   for (let left = TRIES - 1; ; left--) {
     const metrics = `127.0.0.1:${await freePort()}`
     try {
       install({ ...settings, metrics })
-      return async () => (await fetch(`http://${metrics}/metrics`, { signal: AbortSignal.timeout(PATIENCE_MS) })).text()
+      return metrics
     } catch (error) {
       if (left === 0) throw error
     }

@@ -59,14 +59,15 @@ export async function intoCache(
   // A process that exits in the midst of it waits for nothing.
   const removeNow = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', removeNow)
-  await mkdir(folder, { recursive: true })
   try {
+    await mkdir(folder, { recursive: true })
     await make(folder)
     await mkdir(place, { recursive: true })
     await rename(join(folder, name), path)
     return path
   } finally {
     process.off('exit', removeNow)
-    await rm(folder, { recursive: true, force: true })
+    // Where it could not be made there is nothing to remove, and the reason for that is what is told.
+    await rm(folder, { recursive: true, force: true }).catch(() => {})
   }
 }

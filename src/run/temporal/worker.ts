@@ -7,7 +7,7 @@ import type { Failure } from '../../../workflows/steps.ts'
 import type { RunSinks } from '../../../workflows/temporal/sinks.ts'
 import { openStations, type Stations, workspaceOf } from '../../app/stations.ts'
 import { type TaskLogs, taskLogs } from '../../app/warehouse-steps.ts'
-import type { House } from '../../app.ts'
+import { type House, newRunId } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
@@ -38,8 +38,10 @@ export interface WorkerSettings {
   /** Otherwise than Temporal's own variables say. */
   place?: Partial<TemporalPlace>
   ending: Ending
-  /** Opens the warehouse, where the role needs it. */
-  openHouse(): Promise<House>
+  /** Shared by the processes of one command: one uses leases, another holds the warehouse. */
+  holder?: string
+  /** Opens the warehouse; an export worker needs none. */
+  openHouse?(): Promise<House>
   /** Told when a sync begins and ends, in a line each. */
   tell?(line: string): void
   /** Told when tasks are taken. */
@@ -138,7 +140,7 @@ async function runAll(workers: readonly Worker[], { stopping }: Ending): Promise
 
 async function work(holding: Holding): Promise<void> {
   const { role, ending } = holding
-  const house = role === 'export' ? null : await holding.openHouse()
+  const house = role === 'export' ? null : await holding.openHouse!()
   try {
     const workers = [
       ...(house ? [await warehouseWorker(holding, house)] : []),
@@ -155,8 +157,8 @@ async function work(holding: Holding): Promise<void> {
 /** Works until told to end. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
-  const { config, role } = settings
-  const stations = openStations({ config, leaseMs: config.temporal.leaseMs, holdsWarehouse: role === 'all' })
+  const { config, role, holder = role === 'all' ? newRunId() : undefined } = settings
+  const stations = openStations({ config, leaseMs: config.temporal.leaseMs, ...(holder !== undefined && { holder }) })
   try {
     await work({ ...settings, connection, at: place, stations })
   } finally {

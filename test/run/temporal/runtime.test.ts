@@ -1,11 +1,16 @@
 import { Runtime } from '@temporalio/worker'
 import { expect, it } from 'vitest'
-import { installRuntimeWithMetrics } from '../../../src/run/temporal/runtime.ts'
+import { joinPages, pageAt } from '../../../src/run/temporal/metrics-pages.ts'
+import { installRuntimeAnywhere } from '../../../src/run/temporal/runtime.ts'
 
-it("the SDK's own metrics can be read beside ours", async () => {
-  const read = await installRuntimeWithMetrics({ log: () => {} })
+it("the SDK's own metrics can be read beside ours, and those of another process beside them", async () => {
+  const address = await installRuntimeAnywhere({ log: () => {} })
   Runtime.instance().metricMeter.createCounter('test_counter').add(2)
   let text = ''
-  while (!text.includes('test_counter')) text = await read()
-  expect(text).toMatch(/test_counter(\{[^}]*\})? 2$/m)
+  while (!text.includes('test_counter')) text = await pageAt(address)
+  const other = '# TYPE test_counter counter\ntest_counter{a="b"} 5\n'
+  const page = joinPages({ export: text, warehouse: other })
+  expect(page).toMatch(/test_counter\{([^}]*,)?process="export"\} 2$/m)
+  expect(page).toContain('test_counter{a="b",process="warehouse"} 5')
+  expect(page.match(/# TYPE test_counter/g)).toHaveLength(1)
 })

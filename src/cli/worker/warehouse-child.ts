@@ -1,0 +1,42 @@
+// The worker of the warehouse as a supervised child: it opens the warehouse, tells so, and works where it is told to.
+import type { Config } from '../../config.ts'
+import { obeyParent } from '../../run/supervision/child.ts'
+import { runWorker } from '../../run/temporal/worker.ts'
+import { openHouseSoon } from '../sync/open-house.ts'
+import { remark } from '../terminal/say.ts'
+import { endAsParentSays } from '../terminal/signals.ts'
+import { stopOnSignals } from '../terminal/stop.ts'
+
+/**
+ * `install` gives the SDK its runtime, and where metrics are for the parent to join; what is installed and never used would keep the process
+ * from its end. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
+ */
+export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
+  const parent = obeyParent(endAsParentSays().stop)
+  const stop = stopOnSignals()
+  const house = await openHouseSoon(config, parent.query)
+  parent.holds(house)
+  const work = await parent.work()
+  let isTaken = false
+  try {
+    if (work === null) return
+    const metrics = await install()
+    await runWorker({
+      config,
+      role: 'warehouse',
+      place: work.place,
+      ...(work.holder !== null && { holder: work.holder }),
+      ...(work.tells && { tell: remark }),
+      ending: stop,
+      async openHouse() {
+        isTaken = true
+        return house
+      },
+      ready: at => parent.works({ place: at, metrics }),
+    })
+  } finally {
+    stop.release()
+    // The worker closes what it has taken.
+    if (!isTaken) await house.close()
+  }
+}

@@ -1,0 +1,157 @@
+// Supervises the process that holds the warehouse: a crash of DuckDB costs a restart of that process, and nothing else.
+//
+//   starting ──holding──▶ holding ──working──▶ working ──crash, any end──▶ waiting (backoff) ──▶ starting …
+//      └─────────────────────┴─cannot begin at the first start; told to stop──▶ ended
+//
+// The child ends at once when this process is gone, however it ended: its channel closes.
+import { type ChildProcess, fork } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { MINUTE, SECOND } from '../../core/time.ts'
+import { deferred } from './deferred.ts'
+import { type DrainCounts, type FromChild, GIVEN_UP, type ToChild, type Work, type Working } from './messages.ts'
+
+export interface SupervisorOptions {
+  /** The command's entry, and the arguments behind it. */
+  entry: string
+  args: readonly string[]
+  /** The child shares our terminal; otherwise its lines are handed to `remark`. */
+  sharesTerminal?: boolean
+  /** What it does may come to an end by itself; otherwise it is started again however it ended. */
+  endsByItself?: boolean
+  remark(...lines: string[]): void
+}
+
+export interface Supervisor {
+  /** Resolves when the child holds the warehouse for the first time; with false where it ended instead, and has said why. */
+  held: Promise<boolean>
+  /** Lets it work for Temporal, now and after each restart; resolves when it takes tasks for the first time. */
+  work(work: Work): Promise<Working>
+  /** Webhook events of a workspace that were taken and applied, restarts included. */
+  counts(workspaceId: string): DrainCounts
+  /** Where its metrics are; null while it does not work. */
+  metrics(): string | null
+  /** Asks it to end; the second time it gives up what is under way. It is not started again. */
+  stop(): void
+  /** The exit code, when it has ended for good. */
+  ended: Promise<number>
+}
+
+const FIRST_PAUSE_MS = SECOND / 4
+const LONGEST_PAUSE_MS = 30 * SECOND
+/** Having lived so long, it begins with the shortest pause again. */
+const STABLE_MS = MINUTE
+/** What is under way may take so long to land and to load; then it ends where it stands, which costs no more than a kill ever does. */
+const END_WITHIN_MS = 45 * SECOND
+const QUERIES_TOLD = 3
+
+interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+const isCrash = ({ code, signal }: Exit): boolean => signal !== null || code === GIVEN_UP
+
+const howText = ({ code, signal }: Exit): string =>
+  signal ? `was ended by ${signal}` : code === GIVEN_UP ? 'ended, since DuckDB gave up' : `ended with exit code ${code}`
+
+export function supervise(options: SupervisorOptions): Supervisor {
+  const { entry, args, sharesTerminal = false, endsByItself = false, remark } = options
+  const held = deferred<boolean>()
+  const working = deferred<Working>()
+  const ended = deferred<number>()
+  let child: ChildProcess | null = null
+  let work: Work | null = null
+  let [hasHeld, hasWorked, stopping, pauseMs] = [false, false, false, FIRST_PAUSE_MS]
+  let pause: NodeJS.Timeout | undefined
+  let metrics: string | null = null
+  let before: Record<string, DrainCounts> = {}
+  let since: Record<string, DrainCounts> = {}
+
+  const counts = (workspaceId: string): DrainCounts => {
+    const [a, b] = [before[workspaceId], since[workspaceId]]
+    return { taken: (a?.taken ?? 0) + (b?.taken ?? 0), applied: (a?.applied ?? 0) + (b?.applied ?? 0) }
+  }
+
+  const tell = (message: ToChild): void => {
+    // One that has just ended hears nothing; its exit follows.
+    if (child?.connected) child.send(message, () => {})
+  }
+
+  function finish(code: number): void {
+    held.resolve(hasHeld)
+    ended.resolve(code)
+  }
+
+  function start(): void {
+    const begunMs = performance.now()
+    const queries = new Map<number, string>()
+    let holds = false
+    const stdio = sharesTerminal ? ('inherit' as const) : ('pipe' as const)
+    const started = fork(entry, args, { stdio: [sharesTerminal ? 'inherit' : 'ignore', stdio, stdio, 'ipc'] })
+    child = started
+    for (const stream of [started.stdout, started.stderr])
+      if (stream) createInterface({ input: stream }).on('line', line => remark(line))
+    started.on('message', (message: FromChild) => {
+      if (message.kind === 'holding') {
+        holds = hasHeld = true
+        held.resolve(true)
+        if (work) tell({ kind: 'work', ...work })
+      } else if (message.kind === 'working') {
+        hasWorked = true
+        metrics = message.metrics
+        working.resolve(message)
+      } else if (message.kind === 'events') since = message.counts
+      else if (message.sql === null) queries.delete(message.id)
+      else queries.set(message.id, message.sql)
+    })
+    started.on('error', () => {})
+    started.once('close', (code, signal) => {
+      child = null
+      metrics = null
+      childEnded({ code, signal }, { holds, queries: [...queries.values()], livedMs: performance.now() - begunMs })
+    })
+  }
+
+  function childEnded(exit: Exit, life: { holds: boolean; queries: string[]; livedMs: number }): void {
+    const workspaces = new Set([...Object.keys(before), ...Object.keys(since)])
+    before = Object.fromEntries([...workspaces].map(id => [id, counts(id)]))
+    since = {}
+    const isOver = isCrash(exit) ? !hasHeld : endsByItself ? life.holds || !hasHeld : !hasWorked
+    if (stopping || isOver) finish(exit.code ?? 1)
+    else startAgain(exit, life)
+  }
+
+  function startAgain(exit: Exit, life: { queries: string[]; livedMs: number }): void {
+    if (life.livedMs > STABLE_MS) pauseMs = FIRST_PAUSE_MS
+    const ran = life.queries.slice(-QUERIES_TOLD).map(sql => `  it ran the query: ${sql}`)
+    remark(
+      `The process that holds the warehouse ${howText(exit)}; it is started again in ${pauseMs / SECOND} s. Nothing is lost.`,
+      ...ran,
+    )
+    pause = setTimeout(start, pauseMs)
+    pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+  }
+
+  start()
+  return {
+    held: held.promise,
+    ended: ended.promise,
+    counts,
+    metrics: () => metrics,
+    work(asked) {
+      work = asked
+      tell({ kind: 'work', ...work })
+      return working.promise
+    },
+    stop() {
+      clearTimeout(pause)
+      if (child === null) return finish(0)
+      tell({ kind: 'stop' })
+      if (stopping) return
+      stopping = true
+      const last = child
+      const timer = setTimeout(() => last.kill('SIGKILL'), END_WITHIN_MS)
+      last.once('close', () => clearTimeout(timer))
+    },
+  }
+}

@@ -1,0 +1,181 @@
+// The process that holds the warehouse ends by a crash: it is started again, webhooks are taken meanwhile, and nothing is lost.
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startDevServer } from '../../src/run/temporal/dev-server.ts'
+import type { ServedRequest } from '../../src/sandbox/request-log.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { askHolder } from '../../src/warehouse/socket-client.ts'
+import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { expectedTables } from '../workflows/expected-rows.ts'
+import { isProbe } from '../workflows/probe.ts'
+import { readThrough, truthOf } from '../workflows/truth.ts'
+import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { SECRET } from './webhook-command.ts'
+import { makeSender } from './webhook-sender.ts'
+import { withoutTemporal } from './without-temporal.ts'
+
+const START_MS = Date.UTC(2026, 5, 1, 12)
+
+async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    await sleep(50)
+  }
+}
+
+/** Children of a process, by their process ids and arguments. */
+async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')).trim().split(/\s+/)
+  return Promise.all(
+    children.filter(Boolean).map(async child => ({
+      pid: Number(child),
+      args: (await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' '),
+    })),
+  )
+}
+
+async function place(env: Record<string, string>, args: string[]) {
+  const sandbox = await startSandbox({
+    port: 0,
+    token: TOKEN,
+    startMs: START_MS,
+    speed: 0,
+    conversations: 120,
+    latencyMs: 150,
+  })
+  onTestFinished(() => sandbox.close())
+  const folder = await temporaryFolder()
+  const [home, path] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
+  const workspace = {
+    id: 'ws_demo',
+    apiUrl: sandbox.url,
+    token: { env: 'TOKEN' },
+    pageSize: 10,
+    rereadShare: 0,
+    sampleShare: 0,
+    webhooks: { secrets: [{ env: 'SECRET' }] },
+  }
+  await writeFile(path, JSON.stringify({ home, threads: 1, webhooks: { port: 0 }, workspaces: [workspace] }))
+  const running = start([...args, '--config', path], { env: { TOKEN, SECRET, ...env } })
+  let said = ''
+  running.process.stderr!.on('data', text => {
+    said += text
+  })
+  const exports = async () => {
+    const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
+    return ((await answer.json()) as { requests: ServedRequest[] }).requests.filter(request => !isProbe(request))
+  }
+  const holder = () =>
+    until(async () => (await childrenOf(running.process.pid!)).find(({ args: of }) => of.includes('--supervised'))?.pid)
+  return { sandbox, home, running, said: () => said, exports, holder }
+}
+
+type Place = Awaited<ReturnType<typeof place>>
+
+const port = ({ said }: Place) => until(async () => Number(/127\.0\.0\.1:(\d+)\/webhooks/.exec(said())?.[1]))
+
+const answers = ({ home }: Place) =>
+  until(() =>
+    askHolder({ home, sql: 'SELECT 1', timeoutMs: 5_000 }).then(
+      answer => answer.close().then(() => true),
+      () => null,
+    ),
+  )
+
+/** Kills the holder while it loads and events come in; resolves when that has been told. */
+async function killHolder(there: Place): Promise<void> {
+  await answers(there)
+  const before = there.said().split('was ended by SIGSEGV').length
+  process.kill(await there.holder(), 'SIGSEGV')
+  await until(async () => there.said().split('was ended by SIGSEGV').length > before)
+}
+
+/** What was acknowledged is applied once, and the tables equal what the vendor has. */
+async function expectNothingLost({ sandbox, home }: Place, acknowledged: ReadonlySet<number>): Promise<void> {
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+  try {
+    const truth = truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), 120_000) })
+    const expected = asLines(expectedTables(truth))
+    const {
+      messages_received: _messages,
+      webhook_events: _events,
+      ...exported
+    } = asLines(await warehouseTables(warehouse.writer.rows))
+    expect(exported).toEqual(expected)
+    const events = await warehouse.writer.rows<{ n: string }>(
+      'SELECT epoch(_as_of)::BIGINT::VARCHAR AS n FROM webhook_events',
+    )
+    const found = events.map(({ n }) => Number(n))
+    expect([...acknowledged].filter(number => number > 0 && !found.includes(number))).toEqual([])
+    expect(found.length).toBe(new Set(found).size)
+  } finally {
+    await warehouse.close()
+  }
+}
+
+const ended = async ({ running }: Place): Promise<void> => {
+  running.process.kill('SIGINT')
+  const { code, stderr } = await running.ended
+  expect(code, stderr).toBe(0)
+}
+
+describe('a crash of the process that holds the warehouse', () => {
+  it('costs a restart, in `up` without Temporal: webhooks are taken meanwhile, and nothing is lost', async () => {
+    const there = await place(await withoutTemporal(), ['up', '--every', '10s'])
+    const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000 })
+    const load = sender.run(await port(there))
+    await answers(there)
+    // What is told to whoever asks, and what is told in the log.
+    const asked = askHolder({ home: there.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
+    await sleep(300)
+    const before = sender.acknowledged.size
+    process.kill(await there.holder(), 'SIGSEGV')
+    await expect(asked).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED', message: /ended while it ran this query/ })
+    await until(async () => sender.acknowledged.size > before + 5)
+    await until(async () => there.said().includes('it ran the query: SELECT sleep_ms(?), ?'))
+    expect(there.said()).not.toContain('private')
+    await killHolder(there)
+    await answers(there)
+    await load.stop()
+    await there.running.said('next round at')
+    await ended(there)
+    await expectNothingLost(there, sender.acknowledged)
+  })
+})
+
+describeWithTemporal('a crash of the warehouse process, on Temporal', command => {
+  it('costs a restart, and neither a request nor an event: `up` goes on exporting', { timeout: 240_000 }, async () => {
+    const server = await startDevServer({ command })
+    onTestFinished(() => server.stop())
+    const there = await place({ TEMPORAL_ADDRESS: server.address }, ['up', '--every', '1h'])
+    const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000 })
+    const load = sender.run(await port(there))
+    await there.running.said('Up.')
+    await until(async () => (await there.exports()).length > 3)
+    const [pid, before] = [there.running.process.pid!, sender.acknowledged.size]
+    await killHolder(there)
+    expect(there.running.process.pid).toBe(pid)
+    await until(async () => sender.acknowledged.size > before)
+    await load.stop()
+    const rows = (sql: string) =>
+      askHolder({ home: there.home, sql, timeoutMs: 5_000 }).then(
+        async answer => {
+          for await (const batch of answer.batches) return batch.columns[0]![0]
+          return null
+        },
+        () => null,
+      )
+    const all = truthOf(there.sandbox, { throughMs: readThrough(there.sandbox.clock.now(), 120_000) }).length
+    await until(async () => Number(await rows('SELECT count(*) FROM conversations')) === all)
+    await until(async () => Number(await rows('SELECT count(*) FROM webhook_events')) >= sender.acknowledged.size)
+    await ended(there)
+    await expectNothingLost(there, sender.acknowledged)
+    const asked = (await there.exports()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(new Set(asked).size).toBe(asked.length)
+  })
+})

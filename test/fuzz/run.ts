@@ -1,0 +1,105 @@
+// Runs cases in child processes, and tells those that end theirs: `node dist/test/fuzz/run.js` with FUZZ_SEED and FUZZ_SECONDS.
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface Crash {
+  number: number
+  sql: string
+  /** Signal or exit code; `stuck` and `memory`: we have killed it. */
+  how: string
+}
+
+export interface FuzzReport {
+  cases: number
+  outcomes: Record<string, number>
+  crashes: Crash[]
+}
+
+/** The compiled child, seen from `test/` or from `dist/test/`. */
+const CHILD = fileURLToPath(
+  new URL(import.meta.url.endsWith('.js') ? './child.js' : '../../dist/test/fuzz/child.js', import.meta.url),
+)
+
+const STUCK_MS = 30_000
+const LOOK_EVERY_MS = 250
+const MOST_BYTES = 2_500_000_000
+
+/** Linux alone tells it; elsewhere memory is not looked at. */
+function bytesOf(pid: number): number {
+  try {
+    return Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
+  } catch {
+    return 0
+  }
+}
+
+interface Said {
+  number: number
+  sql?: string
+  outcome?: string
+  done?: boolean
+}
+
+/** Runs cases until `to`, the time or a crash; the number of the next case, or null where it is over. */
+function runChild(
+  options: { seed: number; from: number; to: number; untilMs: number },
+  report: FuzzReport,
+): Promise<number | null> {
+  const { seed, from, to, untilMs } = options
+  return new Promise(resolve => {
+    const env = { PATH: process.env.PATH, UV_THREADPOOL_SIZE: '16' }
+    const child = spawn(process.execPath, [CHILD, ...[seed, from, to, untilMs].map(String)], {
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    let [last, done, killedFor, saidMs] = [{ number: from - 1, sql: '' }, false, '', Date.now()]
+    createInterface({ input: child.stdout }).on('line', line => {
+      const said = JSON.parse(line) as Said
+      saidMs = Date.now()
+      done = said.done === true
+      if (said.sql !== undefined) last = { number: said.number, sql: said.sql }
+      if (said.outcome !== undefined) {
+        report.cases += 1
+        const kind = said.outcome.split(' ')[0]!
+        report.outcomes[kind] = (report.outcomes[kind] ?? 0) + 1
+      }
+    })
+    const watch = setInterval(() => {
+      if (Date.now() - saidMs > STUCK_MS) killedFor = 'stuck'
+      if (bytesOf(child.pid!) > MOST_BYTES) killedFor = 'memory'
+      if (killedFor) child.kill('SIGKILL')
+    }, LOOK_EVERY_MS)
+    child.once('close', (code, signal) => {
+      clearInterval(watch)
+      if (!done) report.crashes.push({ ...last, how: killedFor || signal || `exit ${code}` })
+      resolve(done ? null : last.number + 1)
+    })
+  })
+}
+
+/** Runs cases from number `from` on, until `to` or the time. */
+export async function fuzz(options: {
+  seed: number
+  from?: number
+  to?: number
+  seconds: number
+}): Promise<FuzzReport> {
+  const { seed, from = 0, to = Number.MAX_SAFE_INTEGER, seconds } = options
+  const report: FuzzReport = { cases: 0, outcomes: {}, crashes: [] }
+  const untilMs = Date.now() + seconds * 1_000
+  let next: number | null = from
+  while (next !== null && next < to && Date.now() < untilMs)
+    next = await runChild({ seed, from: next, to, untilMs }, report)
+  return report
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [seed, seconds] = [Number(process.env.FUZZ_SEED ?? 1), Number(process.env.FUZZ_SECONDS ?? 600)]
+  const report = await fuzz({ seed, seconds })
+  for (const crash of report.crashes) console.log(JSON.stringify(crash))
+  console.log(
+    JSON.stringify({ seed, seconds, cases: report.cases, outcomes: report.outcomes, ended: report.crashes.length }),
+  )
+}
