@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkspaceConfig } from '../config.ts'
 import { SECOND } from '../core/time.ts'
 import { hasSpool } from '../spool/folders.ts'
+import { openSegments } from '../spool/segments.ts'
 import { countWaiting } from '../spool/waiting.ts'
 import type { DrainCounts } from './supervision/messages.ts'
 
@@ -24,10 +25,16 @@ export interface WatchEvents {
 }
 
 const LOOK_EVERY_MS = SECOND
+/** A receiver seals a segment a second after its first event. One that has not after so long has most likely been killed: its segment is taken over later. */
+const SEALED_WITHIN_MS = 5 * SECOND
+const SEALED_LOOK_MS = 100
 
 export interface EventWatch {
-  /** Applies what waits, and tells how it is now: what was told a second ago would stand in a report as if it were. */
-  settle(): Promise<void>
+  /**
+   * Applies what waits, with what was acknowledged before the watch began, and tells how it is now: what was told a second ago would stand in
+   * a report as if it were.
+   */
+  settle(stopping: AbortSignal): Promise<void>
   end(): void
 }
 
@@ -52,10 +59,23 @@ export function watchEvents({ drained, home, workspace, told }: WatchEvents): Ev
       await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => {})
     }
   }
+  const open = async (): Promise<string[]> => {
+    const segments = await openSegments(home, workspace.id, Date.now())
+    return segments.filter(({ bytes }) => bytes > 0).map(({ name }) => name)
+  }
+  const begunMs = performance.now()
+  const openAtFirst = open().catch((): string[] => [])
+  const sealed = async (stopping: AbortSignal) => {
+    const awaited = await openAtFirst
+    const isOpen = async () => awaited.length > 0 && (await open()).some(name => awaited.includes(name))
+    while (performance.now() < begunMs + SEALED_WITHIN_MS && !stopping.aborted && (await isOpen()))
+      await sleep(SEALED_LOOK_MS, undefined, { signal: stopping })
+  }
   watch()
   return {
-    async settle() {
+    async settle(stopping) {
       if (!hasSpool(home, workspace.id)) return
+      await sealed(stopping).catch(() => {})
       await drained.drain?.().catch(() => {})
       await look().catch(() => {})
     },

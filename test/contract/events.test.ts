@@ -2,11 +2,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
 import { ingestId } from '../../src/run/temporal/drain.ts'
+import { openSpool } from '../../src/spool/spool.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { spoolEvent } from '../spool/arbitrary-events.ts'
 import { until } from './afterwards.ts'
 import { payloadTexts } from './history.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
@@ -30,6 +32,7 @@ async function house(more: Record<string, string> = {}) {
   const options = { env: { WORKER_TOKEN: TOKEN, HOOK_SECRET: SECRET, ...more } }
   const run = (...args: string[]) => cli([...args, '--config', path], options)
   return {
+    home,
     begin: (...args: string[]) => start([...args, '--config', path], options),
     run,
     async query<R>(sql: string): Promise<R[]> {
@@ -109,6 +112,17 @@ describe('events beside the embedded engine', () => {
     await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'), LOOK_MS)
     expect((await there.run('sync', '--yes')).code).toBe(0)
     expect(await there.query('SELECT type FROM webhook_events')).toEqual([{ type: 'webhook_test' }])
+  })
+
+  it('are applied by a sync that would have ended before their segment is sealed', async () => {
+    const there = await house()
+    const spool = openSpool({ home: there.home, now: Date.now, sealAfterMs: 3_000 })
+    onTestFinished(() => spool.close())
+    await spool.append(spoolEvent({ createdAt: Date.now(), text: 'hello' }, 'ws_demo'))
+    const { code, stdout } = await there.run('sync', '--yes')
+    expect(code).toBe(0)
+    expect(stdout).toContain('webhooks: 1 event in, 0 waiting, 1 applied')
+    expect(await there.query('SELECT count(*)::INTEGER AS n FROM webhook_events')).toEqual([{ n: 1 }])
   })
 })
 

@@ -97,7 +97,7 @@ async function withMissing(
 /** One sync of one workspace; its exit code. */
 async function syncOne(syncing: Syncing, { options, display }: Run): Promise<number> {
   const report = await syncOnce(options)
-  await syncing.events.get(options.workspace.id)?.settle()
+  await syncing.events.get(options.workspace.id)?.settle(syncing.stop.stopping)
   if (report) display.report(await withMissing(syncing, options, report))
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok
 }
