@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasCode, unusable } from '../core/disk.ts'
+import { hasCode, refusalOf, unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 
@@ -24,13 +24,57 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder and its parents (mode 0700), each durable in its own parent. */
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+
+/** Why there can be no folder, however much space and permission there is. */
+const NO_PLACE: Record<string, string> = {
+  EEXIST: 'what is there is no folder',
+  ENOENT: 'its file system takes none there',
+}
+
+const noFolder = (folder: string, cause: NodeJS.ErrnoException): ConvohouseError =>
+  refusalOf(cause) !== null
+    ? unusable(folder, cause)
+    : new ConvohouseError('HOME_UNUSABLE', {
+        what: `No folder can be made at ${folder}: ${NO_PLACE[cause.code!] ?? cause.code}.`,
+        mend: 'Remove what is in its way, or name another data folder (`home`, CONVOHOUSE_HOME).',
+        cause,
+      })
+
+/**
+ * Makes a folder and its parents (mode 0700), each durable in its own parent. Not by `mkdir` with `recursive`: below a folder that takes
+ * none (/proc) that tries for ever, on a thread that no signal ends.
+ * @throws HOME_UNUSABLE
+ */
 export async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 }).catch(cause => {
-    throw unusable(folder, cause)
+  if (await isFolder(folder)) return
+  const parent = dirname(folder)
+  if (parent !== folder) await makeFolder(parent)
+  await mkdir(folder, { mode: 0o700 }).catch(async cause => {
+    // Whoever else makes it at the same moment has made it.
+    if (!(await isFolder(folder))) throw noFolder(folder, cause)
   })
-  if (first === undefined) return
-  for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
+  await syncFolder(parent).catch(cause => {
+    throw unusable(parent, cause)
+  })
+}
+
+/** What file systems without hard links answer: FAT, exFAT, and some that lie on the network. */
+const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+/** A name that cannot be given to a file, as it is to be told. */
+export function notLinked(file: string, cause: unknown): ConvohouseError {
+  const { code = '', syscall } = cause as NodeJS.ErrnoException
+  if (syscall !== 'link' || !WITHOUT_LINKS.includes(code)) return unusable(file, cause)
+  return new ConvohouseError('HOME_UNUSABLE', {
+    what: `The file system of ${dirname(file)} takes no hard links (${code}).`,
+    mend: 'Use a data folder on a file system that has them: only they give a page its name once.',
+    cause,
+  })
 }
 
 /**
@@ -61,7 +105,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
         cause,
       })
     }
-    throw unusable(file, cause)
+    throw notLinked(file, cause)
   }
 }
 

@@ -2,31 +2,52 @@
 // So room is kept in a file while there is some; where the disk is full, the file is given up, and what is under way
 // still lands. Then it is told that the disk is full, so that nothing more is asked for.
 import { randomBytes } from 'node:crypto'
-import { open, stat, unlink } from 'node:fs/promises'
+import { link, open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { refusalOf, unusable } from '../core/disk.ts'
-import { makeFolder } from '../files/durable.ts'
+import { hasCode, refusalOf, unusable } from '../core/disk.ts'
+import { makeFolder, notLinked } from '../files/durable.ts'
 
 /** For the four requests that are under way at once, of a compressed page each: 200 KB is a common one of 100 records. */
 const ROOM_BYTES = 4 * 1024 * 1024
 
 const roomFile = (root: string): string => join(root, '.room')
 
+/** A second name of it, there for a moment. */
+const linkFile = (root: string): string => join(root, '.room-link')
+
 /** By root, the room that was given up: all who need it wait for the same file to be gone. */
 const givenUp = new Map<string, Promise<void>>()
 
 /** A file's name is gone before its room is free, so a second caller must not take the first for an answer. */
 function giveUp(root: string): Promise<void> {
-  const going = givenUp.get(root) ?? unlink(roomFile(root)).catch(() => {})
+  const gone = (file: string) => unlink(file).catch(() => {})
+  const going = givenUp.get(root) ?? Promise.all([roomFile, linkFile].map(of => gone(of(root)))).then(() => {})
   givenUp.set(root, going)
   return going
 }
 
+/** @throws HOME_UNUSABLE where a file takes no second name: no page could land */
+async function expectHardLinks(root: string): Promise<void> {
+  const file = linkFile(root)
+  // A kill may have left it.
+  await unlink(file).catch(() => {})
+  await link(roomFile(root), file).catch(cause => {
+    // Whoever else tries it, or gives the room up meanwhile, has found that it does.
+    if (!hasCode(cause, 'EEXIST') && !hasCode(cause, 'ENOENT')) throw notLinked(file, cause)
+  })
+  await unlink(file).catch(() => {})
+}
+
 /**
- * Keeps the room below the landing's root, where it is not there yet.
- * @throws HOME_UNUSABLE where the disk has no such room: then nothing may be bought
+ * Keeps the room below the landing's root, where it is not there yet, and tries whether pages can get their names there.
+ * @throws HOME_UNUSABLE where the disk has no such room, or no hard links: then nothing may be bought
  */
 export async function keepRoom(root: string): Promise<void> {
+  await makeRoom(root)
+  await expectHardLinks(root)
+}
+
+async function makeRoom(root: string): Promise<void> {
   const file = roomFile(root)
   await makeFolder(root)
   const there = await stat(file).catch(() => null)

@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { ConvohouseError } from '../core/errors.ts'
-import { attach, openingError } from './attach.ts'
+import { attach } from './attach.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
 import { MACROS } from './macros.ts'
 import { fitMemoryLimit } from './memory-limit.ts'
@@ -100,9 +100,7 @@ async function writingConnection(instance: DuckDBInstance): Promise<DuckDBConnec
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
-  await makeRoomToSpill(file).catch(cause => {
-    throw openingError(file, cause)
-  })
+  await makeRoomToSpill(file)
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memoryLimit,
     threads: String(options.threads),

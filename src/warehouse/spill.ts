@@ -1,8 +1,9 @@
 // What does not fit into memory: DuckDB writes it to a folder. Each instance has one of its own, since two of them in one
 // folder would write the same files; what a killed process left there is removed by the next one that holds the warehouse.
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { makeFolder } from '../files/durable.ts'
 
 const ENDING = '.spill'
 
@@ -15,10 +16,8 @@ export const spillFolder = (file: string): string => join(folderOf(file), `${bas
 export const readerSpillFolder = (file: string): string =>
   join(folderOf(file), `${basename(file)}.${process.pid}-${randomBytes(4).toString('hex')}${ENDING}`)
 
-/** DuckDB makes a spill folder, and not the one above it. */
-export async function makeRoomToSpill(file: string): Promise<void> {
-  await mkdir(folderOf(file), { recursive: true, mode: 0o700 })
-}
+/** DuckDB makes a spill folder, and not the one above it. @throws HOME_UNUSABLE */
+export const makeRoomToSpill = (file: string): Promise<void> => makeFolder(folderOf(file))
 
 /** Removes what others left behind. Only for who holds `file`: then nobody reads it either. */
 export async function sweepSpills(file: string): Promise<void> {

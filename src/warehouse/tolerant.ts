@@ -2,7 +2,7 @@
 // written anew, in declared types only, to temporary files that the same SQL reads.
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../catalog/exact-json.ts'
 import { isObject, jsonType } from '../catalog/inspect.ts'
@@ -10,6 +10,7 @@ import { type Issue, mendRecord } from '../catalog/mend.ts'
 import { elementTexts } from '../catalog/page-elements.ts'
 import { type RecordType, sentFields } from '../catalog/shape.ts'
 import { toldPath } from '../catalog/told-path.ts'
+import { makeFolder } from '../files/durable.ts'
 import { MENDED } from './left-behind.ts'
 import { listsOf } from './streams.ts'
 
@@ -149,7 +150,7 @@ function* pieces(records: readonly MendedRecordText[]): Generator<string[]> {
 
 /** Writes mended records into files below `folder`. The caller removes them when the batch is loaded. */
 export async function writeMended(folder: string, records: readonly MendedRecordText[]): Promise<MendedFile[]> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   const files: MendedFile[] = []
   try {
     for (const piece of pieces(records)) {

@@ -249,7 +249,7 @@ describe('a data folder', () => {
     await writeFile(join(home, 'a-file'), '')
     const error = await failureOf(openLanding(join(home, 'a-file', 'home'), 'ws').land(headOf(), bytes('{}')))
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
-    expect(error.message).toContain('ENOTDIR')
+    expect(error.message).toContain('a-file: what is there is no folder')
     expect(error.mend).toContain('data folder')
   })
 

@@ -1,6 +1,6 @@
 // `convohouse demo`: the main job without an account. A sandbox in this process serves the API; everything else is what a real
 // sync does.
-import { mkdir, mkdtemp, readdir } from 'node:fs/promises'
+import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SyncReport } from '../../../workflows/steps.ts'
@@ -8,6 +8,7 @@ import { type House, openHouse } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { DAY, SECOND } from '../../core/time.ts'
+import { makeFolder } from '../../files/durable.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../../run/embedded.ts'
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
@@ -41,7 +42,7 @@ const heading = (text: string): void => say('', styleOf(process.stdout)('bold', 
 async function folderFor(home: string | undefined): Promise<string> {
   if (home === undefined) return mkdtemp(join(tmpdir(), 'convohouse-demo-'))
   const folder = resolve(home)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   if ((await readdir(folder)).length === 0) return folder
   throw invalidFlag(`--home: ${folder} is not empty.`, 'Name a folder that is empty or not there yet.')
 }

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { unusable } from '../../core/disk.ts'
-import { ConvohouseError } from '../../core/errors.ts'
 import { writeOnce } from '../../files/durable.ts'
 import { examine, type Finding, ok, warn } from './finding.ts'
 
@@ -23,21 +22,11 @@ export async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }
 
-const NO_LINKS = 'Use a data folder on a file system that has hard links: landing takes a name once by `link`.'
-
 /** Lands a few bytes as a page would land, and takes them away again. @throws HOME_UNUSABLE */
 async function tryWriting(folder: string): Promise<void> {
   const file = join(folder, `.doctor-${process.pid}-${randomBytes(6).toString('hex')}`)
   try {
     await writeOnce(file, [Buffer.from('A file of `convohouse doctor`; it may be deleted.\n')])
-  } catch (error) {
-    const cause = error instanceof ConvohouseError ? (error.cause as NodeJS.ErrnoException | undefined) : undefined
-    if (cause?.syscall !== 'link') throw error
-    throw new ConvohouseError('HOME_UNUSABLE', {
-      what: `${folder} takes no hard link: ${cause.code}.`,
-      mend: NO_LINKS,
-      cause,
-    })
   } finally {
     await rm(file, { force: true }).catch(() => {})
   }

@@ -1,5 +1,7 @@
 // `convohouse receive`: takes webhooks in until it is told to end.
 import { readConfig } from '../../config.ts'
+import { makeFolder } from '../../files/durable.ts'
+import { spoolRoot } from '../../spool/folders.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
 import { remark, say, sayJsonLine } from '../terminal/say.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
@@ -26,7 +28,7 @@ function tell(receiver: OpenedReceiver, json: boolean | undefined): void {
 
 const configAt = ({ config: path }: ReceiveFlags) => readConfig(path === undefined ? {} : { path })
 
-/** @throws what is wrong with configuration, secrets or address */
+/** @throws what is wrong with configuration, secrets, address or data folder: no event would be acknowledged */
 export async function runReceive(flags: ReceiveFlags): Promise<void> {
   letYoungSpaceGrow()
   const { host, port, json } = flags
@@ -40,6 +42,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
   })
   const stop = stopOnSignals(() => remark(STOPPING))
   try {
+    await makeFolder(spoolRoot(config.home))
     const opened = await openReceiver({ ...config, webhooks }, metricsOf(config, 'receive').page)
     receiver = opened
     tell(opened, json)

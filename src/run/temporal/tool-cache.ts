@@ -2,10 +2,11 @@
 // half of it. The folder's name tells which process is at it, so that another one waits rather than do the same.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MINUTE, SECOND } from '../../core/time.ts'
+import { makeFolder } from '../../files/durable.ts'
 import { BUILD_MS } from './build.ts'
 import { isExecutable } from './executables.ts'
 
@@ -60,9 +61,9 @@ export async function intoCache(
   const removeNow = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', removeNow)
   try {
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
     await make(folder)
-    await mkdir(place, { recursive: true })
+    await makeFolder(place)
     await rename(join(folder, name), path)
     return path
   } finally {
