@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+const decisions = readdirSync(join(ROOT, 'docs/adr')).sort()
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
+  ...decisions.map(name => `docs/adr/${name}`),
+]
+
+/** As GitHub makes anchors of headings. */
+const anchorsOf = (page: string): string[] =>
+  [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  )
+
+describe('the decisions in docs/adr', () => {
+  it('have a number each, from 1 without a gap, in the name of the file and in the heading', () => {
+    expect(decisions.map(name => Number.parseInt(name, 10))).toEqual(decisions.map((_, index) => index + 1))
+    for (const name of decisions)
+      expect(read(`docs/adr/${name}`)).toMatch(new RegExp(`^# ${Number.parseInt(name, 10)}\\. `))
+  })
+
+  it('are there where code and pages name them by number', () => {
+    const named = [...pages, ...sources('src'), ...sources('workflows'), ...sources('sql')].flatMap(path =>
+      [...read(path).matchAll(/\bADR (\d+)/g)].map(([, number]) => Number(number)),
+    )
+    expect(named.length).toBeGreaterThan(10)
+    expect(Math.max(...named)).toBeLessThanOrEqual(decisions.length)
+  })
+})
+
+const sources = (folder: string): string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(name => /\.(ts|cts|sql)$/.test(name))
+    .map(name => join(folder, name))
+
+describe('a page', () => {
+  it.each(pages)('%s leads to files and headings that are there', path => {
+    const links = [...read(path).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link]) => link!)
+      .filter(link => !/^\w+:/.test(link))
+    const broken = links.filter(link => {
+      const [file, anchor] = link.split('#')
+      const target = file === '' ? path : join(dirname(path), file!)
+      if (!existsSync(join(ROOT, target))) return true
+      return anchor !== undefined && target.endsWith('.md') && !anchorsOf(read(target)).includes(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+})
