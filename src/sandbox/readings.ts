@@ -79,7 +79,7 @@ const TABLE = {
   },
   'unknown-params': {
     values: ['ignored', 'refused'],
-    help: 'query parameters of an export that the document does not name, and a repeated `convoIds`, are a 400 where refused',
+    help: 'query parameters of an export or an organization that the document does not name, and a repeated `convoIds`, are a 400 where refused',
     open: '4.12: query parameters',
   },
   'unknown-ids': {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createProgram } from '../../src/cli/program.ts'
 import { FAULTS } from '../../src/sandbox/faults/fault-table.ts'
 import { HOSTILE } from '../../src/sandbox/hostile/hostile-table.ts'
 import { LITERAL, READINGS } from '../../src/sandbox/readings.ts'
@@ -21,6 +22,13 @@ function rowsBelow(heading: string): string[][] {
 }
 
 describe('docs/sandbox.md', () => {
+  it('lists every flag, with what its help says', () => {
+    const command = createProgram().commands.find(command => command.name() === 'sandbox')!
+    const told = command.options.map(({ flags, description }) => [`\`${flags}\``, description])
+    expect(told.length).toBeGreaterThan(30)
+    expect(rowsBelow('Flags')).toEqual(told)
+  })
+
   it('lists every fault, and no other', () => {
     const told = Object.entries(FAULTS).map(([name, { stage, search, help }]) => [
       `\`${name}\``,

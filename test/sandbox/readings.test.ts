@@ -201,6 +201,12 @@ describe('to the letter', () => {
       expect(await refusal(sandbox, `${path}${query}`)).toMatchObject({ status: 400 })
   })
 
+  it('an organization is answered as documented, and refuses every parameter', async () => {
+    const sandbox = await literal()
+    expect(Object.keys(json(await see(sandbox, '/v3/orgs/org_alpha')))).toEqual(['success', 'message', 'data'])
+    expect(await refusal(sandbox, '/v3/orgs/org_alpha?page=1')).toMatchObject({ status: 400 })
+  })
+
   it('an event carries no field that the document does not list', async () => {
     const sandbox = await literal()
     for (const event of sandbox.world.events(START_MS - 60 * MINUTE, START_MS))

@@ -31,8 +31,10 @@ export interface OrganizationRequest {
 
 /** Organizations are told as they are now: no mirror is between. */
 export function answerOrganization(service: OrganizationService, request: OrganizationRequest): Answer {
-  const { organizations } = service
+  const { organizations, options } = service
   const { kind, method, organizationId, params, nowMs } = request
+  if (kind === 'organization' && options.readings['unknown-params'] === 'refused' && params.size > 0)
+    return invalidQuery([...new Set(params.keys())].map(name => `${name} is not known`))
   const organization = organizations.at(organizationId, nowMs)
   if (organization === undefined) return fault(404, 'Organization not found')
   if (kind === 'teams') return answerTeams(service, organization, { params, nowMs })
