@@ -5,8 +5,9 @@ import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import { PERIOD_DAYS } from '../core/estimate.ts'
 import { type LedgerEntry, momentOf, type RequestMade } from '../core/ledger-entries.ts'
-import { compactTimestamp, HOUR, MINUTE } from '../core/time.ts'
+import { compactTimestamp, DAY, HOUR, MINUTE } from '../core/time.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { segment } from '../files/segment.ts'
 import { withRoom } from './room.ts'
@@ -16,8 +17,8 @@ export interface Ledger {
   append(entry: LedgerEntry): Promise<void>
   /**
    * Entries of the last `hourMs` in order of time, and before them the newest request that told a usage. A line that a
-   * kill cut off is passed over: what it told had not been acted on. Where the clock has been set back, so that entries
-   * lie ahead, nobody can say which of them is the newest: all are set aside, and the vendor has to be asked.
+   * kill cut off is passed over: what it told had not been acted on. Files that lie further ahead than clocks of machines differ
+   * are set aside: the clock has been set back. All others count.
    * @throws HOME_UNUSABLE
    */
   recent(nowMs: number, hourMs: number): Promise<LedgerEntry[]>
@@ -109,16 +110,19 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
         .filter(name => name.endsWith('.ndjson'))
         .sort()
         .reverse()
-      // Entries of less than an hour ahead are in a file of this hour: they count until they are an hour old.
-      if (names.some(name => nameStartMs(name) > nowMs + MINUTE)) {
-        await setAside(names)
-        return []
-      }
+      // Entries ahead of it count until they are an hour old.
+      const isAhead = (name: string) => nameStartMs(name) > nowMs + CLOCKS_DIFFER_MS
+      await setAside(names.filter(isAhead))
+      const kept = names.filter(name => !isAhead(name))
       const entries: LedgerEntry[] = []
       let told: RequestMade | undefined
-      for (const name of names) {
+      // A workspace that rests for longer loses nothing: counted from its last entries.
+      const sinceMs = kept.length > 0 ? nameStartMs(kept[0]!) - PERIOD_DAYS * DAY : 0
+      for (const name of kept) {
         const endMs = nameEndMs(name)
         const old = endMs < nowMs - hourMs
+        // Where no usage is reported for so long, none is: a log of years would be read each time.
+        if (old && endMs < sinceMs) break
         // Files of one hour, of several runners, are all looked at: any of them may hold the newest.
         if (old && told && endMs < told.sentAtMs) break
         const parsed = parseLines(await textOf(name))
@@ -137,6 +141,9 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
     },
   }
 }
+
+/** Machines with a common clock are seconds apart, and with clocks of their own some minutes. */
+const CLOCKS_DIFFER_MS = 15 * MINUTE
 
 /** Entries that share a sync share a file: some may be of the first moments of the next hour. */
 const OVERLAP_MS = MINUTE

@@ -44,19 +44,36 @@ export interface EmbeddedOptions {
   confirm?: (prepared: Prepared) => Promise<boolean>
 }
 
-/** Aborted when the run shall end, by whichever of the two signals. */
-const stopOf = ({ signal, stopping }: Pick<EmbeddedOptions, 'signal' | 'stopping'>): AbortSignal =>
-  stopping ? AbortSignal.any([signal, stopping]) : signal
+/**
+ * Works with a signal that is aborted when the run shall end, by whichever of the two signals, or when the work is over. Not made by
+ * `AbortSignal.any`: the two live as long as the process, and would keep a trace of each that was made of them (Node 20: 57 bytes).
+ */
+async function untilStopped<T>(
+  { signal, stopping }: Pick<EmbeddedOptions, 'signal' | 'stopping'>,
+  work: (stopped: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const ends = stopping ? [signal, stopping] : [signal]
+  const stopped = new AbortController()
+  const stop = () => stopped.abort(ends.find(({ aborted }) => aborted)?.reason)
+  for (const end of ends) end.addEventListener('abort', stop)
+  if (ends.some(({ aborted }) => aborted)) stop()
+  try {
+    return await work(stopped.signal)
+  } finally {
+    for (const end of ends) end.removeEventListener('abort', stop)
+    stopped.abort()
+  }
+}
 
 function hostOf(options: EmbeddedOptions): Host {
   const { clock = systemClock } = options
   const { tell = () => {}, givesWayAfterMs = Number.POSITIVE_INFINITY } = options
-  const stopping = stopOf(options)
+  const isStopped = () => options.signal.aborted || options.stopping?.aborted === true
   let dueMs = Number.POSITIVE_INFINITY
   return {
     now: clock.now,
     newId: () => randomUUID().slice(0, 13),
-    cancelled: () => stopping.aborted,
+    cancelled: isStopped,
     givesWay: () => clock.now() >= dueMs,
     tell(news) {
       // Counted from the plan: however long planning takes, history has its time between two rounds.
@@ -66,13 +83,12 @@ function hostOf(options: EmbeddedOptions): Host {
     async sleepUntil(deadlineMs, wake) {
       // Behind it nothing ends early any more: who sleeps to a moment that has passed would ask again and again, and let nothing come.
       const untilMs = clock.now() < dueMs ? Math.min(deadlineMs, dueMs) : deadlineMs
-      const woken = new AbortController()
-      const either = AbortSignal.any([stopping, woken.signal])
-      const slept = clock.sleepUntil(untilMs, either).catch(error => {
-        if (stopping.aborted) throw error
+      await untilStopped(options, stopped => {
+        const slept = clock.sleepUntil(untilMs, stopped).catch(error => {
+          if (isStopped()) throw error
+        })
+        return Promise.race([slept, wake])
       })
-      await Promise.race([slept, wake])
-      woken.abort()
     },
   }
 }
@@ -154,8 +170,8 @@ export async function watch(
     each: (report: SyncReport | null, nextMs: number, error: unknown) => void
   },
 ): Promise<SyncReport | null> {
-  const { clock = systemClock } = options
-  const stopping = stopOf(options)
+  const { clock = systemClock, signal, stopping } = options
+  const isStopped = () => signal.aborted || stopping?.aborted === true
   for (;;) {
     const begunMs = clock.now()
     let failure: unknown = null
@@ -164,10 +180,10 @@ export async function watch(
       failure = error
       return null
     })
-    if (stopping.aborted || (report && endsWatch(report))) return report
+    if (isStopped() || (report && endsWatch(report))) return report
     const nextMs = Math.max(clock.now(), begunMs + options.everyMs)
     options.each(report, nextMs, failure)
-    await clock.sleepUntil(nextMs, stopping).catch(() => {})
-    if (stopping.aborted) return report
+    await untilStopped(options, stopped => clock.sleepUntil(nextMs, stopped)).catch(() => {})
+    if (isStopped()) return report
   }
 }

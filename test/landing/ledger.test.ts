@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { LeaseGranted, RequestMade } from '../../src/core/ledger-entries.ts'
-import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { UsageTold } from '../../src/core/told.ts'
 import { type Ledger, openLedger } from '../../src/landing/ledger.ts'
 import { temporaryHome } from './temporary-home.ts'
@@ -168,18 +168,50 @@ describe('the leases ledger', () => {
     await ledger.close()
   })
 
-  it('of which a part lies ahead, because the clock was set back, is set aside as a whole', async () => {
+  it('sets only those entries aside that lie ahead because the clock was set back', async () => {
     const home = await temporaryHome()
     const ahead = await ledgerIn(home, 'run-a')
-    await ahead.append(request(NOW - HOUR, { usage: USAGE }))
+    const own = request(NOW - HOUR, { usage: USAGE })
+    await ahead.append(own)
     await ahead.append(request(NOW + 24 * HOUR, { usage: USAGE }))
     await ahead.close()
     const ledger = await ledgerIn(home, 'run-b')
-    expect(await ledger.recent(NOW, HOUR)).toEqual([])
-    expect((await readdir(folderOf(home))).filter(name => !name.endsWith('.set-aside'))).toEqual([])
+    expect(await ledger.recent(NOW, HOUR)).toEqual([own])
+    expect((await readdir(folderOf(home))).filter(name => name.endsWith('.set-aside'))).toHaveLength(1)
     const fresh = request(NOW, { usage: USAGE })
     await ledger.append(fresh)
     expect(await ledger.recent(NOW + MINUTE, HOUR)).toEqual([fresh])
+    await ledger.close()
+  })
+
+  it('counts what another machine writes whose clock is minutes ahead, and leaves its file to it', async () => {
+    const home = await temporaryHome()
+    const [own, other] = [await ledgerIn(home, 'run-a'), await ledgerIn(home, 'run-b')]
+    // One clock says 11:55, the other 12:01.
+    const nowMs = NOW - 5 * MINUTE
+    const entries = [lease(nowMs - SECOND, 'own'), lease(NOW + MINUTE, 'other')]
+    await own.append(entries[0]!)
+    await other.append(entries[1]!)
+    expect(await own.recent(nowMs, HOUR)).toEqual(entries)
+    const further = { ...end(NOW + 2 * MINUTE), lease: 'other' }
+    await other.append(further)
+    expect(await own.recent(nowMs, HOUR)).toEqual([...entries, further])
+    await Promise.all([own.close(), other.close()])
+  })
+
+  it('looks no further back for a usage than a period may last, counted from its last entries', async () => {
+    const home = await temporaryHome()
+    const ledger = await ledgerIn(home)
+    const old = request(NOW - 80 * DAY, { usage: USAGE })
+    await ledger.append(old)
+    await ledger.append(request(NOW - 60 * DAY))
+    expect(await ledger.recent(NOW, HOUR)).toEqual([old])
+    await ledger.append(request(NOW - 2 * HOUR))
+    // Whoever reads it all the same cannot: it is a folder.
+    const [first] = (await readdir(folderOf(home))).sort()
+    await rm(join(folderOf(home), first!))
+    await mkdir(join(folderOf(home), first!))
+    expect(await ledger.recent(NOW, HOUR)).toEqual([])
     await ledger.close()
   })
 

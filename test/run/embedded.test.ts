@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -110,11 +111,13 @@ describe('a watch', () => {
     const simulated = await simulatedHouse({ sandbox: { conversations: 60, arrivalsPerDay: 500 } })
     const controller = new AbortController()
     const rounds: { report: SyncReport | null; atMs: number; nextMs: number }[] = []
+    const listening: number[] = []
     await watch({
       ...embedded(simulated, { signal: controller.signal }),
       everyMs: 15 * MINUTE,
       each(report, nextMs) {
         rounds.push({ report, atMs: simulated.sandbox.clock.now(), nextMs })
+        listening.push(getEventListeners(controller.signal, 'abort').length)
         if (rounds.length === 4) controller.abort(new Error('enough'))
       },
     })
@@ -122,6 +125,8 @@ describe('a watch', () => {
     for (const [index, round] of rounds.slice(1).entries())
       expect(round.nextMs - rounds[index]!.nextMs).toBe(15 * MINUTE)
     expect(rounds.slice(1).reduce((sum, { report }) => sum + report!.conversations, 0)).toBeGreaterThan(5)
+    // Nobody is left waiting for the end of the process.
+    expect(listening).toEqual([0, 0, 0, 0])
   })
 
   it('ends by itself for what waiting does not mend', async () => {
