@@ -111,7 +111,16 @@ export function openLog(
   const workspaceId = workspace.id
   const landing = openLanding(config.home, workspaceId)
   const { warehouse } = house
-  return openRunLog({ warehouse, landing, workspaceId, run: newRunId(), origin, host: 'embedded', now: clock.now })
+  return openRunLog({
+    warehouse,
+    landing,
+    home: config.home,
+    workspaceId,
+    run: newRunId(),
+    origin,
+    host: 'embedded',
+    now: clock.now,
+  })
 }
 
 /** What has landed and is not loaded: as the run before it left it, else as the landing tells. */

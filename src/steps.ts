@@ -110,15 +110,18 @@ export function makeSteps(
     async finish({ report }) {
       await log.begin()
       let quarantined = 0
+      let refused = 0
       try {
         // Answers that said that an agent is gone: nothing counted them as pages to be loaded.
         await telling(() => loadStreams(['agents']))
         if (report.outcome !== 'interrupted') await telling(askAndLoadNames)
       } finally {
         quarantined = await log.quarantined()
-        await log.ended({ ...endOf(report), quarantined })
+        const webhooks = await log.refused()
+        refused = webhooks.since
+        await log.ended({ ...endOf(report), quarantined, webhooksRefused: webhooks.inAll })
       }
-      return { quarantined }
+      return { quarantined, refused }
     },
   }
 }

@@ -146,6 +146,8 @@ export interface SyncReport {
   agentsGone: string[]
   /** Records and events that could not be loaded, since the run before it; absent: none. */
   quarantined?: number
+  /** Webhook events that receivers have refused since the run before it; absent: none. */
+  webhooksRefused?: number
   /** History was left though sessions are left: they are kept for new conversations. */
   reserve?: Reserve
   /** Why the vendor's last answers did not come, where it ended before one came again, and before it gave up. */
@@ -162,6 +164,8 @@ export interface SyncReport {
 export interface Finished {
   /** Records and events that were quarantined since the run before it. */
   quarantined: number
+  /** Webhook events that were refused since the run before it. Workers of before do not tell. */
+  refused?: number
 }
 
 export interface Steps {

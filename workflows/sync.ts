@@ -52,6 +52,7 @@ export async function goOn(steps: Steps, host: Host, request: SyncRequest, carri
     return undefined
   })
   if (finished?.quarantined) warnOfQuarantine(report, finished.quarantined)
+  if (finished?.refused) warnOfRefused(report, finished.refused)
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
   return { report, governor: run.governor, carried: null }
 }
@@ -63,6 +64,15 @@ function warnOfQuarantine(report: SyncReport, quarantined: number): void {
   report.warnings = [
     ...(report.warnings ?? []),
     `${what} quarantined: \`convohouse quarantine list\` shows which, and why`,
+  ]
+}
+
+function warnOfRefused(report: SyncReport, refused: number): void {
+  const what = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
+  report.webhooksRefused = refused
+  report.warnings = [
+    ...(report.warnings ?? []),
+    `${what} refused since the sync before, and will not be sent again: \`convohouse status\` tells why`,
   ]
 }
 

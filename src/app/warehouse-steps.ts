@@ -29,6 +29,7 @@ export const taskLogs =
     openRunLog({
       warehouse: house.warehouse,
       landing: openLanding(home, workspaceId),
+      home,
       workspaceId,
       run,
       ...(origin && { origin }),

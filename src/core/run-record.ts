@@ -25,6 +25,8 @@ export interface RunEnd {
   conversations?: number
   /** Records and events that were quarantined since the run before it. */
   quarantined?: number
+  /** Webhook events that receivers had refused by its end, since their record began. */
+  webhooksRefused?: number
 }
 
 /** Times are ms since the epoch, UTC. What a run has not come to is absent. */

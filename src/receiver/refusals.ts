@@ -13,5 +13,11 @@ export const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS
 
+/** Those of requests that are no events of the vendor's, whoever sent them. */
+const NO_EVENTS: ReadonlySet<string> = new Set<Refusal>(['not-json', 'not-found', 'wrong-method'])
+
+/** True where an event may have been lost by it. */
+export const isOfEvent = (reason: string): boolean => !NO_EVENTS.has(reason)
+
 /** `kept`: on the disk. */
 export type Verdict = 'kept' | Refusal

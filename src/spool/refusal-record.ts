@@ -16,6 +16,8 @@ export interface Refused {
   workspaceId: string | null
   reason: string
   count: number
+  /** Of spells before this one; absent: none. */
+  earlier?: number
   /** Of this spell: a day without one ends it, and the next one is counted anew. ms. */
   firstMs: number
   lastMs: number
@@ -26,9 +28,9 @@ const SPELL_ENDS_MS = DAY
 const fileOf = (home: string): string => join(spoolRoot(home), '.refused.json')
 
 const isRefused = (value: unknown): value is Refused => {
-  const { workspaceId, reason, count, firstMs, lastMs } = (value ?? {}) as Record<keyof Refused, unknown>
+  const { workspaceId, reason, count, earlier = 0, firstMs, lastMs } = (value ?? {}) as Record<keyof Refused, unknown>
   const isOfSome = workspaceId === null || typeof workspaceId === 'string'
-  return isOfSome && typeof reason === 'string' && [count, firstMs, lastMs].every(Number.isSafeInteger)
+  return isOfSome && typeof reason === 'string' && [count, earlier, firstMs, lastMs].every(Number.isSafeInteger)
 }
 
 /** What was refused, the latest first; none where nothing is known. */
@@ -43,10 +45,15 @@ export async function readRefused(home: string): Promise<Refused[]> {
 
 const isSame = (a: Refused, b: Refused): boolean => a.workspaceId === b.workspaceId && a.reason === b.reason
 
-/** Both counts as one; the later spell alone, where the earlier one had ended before. */
+/** All that were refused, in this spell and before. */
+export const refusedInAll = ({ count, earlier = 0 }: Refused): number => count + earlier
+
+/** Both counts as one; the later spell's, where the earlier one had ended before. */
 function together(before: Refused | undefined, more: Refused): Refused {
-  if (!before || more.firstMs - before.lastMs > SPELL_ENDS_MS) return more
+  if (!before) return more
+  if (more.firstMs - before.lastMs > SPELL_ENDS_MS) return { ...more, earlier: refusedInAll(before) }
   return {
+    ...before,
     ...more,
     count: before.count + more.count,
     firstMs: Math.min(before.firstMs, more.firstMs),

@@ -1,8 +1,10 @@
 // The log of one run: its row in the warehouse, and the lines beside the landed pages that a rebuilt warehouse reads it from.
 import { endBy, type HostName, type Origin, type RunEnd } from '../core/run-record.ts'
 import type { Landing } from '../landing/store.ts'
+import { isOfEvent } from '../receiver/refusals.ts'
+import { readRefused, refusedInAll } from '../spool/refusal-record.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { beginRun, endRun, noteRun, quarantinedSince } from '../warehouse/runs.ts'
+import { beginRun, endRun, noteRun, quarantinedSince, refusedBefore } from '../warehouse/runs.ts'
 
 export interface RunLog {
   run: string
@@ -15,6 +17,8 @@ export interface RunLog {
   failing(error: unknown): Promise<void>
   /** Records and events quarantined since the run before it. */
   quarantined(): Promise<number>
+  /** Webhook events that receivers have refused, in all, and since the run before it. */
+  refused(): Promise<{ inAll: number; since: number }>
   /** It is over. @throws HOME_UNUSABLE */
   ended(end: RunEnd): Promise<void>
   /** An error ended it; what it has told of its end stays. */
@@ -24,6 +28,8 @@ export interface RunLog {
 export function openRunLog(options: {
   warehouse: Pick<Warehouse, 'writer'>
   landing: Pick<Landing, 'noteRun'>
+  /** The data folder, whose receivers record what they refuse. */
+  home: string
   workspaceId: string
   run: string
   /** Absent where only a later part of the run is done here. */
@@ -31,7 +37,7 @@ export function openRunLog(options: {
   host: HostName
   now: () => number
 }): RunLog {
-  const { warehouse, landing, workspaceId, run, origin, host, now } = options
+  const { warehouse, landing, home, workspaceId, run, origin, host, now } = options
   const { writer } = warehouse
   const begunAtMs = now()
   let begun: Promise<void> | undefined
@@ -47,6 +53,14 @@ export function openRunLog(options: {
       await landing.noteRun({ run, endedMs, ...end }, endedMs)
   }
 
+  async function refused(): Promise<{ inAll: number; since: number }> {
+    const counted = (await readRefused(home)).filter(one => one.workspaceId === workspaceId && isOfEvent(one.reason))
+    const inAll = counted.reduce((sum, one) => sum + refusedInAll(one), 0)
+    const before = await refusedBefore(writer, workspaceId, run)
+    // A record that was lost begins anew.
+    return { inAll, since: inAll < before ? inAll : inAll - before }
+  }
+
   return {
     run,
     begin() {
@@ -60,6 +74,7 @@ export function openRunLog(options: {
     paused: paused => noteRun(writer, workspaceId, run, { seenMs: now(), pausedMs: paused ? now() : null }),
     failing: error => noteRun(writer, workspaceId, run, { seenMs: now(), failure: error === null ? {} : endBy(error) }),
     quarantined: () => quarantinedSince(writer, workspaceId, run),
+    refused,
     ended: end => over(end, false),
     gaveUp: error => over(endBy(error), true),
   }

@@ -23,6 +23,7 @@ const COLUMNS = {
   error: text,
   hint: text,
   quarantined: count,
+  webhooks_refused: count,
   success: 'BOOLEAN',
 }
 
@@ -38,12 +39,13 @@ const GOES_ON = "(ended_at IS NULL OR outcome = 'preempted')"
 const rowOf = (workspaceId: string, run: string): string =>
   `workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)}`
 
-const columnsOf = ({ startedMs, endedMs, errorCode, ...run }: RunRecord) => ({
+const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, ...run }: RunRecord) => ({
   ...run,
   success: succeeded(run as RunRecord),
   started_at: iso(startedMs),
   ended_at: endedMs === undefined ? null : iso(endedMs),
   ...(errorCode && { error_code: errorCode }),
+  ...(webhooksRefused !== undefined && { webhooks_refused: webhooksRefused }),
 })
 
 /** Begins a run; true where it had not begun before. One that has, has another attempt, which may be another process's. */
@@ -91,7 +93,7 @@ export const endRun = (
     const ended = await writer.rows(`UPDATE _runs SET ended_at = ${timeOf(endedMs)}, seen_at = NULL, paused_at = NULL,
         outcome = ${literal(end.outcome)}, success = ${literal(end.success)}, error_code = ${literal(end.errorCode)}, error = ${literal(end.error)}, hint = ${literal(end.hint)},
         requests = ${literal(end.requests)}, sessions = ${literal(end.sessions)}, pages = ${literal(end.pages)},
-        conversations = ${literal(end.conversations)}, quarantined = ${literal(end.quarantined)}
+        conversations = ${literal(end.conversations)}, quarantined = ${literal(end.quarantined)}, webhooks_refused = ${literal(end.webhooksRefused)}
       WHERE ${rowOf(workspaceId, run)}${unlessEnded ? ' AND ended_at IS NULL' : ''} RETURNING 1`)
     return ended.length > 0
   })
@@ -102,6 +104,13 @@ export async function quarantinedSince(writer: Writer, workspaceId: string, run:
   const [row] = await writer.rows<{ n: number }>(`SELECT count(*)::INTEGER AS n FROM _quarantine
     WHERE ${here} AND quarantined_at > coalesce(
       (SELECT max(ended_at) FROM _runs WHERE ${here} AND run <> ${quoteText(run)} AND requests IS NOT NULL), TIMESTAMP 'epoch')`)
+  return row!.n
+}
+
+/** Webhook events that had been refused by the end of the last run before this one; 0 where no run has counted them. */
+export async function refusedBefore(writer: Writer, workspaceId: string, run: string): Promise<number> {
+  const [row] = await writer.rows<{ n: number }>(`SELECT coalesce(arg_max(webhooks_refused, ended_at), 0)::DOUBLE AS n
+    FROM _runs WHERE workspace_id = ${quoteText(workspaceId)} AND run <> ${quoteText(run)} AND webhooks_refused IS NOT NULL`)
   return row!.n
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
-import { addRefused, keepRefused, type Refused, readRefused } from '../../src/spool/refusal-record.ts'
+import { addRefused, keepRefused, type Refused, readRefused, refusedInAll } from '../../src/spool/refusal-record.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 
 const refused = fc.record({
@@ -32,10 +32,12 @@ it('adds up by workspace and reason, whoever counted', () => {
   )
 })
 
-it('begins anew after a day without a refusal', () => {
+it('begins anew after a day without a refusal, and still knows how many there ever were', () => {
   const first = { workspaceId: 'one', reason: 'wrong-secret', count: 174, firstMs: 0, lastMs: 10 }
   const later = { ...first, count: 1, firstMs: DAY + 11, lastMs: DAY + 11 }
-  expect(addRefused([first], [later])).toEqual([later])
+  const known = addRefused([first], [later])
+  expect(known).toEqual([{ ...later, earlier: 174 }])
+  expect(addRefused(known, [{ ...later, count: 2 }]).map(refusedInAll)).toEqual([177])
 })
 
 it('is a file of its owner alone, the latest first, and is none where somebody has spoilt it', async () => {

@@ -93,6 +93,8 @@ describe('a warehouse', () => {
       { number: 9, name: '0009_bills.sql' },
       { number: 10, name: '0010_full_exports.sql' },
       { number: 11, name: '0011_absences.sql' },
+      { number: 12, name: '0012_runs.sql' },
+      { number: 13, name: '0013_refused_webhooks.sql' },
     ])
   })
 

@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises'
+import { appendFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cli, jsonLines, rowsOf, scene, start } from '../cli-process.ts'
@@ -135,5 +135,39 @@ describe('a sync whose records could not all be loaded', () => {
     expect((await runsIn(env)).lastSuccess).toMatchObject({ quarantined: report.quarantined })
     const next = await cli(['sync'], { env })
     expect(next.stdout).not.toMatch(/quarantine|warning/)
+  })
+})
+
+describe('a sync after webhook events were refused', () => {
+  it('says how many since the sync before it, in its report, in JSON and as a warning', async () => {
+    const { env: all } = await scene({ conversations: 5 })
+    // The file names no webhook secret.
+    const { CONVOHOUSE_CONFIG: _file, ...env } = all
+    const refuse = async (count: number) => {
+      const secret = { CONVOHOUSE_WEBHOOK_SECRET: 'whsec-canary-3a77' }
+      const receiver = start(['receive', '--port', '0', '--json'], { env: { ...env, ...secret } })
+      const { url } = await new Promise<{ url: string }>(resolve =>
+        receiver.process.stdout!.once('data', text => resolve(JSON.parse(text))),
+      )
+      const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret: 'whsec-of-old' })
+      for (let n = 0; n < count; n++)
+        expect((await fetch(`${url}/webhooks/ws_demo`, { method: 'POST', body })).status).toBe(401)
+      // No event: a scanner, a browser.
+      expect((await fetch(`${url}/webhooks/ws_demo`)).status).toBe(405)
+      receiver.process.kill('SIGTERM')
+      await receiver.ended
+    }
+    const report = async () => jsonLines((await cli(['sync', '--json'], { env })).stdout).at(-1)
+    await refuse(3)
+    const warning =
+      '3 webhook events were refused since the sync before, and will not be sent again: `convohouse status` tells why'
+    expect(await report()).toMatchObject({ kind: 'report', exitCode: 0, webhooksRefused: 3, warnings: [warning] })
+    expect(await report()).not.toHaveProperty('webhooksRefused')
+    await refuse(1)
+    const { stdout } = await cli(['sync'], { env })
+    expect(stdout).toContain('warning: 1 webhook event was refused since the sync before')
+    // Of a folder that is restored without its spool: the count begins anew, and nothing is negative.
+    await rm(join(env.CONVOHOUSE_HOME, 'spool', '.refused.json'))
+    expect(await report()).not.toHaveProperty('webhooksRefused')
   })
 })
