@@ -57,8 +57,12 @@ export async function intoCache(
   await othersEnded(place, signal)
   if (await isExecutable(path)) return path
   const folder = `${place}.${process.pid}-${randomBytes(4).toString('hex')}`
-  // A process that exits in the midst of it waits for nothing.
-  const removeNow = () => rmSync(folder, { recursive: true, force: true })
+  // A process that exits in the midst of it waits for nothing; where the folder could not be made there is nothing to remove.
+  const removeNow = () => {
+    try {
+      rmSync(folder, { recursive: true, force: true })
+    } catch {}
+  }
   process.once('exit', removeNow)
   try {
     await makeFolder(folder)

@@ -131,6 +131,18 @@ describe('the Temporal CLI', () => {
     expect(await readdir(cache)).toEqual([])
   })
 
+  it('ends no process with a stack where the cache cannot be made', async () => {
+    const file = join(await folder(), 'file')
+    await writeFile(file, '')
+    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/tool-cache.js')
+    const script = `
+      const { intoCache } = await import(process.argv[1])
+      process.on('newListener', name => name === 'exit' && process.nextTick(() => process.exit(3)))
+      await intoCache({ place: process.argv[2] + '/tool', name: 'tool' }, async () => {})`
+    const exited = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, module, file])
+    await expect(exited).rejects.toMatchObject({ code: 3, stderr: '' })
+  })
+
   it('is waited for where another process makes it, unless that is gone', async () => {
     const places = await withGo(BUILDS)
     const other = spawn('sleep', ['60'])
