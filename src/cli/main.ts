@@ -2,6 +2,7 @@
 import { type Command, CommanderError } from 'commander'
 import { reasonOf } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import { unlikeFlag } from './commands/query.ts'
 import { errorJson, errorLines, exitCodeOf } from './failure/failure-text.ts'
 import { isCalmEnd, usageError, wantsHelp } from './failure/usage-error.ts'
 import { createProgram } from './program.ts'
@@ -46,7 +47,8 @@ async function main(args: readonly string[]): Promise<void> {
   })
   const program = createProgram()
   try {
-    await program.parseAsync(args, { from: 'user' })
+    const given = args.includes('query') ? args.map(unlikeFlag) : args
+    await program.parseAsync(given, { from: 'user' })
   } catch (error) {
     tellUnlessCalm(error, { program, args, unwritten })
   }

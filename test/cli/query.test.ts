@@ -49,6 +49,15 @@ describe('query', () => {
     expect((await cli(['query', SQL, '--format', 'table'], { env })).stdout).toContain('(2 rows)')
   })
 
+  it('takes SQL that begins with a comment, flags before or behind it', async () => {
+    const answers = (...args: string[]) => cli(['query', ...args], { env })
+    const [eight, nine] = ['-- why\nSELECT 8 AS n', '--why\nSELECT 9 AS n']
+    expect(await answers(eight!, '--format', 'csv')).toEqual({ code: 0, stdout: 'n\r\n8\r\n', stderr: '' })
+    expect(await answers('--format', 'csv', nine!)).toEqual({ code: 0, stdout: 'n\r\n9\r\n', stderr: '' })
+    expect((await answers('--', eight!)).stdout).toBe('n\r\n8\r\n')
+    expect((await answers('--formt', 'csv', eight!)).stderr).toContain("unknown option '--formt'")
+  })
+
   it('takes the SQL from a file and from standard input, and not from two places', async () => {
     const file = join(await temporaryFolder(), 'q.sql')
     await writeFile(file, 'SELECT 7 AS seven')

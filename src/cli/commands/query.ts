@@ -10,6 +10,12 @@ const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const 
 /** A timer of Node's that is set further ahead goes off at once. */
 const LONGEST_TIMEOUT_MS = 24 * DAY
 
+/** `-- a comment`, at the begin of SQL: no flag holds white space or more than one line. */
+const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
+
+/** SQL that begins with a comment, so that it is not taken for a flag: with a space before it, which moves no line. */
+export const unlikeFlag = (argument: string): string => (COMMENT_FIRST.test(argument) ? ` ${argument}` : argument)
+
 export const queryCommand = (): Command =>
   addConfigFlag(new Command('query').description('answer one SELECT; works while a sync runs'))
     .argument('[sql]', 'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); - or nothing reads standard input')
