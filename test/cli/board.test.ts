@@ -41,7 +41,7 @@ describe('displays that share a board', () => {
 
   it('are drawn one below the other, until each has its report', () => {
     const { board, written } = screen()
-    const [one, two] = ['ws_one', 'ws_two'].map(name => liveDisplay(name, board, plain))
+    const [one, two] = ['ws_one', 'ws_two'].map(name => liveDisplay(name, board, { style: plain, several: true }))
     one!.planned(planned)
     two!.planned(planned)
     expect(written()).toMatch(/ws_one {2}0 pages.*left this hour.*ws_two {2}0 pages.*left this hour/s)

@@ -44,6 +44,24 @@ describe('an API that cannot be reached', () => {
     expect(of('silent').found).toMatch(/was not answered within 1s \(`timeout`\)/)
   })
 
+  it('is told with its workspace where there are several, in text and in JSON', async () => {
+    const { 'self-signed': one, closed: two } = await unreachedAddresses()
+    const { config, env } = await configured({ ws_one: one, ws_two: two })
+    const { code, stderr } = await cli(['sync', '--config', config], { env })
+    expect(code).toBe(5)
+    expect(stderr).toMatch(/^ws_one: error API_UNAVAILABLE: .+ self-signed/m)
+    expect(stderr).toMatch(/^ws_two: error API_UNAVAILABLE: .+ refused the connection/m)
+    const json = await cli(['sync', '--json', '--config', config], { env })
+    const errors = json.stderr
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(errors.map(({ workspaceId, error }) => [workspaceId, error.code]).sort()).toEqual([
+      ['ws_one', 'API_UNAVAILABLE'],
+      ['ws_two', 'API_UNAVAILABLE'],
+    ])
+  })
+
   it('is told once by a sync, on either stream', async () => {
     const { 'self-signed': url } = await unreachedAddresses()
     const { config, env } = await configured({ ws: url })

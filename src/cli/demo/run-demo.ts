@@ -87,7 +87,7 @@ async function showPlan(options: EmbeddedOptions): Promise<void> {
 }
 
 async function sync(options: EmbeddedOptions): Promise<SyncReport> {
-  const display = (await chooseDisplays(false)).of(options.workspace.id)
+  const display = (await chooseDisplays({ json: false, several: false })).of(options.workspace.id)
   try {
     const confirm: EmbeddedOptions['confirm'] = async prepared => {
       display.planned(plannedBy(prepared))

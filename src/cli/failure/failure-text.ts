@@ -25,12 +25,14 @@ export const told = (error: unknown): Told => {
   return { code: 'UNEXPECTED', what, mend: REPORT, exitCode: EXIT_CODES.unexpected }
 }
 
-/** `error CODE: what` and `  → mend`. */
+/** `error CODE: what` and `  → mend`; with whose it is before it, where that is in doubt. */
 export function failureLines(
   { code, what, mend }: { code: string; what: string; mend?: string | null | undefined },
   style: Style = plain,
+  workspaceId?: string,
 ): string[] {
-  const head = `${style('red', `error ${code}:`)} ${what}`
+  const whose = workspaceId === undefined ? '' : `${workspaceId}: `
+  const head = `${whose}${style('red', `error ${code}:`)} ${what}`
   return mend ? [head, `  → ${mend}`] : [head]
 }
 
@@ -41,8 +43,8 @@ const stackOf = (error: unknown): string[] => {
 }
 
 /** An error for people. */
-export const errorLines = (error: unknown, style: Style = plain): string[] => [
-  ...failureLines(told(error), style),
+export const errorLines = (error: unknown, style: Style = plain, workspaceId?: string): string[] => [
+  ...failureLines(told(error), style, workspaceId),
   ...stackOf(error),
 ]
 

@@ -15,8 +15,8 @@ export interface Displays {
   of(workspaceId: string): Display
   /** Writes lines that are about no workspace alone. */
   remark(...lines: string[]): void
-  /** Tells an error that ended a sync. */
-  failed(error: unknown): void
+  /** Tells an error that ended a sync of that workspace. */
+  failed(workspaceId: string, error: unknown): void
   /** Asks a person: one question at a time, and nothing is redrawn meanwhile. */
   ask<T>(question: () => Promise<T>): Promise<T>
 }
@@ -31,27 +31,29 @@ function inTurn(): Displays['ask'] {
   }
 }
 
-export async function chooseDisplays(json: boolean): Promise<Displays> {
+/** `several`: of more than one workspace, so that each failure names its own. */
+export async function chooseDisplays({ json, several }: { json: boolean; several: boolean }): Promise<Displays> {
   const ask = inTurn()
   if (json)
     return {
       of: jsonDisplay,
       remark,
       ask,
-      failed: error => remark(JSON.stringify({ at: timeStamp(), ...errorJson(error) })),
+      failed: (workspaceId, error) => remark(JSON.stringify({ at: timeStamp(), workspaceId, ...errorJson(error) })),
     }
   const board = await boardOnTerminal()
   const write: Displays['remark'] = board ? (...lines) => board.stay(logged(lines)) : remark
   return {
-    of: workspaceId => displayOn(board, workspaceId),
+    of: workspaceId => displayOn(board, workspaceId, several),
     remark: write,
-    failed: error => write(...errorLines(error, styleOf(process.stderr))),
+    failed: (workspaceId, error) =>
+      write(...errorLines(error, styleOf(process.stderr), several ? workspaceId : undefined)),
     ask: board ? question => ask(() => board.aside(question)) : ask,
   }
 }
 
 /** The display on a board, which those at the same time share; null: there is no terminal. */
-export function displayOn(board: Board | null, workspaceId: string): Display {
-  if (board) return liveDisplay(workspaceId, board, styleOf(process.stderr))
-  return plainDisplay(workspaceId, process.stderr, process.stdout)
+export function displayOn(board: Board | null, workspaceId: string, several: boolean): Display {
+  if (board) return liveDisplay(workspaceId, board, { style: styleOf(process.stderr), several })
+  return plainDisplay(workspaceId, { to: process.stderr, result: process.stdout, several })
 }

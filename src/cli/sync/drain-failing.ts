@@ -15,6 +15,6 @@ export function tellDrainFailing(
   workspaceId: string,
   failure: DrainFailing,
 ): void {
-  if (failure) failed(failureOf(workspaceId, failure))
+  if (failure) failed(workspaceId, failureOf(workspaceId, failure))
   else remark(`${workspaceId}: webhook events are applied again.`)
 }

@@ -1,4 +1,5 @@
 // The display on a terminal: a few lines that are redrawn in place, from the plan to the report, which is left standing.
+import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import type { Board } from '../terminal/board.ts'
@@ -16,8 +17,13 @@ import {
 import { liveLines } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
-/** Has a section of that board, beside those of others. */
-export function liveDisplay(name: string, board: Board, style: Style): Display {
+/** Has a section of that board, beside those of others; `several`: each failure names its own workspace. */
+export function liveDisplay(
+  name: string,
+  board: Board,
+  { style, several }: { style: Style; several: boolean },
+): Display {
+  const fail = (failure: Failure) => board.stay(failureLines(failure, style, several ? name : undefined))
   let progress: Progress = startProgress(systemClock.now())
   let syncs = false
   const show = () => board.show(name, () => liveLines({ name, progress, nowMs: systemClock.now(), syncs, style }))
@@ -45,13 +51,13 @@ export function liveDisplay(name: string, board: Board, style: Style): Display {
       progress = withNews(progress, news, systemClock.now())
       if (news.kind === 'planning') begin()
       if (news.kind === 'events') show()
-      if (news.kind === 'failure') board.stay(failureLines(news.failure, style))
+      if (news.kind === 'failure') fail(news.failure)
     },
     note: text => board.stay([`${style('cyan', name)}  ${text}`]),
     report(report) {
       const nowMs = systemClock.now()
       end()
-      for (const failure of untold(progress, report)) board.stay(failureLines(failure, style))
+      for (const failure of untold(progress, report)) fail(failure)
       board.stay(reportLines(name, { report, progress, nowMs }))
       progress = overProgress(progress, nowMs)
     },

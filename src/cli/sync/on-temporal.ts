@@ -82,12 +82,12 @@ async function syncOne(
 /** Asks the owners of all workspaces at once; the process's exit code. @throws TEMPORAL_UNREACHABLE */
 export async function syncOnTemporal(on: OnTemporal): Promise<number> {
   const client = await connectClient()
-  const displays = await chooseDisplays(on.flags.json === true)
+  const displays = await chooseDisplays({ json: on.flags.json === true, several: on.workspaces.length > 1 })
   const stop = stopOnSignals()
   try {
     const sync = (workspace: WorkspaceConfig) =>
       syncOne(client, on, workspace, { displays, signal: stop.stopping }).catch(error => {
-        displays.failed(withLines(error, on.named))
+        displays.failed(workspace.id, withLines(error, on.named))
         return exitCodeOf(error)
       })
     return exitCodeOfAll(await Promise.all(on.workspaces.map(sync)))

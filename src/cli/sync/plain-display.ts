@@ -7,6 +7,7 @@ import { systemClock } from '../../clock.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
 import { logged } from '../terminal/say.ts'
+import { plain } from '../terminal/style.ts'
 import { counted, range } from '../terminal/words.ts'
 import {
   type Display,
@@ -25,8 +26,11 @@ const LINE_EVERY_MS = 5 * SECOND
 /** Webhooks go on for as long as it runs. */
 const EVENTS_EVERY_MS = MINUTE
 
-/** Writes progress there, and the report to `result`. */
-export function plainDisplay(name: string, to: Writable, result: Writable): Display {
+/** Writes progress there, and the report to `result`; `several`: beside other workspaces, so that each failure names its own. */
+export function plainDisplay(
+  name: string,
+  { to, result, several }: { to: Writable; result: Writable; several: boolean },
+): Display {
   let progress: Progress = startProgress(systemClock.now())
   let toldMs = systemClock.now()
   let toldWaiting = ''
@@ -34,7 +38,7 @@ export function plainDisplay(name: string, to: Writable, result: Writable): Disp
   let toldEvents = { text: '', atMs: Number.NEGATIVE_INFINITY }
   const write = (lines: readonly string[], where = to) => where.write(`${logged(lines).join('\n')}\n`)
   const line = (text: string) => write([`${name}: ${text}`])
-  const fail = (failure: Failure) => write(failureLines(failure))
+  const fail = (failure: Failure) => write(failureLines(failure, plain, several ? name : undefined))
   const wait = (text: string) => {
     if (text !== toldWaiting) line(text)
     toldWaiting = text

@@ -113,7 +113,7 @@ async function watchOne({ flags, stop, displays }: Syncing, { options, display }
       if (report) display.report(report)
       else {
         display.end()
-        displays.failed(error)
+        displays.failed(options.workspace.id, error)
       }
       display.note(nextRound(nextMs))
     },
@@ -133,7 +133,7 @@ async function syncWorkspace(syncing: Syncing, workspace: WorkspaceConfig): Prom
   } catch (error) {
     endWatched(syncing, workspace)
     const stopped = flags.watch !== undefined && stop.stopping.aborted && isCode(error, 'INTERRUPTED')
-    if (!stopped) displays.failed(withLines(error, named))
+    if (!stopped) displays.failed(workspace.id, withLines(error, named))
     return exitCodeOf(error)
   } finally {
     endWatched(syncing, workspace)
@@ -171,7 +171,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     return syncOnTemporal({ flags, config, workspaces, named })
   }
   if (flags.supervised) stampLines()
-  const displays = await chooseDisplays(flags.json === true)
+  const displays = await chooseDisplays({ json: flags.json === true, several: workspaces.length > 1 })
   const watched: Syncing['watched'] = new Map()
   const parent = flags.supervised ? obeyParent(endAsParentSays().stop) : null
   const stop = stopOnSignals(() => {

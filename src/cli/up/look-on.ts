@@ -39,9 +39,9 @@ async function noteNext(client: Client, workspaceId: string, display: Display): 
 function audienceOf(
   client: Client,
   workspaceId: string,
-  { board, remark, signal }: LookOn,
+  { board, config, remark, signal }: LookOn,
 ): Audience & Pick<Display, 'end' | 'news'> {
-  const display = displayOn(board, workspaceId)
+  const display = displayOn(board, workspaceId, config.workspaces.length > 1)
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
   return {
     begun: () => shownOn(display),

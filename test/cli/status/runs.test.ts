@@ -140,7 +140,7 @@ describe('a sync whose records could not all be loaded', () => {
 
 describe('a sync after webhook events were refused', () => {
   it('says how many since the sync before it, in its report, in JSON and as a warning', async () => {
-    const { env: all } = await scene({ conversations: 5 })
+    const { env: all, home } = await scene({ conversations: 5 })
     // The file names no webhook secret.
     const { CONVOHOUSE_CONFIG: _file, ...env } = all
     const refuse = async (count: number) => {
@@ -167,7 +167,7 @@ describe('a sync after webhook events were refused', () => {
     const { stdout } = await cli(['sync'], { env })
     expect(stdout).toContain('warning: 1 webhook event was refused since the sync before')
     // Of a folder that is restored without its spool: the count begins anew, and nothing is negative.
-    await rm(join(env.CONVOHOUSE_HOME, 'spool', '.refused.json'))
+    await rm(join(home, 'spool', '.refused.json'))
     expect(await report()).not.toHaveProperty('webhooksRefused')
   })
 })
