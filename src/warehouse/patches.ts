@@ -114,13 +114,15 @@ async function stagePatched(
   writer: Writer,
   { layout, workspaceId, keys }: { layout: Layout; workspaceId: string; keys: string },
 ): Promise<Set<string>> {
-  const stored = await writer.rows<{ agent_id: string; conversation_id: string; members: string }>(
-    `SELECT ${KEY}, json_group_object(key, value) AS members FROM (${winners(workspaceId, keys)}) GROUP BY ${KEY}`,
+  // Ids as JSON: of a text that begins with a byte order mark, the driver leaves that out.
+  const stored = await writer.rows<{ agent: string; id: string; members: string }>(
+    `SELECT to_json(agent_id) AS agent, to_json(conversation_id) AS id, json_group_object(key, value) AS members
+     FROM (${winners(workspaceId, keys)}) GROUP BY ${KEY}`,
   )
-  const rows = stored.map(({ agent_id, conversation_id, members }) => {
+  const rows = stored.map(({ agent, id, members }) => {
     const values = readExactly(members).value as Record<string, unknown>
-    const record = mendRecord(layout.record, { ...values, ID: conversation_id })!.record
-    return { agent_id, keys: Object.keys(values), record: writeExactly(record) }
+    const record = mendRecord(layout.record, { ...values, ID: JSON.parse(id) })!.record
+    return { agent_id: JSON.parse(agent), keys: Object.keys(values), record: writeExactly(record) }
   })
   await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record VARCHAR)')
   await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'VARCHAR' }, rows)

@@ -127,6 +127,13 @@ async function writeAlone(context: EventContext, event: Incoming, reason: string
   ])
 }
 
+/**
+ * True where an event may be at fault, and others not: also a fault of our own that its shape has met. It would keep all
+ * events out of the tables for as long as that one waits.
+ */
+const isOfAnEvent = (fault: unknown): boolean =>
+  isAboutRecords(fault) || fault instanceof TypeError || fault instanceof RangeError
+
 /** How many were new. */
 async function applyHalving(context: EventContext, events: readonly Incoming[]): Promise<number> {
   const { writer, workspaceId, timeZone } = context
@@ -140,7 +147,7 @@ async function applyHalving(context: EventContext, events: readonly Incoming[]):
   try {
     return await apply(unknown => writeEvents(context, unknown))
   } catch (fault) {
-    if (!isAboutRecords(fault)) throw fault
+    if (!isOfAnEvent(fault)) throw fault
     if (events.length === 1)
       return apply(async ([event]) => {
         if (event) await writeAlone(context, event, tellable(fault))
@@ -171,7 +178,7 @@ export async function retryEvent(context: EventContext, event: FiledEvent, file:
     })
     return null
   } catch (fault) {
-    if (!isAboutRecords(fault)) throw fault
+    if (!isOfAnEvent(fault)) throw fault
     const reason = tellable(fault)
     await writer.transaction(() => writer.run(`UPDATE _quarantine SET reason = ${quoteText(reason)} WHERE ${row}`))
     return reason

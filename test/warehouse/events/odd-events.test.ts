@@ -36,6 +36,7 @@ const odd = fc.oneof(
   fc.constantFrom<unknown>(
     '\u0000',
     '\ud800',
+    '\ufeff',
     "'; DROP TABLE conversations; --",
     1e308,
     -0,
@@ -51,7 +52,7 @@ const payload = fc.record(
   Object.fromEntries(FIELDS.map(field => [field, field === 'lightConvoData' ? fc.oneof(odd, light) : odd])),
   { requiredKeys: [] },
 )
-const ids = fc.record({ agentId: fc.constantFrom(AGENT, 'ünïcode', 7), convoId: fc.constantFrom('c1', 'a,b', 8) })
+const ids = fc.record({ agentId: fc.constantFrom(AGENT, 'ünïcode', 7), convoId: fc.constantFrom('c1', 'a,b', 8, '\ufeff') })
 
 const oddEvent = fc
   .record({
@@ -80,6 +81,21 @@ describe('events of any shape', () => {
       }),
       { numRuns: 3 },
     )
+  })
+})
+
+describe('an id that begins with a byte order mark', () => {
+  it('is another one than without, and what events tell of it is in its row', async () => {
+    const workspace = house.workspace()
+    const told = (convoId: string, state: string) =>
+      eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt: RECEIVED_MS, lightConvoData: { state } })
+    await applyTo(workspace, told('\ufeff', 'alone'), told('\ufeffc1', 'with'), told('c1', 'without'))
+    expect(await workspace.rows('conversations', 'hex(conversation_id) AS id, state')).toEqual([
+      { id: '6331', state: 'without' },
+      { id: 'EFBBBF', state: 'alone' },
+      { id: 'EFBBBF6331', state: 'with' },
+    ])
+    expect(await workspace.rows('_quarantine', 'reason')).toEqual([])
   })
 })
 
