@@ -242,13 +242,14 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
   }
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
-  const [error] = document.errors
-  if (error) {
-    throw new ConvohouseError('CONFIG_INVALID', {
-      what: `${path} is no valid YAML: ${error.message.split('\n')[0]}`,
+  const invalid = (problem: string) =>
+    new ConvohouseError('CONFIG_INVALID', {
+      what: `${path} is no valid YAML: ${problem}`,
       mend: 'Mend the line that it names; `convohouse init` writes an example.',
     })
-  }
+  const [error] = document.errors
+  // Some messages quote what stands there behind a colon: a token may.
+  if (error) throw invalid(error.message.split('\n')[0]!.replace(/: .*( at line \d+, column \d+:?)$/, '$1'))
   const locate = (keys: readonly PropertyKey[]): number | null => {
     for (let length = keys.length; length >= 0; length--) {
       const node = length === 0 ? document.contents : document.getIn(keys.slice(0, length) as (string | number)[], true)
@@ -258,7 +259,12 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
     }
     return null
   }
-  return { value: document.toJS(), locate }
+  try {
+    return { value: document.toJS(), locate }
+  } catch {
+    // The message names what the alias should be of.
+    throw invalid('an alias (`*name`) stands for nothing, or for too much')
+  }
 }
 
 function fromFile(path: string, env: Environment): Config {

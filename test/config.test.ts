@@ -263,13 +263,29 @@ describe('a token', () => {
   })
 
   it.each([
+    ['variable', 'sk_live_51HvA9bC2dE3fG4h'],
+    ['variable', '9f8e7d6c-5b4a-4938-8271-605f4e3d2c1b'],
+    ['file', '9f8e7d6c5b4a49388271605f4e3d2c1b'],
+  ])('is not told where it stands in place of the name of its %s: %s', (kind, token) => {
+    const error = tokenError(`{ ${kind === 'file' ? 'file' : 'env'}: "${token}" }`)
+    expect(error).toMatchObject({
+      code: 'TOKEN_MISSING',
+      message: expect.stringMatching(new RegExp(`^The ${kind} .* may be the API token itself`)) as string,
+    })
+    expect(JSON.stringify([error, error.message, error.mend, error.stack])).not.toContain(token)
+  })
+
+  it.each([
     ['a token that stands in the file itself', workspace().replace('{ env: WS_1_TOKEN }', SECRET)],
     ['a token as an unknown setting', workspace(`apiToken: ${SECRET}`)],
     ['a token in place of another value', workspace(`settle: ${SECRET}`)],
     ['a token in the address', workspace().replace('https://', `https://user:${SECRET}@`)],
     ['a token beside broken YAML', `${workspace()}x: "${SECRET}\n`],
+    ['a token in YAML that quotes it', workspace().replace('{ env: WS_1_TOKEN }', `|${SECRET}`)],
+    ['a token that begins like an alias', workspace().replace('{ env: WS_1_TOKEN }', `*${SECRET}`)],
   ])('is in no error: %s', (_, text) => {
     const error = refusal(text)
+    expect(error.code).toBe('CONFIG_INVALID')
     expect(JSON.stringify([error, error.message, error.mend, error.stack, String(error.cause)])).not.toContain(SECRET)
   })
 

@@ -1,6 +1,6 @@
 // Secrets are never in the configuration: it says where each is kept, and they are read from there when they are needed.
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConvohouseError, type ErrorCode } from '../core/errors.ts'
 
@@ -18,6 +18,13 @@ export const secretPlace = (what: string) =>
 export const absolutePlace = (where: SecretPlace, folder: string): SecretPlace =>
   'env' in where ? where : { file: resolve(folder, where.file) }
 
+/**
+ * True for what is no likely name of a variable or file, but may be the secret itself, written where its place belongs: a row of letters and
+ * digits as keys have them. Such a name is not told.
+ */
+export const mayBeSecretItself = (name: string): boolean =>
+  (name.match(/[A-Za-z0-9]{10,}/g) ?? []).some(run => /\d/.test(run) && /[A-Za-z]/.test(run))
+
 export interface KeptSecret {
   /** As people call it: `API token`. */
   what: string
@@ -27,14 +34,21 @@ export interface KeptSecret {
 /** Reads a secret where it is kept. The reader throws `code`, saying where it looked. */
 export function secretReader(where: SecretPlace, env: Environment, { what, code }: KeptSecret): () => string {
   const missing = (told: string, mend: string) => new ConvohouseError(code, { what: told, mend })
+  const untold = (kind: 'variable' | 'file', problem: string) =>
+    missing(
+      `The ${kind} that is named as the place of the ${what} ${problem}. Its name is not told: it may be the ${what} itself.`,
+      `Name a ${kind} there that holds the ${what}, and not the ${what}.`,
+    )
   const inVariable = (name: string) => {
     const value = env[name]?.trim()
     if (value) return value
+    if (mayBeSecretItself(name)) throw untold('variable', 'is not set')
     throw missing(`The variable ${name}, which holds the ${what}, is not set.`, `Set it: export ${name}=…`)
   }
   const inFile = (path: string) => {
     const value = textOf(path)
     if (value) return value
+    if (value === undefined && mayBeSecretItself(basename(path))) throw untold('file', 'cannot be read')
     if (value === undefined)
       throw missing(
         `The file ${path}, which holds the ${what}, cannot be read.`,

@@ -52,7 +52,10 @@ const payload = fc.record(
   Object.fromEntries(FIELDS.map(field => [field, field === 'lightConvoData' ? fc.oneof(odd, light) : odd])),
   { requiredKeys: [] },
 )
-const ids = fc.record({ agentId: fc.constantFrom(AGENT, 'ünïcode', 7), convoId: fc.constantFrom('c1', 'a,b', 8, '\ufeff') })
+const ids = fc.record({
+  agentId: fc.constantFrom(AGENT, 'ünïcode', 7),
+  convoId: fc.constantFrom('c1', 'a,b', 8, '\ufeff'),
+})
 
 const oddEvent = fc
   .record({
