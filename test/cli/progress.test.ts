@@ -62,7 +62,7 @@ describe('progress', () => {
 
   it('shows what it waits for until that has come', () => {
     const waiting = withNews(startProgress(NOW), { kind: 'waiting', untilMs: NOW + 60_000, reason: 'hour' }, NOW)
-    expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d \(hour spent\)$/)
+    expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d UTC \(hour spent\)$/)
     expect(live(waiting, NOW + 61_000).join()).not.toContain('waiting')
     expect(live(withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
   })
@@ -71,7 +71,7 @@ describe('progress', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
     expect(live(listing)).toEqual(['ws  planning: listing the agents, looking at what has landed'])
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
-    expect(live(held)[0]).toMatch(/^ws {2}planning: leases of a run before are held until \d\d:\d\d at most$/)
+    expect(live(held)[0]).toMatch(/^ws {2}planning: leases of a run before are held until \d\d:\d\d UTC at most$/)
     const governor = newGovernor()
     const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanTold
     expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')

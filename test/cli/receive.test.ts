@@ -112,7 +112,8 @@ it('tells in its log, in status and in the doctor what it refuses, over its rest
     return (await running.ended).stderr
   }
   const first = await refuse(5)
-  expect(first).toContain('refused 4 webhooks of ws_demo')
+  expect(first).toMatch(/^\S+Z refused 1 webhook of ws_demo: the secret/m)
+  expect(first).toMatch(/^\S+Z refused 4 webhooks of ws_demo since [-0-9]+ [:0-9]+ UTC: the secret/m)
   const second = await refuse(1)
   const status = await cli(['status'], options)
   expect(status.stdout).toMatch(

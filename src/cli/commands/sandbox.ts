@@ -157,7 +157,7 @@ Examples:
   $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s --fault-seed 7
   $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000
   $ convohouse sandbox --literal --reading unpaid=402    the document to the letter
-  $ convohouse sandbox --webhooks http://127.0.0.1:8080/ --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
+  $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
     .action(async (flags: SandboxFlags) => {
       const { runSandbox } = await import('../sandbox/run-sandbox.ts')

@@ -3,7 +3,7 @@ import { readConfig } from '../../config.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
-import { remark, say, sayJsonLine } from '../terminal/say.ts'
+import { remark, say, sayJsonLine, stampLines } from '../terminal/say.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
 import { CLOSE_MS, type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
@@ -31,6 +31,7 @@ const configAt = ({ config: path }: ReceiveFlags) => readConfig(path === undefin
 /** @throws what is wrong with configuration, secrets, address or data folder: no event would be acknowledged */
 export async function runReceive(flags: ReceiveFlags): Promise<void> {
   letYoungSpaceGrow()
+  stampLines()
   const { host, port, json } = flags
   const config = configAt(flags)
   const webhooks = { ...config.webhooks, ...(host !== undefined && { host }), ...(port !== undefined && { port }) }

@@ -11,7 +11,7 @@ const REASONS: Record<Waiting['reason'], string> = {
   hour: 'hour spent',
 }
 
-/** `waiting until 14:32 (hour spent)`. */
+/** `waiting until 14:32 UTC (hour spent)`. */
 export const waitingText = ({ untilMs, reason }: Waiting, nowMs: number): string =>
   `waiting until ${clockTime(untilMs, nowMs)} (${REASONS[reason]})`
 

@@ -24,12 +24,11 @@ export function bytes(size: number): string {
 /** `2026-11-20 20:49:46` in UTC, as the warehouse has it. */
 export const utc = (ms: number): string => momentText(ms).slice(0, 19).replace('T', ' ')
 
-/** `14:32` of the person's own day, with the date where it is another day. */
+/** `14:32 UTC`, as logs and `status` have their times; with the date where it is another day. */
 export function clockTime(ms: number, nowMs: number): string {
   if (Number.isNaN(new Date(ms).getTime())) return momentText(ms)
-  const [then, now] = [new Date(ms), new Date(nowMs)]
-  const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
-  return then.toDateString() === now.toDateString() ? time : `${then.toLocaleDateString('sv-SE')} ${time}`
+  const [then, now] = [utc(ms), utc(nowMs)]
+  return `${then.slice(0, 10) === now.slice(0, 10) ? then.slice(11, 16) : then.slice(0, 16)} UTC`
 }
 
 /** `3 min ago`, `just now`. */

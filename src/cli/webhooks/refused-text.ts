@@ -20,7 +20,7 @@ const REASONS: Record<Refusal, Reason> = {
   },
   'not-found': {
     what: 'another address than /webhooks',
-    hint: "Mend the address of webhooks in the vendor's settings.",
+    hint: "Set the address of webhooks in the vendor's settings to one that ends in /webhooks.",
   },
   'wrong-method': {
     what: 'another method than POST',
@@ -50,10 +50,10 @@ export function refusedText({ reason, count, firstMs, lastMs }: Omit<Refused, 'w
   return `${counted(count, 'request')} refused${within}, the last ${ago(lastMs, nowMs)}: ${reasonOf(reason).what}`
 }
 
-/** A line of the receiver's log. */
-export function refusedLine({ workspaceId, reason, count, firstMs, lastMs }: Refused): string {
+/** A line of the receiver's log, which stamps it with the time. */
+export function refusedLine({ workspaceId, reason, count, firstMs }: Refused): string {
   const whose = workspaceId === null ? 'of an unknown workspace' : `of ${workspaceId}`
-  const when = count === 1 ? utc(lastMs) : `${utc(firstMs)} to ${utc(lastMs).slice(11)}`
+  const since = count === 1 ? '' : ` since ${utc(firstMs)} UTC`
   const { what, hint } = reasonOf(reason)
-  return `${when} UTC: refused ${counted(count, 'webhook')} ${whose}: ${what}. ${hint}`
+  return `refused ${counted(count, 'webhook')} ${whose}${since}: ${what}. ${hint}`
 }
