@@ -127,16 +127,21 @@ describeWithTemporal('up', command => {
   // Whoever waited for the deadline of a lease here would be too late.
   const LONG_LEASE = '10m'
 
-  it('says so where its server is gone, ends, and goes on when it is begun again, paying for nothing twice', async () => {
-    const there = await house(findable, { latencyMs: 60 }, LONG_LEASE)
+  it('says so where its server is gone, ends, and goes on when it is begun again, behind a Ctrl-C too, paying for nothing twice', async () => {
+    const there = await house(findable, { conversations: 300, latencyMs: 150 }, LONG_LEASE)
     const first = there.begin()
     await until(async () => (await there.bought()).length >= 4)
+    await ended(first)
+    const before = (await there.bought()).length
+    const second = there.begin()
+    await until(async () => (await there.bought()).length >= before + 4)
     for (const pid of await there.servers()) process.kill(pid, 'SIGKILL')
-    const { code, stderr } = await first.ended
+    const { code, stderr } = await second.ended
     expect([code, stderr]).toEqual([5, expect.stringContaining('has ended')])
-    const again = there.begin()
-    await untilWhole(there, again)
-    await ended(again)
+    expect((await there.bought()).length).toBeLessThan(truth(there).length / 10)
+    const third = there.begin()
+    await untilWhole(there, third)
+    await ended(third)
     expect(await there.servers()).toEqual([])
     await expectWhole(there)
   })
