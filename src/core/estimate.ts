@@ -9,6 +9,12 @@ export interface Range {
   high: number
 }
 
+/** `1,200 to 1,900`, or one number where both ends are the same. */
+export function rangeText({ low, high }: Range): string {
+  const [from, to] = [low, high].map(value => Math.round(value).toLocaleString('en-US'))
+  return low === high ? from! : `${from} to ${to}`
+}
+
 export interface Estimate {
   conversations: Range
   sessions: Range

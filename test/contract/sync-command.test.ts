@@ -120,6 +120,11 @@ describeWithTemporal('sync --on temporal', command => {
     const bought = (await there.bought()).length
     const refused = await sync('--since', '80d')
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('CONFIRMATION_NEEDED')])
+    const full = await sync('--full')
+    expect([full.code, full.stderr]).toEqual([
+      2,
+      expect.stringMatching(/which bills [\d,]+( to [\d,]+)? sessions again/),
+    ])
     expect((await there.bought()).length).toBe(bought)
     expect((await sync('--since', '80d', '--yes')).stderr).not.toContain('CONFIRMATION_NEEDED')
     expect((await there.bought()).length).toBeGreaterThan(bought)

@@ -1,6 +1,7 @@
 // The steps as the owner takes them: activities, of which it outlives those that are lost.
 import { CancellationScope } from '@temporalio/workflow'
 import { ConvohouseError } from '../../src/core/errors.ts'
+import { rangeText } from '../../src/core/estimate.ts'
 import { exportsAgain, needsConsent } from '../../src/core/planner.ts'
 import type { Host } from '../host.ts'
 import { fetchOutliving, type HeldLease, type Outliving, probeOutliving, untilReleased } from '../lost-lease.ts'
@@ -60,7 +61,7 @@ function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor
   if (consented !== false || !needsConsent(plan, governor.period.includedSessions)) return
   throw new ConvohouseError('CONFIRMATION_NEEDED', {
     what: exportsAgain(plan)
-      ? `This sync of workspace ${workspaceId} exports and bills stored conversations again; nothing was bought.`
+      ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again; nothing was bought.`
       : `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was bought.`,
     mend: 'Say --yes, or limit it with --max-sessions or --since.',
   })

@@ -1,4 +1,5 @@
 // Numbers, sizes and moments as words for people.
+import { rangeText } from '../../core/estimate.ts'
 import { DAY, formatDuration, HOUR, momentText } from '../../core/time.ts'
 
 /** `12,345`. */
@@ -9,8 +10,7 @@ export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${Math.round(value) === 1 ? one : many}`
 
 /** `1,200 to 1,900`, or one number where both ends are the same. */
-export const range = ({ low, high }: { low: number; high: number }): string =>
-  low === high ? count(low) : `${count(low)} to ${count(high)}`
+export const range = rangeText
 
 const SIZES = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
 
