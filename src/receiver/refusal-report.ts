@@ -43,7 +43,11 @@ export class RefusalReport {
   /** Writes lines that are due, and comes again for the others. */
   private tell(): void {
     const nowMs = this.options.now()
-    const dueMs = (key: string) => (this.toldMs.get(key) ?? Number.NEGATIVE_INFINITY) + this.options.logEveryMs
+    const dueMs = (key: string) => {
+      const toldMs = this.toldMs.get(key) ?? Number.NEGATIVE_INFINITY
+      // The clock has been set back: to wait until it is there again may take years, and no timer takes a month.
+      return toldMs > nowMs ? nowMs : toldMs + this.options.logEveryMs
+    }
     for (const [key, refused] of this.untold) {
       if (dueMs(key) > nowMs) continue
       this.untold.delete(key)
