@@ -168,6 +168,9 @@ export interface WorkspaceConfig {
   timeoutMs: number
 }
 
+/** `source` of a configuration without a file. */
+export const ENVIRONMENT = 'the environment'
+
 export interface Config {
   /** Data folder, absolute. */
   home: string
@@ -343,7 +346,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     webhooks: webhookConfig(webhookSettings.parse({})),
     metrics: null,
     workspaces: [workspaceConfig(parsed.data, cwd, env)],
-    source: 'the environment',
+    source: ENVIRONMENT,
   }
 }
 

@@ -132,6 +132,13 @@ it('needs a secret, and an address that is free', async () => {
   const home = join(await temporaryFolder(), 'data')
   const without = await start(['receive'], { env: env(home) }).ended
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('WEBHOOKS_UNCONFIGURED')])
+  expect(without.stderr).toContain('→ Set CONVOHOUSE_WEBHOOK_SECRET')
+  const file = join(await temporaryFolder(), 'convohouse.yaml')
+  const silent = { id: 'ws_demo', apiUrl: 'http://127.0.0.1:1', token: { env: 'T' } }
+  await writeFile(file, JSON.stringify({ home, workspaces: [silent] }))
+  const unnamed = await start(['receive', '--config', file], { env: { T: TOKEN, CONVOHOUSE_WEBHOOK_SECRET: SECRET } })
+    .ended
+  expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('→ Give a workspace in it `webhooks:')])
   const secret = { CONVOHOUSE_WEBHOOK_SECRET: SECRET }
   const first = start(['receive', '--port', '0', '--json'], { env: env(home, secret) })
   const { port } = new URL((await told(first)).url)

@@ -1,5 +1,5 @@
 // The receiver of a configuration: its intake in threads, and what it waits for, in words.
-import type { Config } from '../../config.ts'
+import { type Config, ENVIRONMENT } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { MetricsPage } from '../../metrics/page.ts'
@@ -38,7 +38,10 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
   if (!hasWebhooks(config))
     throw new ConvohouseError('WEBHOOKS_UNCONFIGURED', {
       what: `${config.source} names no webhook secret of any workspace.`,
-      mend: 'Set CONVOHOUSE_WEBHOOK_SECRET, or give a workspace `webhooks: { secrets: [{ env: NAME }] }`.',
+      mend:
+        config.source === ENVIRONMENT
+          ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that holds it.'
+          : 'Give a workspace in it `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }`; where there is such a file, the variable alone says nothing.',
     })
   return readSecrets(config)
 }
