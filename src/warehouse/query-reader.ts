@@ -87,7 +87,7 @@ function openError(file: string, cause: unknown): ConvohouseError {
   if (/Conflicting lock is held|being used by another process/.test(message)) {
     const pid = /\(PID (\d+)\)/.exec(message)?.[1]
     return new ConvohouseError('WAREHOUSE_LOCKED', {
-      what: `Another process${pid ? ` (${pid})` : ''} holds the warehouse ${file}.`,
+      what: `Another process${pid ? ` (PID ${pid})` : ''} holds the warehouse ${file}.`,
       mend: 'Wait until it has ended, or stop it.',
       cause,
       ...(pid && { facts: { pid: Number(pid) } }),

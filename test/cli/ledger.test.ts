@@ -105,6 +105,11 @@ describe('the ledger', () => {
     const nobody = await cli(['ledger', '--workspace', 'nobody'], { env })
     expect(nobody.code).toBe(2)
     expect(nobody.stderr).toContain('WORKSPACE_UNKNOWN')
+    for (const format of [[], ['--format', 'csv']]) {
+      const typo = await cli(['ledger', '--agent', 'agent_typo', ...format], { env })
+      expect([typo.code, typo.stdout]).toEqual([2, ''])
+      expect(typo.stderr).toContain(`AGENT_UNKNOWN: The warehouse has no agent "agent_typo".`)
+    }
   })
 
   it('names what is incomplete, stale, missing, quarantined or not covered, and what mending costs', async () => {
@@ -134,6 +139,16 @@ describe('the ledger', () => {
     expect(uncovered).toMatchObject([{ agentId: agent, from: null, days: null }])
     expect(differences.find(({ kind }) => kind === 'incomplete')!.mend).toContain('convohouse sync --ids -')
     expect(differences.find(({ kind }) => kind === 'unread')!.what).toContain(other)
+  })
+
+  it('does not say of an agent whose first window was begun that nothing of it was read', async () => {
+    const { env } = await scene()
+    await cli(['sync', '--max-requests', '3'], { env })
+    const { rows, differences } = await ledger(env)
+    expect(rows.some(({ held }) => held > 0)).toBe(true)
+    const unread = differences.find(({ kind }) => kind === 'unread')!
+    expect(unread.what).toMatch(/not read yet, or not to the end of a window: /)
+    expect(unread.mend).toContain('convohouse plan')
   })
 
   it('says that it all agrees where it does', async () => {

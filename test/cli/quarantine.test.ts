@@ -104,7 +104,9 @@ describe('status', () => {
     const { env, file } = await house()
     const { stdout } = await cli(['status'], { env })
     expect(stdout).toContain('2 records quarantined')
-    expect(stdout).toContain('(record): wrong type, object for object with ID (1 time, in conversation, e.g. in ')
+    expect(stdout).toContain(
+      '(record): wrong type, expected object with ID, found object (1 time, in conversation, e.g. in ',
+    )
     expect(stdout).toContain('convohouse quarantine list')
     const [workspace] = (await json(cli(['status', '--json'], { env }))).workspaces
     expect(workspace.findings).toMatchObject({ quarantined: 2, issuePaths: 2, issues: 2 })

@@ -193,7 +193,7 @@ it('is part of `up` where a workspace has a secret, reads its secrets anew at SI
   const beside = start(['up', '--config', config], { env: kept })
   const { code: besideCode, stderr: besideSays } = await beside.ended
   expect([besideCode, besideSays]).toEqual([6, expect.stringContaining('error WAREHOUSE_LOCKED')])
-  expect(besideSays).toMatch(/Another process \(\d+\) holds the warehouse/)
+  expect(besideSays).toMatch(/Another process \(PID \d+\) holds the warehouse/)
 
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended

@@ -128,6 +128,12 @@ describe('sync', () => {
     expect(stderr).toContain(
       'of 7 ids, 7 belong to no conversation that is in the warehouse: "x1" (line 1), "x2" (line 2), "x3" (line 3), "x4" (line 4), "x5" (line 5) and 2 more.',
     )
+    await writeFile(file, 'x1\n')
+    const one = await cli(['sync', '--ids', file], { env })
+    expect(one.stderr).toContain('of 1 id, 1 belongs to no conversation')
+    await writeFile(file, Buffer.from('PK\x03\x04\x14\0\x08'))
+    const workbook = await cli(['sync', '--ids', file], { env })
+    expect([workbook.code, workbook.stderr]).toEqual([2, expect.stringMatching(/is no text\.\n.*as CSV/)])
     const missing = await cli(['sync', '--ids', `${file}.not`], { env })
     expect(missing.stderr).toContain('there is no such file')
   })

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { ConvohouseError } from '../../core/errors.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
-import { folderSize, warehouseSize } from '../status/sizes.ts'
+import { landingSize, warehouseSize } from '../status/sizes.ts'
 import { bytes } from '../terminal/words.ts'
 import { nearest } from './data-folder.ts'
 import { type FileSystem, volumeOf } from './file-system.ts'
@@ -57,7 +57,7 @@ export function diskChecks(home: string): Promise<Finding[]> {
   return examine(SPACE, async () => {
     const { freeBytes, fileSystem } = await volumeOf(await nearest(home))
     const warehouseBytes = await warehouseSize(warehouseFile(home))
-    const landingBytes = await folderSize(join(home, 'landing'))
+    const landingBytes = await landingSize(join(home, 'landing'))
     return [spaceFinding({ freeBytes, warehouseBytes, landingBytes }), fileSystemFinding(fileSystem)]
   })
 }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { counted } from '../terminal/words.ts'
 import { decodeList, type NamedConversation, parseIds } from './ids-csv.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
@@ -28,7 +29,10 @@ async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]
       'Give a file with one id a line, or - for standard input.',
     )
   })
-  const named = parsed(flag, place, decodeList(bytes))
+  const text = decodeList(bytes)
+  if (text.includes('\0'))
+    throw invalidFlag(`${flag}: ${place} is no text.`, 'Save the sheet as CSV (a workbook such as .xlsx is not read).')
+  const named = parsed(flag, place, text)
   if (named.length === 0)
     throw invalidFlag(`${flag}: ${place} names no conversation.`, 'Give one id a line, or agent,id.')
   return named
@@ -56,7 +60,7 @@ function shownOf(named: readonly NamedConversation[]): string {
 
 const unknownIds = (flag: IdsFlag, unknown: readonly NamedConversation[], of: number): Error =>
   invalidFlag(
-    `${flag}: of ${of} ids, ${unknown.length} belong to no conversation that is in the warehouse: ${shownOf(unknown)}.`,
+    `${flag}: of ${counted(of, 'id')}, ${unknown.length} ${unknown.length === 1 ? 'belongs' : 'belong'} to no conversation that is in the warehouse: ${shownOf(unknown)}.`,
     'Write such lines as agent,id, or say with --agent whose they are.',
   )
 

@@ -52,7 +52,7 @@ function lookingAgain(settings: Settings | undefined): string {
 const skipped: Describe = ({ totals: { skipped: n }, price, settings }) => ({
   count: n,
   what: `${counted(n, 'conversation')} ${verb(n, 'was', 'were')} looked at and not given, as no person had written in ${verb(n, 'it', 'them')}: skipped, and not billed.`,
-  mend: `${lookingAgain(settings)}; whoever stands beside them bills again.`,
+  mend: `${lookingAgain(settings)}. The other conversations of a window that is read again are billed again.`,
   sessions: price.hiddenBehind,
 })
 
@@ -121,8 +121,8 @@ const uncovered: Describe = ({ reading: { uncovered: stretches } }) => {
 
 const unread: Describe = ({ reading: { unread: agents } }) => ({
   count: agents.length,
-  what: `${counted(agents.length, 'agent')} not read at all: ${listed(agents)}.`,
-  mend: '`convohouse sync` reads them.',
+  what: `${counted(agents.length, 'agent')} not read yet, or not to the end of a window: ${listed(agents)}.`,
+  mend: '`convohouse sync` reads them, as far as the quota lets it; `convohouse plan` shows what is left to read.',
   sessions: null,
 })
 

@@ -1,5 +1,7 @@
 // `convohouse ledger`: what the vendor looked at, against what is held, and why the two differ. Asks nobody but the
 // warehouse, whoever holds it.
+import { quoteText } from '../../catalog/layout.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseIds } from '../flags/workspaces.ts'
@@ -7,7 +9,7 @@ import { chooseFormat, type RowFormat } from '../output/format.ts'
 import { writeResult } from '../output/write.ts'
 import { askWarehouse } from '../query/asker.ts'
 import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
-import { readerOf, reading, workspacesIn } from '../status/reading.ts'
+import { type Rows, readerOf, reading, workspacesIn } from '../status/reading.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { type By, ledgerSql, type Scope } from './counts.ts'
@@ -34,6 +36,24 @@ async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerF
   await writeResult({ result, format: chosen, to: process.stdout })
 }
 
+/** @throws AGENT_UNKNOWN where nothing is known of an agent: a mistyped id would look like one of which nothing has been read */
+async function expectAgents(rows: Rows, { workspaceIds, agents }: Scope): Promise<void> {
+  if (agents.length === 0 || workspaceIds.length === 0) return
+  const known = await rows<{ id: string }>(
+    `SELECT DISTINCT agent_id AS id FROM (
+       SELECT workspace_id, agent_id FROM agents UNION SELECT workspace_id, agent_id FROM conversations
+     ) WHERE workspace_id IN (${workspaceIds.map(quoteText).join(', ')}) ORDER BY id`,
+  )
+  const ids = known.map(({ id }) => id)
+  const unknown = agents.find(agent => !ids.includes(agent))
+  if (unknown === undefined) return
+  throw new ConvohouseError('AGENT_UNKNOWN', {
+    what: `The warehouse has no agent ${JSON.stringify(unknown)}.`,
+    mend: `Choose one of: ${ids.slice(0, 10).join(', ') || '(none)'}.`,
+    facts: { agentId: unknown },
+  })
+}
+
 function show(ledgers: readonly WorkspaceLedger[]): void {
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   const options = { width, style: styleOf(process.stdout) }
@@ -41,7 +61,7 @@ function show(ledgers: readonly WorkspaceLedger[]): void {
   for (const [at, ledger] of ledgers.entries()) say(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
 }
 
-/** @throws CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
+/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
 export async function runLedger(flags: LedgerFlags): Promise<void> {
   if (flags.json && flags.format)
     throw invalidFlag(
@@ -52,12 +72,16 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
   const storage = storageOf(flags.config)
   const { agent: agents = [], since: sinceMs = null, by } = flags
   if (flags.format) {
-    const workspaceIds = chooseIds(await workspacesIn(readerOf(storage)), flags.workspace)
+    const rows = readerOf(storage)
+    const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
+    await expectAgents(rows, { workspaceIds, agents, sinceMs })
     return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
   }
   const ledgers = await reading(storage, async rows => {
     const found: WorkspaceLedger[] = []
-    for (const workspaceId of chooseIds(await workspacesIn(rows), flags.workspace)) {
+    const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
+    await expectAgents(rows, { workspaceIds, agents, sinceMs })
+    for (const workspaceId of workspaceIds) {
       const settings = config?.workspaces.find(({ id }) => id === workspaceId)
       found.push(await workspaceLedger({ rows, workspaceId, settings, agents, sinceMs, by, nowMs: Date.now() }))
     }

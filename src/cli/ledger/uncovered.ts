@@ -14,7 +14,7 @@ export interface Uncovered extends Span {
 export interface Reading {
   /** Stretches that have not been read, between where reading is to begin and where it has come to. */
   uncovered: Uncovered[]
-  /** Agents of which nothing has been read. */
+  /** Agents of which no window has been read to its end. */
   unread: string[]
   /** Until when everything of all agents that have been read, has been; null where nothing has. */
   readThrough: string | null

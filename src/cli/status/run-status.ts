@@ -42,7 +42,7 @@ function show({ statuses, refused, size }: Shown, storage: Storage): void {
   say(
     size > 0
       ? `Warehouse ${warehouseFile(storage.home)}, ${bytes(size)}`
-      : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or \`convohouse demo\` to try it.`,
+      : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or name the right data folder (\`home\`, CONVOHOUSE_HOME).`,
   )
   if (refused.length > 0) say('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
   for (const status of statuses) say('', ...workspaceLines(status, nowMs, options))

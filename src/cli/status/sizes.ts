@@ -23,3 +23,11 @@ export async function folderSize(folder: string): Promise<number> {
   }
   return size
 }
+
+/** Bytes of what all workspaces have landed, without the space that is kept free beside it. */
+export async function landingSize(root: string): Promise<number> {
+  const entries = await readdir(root, { withFileTypes: true }).catch(() => [])
+  const folders = entries.filter(entry => entry.isDirectory())
+  const sizes = await Promise.all(folders.map(({ name }) => folderSize(join(root, name))))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}

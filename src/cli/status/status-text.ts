@@ -71,7 +71,7 @@ function findingLines({ findings }: WorkspaceStatus): string[] {
   return [
     ...topIssues.map(
       issue =>
-        `  issue        ${issue.path}: ${issue.issue}${issue.declared ? `, ${issue.seen} for ${issue.declared}` : ''} (${timesIn(issue)})`,
+        `  issue        ${issue.path}: ${issue.issue}${issue.declared ? `, expected ${issue.declared}, found ${issue.seen}` : ''} (${timesIn(issue)})`,
     ),
     ...topDrift.map(drift => `  undeclared   ${drift.path}: ${drift.seen} (${timesIn(drift)})`),
     ...(quarantined > 0 ? ['  quarantine   `convohouse quarantine list` shows which records, and why'] : []),

@@ -52,7 +52,7 @@ export function plainDisplay(
     planned(planned) {
       const { plan } = planned
       progress = plannedProgress(planned, progress, systemClock.now())
-      const size = progress.expected ? `${range(progress.expected)} conversations` : 'of unknown size'
+      const size = progress.expected ? `an estimated ${range(progress.expected)} conversations` : 'of unknown size'
       line(
         plan.windows.length === 0
           ? 'nothing to read, everything up to now is there'

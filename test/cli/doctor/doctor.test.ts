@@ -115,6 +115,8 @@ describe('the doctor of a healthy house', () => {
     expect(stdout).toContain('\nok    rules          all ')
     expect(stdout).toMatch(/\n(All is well\.|Nothing failed; .*)\n$/)
     expect(stdout).not.toContain(TOKEN)
+    const landing = /, the landing (.*)\n/.exec(stdout)?.[1]
+    expect((await cli(['status'], { env })).stdout).toMatch(new RegExp(`^  landing +\\d+ pages, ${landing};`, 'm'))
   })
 
   it('has nothing against a house that is not built yet, and does not build it', async () => {
