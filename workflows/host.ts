@@ -1,5 +1,6 @@
 // Whoever hosts the orchestration, as it sees its host: time, ids, wishes, and an ear for news.
 import type { Allowance } from '../src/core/allowance.ts'
+import type { ErrorCode } from '../src/core/errors.ts'
 import type { GovernorState } from '../src/core/governor.ts'
 import type { Failure } from './steps.ts'
 
@@ -27,6 +28,7 @@ export type News =
   | { kind: 'planning'; heldUntilMs: number | null }
   | { kind: 'planned'; windows: number; agents: number }
   | { kind: 'governor'; governor: GovernorState; windowsLeft: number }
-  | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour' }
+  /** `code`: the failure that paused it. */
+  | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour'; code?: ErrorCode }
   | { kind: 'events'; received: number; waiting: number; applied: number }
   | { kind: 'failure'; failure: Failure; agentId: string | null }

@@ -17,6 +17,7 @@ export function judge(run: Run, progress: WindowProgress, failure: Failure): Win
     stop(run, 'interrupted')
     return progress
   }
+  if (failure.kind === 'transient') run.pausedBy = failure.code
   if (failure.code === 'API_RATE_LIMITED') {
     if (!run.request.wait) stop(run, 'hour-spent')
     return progress

@@ -27,7 +27,13 @@ async function waitFor(
   // What other leases hold comes back in moments: no news.
   if (decision.reason !== 'leased') {
     if (comesLater(run, progress)) return giveWay(run)
-    run.host.tell({ kind: 'waiting', untilMs: decision.untilMs, reason: decision.reason })
+    const { untilMs, reason } = decision
+    run.host.tell({
+      kind: 'waiting',
+      untilMs,
+      reason,
+      ...(reason === 'paused' && run.pausedBy && { code: run.pausedBy }),
+    })
     run.loader.idle()
   }
   await run.host.sleepUntil(decision.untilMs, run.changed.promise)

@@ -1,5 +1,6 @@
 // What is told of a workspace's syncs to whoever looks on: a fold over the news.
 
+import type { ErrorCode } from '../src/core/errors.ts'
 import { momentText } from '../src/core/time.ts'
 import type { News } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
@@ -18,7 +19,8 @@ export interface Progress {
   conversations: number
   requests: number
   sessions: number
-  waiting: { untilMs: number; reason: 'paused' | 'hour' } | null
+  /** `code`: the failure that paused it; workers of before do not tell. */
+  waiting: { untilMs: number; reason: 'paused' | 'hour'; code?: ErrorCode } | null
   failures: Failure[]
   /** Syncs that were asked for and have not begun. */
   queued: number
@@ -89,8 +91,10 @@ export function heard(progress: Progress, news: News): Progress {
       const { requests, sessions } = news.governor.spent
       return { ...progress, phase: 'syncing', waiting: null, windowsLeft: news.windowsLeft, requests, sessions }
     }
-    case 'waiting':
-      return { ...progress, phase: 'waiting', waiting: { untilMs: news.untilMs, reason: news.reason } }
+    case 'waiting': {
+      const { kind: _kind, ...waiting } = news
+      return { ...progress, phase: 'waiting', waiting }
+    }
     case 'events':
       // The workflow that drains tells of them itself.
       return progress
@@ -99,10 +103,18 @@ export function heard(progress: Progress, news: News): Progress {
   }
 }
 
-const WAITS = {
-  paused: 'the vendor has paused us',
-  hour: "the hour's requests are spent",
+const PAUSES: Partial<Record<ErrorCode, string>> = {
+  API_RATE_LIMITED: 'the vendor asks for a pause',
+  API_NOT_JSON: "the vendor's answer cannot be read",
+  API_TIMEOUT: 'the vendor does not answer',
+  API_UNAVAILABLE: 'the vendor fails, or cannot be reached',
 }
+
+/** Why a sync waits, for people. */
+export const waitReason = ({ reason, code }: Pick<NonNullable<Progress['waiting']>, 'reason' | 'code'>): string =>
+  reason === 'hour'
+    ? "the hour's requests are spent"
+    : ((code && PAUSES[code]) ?? 'the vendor gives no usable answer, or asks for a pause')
 
 /** For Temporal's UI, in its Markdown. */
 export function details(progress: Progress): string {
@@ -110,7 +122,7 @@ export function details(progress: Progress): string {
     progress
   const { heldUntilMs = null } = progress
   const held = heldUntilMs === null ? '' : `: leases are held, until ${momentText(heldUntilMs)}`
-  const until = waiting ? `: ${WAITS[waiting.reason]}, until ${momentText(waiting.untilMs)}` : ''
+  const until = waiting ? `: ${waitReason(waiting)}, until ${momentText(waiting.untilMs)}` : ''
   return [
     `**${paused ? 'paused' : phase}**${phase === 'planning' ? held : until}`,
     `run ${run ?? '–'}: ${windows - windowsLeft} of ${windows} windows of ${agents} agents`,

@@ -1,4 +1,5 @@
 // A sync that goes on: what its lanes share, what it hands over, and what it comes to.
+import type { ErrorCode } from '../src/core/errors.ts'
 import type { GovernorState } from '../src/core/governor.ts'
 import { sessionsLeft } from '../src/core/period.ts'
 import type { Reserve } from '../src/core/run-record.ts'
@@ -56,6 +57,8 @@ export interface Run {
   failing: number
   /** The last of them; null where an answer came since. */
   unanswered: Failure | null
+  /** Of the failure that last paused the run; null where another host knows. */
+  pausedBy: ErrorCode | null
   stopped: boolean
   handsOver: boolean
   /** How far each window was when it was last begun anew. */
@@ -167,6 +170,7 @@ export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: C
     report: { ...report, agentsGone: [...report.agentsGone], failures: [...report.failures] },
     failing,
     unanswered: null,
+    pausedBy: null,
     stopped: false,
     handsOver: false,
     restarts: new Map(restarts),

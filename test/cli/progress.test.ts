@@ -15,6 +15,7 @@ import {
 import { liveLines } from '../../src/cli/sync/progress-text.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
 import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
+import type { ErrorCode } from '../../src/core/errors.ts'
 import { newGovernor } from '../../src/core/governor.ts'
 import type { Ahead } from '../../src/run/temporal/follow.ts'
 import type { PlanTold } from '../../workflows/plan-told.ts'
@@ -63,6 +64,11 @@ describe('progress', () => {
   it('shows what it waits for until that has come', () => {
     const waiting = withNews(startProgress(NOW), { kind: 'waiting', untilMs: NOW + 60_000, reason: 'hour' }, NOW)
     expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d UTC \(hour spent\)$/)
+    const paused = (code?: ErrorCode) =>
+      live(withNews(waiting, { kind: 'waiting', untilMs: NOW, reason: 'paused', ...(code && { code }) }, NOW), NOW - 1)
+    expect(paused('API_NOT_JSON').at(-1)).toContain("(the vendor's answer cannot be read)")
+    expect(paused('API_RATE_LIMITED').at(-1)).toContain('(the vendor asks for a pause)')
+    expect(paused().at(-1)).toContain('(the vendor gives no usable answer, or asks for a pause)')
     expect(live(waiting, NOW + 61_000).join()).not.toContain('waiting')
     expect(live(withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
   })

@@ -151,3 +151,16 @@ describe('an answer of 404 to an export', () => {
     expect(await stored(simulated)).toBeGreaterThan(40)
   })
 })
+
+describe('a vendor whose answer cannot be read', () => {
+  it('is what a sync waits for, and asks for no pause', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 10 },
+      through: sandbox =>
+        meddled(sandbox, (passed, number) => (number < 5 ? { ...passed, body: '<html>Sign in</html>' } : passed)),
+    })
+    expect((await simulated.sync()).outcome).toBe('done')
+    const paused = simulated.news.flatMap(one => (one.kind === 'waiting' && one.reason === 'paused' ? [one.code] : []))
+    expect(new Set(paused)).toEqual(new Set(['API_NOT_JSON']))
+  })
+})

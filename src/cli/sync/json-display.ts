@@ -58,7 +58,8 @@ export function jsonDisplay(workspaceId: string): Display {
         toldEvents = JSON.stringify(facts)
       }
       if (news.kind !== 'waiting') return
-      const facts = { until: momentText(news.untilMs), reason: news.reason }
+      const { untilMs, reason, code } = news
+      const facts = { until: momentText(untilMs), reason, ...(code && { code }) }
       if (JSON.stringify(facts) !== toldWaiting) tell('waiting', facts)
       toldWaiting = JSON.stringify(facts)
     },

@@ -1,4 +1,5 @@
 // Progress as lines for people.
+import { waitReason } from '../../../workflows/progress.ts'
 import { formatDuration } from '../../core/time.ts'
 import type { Ahead } from '../../run/temporal/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
@@ -6,14 +7,9 @@ import { plain, type Style } from '../terminal/style.ts'
 import { clockTime, count, counted } from '../terminal/words.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
-const REASONS: Record<Waiting['reason'], string> = {
-  paused: 'the vendor does not answer, or asks for a pause',
-  hour: 'hour spent',
-}
-
 /** `waiting until 14:32 UTC (hour spent)`. */
-export const waitingText = ({ untilMs, reason }: Waiting, nowMs: number): string =>
-  `waiting until ${clockTime(untilMs, nowMs)} (${REASONS[reason]})`
+export const waitingText = (waiting: Waiting, nowMs: number): string =>
+  `waiting until ${clockTime(waiting.untilMs, nowMs)} (${waiting.reason === 'hour' ? 'hour spent' : waitReason(waiting)})`
 
 /** `planning: listing the agents, looking at what has landed`. */
 export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>

@@ -4,6 +4,7 @@ import type { News } from '../../../workflows/host.ts'
 import { type PlanTold, toldOf } from '../../../workflows/plan-told.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import { type Budget, budgetOf } from '../../core/budget.ts'
+import type { ErrorCode } from '../../core/errors.ts'
 import type { Range } from '../../core/estimate.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
@@ -13,6 +14,8 @@ import type { EventCounts } from '../../run/watch-events.ts'
 export interface Waiting {
   untilMs: number
   reason: 'paused' | 'hour'
+  /** Of the failure that paused it, where that is told. */
+  code?: ErrorCode
 }
 
 /** What comes before a plan: the listing of the agents, and, with a time, the end of leases that are held. */
@@ -127,7 +130,10 @@ export function withNews(progress: Progress, news: News, nowMs: number): Progres
     const { received, waiting, applied } = news
     return { ...progress, events: { received, waiting, applied } }
   }
-  if (news.kind === 'waiting') return { ...progress, waiting: { untilMs: news.untilMs, reason: news.reason } }
+  if (news.kind === 'waiting') {
+    const { kind: _kind, ...waiting } = news
+    return { ...progress, waiting }
+  }
   return progress
 }
 
