@@ -1,5 +1,5 @@
 // The Steps port over real resources: makes what `workflows/` asks for out of landing, vendor client and warehouse.
-import type { LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
+import type { Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
 import { endOf } from './core/run-record.ts'
 import type { Stream } from './landing/names.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
@@ -70,9 +70,10 @@ export function makeSteps(
   }
 
   /** Asks for the names behind the ids that are known by now, and loads them. */
-  async function askAndLoadNames(): Promise<void> {
-    await askForNames(fetching)
+  async function askAndLoadNames(): Promise<Failure | null> {
+    const failure = await askForNames(fetching)
     await loadStreams(['organizations', 'teams'])
+    return failure
   }
 
   async function loadStreams(streams: readonly Stream[]): Promise<void> {
@@ -111,17 +112,25 @@ export function makeSteps(
       await log.begin()
       let quarantined = 0
       let refused = 0
+      let unnamed: Failure | null = null
       try {
         // Answers that said that an agent is gone: nothing counted them as pages to be loaded.
         await telling(() => loadStreams(['agents']))
-        if (report.outcome !== 'interrupted') await telling(askAndLoadNames)
+        if (report.outcome !== 'interrupted') unnamed = await telling(askAndLoadNames)
       } finally {
         quarantined = await log.quarantined()
         const webhooks = await log.refused()
         refused = webhooks.since
-        await log.ended({ ...endOf(report), quarantined, webhooksRefused: webhooks.inAll })
+        // Names are beside the point of a sync that has read something; one in which nothing else was asked has not succeeded.
+        const isUnanswered = report.requests === 0 && unnamed?.kind === 'transient'
+        const unanswered = report.unanswered ?? (isUnanswered ? unnamed : null)
+        await log.ended({
+          ...endOf({ ...report, ...(unanswered && { unanswered }) }),
+          quarantined,
+          webhooksRefused: webhooks.inAll,
+        })
       }
-      return { quarantined, refused }
+      return { quarantined, refused, ...(unnamed && { unnamed }) }
     },
   }
 }

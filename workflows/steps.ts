@@ -59,6 +59,8 @@ export interface Prepared {
   hasRows?: boolean
   /** How far the vendor's clock is ahead of ours, as far as its answers told, ms. */
   aheadMs: number
+  /** Why the agents could not be listed, where nothing else is asked for: then nothing has been read. */
+  failure?: Failure
   /** What a person should know of it, such as a listing of agents that may be cut off; absent where there is nothing. */
   warnings?: string[]
 }
@@ -166,6 +168,8 @@ export interface Finished {
   quarantined: number
   /** Webhook events that were refused since the run before it. Workers of before do not tell. */
   refused?: number
+  /** Why organizations or teams could not be asked for. */
+  unnamed?: Failure
 }
 
 export interface Steps {

@@ -16,14 +16,15 @@ export async function beginSync(
   before: Leg | null = null,
 ): Promise<Carried> {
   host.tell({ kind: 'planning', heldUntilMs: null })
-  const { plan, governor, pagesWaiting, hasRows = false, warnings } = await steps.prepare(request)
+  const { plan, governor, pagesWaiting, hasRows = false, warnings, failure } = await steps.prepare(request)
   host.tell({
     kind: 'planned',
     windows: plan.windows.length,
     agents: new Set(plan.windows.map(w => w.progress.window.agentId)).size,
   })
   const waiting = plan.windows.map(window => window.progress)
-  const report = { ...emptyReport(request.run), ...(warnings && { warnings }) }
+  const failures = failure ? [{ ...failure, agentId: null }] : []
+  const report = { ...emptyReport(request.run), failures, ...(warnings && { warnings }) }
   const begun = { governor, waiting, pagesWaiting, hasRows, report, failing: 0, restarts: [] }
   return before === null ? begun : goingOn(begun, before)
 }
@@ -52,28 +53,28 @@ export async function goOn(steps: Steps, host: Host, request: SyncRequest, carri
     return undefined
   })
   if (finished?.quarantined) warnOfQuarantine(report, finished.quarantined)
+  if (finished?.unnamed)
+    warn(report, `organizations and teams could not be asked for: ${finished.unnamed.code}: ${finished.unnamed.what}`)
   if (finished?.refused) warnOfRefused(report, finished.refused)
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
   return { report, governor: run.governor, carried: null }
+}
+
+function warn(report: SyncReport, warning: string): void {
+  report.warnings = [...(report.warnings ?? []), warning]
 }
 
 function warnOfQuarantine(report: SyncReport, quarantined: number): void {
   const what =
     quarantined === 1 ? '1 record could not be loaded and is' : `${quarantined} records could not be loaded and are`
   report.quarantined = quarantined
-  report.warnings = [
-    ...(report.warnings ?? []),
-    `${what} quarantined: \`convohouse quarantine list\` shows which, and why`,
-  ]
+  warn(report, `${what} quarantined: \`convohouse quarantine list\` shows which, and why`)
 }
 
 function warnOfRefused(report: SyncReport, refused: number): void {
   const what = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
   report.webhooksRefused = refused
-  report.warnings = [
-    ...(report.warnings ?? []),
-    `${what} refused since the sync before, and will not be sent again: \`convohouse status\` tells why`,
-  ]
+  warn(report, `${what} refused since the sync before, and will not be sent again: \`convohouse status\` tells why`)
 }
 
 /** Runs one sync to its end. Vendor faults are in the report; what the data folder or the disk refuses is thrown. */

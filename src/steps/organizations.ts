@@ -6,6 +6,7 @@
 //
 // When an id was last asked for is told by the name of the page that landed, whatever was answered: also of one that nobody
 // knows. What the vendor fails to answer leaves none, and is asked by the next sync.
+import type { Failure } from '../../workflows/steps.ts'
 import { writeExactly } from '../catalog/exact-json.ts'
 import { emptyNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
@@ -25,6 +26,7 @@ import {
   lastAsked,
 } from '../warehouse/organizations-known.ts'
 import { endOf } from './agents.ts'
+import { failureOf } from './fetch.ts'
 import type { Planning } from './prepare.ts'
 
 /** Organizations that one run asks about; the rest is the next one's. */
@@ -151,17 +153,19 @@ const isOfThisOne = (error: VendorError): boolean =>
 
 /**
  * Asks for organizations and teams that are due; they have landed, and are among the pending pages, when it resolves. What the
- * vendor fails to answer is left for the next run. @throws what the disk refuses
+ * vendor fails to answer is left for the next run. @returns why, where it fails for all; @throws what the disk refuses
  */
-export async function askForNames(fetching: Planning): Promise<void> {
+export async function askForNames(fetching: Planning): Promise<Failure | null> {
   const { signal, stopping } = fetching
   for (const due of (await dueNow(fetching)).slice(0, ASKED_A_RUN)) {
-    if (signal.aborted || stopping?.aborted) return
+    if (signal.aborted || stopping?.aborted) return null
     try {
       await ask(fetching, due)
     } catch (error) {
       if (!(error instanceof VendorError)) throw error
-      if (!isOfThisOne(error)) return
+      if (isCode(error, 'INTERRUPTED')) return null
+      if (!isOfThisOne(error)) return failureOf(error)
     }
   }
+  return null
 }

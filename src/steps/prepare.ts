@@ -1,6 +1,6 @@
 // Preparing a run: who the agents are, what has landed, what the ledger tells of the quota, and the plan that follows.
 
-import type { Prepared, SyncRequest } from '../../workflows/steps.ts'
+import type { Failure, Prepared, SyncRequest } from '../../workflows/steps.ts'
 import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
 import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts'
@@ -27,7 +27,7 @@ import { keysReported } from '../warehouse/period-keys.ts'
 import { readAgain } from './again.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'
-import type { Fetching } from './fetch.ts'
+import { type Fetching, failureOf } from './fetch.ts'
 import type { Pending } from './pending.ts'
 
 /** What fetching needs besides: what is loaded, and what is not yet. */
@@ -40,6 +40,8 @@ interface Agents {
   agents: ListedAgent[]
   /** What a person should know of the listing. */
   warnings: string[]
+  /** Why there is none. */
+  failure?: Failure
 }
 
 /** Those that were listed, and besides them those that were known before. */
@@ -53,6 +55,10 @@ const SHOWN_CHARS = 60
 /** What a person should know of an agent that cannot be asked for; its id may hold anything. */
 const unusableText = (id: string): string =>
   `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} has an ID that no request can carry: its conversations are not exported. All others are.`
+
+/** What a person should know of a configured organization that cannot be asked for. */
+const unusableOrganizationText = (id: string): string =>
+  `\`organizations\` names ${JSON.stringify(id.slice(0, SHOWN_CHARS))}, an ID that no request can carry: it has no name in the tables. Mend or remove it.`
 
 /** As the warehouse knows them, without those that cannot be asked for. */
 async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<ListedAgent[]> {
@@ -76,7 +82,7 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
     const known = await agentsKnown(fetching)
     if (known.length === 0) throw error
     const warning = `The agents could not be listed (${(error as ConvohouseError).code}): those of the last listing are read, and new ones are missing here.`
-    return { agents: known, warnings: [warning] }
+    return { agents: known, warnings: [warning], failure: failureOf(error) }
   }
 }
 
@@ -112,9 +118,9 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
 
 /** The agents that were chosen; ids must be of agents that are there. */
 async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
-  const { agents: listed, warnings } = await agentsNow(fetching)
+  const { agents: listed, ...told } = await agentsNow(fetching)
   chosen(listed, Object.keys(refresh?.ids ?? {}))
-  return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), warnings }
+  return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), ...told }
 }
 
 async function knownWindows(fetching: Planning): Promise<KnownWindows> {
@@ -217,7 +223,9 @@ async function drop({ landing, now, warehouse, workspaceId }: Planning, run: str
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
   const governor = await recalled(fetching, request)
-  const { agents, warnings } = await agentsToPlan(fetching, request)
+  const { agents, warnings: ofAgents, failure } = await agentsToPlan(fetching, request)
+  const unusable = settings.organizations.filter(id => !isSegment(id))
+  const warnings = [...ofAgents, ...unusable.map(unusableOrganizationText)]
   await settleClock(fetching)
   const nowMs = fetching.clock.passedAt(fetching.now())
   const { period } = governor
@@ -276,6 +284,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     },
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,
+    ...(failure && plan.windows.length === 0 && { failure }),
     aheadMs: fetching.clock.aheadMs(),
     ...(warnings.length + unfinished.length > 0 && { warnings: [...warnings, ...unfinished] }),
   }

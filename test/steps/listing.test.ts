@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
 import { CANARY } from '../../src/sandbox/agents/canary.ts'
 import { meddlingProxy } from '../workflows/meddling-proxy.ts'
 import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
@@ -49,6 +50,28 @@ describe('the listing of agents', () => {
     down = true
     simulated.advance(3_600_000)
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsDone: 3 })
+  })
+
+  it('fails the sync where the vendor does not answer and no window is due: nothing was read', async () => {
+    let down = false
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 20 },
+      through: async sandbox => (await meddlingProxy(sandbox.url, () => undefined, { searchIsDown: () => down })).url,
+    })
+    await simulated.sync()
+    down = true
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'failed', requests: 0, failures: [{ code: 'API_UNAVAILABLE' }] })
+    expect(exitCodeOfReport(report)).toBe(5)
+    const rows = await simulated.rows(
+      'SELECT outcome, success, error_code FROM _runs ORDER BY started_at, requests DESC',
+    )
+    expect(rows).toEqual([
+      { outcome: 'done', success: true, error_code: null },
+      { outcome: 'failed', success: false, error_code: 'API_UNAVAILABLE' },
+    ])
+    down = false
+    expect((await simulated.sync()).outcome).toBe('done')
   })
 
   it('fails where nothing is known yet and the vendor does not answer', async () => {

@@ -133,12 +133,40 @@ describe('the organizations that handoffs name', () => {
 
 describe('organizations of the configuration', () => {
   it('are asked for though nothing names them, and unknown ones once a day', async () => {
-    const organizations = ['org_alpha', 'org_nobody', '..', 'a/b c']
+    const organizations = ['org_alpha', 'org_nobody', '..', 'a/b c', 'a\0b', '\ud800']
     const simulated = await simulatedHouse({ sandbox: { conversations: 0 }, settings: { organizations } })
-    await simulated.sync()
+    const { warnings, outcome } = await simulated.sync()
+    expect(outcome).toBe('done')
+    expect(warnings).toEqual(
+      ['".."', '"a\\u0000b"', '"\\ud800"'].map(id =>
+        expect.stringContaining(`\`organizations\` names ${id}, an ID that no request can carry`),
+      ),
+    )
     await simulated.sync()
     expect(await asked(simulated)).toEqual(['org_alpha', 'org_alpha/teams', 'org_nobody', 'a/b c'])
     expect((await names(simulated)).map(({ id }) => id)).toEqual(['org_alpha'])
+  })
+
+  it('that cannot be asked for are told; a sync that asks for nothing else is no success, and does not fail', async () => {
+    const simulated = await simulatedHouse({
+      sandbox: { conversations: 20 },
+      settings: { organizations: ['org_alpha'] },
+      through: sandbox => organizationsAnswer(sandbox.url, () => ({ status: 503 })),
+    })
+    const reports = [await simulated.sync(), await simulated.sync()]
+    expect(reports.map(({ outcome, requests }) => [outcome, requests > 0])).toEqual([
+      ['done', true],
+      ['done', false],
+    ])
+    for (const { warnings } of reports)
+      expect(warnings).toEqual([
+        expect.stringContaining('organizations and teams could not be asked for: API_UNAVAILABLE'),
+      ])
+    const rows = await simulated.rows('SELECT success, error_code FROM _runs ORDER BY started_at, requests DESC')
+    expect(rows).toEqual([
+      { success: true, error_code: null },
+      { success: false, error_code: 'API_UNAVAILABLE' },
+    ])
   })
 
   it('are fifty a run at most', async () => {
