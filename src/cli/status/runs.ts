@@ -83,6 +83,12 @@ function runOf(row: Row, isHeld: boolean): RunStatus {
   }
 }
 
+/** The row of one that was preempted and goes on tells of an end that is none: of its last leg. */
+const goingOn = (run: RunStatus): RunStatus =>
+  run.state === 'ended' || run.state === 'killed'
+    ? run
+    : { ...run, endedAt: null, durationMs: null, outcome: null, success: null }
+
 /** `here` is the condition that names the workspace; `isHeld`: another process holds the warehouse. */
 export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean): Promise<RunsStatus> {
   const newest = async (which: string): Promise<Row | null> => {
@@ -97,10 +103,10 @@ export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean
   const succeeded = await newest(success)
   const failed = await newest(`NOT (${success}) AND outcome NOT IN ('interrupted', 'declined')`)
   const told = (row: Row | null) => row && runOf(row, isHeld())
-  const lastRun = told(last)
+  const lastRun = goingOn(runOf(last, isHeld()))
   return {
     lastRun,
     lastSuccess: told(succeeded),
-    lastFailure: lastRun?.state === 'killed' ? lastRun : told(failed),
+    lastFailure: lastRun.state === 'killed' ? lastRun : told(failed),
   }
 }

@@ -1,0 +1,27 @@
+// A run of Temporal's that newer work preempted, as `status` tells of it.
+import { expect, it } from 'vitest'
+import { runsStatus } from '../../../src/cli/status/runs.ts'
+import { runLines } from '../../../src/cli/status/runs-text.ts'
+import { beginRun, endRun } from '../../../src/warehouse/runs.ts'
+import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
+
+const there = temporaryWarehouse()
+const NOW = Date.UTC(2026, 10, 20, 12)
+
+it('goes on, with a worker or waiting for one, and has not ended', async () => {
+  const { writer } = there.warehouse
+  const record = { run: 'long', startedMs: NOW - 60_000, host: 'temporal', origin: 'sync', pid: 1 } as const
+  await beginRun(writer, 'ws', record, NOW - 60_000)
+  const end = { outcome: 'preempted', success: true, requests: 3, sessions: 2, pages: 3, conversations: 2 }
+  await endRun(writer, 'ws', { run: 'long', end, endedMs: NOW - 30_000, unlessEnded: false })
+  const told = (isHeld: boolean) =>
+    runsStatus(
+      sql => writer.rows(sql),
+      "workspace_id = 'ws'",
+      () => isHeld,
+    )
+  const running = await told(true)
+  expect(running.lastRun).toMatchObject({ state: 'running', endedAt: null, outcome: null, success: null })
+  expect(runLines(running, NOW)[0]).toMatch(/^ {2}last run {5}running, begun/)
+  expect((await told(false)).lastRun).toMatchObject({ state: 'waiting', endedAt: null })
+})
