@@ -1,4 +1,5 @@
 // The ledger for people.
+import { visible } from '../output/table.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
 import { count, counted } from '../terminal/words.ts'
@@ -35,7 +36,7 @@ function priceText({ sessions }: Difference): string {
 }
 
 const sentence = (difference: Difference): string[] => [
-  `  ${difference.what}`,
+  `  ${visible(difference.what)}`,
   `    → ${difference.mend}${priceText(difference)}`,
 ]
 

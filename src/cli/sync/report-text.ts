@@ -3,6 +3,7 @@ import type { SyncReport } from '../../../workflows/steps.ts'
 import { reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
 import { failureLines } from '../failure/failure-text.ts'
+import { visible } from '../output/table.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
@@ -66,7 +67,9 @@ function lost({ lostAnswers, lostSessions }: SyncReport): string[] {
 
 function gone(agents: string[]): string[] {
   if (agents.length === 0) return []
-  return [`  the vendor knows ${agents.length === 1 ? 'this agent' : 'these agents'} no more: ${agents.join(', ')}`]
+  return [
+    `  the vendor knows ${agents.length === 1 ? 'this agent' : 'these agents'} no more: ${agents.map(visible).join(', ')}`,
+  ]
 }
 
 const unanswered = ({ unanswered: failure }: SyncReport): string[] =>

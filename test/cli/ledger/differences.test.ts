@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { COUNT_NAMES, type Counts } from '../../../src/cli/ledger/counts.ts'
 import { differencesOf, type Settings } from '../../../src/cli/ledger/differences.ts'
+import { ledgerLines } from '../../../src/cli/ledger/ledger-text.ts'
 import { DAY } from '../../../src/core/time.ts'
 
 const A_DAY = '1d'
@@ -28,5 +29,17 @@ describe('rows that have changed since they were exported', () => {
     expect(mend).toContain(`after ${A_DAY} of quiet where something was written since`)
     expect(mend).toContain('`refreshOn: change` has it buy all')
     expect(mendOfStale(undefined)).toBe('`convohouse sync` buys them again after a time of quiet.')
+  })
+})
+
+describe('an agent that is not read at all', () => {
+  it('is named in characters that a terminal shows and does not obey', () => {
+    const reading = { uncovered: [], unread: ['a\u001b]0;owned\u0007'], readThrough: null }
+    const found = { totals: none, price: { perConversation: 1, hiddenBehind: 0 }, reading, settings: undefined }
+    const differences = differencesOf(found)
+    const ledger = { workspaceId: 'ws', by: 'agent', readThrough: null, rows: [], totals: none, differences } as const
+    const text = ledgerLines({ ...ledger, rows: [], uncovered: [] }).join(' ')
+    expect(text).toContain('a\\u001b]0;owned\\u0007')
+    expect(text).not.toMatch(/\p{Cc}/u)
   })
 })
