@@ -27,7 +27,7 @@ export interface Rumour {
   last: boolean
   /** How many answers reported it; absent in states of older versions, as is what follows. */
   told?: number
-  /** As many in a row, each asked for after the one before it came. */
+  /** How many did, each asked for after the one before it came, less those that reported the known period. */
   row?: number
   /** When the first answer of the row came that reported it, ms: a later one is asked for after it. */
   sinceMs?: number
@@ -72,6 +72,9 @@ const PAST_KEPT = 24
 
 /** Answers that report another period after which it is not asked again at once: it may be reported without end. */
 const MOST_DOUBTS = 3
+
+/** Answers that report another period without proving it, after which nothing is asked any more to find out: not in this run. */
+const GIVES_UP_AFTER = 12
 
 export const newPeriod = (): PeriodState => ({
   key: null,
@@ -154,12 +157,16 @@ function contradicted(period: PeriodState, key: string | null, bought: Bought): 
   const { rumour } = period
   if (rumour === null || key === null || bought.sentAtMs < (rumour.sinceMs ?? 0)) return period
   const against = (rumour.against ?? 0) + 1
-  return { ...period, rumour: against > 1 ? null : { ...rumour, last: false, against } }
+  const row = Math.max(0, (rumour.row ?? 1) - 1)
+  return { ...period, rumour: against > 1 ? null : { ...rumour, last: false, against, row } }
 }
 
-/** Answers in a row that report it, each asked for after the one before it came: those that were under way together count once. */
+/**
+ * Answers that report it, each asked for after the one before it came, less those that report the known period: answers that were
+ * under way together count once, and a vendor who reports a period that is over now and then is outvoted.
+ */
 function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: Bought): Pick<Rumour, 'row' | 'sinceMs'> {
-  if (!before?.last) return { row: 1, sinceMs: receivedAtMs }
+  if (before === null) return { row: 1, sinceMs: receivedAtMs }
   const { row = 1, sinceMs = receivedAtMs } = before
   return sentAtMs < sinceMs ? { row, sinceMs } : { row: row + 1, sinceMs: receivedAtMs }
 }
@@ -216,7 +223,7 @@ function taken(period: PeriodState, usage: UsageTold, bought: Bought): PeriodSta
   if (fallsTo !== null && bought.sentAtMs < (period.fall?.sinceMs ?? Number.POSITIVE_INFINITY))
     return doubtedFall(period, fallsTo, bought)
   const asked = period.rumour?.told === 1 && !changes
-  const known = fallsTo === null ? contradicted(period, key, bought) : fallen(period)
+  const known = fallsTo === null ? contradicted(notFallen(period), key, bought) : fallen(period)
   const current = changes ? turned(period, period.rumour!) : known
   const includedSessions = usage.includedQuota ?? current.includedSessions
   const used = usedTold(usage, includedSessions)
@@ -249,6 +256,14 @@ function doubtedFall(period: PeriodState, used: number, bought: Bought): PeriodS
   const account = reported(period.fall?.account ?? nextAccount(accountOf(period)), used, bought, 0)
   const sinceMs = period.fall?.sinceMs ?? bought.receivedAtMs
   return { ...billedElsewhere(period, bought), fall: { sinceMs, account } }
+}
+
+/** The fall was a late or mistaken report: what was billed meanwhile was billed in this period, and a late count does not have it yet. */
+function notFallen(period: PeriodState): PeriodState {
+  if (!period.fall) return period
+  const { own, recent } = period.fall.account
+  const account = accountOf(period)
+  return { ...period, account: { ...account, own: account.own + own, recent } }
 }
 
 /** The period that began when the count fell. */
@@ -374,6 +389,7 @@ export function clearsUpAtMs(period: PeriodState): number | null {
   if (fall) return 0
   if (period.unproved && (rumour?.told ?? 0) <= 1) return 0
   if (rumour && rumour.usedSessions > usedSessions && (rumour.told ?? 0) <= MOST_DOUBTS) return 0
+  if ((rumour?.told ?? 0) > GIVES_UP_AFTER) return null
   const account = accountOf(period)
   if (pending === null && possibleSessions(account) <= usedSessions) return null
   return Math.max(completeFromMs(account), pending ? pending.sinceMs + (account.lag?.ms ?? 0) : 0)

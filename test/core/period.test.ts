@@ -257,8 +257,9 @@ describe('a vendor who names another period in each answer', () => {
   })
 })
 
+const untold = usage({ periodKey: null, includedQuota: 100_000 })
+
 describe('where no key is reported, another period', () => {
-  const untold = usage({ periodKey: null, includedQuota: 100_000 })
   const pages = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 2, maxLength: 30 })
 
   it('begins when two answers in a row report less than half, and no session of ours is missed, however late reports are', () => {
@@ -303,5 +304,43 @@ describe('where no key is reported, another period', () => {
       fall: null,
     })
     expect(tellPeriod(doubted, low, bought)).toMatchObject({ usedSessions: 3, pending: null })
+  })
+
+  it('has what an answer billed whose count seemed to fall, where the next one says that it did not', () => {
+    const told = (usedSessions: number) => ({ ...untold, billableUsedThisPeriod: usedSessions })
+    const first = tellPeriod(newPeriod(), told(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
+    const late = tellPeriod(first, told(0), { sentAtMs: 3, receivedAtMs: 4, billed: 63 })
+    const next = tellPeriod(late, told(40), { sentAtMs: 5, receivedAtMs: 6, billed: 10 })
+    expect(next.account).toMatchObject({ own: 113 })
+    expect(next.usedSessions).toBe(113)
+  })
+})
+
+describe('a vendor whose every third answer names the period before', () => {
+  const told = (periodKey: string, billableUsedThisPeriod: number) => ({ ...untold, periodKey, billableUsedThisPeriod })
+  const asked = (period: PeriodState, keys: readonly string[]) =>
+    keys.reduce(
+      (state, key, index) =>
+        tellPeriod(state, told(key, key === 'old' ? 21 : 26), {
+          sentAtMs: 10 + 2 * index,
+          receivedAtMs: 11 + 2 * index,
+          billed: 0,
+        }),
+      period,
+    )
+  const known = asked(newPeriod(), ['old', 'old'])
+
+  it('is believed in the new one, though no three answers in a row name it, and more is used of it', () => {
+    expect(asked(known, ['new', 'new', 'old', 'new']).key).toBe('old')
+    expect(asked(known, ['new', 'new', 'old', 'new', 'new']).key).toBe('new')
+  })
+
+  it('is asked no more where his answers never agree', () => {
+    const torn = asked(
+      known,
+      Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'new' : 'old')),
+    )
+    expect(torn.key).toBe('old')
+    expect(clearsUpAtMs(torn)).toBe(null)
   })
 })
