@@ -36,7 +36,7 @@ describe('the demo', () => {
       '2 days later',
     ])
       expect(stdout).toContain(text)
-    const [, bought = '0'] = /Bought: (\d+) new conversations/.exec(stdout) ?? []
+    const [, bought = '0'] = /Exported: (\d+) new conversations/.exec(stdout) ?? []
     expect(Number(bought)).toBeGreaterThan(50)
     expect(Number(bought)).toBeLessThan(300)
     expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)

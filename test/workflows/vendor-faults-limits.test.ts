@@ -75,7 +75,7 @@ describe('a window that comes no further', () => {
 })
 
 describe('empty pages without end', () => {
-  it('end their window after fifty, and the next sync goes on behind them', async () => {
+  it('end the reading of their window after fifty in each sync, and the next one goes on behind them', async () => {
     const simulated = await simulatedHouse({ sandbox: { conversations: 40, agents: 1 }, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ from: 3, fault: 'empty-page' }] })
     const report = await simulated.sync()
@@ -84,7 +84,7 @@ describe('empty pages without end', () => {
     expect(report.requests).toBeLessThan(60)
     const before = (await simulated.served()).length
     await simulated.sync()
-    expect((await simulated.served()).length - before).toBeLessThanOrEqual(2)
+    expect((await simulated.served()).length - before).toBeLessThanOrEqual(50)
     await expectWholeInTheEnd(simulated)
   })
 })

@@ -25,8 +25,8 @@ describe.skipIf(!(await has('bash')))('completion in bash', () => {
     expect(await offered(here, '--v')).toEqual(['--version', '--verbose'])
     const sync = program.commands.find(command => command.name() === 'sync')!
     const flags = await offered(here, 'sync', '-')
-    for (const { short, long } of sync.options)
-      for (const name of [short, long]) if (name) expect(flags).toContain(name)
+    for (const { short, long, hidden } of sync.options)
+      for (const name of [short, long]) if (name && !hidden) expect(flags).toContain(name)
     expect(flags).toContain('--help')
     expect(await offered(here, 'sync', '--json', '--no-')).toEqual(['--no-wait'])
   })
