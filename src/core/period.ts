@@ -73,7 +73,7 @@ const PAST_KEPT = 24
 /** Answers that report another period after which it is not asked again at once: it may be reported without end. */
 const MOST_DOUBTS = 3
 
-/** Answers that report another period without proving it, after which nothing is asked any more to find out: not in this run. */
+/** After so many answers that report another period without proving it, a run asks no more to find out. */
 const GIVES_UP_AFTER = 12
 
 export const newPeriod = (): PeriodState => ({
@@ -143,11 +143,9 @@ function usedTold(usage: UsageTold, includedSessions: number): number | null {
   return usage.billableUsedThisPeriod ?? (remaining === null ? null : Math.max(0, includedSessions - remaining))
 }
 
-const ownRequest = ({ sentAtMs, receivedAtMs, billed, certain = true }: Bought) => ({
-  sentAtMs,
-  receivedAtMs,
-  sessions: certain ? billed : 0,
-})
+const ownRequest = ({ sentAtMs, receivedAtMs, billed, certain = true }: Bought) => {
+  return { sentAtMs, receivedAtMs, sessions: certain ? billed : 0 }
+}
 
 const reported = (account: UsageAccount, used: number, bought: Bought, held: number): UsageAccount =>
   report(account, used, { ...ownRequest(bought), unseen: (bought.unseen ?? 0) + held })
@@ -161,10 +159,7 @@ function contradicted(period: PeriodState, key: string | null, bought: Bought): 
   return { ...period, rumour: against > 1 ? null : { ...rumour, last: false, against, row } }
 }
 
-/**
- * Answers that report it, each asked for after the one before it came, less those that report the known period: answers that were
- * under way together count once, and a vendor who reports a period that is over now and then is outvoted.
- */
+/** Answers that were under way together count once; those that report the known period are taken off, so that it is outvoted. */
 function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: Bought): Pick<Rumour, 'row' | 'sinceMs'> {
   if (before === null) return { row: 1, sinceMs: receivedAtMs }
   const { row = 1, sinceMs = receivedAtMs } = before
@@ -261,8 +256,7 @@ function doubtedFall(period: PeriodState, used: number, bought: Bought): PeriodS
 /** The fall was a late or mistaken report: what was billed meanwhile was billed in this period, and a late count does not have it yet. */
 function notFallen(period: PeriodState): PeriodState {
   if (!period.fall) return period
-  const { own, recent } = period.fall.account
-  const account = accountOf(period)
+  const [{ own, recent }, account] = [period.fall.account, accountOf(period)]
   return { ...period, account: { ...account, own: account.own + own, recent } }
 }
 

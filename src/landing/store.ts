@@ -83,13 +83,12 @@ const pagesAmong = (paths: readonly string[]): LandedFile[] =>
 export function openLanding(home: string, workspaceId: string): Landing {
   const root = join(home, 'landing')
   const failedFolder = posix.join(segment(workspaceId), 'failed')
-  const known = new Set<string>()
 
   async function prepare(path: string): Promise<string> {
-    const folder = dirname(join(root, path))
-    if (!known.has(folder)) await makeFolder(folder)
-    known.add(folder)
-    return join(root, path)
+    const file = join(root, path)
+    // Each time: somebody may have moved the folder away meanwhile, and a page that was paid for would be lost.
+    await makeFolder(dirname(file))
+    return file
   }
 
   return {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -58,6 +58,14 @@ describe('a page', () => {
     const notes = Array.from({ length: 5_000 }, (_, index) => createHash('sha256').update(`${index}`).digest('hex'))
     const path = await store.land(headOf({}, { notes: { ...headOf().notes, awkward: notes } }), bytes('{}'))
     expect((await store.head(path)).notes.awkward).toEqual(notes)
+  })
+
+  it('lands where somebody has moved the folders away meanwhile', async () => {
+    const store = await landing()
+    await store.land(headOf({ sequence: 1 }), bytes('{}'))
+    await rename(store.root, `${store.root}-moved`)
+    const path = await store.land(headOf({ sequence: 2 }), bytes('{"data":[]}'))
+    expect((await store.body(path)).toString()).toBe('{"data":[]}')
   })
 
   it('is one file of two JSON values, a line each', async () => {
