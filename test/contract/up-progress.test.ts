@@ -46,7 +46,7 @@ describeWithTemporal('what up shows', command => {
     const { running, says, run } = await house()
     await says(/^\S+Z ws_demo: up to date, after/m)
     // Over before anybody could look on, it is told with its reason all the same.
-    await says(/^\S+Z error API_FORBIDDEN/m)
+    await says(/^\S+Z ws_unpaid: error API_FORBIDDEN/m)
     await says(/^\S+Z ws_unpaid: failed/m)
     for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^\\S+Z ${workspace}: next sync at `, 'm'))
     const { stdout: table } = await run('schedule', 'list')
@@ -62,7 +62,7 @@ describeWithTemporal('what up shows', command => {
     // Each is told once.
     expect(stdout.match(/^\S+Z ws_demo: up to date/gm)).toHaveLength(2)
     expect(stdout.match(/^\S+Z ws_unpaid: failed/gm)).toHaveLength(2)
-    expect(stderr.match(/^\S+Z error API_FORBIDDEN/gm)).toHaveLength(2)
+    expect(stderr.match(/^\S+Z ws_unpaid: error API_FORBIDDEN/gm)).toHaveLength(2)
     expect(stderr).not.toContain('Warning')
   })
 })
