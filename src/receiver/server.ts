@@ -2,8 +2,8 @@
 //
 //   request ──▶ limits ──▶ body ──▶ intake (verify, append, sync) ──▶ 200, empty
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import { ConvohouseError } from '../core/errors.ts'
+import type { Socket } from 'node:net'
+import { listenAt, urlOf } from '../config/address.ts'
 import type { MetricsPage } from '../metrics/page.ts'
 import { BodyMemory } from './body-memory.ts'
 import { Connections } from './connections.ts'
@@ -233,19 +233,23 @@ function createHttpServer(service: Service, options: ReceiverOptions): Server {
   return server
 }
 
+const TEXTS = {
+  taken: 'webhooks cannot be received',
+  takenHint:
+    '`ss -ltnp` shows which one: stop it (it may be another `convohouse up` or `receive`), or give `webhooks` another `port`.',
+  refused: 'The receiver cannot listen on',
+  refusedHint: 'Give a port that this user may open, and a host of this machine.',
+}
+
 /** @throws ADDRESS_IN_USE, CONFIG_INVALID where it cannot listen there */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
-  const { host, intake } = options
+  const { intake } = options
   const service = new Service(options)
   const server = createHttpServer(service, options)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', cause => reject(cannotListen(options, cause)))
-    server.listen(options.port, host, resolve)
-  })
-  const { port } = server.address() as AddressInfo
+  const at = await listenAt(server, options, TEXTS)
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    port,
+    url: urlOf(at),
+    port: at.port,
     async close() {
       service.isClosing = true
       // A connection is idle again when its answer is out.
@@ -256,21 +260,4 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     },
     abort: () => server.closeAllConnections(),
   }
-}
-
-function cannotListen({ host, port }: ReceiverOptions, cause: NodeJS.ErrnoException): ConvohouseError {
-  const facts = { host, port }
-  if (cause.code === 'EADDRINUSE')
-    return new ConvohouseError('ADDRESS_IN_USE', {
-      what: `Another program listens on ${host}:${port} already: webhooks cannot be received there.`,
-      mend: '`ss -ltnp` shows which one: stop it (it may be another `convohouse up` or `receive`), or give `webhooks` another `port`.',
-      cause,
-      facts,
-    })
-  return new ConvohouseError('CONFIG_INVALID', {
-    what: `The receiver cannot listen on ${host}:${port}: ${cause.code}.`,
-    mend: 'Give a port that this user may open, and a host of this machine.',
-    cause,
-    facts,
-  })
 }
