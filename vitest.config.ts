@@ -13,7 +13,7 @@ const ALONE = [
   'test/run/temporal/**/*.test.ts',
   'test/workflows/{bundle,month,soak}.test.ts',
   'test/cli/doctor/doctor.test.ts',
-  'test/warehouse/{memory-limit,socket,spill}.test.ts',
+  'test/warehouse/{maintenance/memory-limit,maintenance/spill,query/socket}.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',
 ]

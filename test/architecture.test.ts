@@ -11,6 +11,7 @@ import { findCycle, root, type SourceFile, sourceFile, sourcesBelow, withoutComm
  */
 const TIERS = [
   ['core'],
+  ['json'],
   ['catalog', 'files'],
   ['vendor', 'landing', 'spool', 'warehouse', 'sandbox', 'config', 'clock'],
   ['reports'],
@@ -193,7 +194,7 @@ describe('these rules', () => {
     ['src/sandbox/server.ts', 'src/vendor/envelopes.ts', true],
     ['src/sandbox/server.ts', 'src/vendor/client.ts', false],
     ['src/sandbox/world.ts', 'src/catalog/records.ts', true],
-    ['src/warehouse/load.ts', 'src/steps.ts', false],
+    ['src/warehouse/load/load.ts', 'src/steps.ts', false],
     ['src/steps/fetch.ts', 'src/steps.ts', true],
     ['src/cli/main.ts', 'src/core/errors.ts', true],
     ['workflows/sync.ts', 'src/core/planner.ts', true],

@@ -10,18 +10,18 @@ import {
   patched,
 } from '@temporalio/workflow'
 import { ConvohouseError } from '../src/core/errors.ts'
+import { newWake } from './deferred.ts'
 import { begun, ended, newProgress } from './progress.ts'
 import { type Asked, nextOf, type Queued } from './requests.ts'
 import { type Carried, emptyReport, legOf } from './run.ts'
 import type { Failure, SyncReport } from './steps.ts'
 import { beginSync, goOn } from './sync.ts'
 import { warehouse } from './temporal/calls.ts'
-import { listen } from './temporal/listen.ts'
+import { listen } from './temporal/handlers.ts'
 import { cancelled, type Owner, type SyncInput, show } from './temporal/owner.ts'
 import { hostOf } from './temporal/owner-host.ts'
 import { stepsOf } from './temporal/owner-steps.ts'
 import { runs } from './temporal/sinks.ts'
-import { newWake } from './wake.ts'
 
 export { ingestSpool } from './temporal/ingest.ts'
 

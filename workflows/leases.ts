@@ -1,7 +1,7 @@
 // Leases: asked of the governor, used up by the steps, and settled with what they brought.
 import { ask, type Decision, type Grant, govern } from '../src/core/governor.ts'
 import { idsFitting, isById, type WindowProgress } from '../src/core/windows.ts'
-import { judge } from './judge.ts'
+import { judge } from './failure-policy.ts'
 import { noteChange, type Run } from './run.ts'
 import type { LeaseOutcome, Told } from './steps.ts'
 import { yieldTurn } from './turns.ts'

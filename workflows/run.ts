@@ -1,16 +1,16 @@
 // A sync that goes on: what its lanes share, what it hands over, and what it comes to.
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { GovernorState } from '../src/core/governor.ts'
-import { sessionsLeft } from '../src/core/period.ts'
+import { sessionsLeft } from '../src/core/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
 import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
+import { newWake, type Wake } from './deferred.ts'
 import type { Host } from './host.ts'
 import { backgroundLoad, type Loader } from './load.ts'
 import type { Restart, Restarts } from './restarts.ts'
 import type { Failure, Steps, SyncReport, SyncRequest } from './steps.ts'
 import { isUrgent, type Turns, turnsOf } from './turns.ts'
-import { newWake, type Wake } from './wake.ts'
 
 /** What a host hands to the next, so that neither quota nor windows begin anew. Plain JSON. */
 export interface Carried {

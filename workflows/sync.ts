@@ -2,9 +2,9 @@
 // (steps, host): the embedded engine calls them in process, Temporal as a workflow. Deterministic but for its arguments.
 import type { GovernorState } from '../src/core/governor.ts'
 import type { Host } from './host.ts'
-import { LANES, lane } from './lanes.ts'
 import { type Carried, carriedBy, emptyReport, fail, goingOn, type Leg, runOf, stop, summary } from './run.ts'
 import type { Steps, SyncReport, SyncRequest } from './steps.ts'
+import { LANES, lane } from './window-loop.ts'
 
 export type Ended = { report: SyncReport; governor: GovernorState; carried: null } | { report: null; carried: Carried }
 

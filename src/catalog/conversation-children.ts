@@ -1,6 +1,7 @@
 // The parts of a conversation that become tables of their own (design: "The catalog and the tables").
-import { elements, entries, lift } from './explosion.ts'
+
 import { any, boolean, loose, moment, objects, text, texts, time } from './shape.ts'
+import { elements, entries, lift } from './unnest.ts'
 
 export const handoffHistory = objects('Handoffs to people, oldest first', 'conversation_handoffs', {
   requestedAt: time('When a person was asked for'),

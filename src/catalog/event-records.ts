@@ -1,9 +1,9 @@
 // What the warehouse keeps of webhook events: a row for each in `webhook_events`, a table of its own for each type that
 // declares one, the transcripts that `conversation_updated` brings, and clients, of whom nothing but events tells.
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './events.ts'
-import { elements, lift } from './explosion.ts'
 import type { RecordType } from './shape.ts'
 import { any, text, time } from './shape.ts'
+import { elements, lift } from './unnest.ts'
 
 /** Key under which an event's record brings its id. No plain key starts so. */
 export const EVENT_ID = '__event'

@@ -1,7 +1,8 @@
 // Every type of webhook event (section 6.3), one declaration each: its name, its own fields, what gives it away where nobody
 // says what it is, and what it does to the warehouse. A type that is not declared here is kept as `unknown`.
-import { entries, lift } from './explosion.ts'
+
 import { any, type Fields, type PiiClass, text, time } from './shape.ts'
+import { entries, lift } from './unnest.ts'
 
 /** What only one type has: all of `has`, none of `lacks`, and that `operation`, as far as they are given. */
 export interface Mark {

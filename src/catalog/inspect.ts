@@ -1,7 +1,7 @@
 // Inspection: one walk over a parsed page on its way in, where the CPU waits for the network anyway. It notes paths that
 // the catalog does not declare and values of another type than declared. It never fails a page.
 import { readTime } from '../core/time.ts'
-import { ExactNumber, MAX_DEPTH } from './exact-json.ts'
+import { ExactNumber, MAX_DEPTH } from '../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, type Scalar, sentFields } from './shape.ts'
 import { ELEMENT, isPlainKey } from './unknown.ts'
 import { tellsMoments, type UnreadTime, unreadTimes } from './unread-times.ts'

@@ -2,7 +2,7 @@
 // turns"): the vendor's own `{from, messages: [{type, item: {payload: {message}}}], ts, session_id}`, the flat ones with a `text`,
 // `content` or `message`, and those whose text is a list of parts.
 import { momentIn } from '../core/time.ts'
-import { ExactNumber } from './exact-json.ts'
+import { ExactNumber } from '../json/exact-json.ts'
 import { isObject, isScalar } from './inspect.ts'
 
 /** One message; of a turn that holds none, the turn itself. */

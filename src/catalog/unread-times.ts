@@ -1,7 +1,7 @@
 // Values in the place of a time that tell none: a date as a person writes it, the name of a time zone, the 30th of February. They
 // are kept as they came, are NULL as a time, and count as data issues.
 import { isMoment } from '../core/time.ts'
-import { ExactNumber } from './exact-json.ts'
+import { ExactNumber } from '../json/exact-json.ts'
 import type { Lift, Scalar } from './shape.ts'
 import { ELEMENT } from './unknown.ts'
 

@@ -1,7 +1,7 @@
 // What is left to spend: read off the governor, which is what a sync would go by.
 import type { GovernorState } from './governor.ts'
-import { requestsLeft } from './hour.ts'
-import { PACK_SESSIONS, sessionsLeft } from './period.ts'
+import { PACK_SESSIONS, sessionsLeft } from './quota.ts'
+import { requestsLeft } from './rate-limit.ts'
 import { sessionsFor } from './session-budget.ts'
 
 export interface Budget {

@@ -1,7 +1,8 @@
 // What a window will cost, as far as anybody can say. There is no free count: what was never seen is priced as a range
 // from what was, or as unknown.
+
+import { soundCount } from './reported-usage.ts'
 import { DAY, HOUR } from './time.ts'
-import { soundCount } from './told.ts'
 import type { WindowProgress } from './windows.ts'
 
 export interface Range {

@@ -18,8 +18,9 @@
 // nothing is known of an agent, its history is begun with small pages, and the rate is estimated again with each of them.
 import { type Allowance, raised } from './allowance.ts'
 import { type Outlook, withSeen } from './estimate.ts'
-import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './hour.ts'
-import { clearsUpAtMs, countSessions, holdPending, newPeriod, type PeriodState, tellPeriod } from './period.ts'
+import { clearsUpAtMs, countSessions, holdPending, newPeriod, type PeriodState, tellPeriod } from './quota.ts'
+import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './rate-limit.ts'
+import { type RateLimitTold, soundAnswer, type UsageTold, vendorFails } from './reported-usage.ts'
 import {
   pageSessions,
   pageSize,
@@ -30,7 +31,6 @@ import {
   withPacks,
 } from './session-budget.ts'
 import { MINUTE } from './time.ts'
-import { type RateLimitTold, soundAnswer, type UsageTold, vendorFails } from './told.ts'
 import type { WindowKind, WindowProgress } from './windows.ts'
 
 export interface GovernorOptions {

@@ -1,7 +1,7 @@
 // Sessions that may be leased, of what is left of the period: for new conversations all of it, for history what their reserve
 // leaves; less what is leased already, and for each lease a little against a page that bills more than was thought.
 import { headReserve, NO_OUTLOOK, type Outlook } from './estimate.ts'
-import { mayBeUsed, PACK_SESSIONS, type PeriodState, sessionsLeft } from './period.ts'
+import { mayBeUsed, PACK_SESSIONS, type PeriodState, sessionsLeft } from './quota.ts'
 import type { WindowKind } from './windows.ts'
 
 /** Of the included quota, held back against a page that bills more than was thought. */

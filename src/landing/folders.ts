@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { unusable } from '../core/disk.ts'
 import { entriesIn } from '../files/durable.ts'
-import { segment } from '../files/segment.ts'
+import { segment } from '../files/path-segment.ts'
 import { STREAMS } from './names.ts'
 
 export interface LandedFolder {

@@ -7,7 +7,7 @@
 //
 // The month is the one in which the window was opened, so that a folder holds at most a month of an agent's pages.
 import { posix } from 'node:path'
-import { caselessSegment, segment } from '../files/segment.ts'
+import { caselessSegment, segment } from '../files/path-segment.ts'
 
 export const STREAMS = ['conversations', 'agents', 'organizations', 'teams'] as const
 export type Stream = (typeof STREAMS)[number]

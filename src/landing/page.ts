@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { constants, crc32, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 import type { PageNotes } from '../catalog/inspect.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import type { BillTold, RateLimitTold, UsageTold } from '../core/told.ts'
+import type { BillTold, RateLimitTold, UsageTold } from '../core/reported-usage.ts'
 import type { PageFacts } from '../core/windows.ts'
 import type { PagePlace } from './names.ts'
 

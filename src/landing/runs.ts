@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { unusable } from '../core/disk.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
-import { segment } from '../files/segment.ts'
+import { segment } from '../files/path-segment.ts'
 
 /** What one line says of a run: its beginning, its end, or that it dropped the full exports that were planned by then, ms. */
 export type RunEntry = Pick<RunRecord, 'run'> & Partial<RunRecord> & { fullsDroppedMs?: number }

@@ -5,13 +5,13 @@ import { dirname, join, posix } from 'node:path'
 import { isCode } from '../core/errors.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import { entriesIn, makeFolder, sweepTemporary, writeOnce } from '../files/durable.ts'
-import { segment } from '../files/segment.ts'
+import { segment } from '../files/path-segment.ts'
+import { expectAllWhole } from './checksum.ts'
+import { keepRoom, withRoom } from './disk-reserve.ts'
 import { type LandedFolder, landedFolders } from './folders.ts'
 import { olderPagePath, type PagePlace, pagePath, parsePageName, STREAMS, type Stream } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
-import { keepRoom, withRoom } from './room.ts'
 import { appendRun, type RunEntry, readFullsDropped, readRuns } from './runs.ts'
-import { expectAllWhole } from './whole.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */
 export interface LandedFile {

@@ -2,9 +2,9 @@
 import { knownPerDay } from '../core/estimate.ts'
 import { periodsOf } from '../core/period-keys.ts'
 import type { QuotaOutlook } from '../reports/quota.ts'
-import { densityByAgent } from '../warehouse/known.ts'
-import { keysReported } from '../warehouse/period-keys.ts'
-import type { Rows } from '../warehouse/rows.ts'
+import { keysReported } from '../warehouse/planning/period-keys.ts'
+import { densityByAgent } from '../warehouse/planning/planner-queries.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFiles } from '../warehouse/sql-files.ts'
 
 /** By the names in sql/reports/figures.sql; a figure that a workspace has no rows for is absent. */

@@ -4,7 +4,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { SECOND } from '../core/time.ts'
 import type { Connectable } from '../warehouse/connection.ts'
-import { type Rows, rowsHere, rowsOfHolder } from '../warehouse/rows.ts'
+import { type Rows, rowsHere, rowsOfHolder } from '../warehouse/query/rows.ts'
 import { MetricsPage } from './page.ts'
 import { WorkspaceMetrics } from './workspace-metrics.ts'
 

@@ -1,8 +1,8 @@
 // Takes a body as it was sent, but for the secret, where nothing of it is in doubt: what is appended are its bytes, and whoever reads the
 // spool finds out which event it is.
 import { isUtf8 } from 'node:buffer'
-import type { Door } from './door.ts'
-import type { Judged } from './judge.ts'
+import type { Door } from './authenticate.ts'
+import type { Judged } from './parse-event.ts'
 import { findSecret } from './scan.ts'
 
 /** What stands before the piece is moved up to what stands behind it: mostly, that is little. */

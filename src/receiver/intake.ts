@@ -2,8 +2,8 @@
 import { ConvohouseError } from '../core/errors.ts'
 import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
 import { takeAsSent } from './as-sent.ts'
-import { makeDoor, type WorkspaceSecrets } from './door.ts'
-import { type Judged, judge } from './judge.ts'
+import { makeDoor, type WorkspaceSecrets } from './authenticate.ts'
+import { type Judged, judge } from './parse-event.ts'
 import { holdsSecret } from './partial-secret.ts'
 import type { Verdict } from './refusals.ts'
 

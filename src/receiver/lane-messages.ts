@@ -1,7 +1,7 @@
 // What the thread that reads requests and those that take bodies in tell each other. Numbers go over as arrays of numbers:
 // an object for each event took longer to hand over than its verdict to find.
 import type { SpoolCommit } from '../spool/spool.ts'
-import type { WorkspaceSecrets } from './door.ts'
+import type { WorkspaceSecrets } from './authenticate.ts'
 import type { Refusal } from './refusals.ts'
 
 export interface ToLane {

@@ -1,6 +1,6 @@
 // One quick walk over a payload: what else has to be done to it.
 import { EVENT_SECRET } from '../catalog/events.ts'
-import { MAX_DEPTH } from '../catalog/exact-json.ts'
+import { MAX_DEPTH } from '../json/exact-json.ts'
 
 export interface Look {
   /** Nested deeper than anything that is read. */

@@ -1,6 +1,6 @@
 // Whether a body that has not come whole yet is of one of the workspaces: a valid secret is among what has come.
 import { EVENT_SECRET } from '../catalog/events.ts'
-import type { Door } from './door.ts'
+import type { Door } from './authenticate.ts'
 
 const MEMBER = new RegExp(String.raw`"${EVENT_SECRET}"\s*:\s*("(?:[^"\\]|\\.){1,512}")`, 'g')
 /** Members of that name which are tried: a body may be full of them. */

@@ -2,7 +2,7 @@
 // own, so that no body holds up another for long. A body of megabytes holds up no small one: there is a lane for each. Bodies of one
 // turn of the event loop go over in one message.
 import { Worker } from 'node:worker_threads'
-import type { WorkspaceSecrets } from './door.ts'
+import type { WorkspaceSecrets } from './authenticate.ts'
 import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
 import type { FromLane, ToLane } from './lane-messages.ts'
 import type { Verdict } from './refusals.ts'

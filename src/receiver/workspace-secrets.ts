@@ -1,7 +1,7 @@
 // The secrets of all workspaces that have some, read where the configuration says.
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import type { WorkspaceSecrets } from './door.ts'
+import type { WorkspaceSecrets } from './authenticate.ts'
 
 /** A shorter one could be guessed, and might stand in an event by chance. */
 const SHORTEST = 8

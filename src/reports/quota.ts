@@ -3,10 +3,10 @@ import type { WorkspaceConfig } from '../config.ts'
 import { type Budget, budgetOf } from '../core/budget.ts'
 import { NO_OUTLOOK, projectedSessions } from '../core/estimate.ts'
 import type { GovernorState } from '../core/governor.ts'
+import { recall } from '../core/governor-recovery.ts'
 import { lengthOf, type periodsOf } from '../core/period-keys.ts'
-import { recall } from '../core/recall.ts'
 import { HOUR, momentText } from '../core/time.ts'
-import { openLedger } from '../landing/ledger.ts'
+import { openLedger } from '../landing/lease-log.ts'
 
 export interface QuotaStatus {
   periodKey: string | null

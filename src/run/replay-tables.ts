@@ -7,10 +7,10 @@ import { spoolOf } from '../app/spool.ts'
 import { type House, openHouse } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import { carrySince, lostRows, withRebuilt } from '../warehouse/carry-over.ts'
-import { loadedFiles } from '../warehouse/folders.ts'
+import { carrySince, lostRows, withRebuilt } from '../warehouse/maintenance/carry-over.ts'
+import { checkReplaceable, replaceTables } from '../warehouse/maintenance/replace-tables.ts'
 import { expectWarehouse, type Warehouse } from '../warehouse/open.ts'
-import { checkReplaceable, replaceTables } from '../warehouse/replace-tables.ts'
+import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 import { followTimeZone } from '../warehouse/workspaces.ts'
 import {
   added,

@@ -16,7 +16,7 @@ import {
   keepLost,
   lostRows,
   withRebuilt,
-} from '../warehouse/carry-over.ts'
+} from '../warehouse/maintenance/carry-over.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import { copyRuns } from '../warehouse/runs.ts'
 import { deriveDays } from '../warehouse/workspaces.ts'

@@ -6,7 +6,7 @@
 //   spool/<workspace>/drained/2026-11-21.ndjson                          applied, by day (archive.ts)
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { segment } from '../files/segment.ts'
+import { segment } from '../files/path-segment.ts'
 
 export interface SpoolFolders {
   open: string

@@ -1,8 +1,8 @@
 // Which event an event is: one that is delivered twice has one id, whatever the order of its keys. To find it out takes longer than
 // all else that is done with an event, so it is mostly found out by whoever reads the spool, long after it was acknowledged.
 import { createHash } from 'node:crypto'
-import { canonicalText } from '../catalog/canonical-text.ts'
 import { eventTypeOf } from '../catalog/event-type.ts'
+import { canonicalText } from '../json/canonical-text.ts'
 import type { SpoolEvent } from './event-line.ts'
 
 /** `payload` is canonical. */

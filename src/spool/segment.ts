@@ -10,7 +10,7 @@ import { hasCode } from '../core/disk.ts'
 import { syncFolder } from '../files/durable.ts'
 import type { SpoolEvent } from './event-line.ts'
 import type { SpoolFolders } from './folders.ts'
-import type { Room } from './room.ts'
+import type { Room } from './write-buffer.ts'
 
 /** Thrown where the file was moved away under its writer: what was appended is to be appended elsewhere. */
 export class Fenced extends Error {}

@@ -9,8 +9,8 @@ import { makeFolder } from '../files/durable.ts'
 import { Batch } from './batch.ts'
 import type { SpoolEvent } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
-import { Room } from './room.ts'
 import { Fenced, Segment } from './segment.ts'
+import { Room } from './write-buffer.ts'
 
 export interface WriterOptions {
   folders: SpoolFolders

@@ -1,15 +1,15 @@
 // Listing the workspace's agents. The listing lands with its secrets dropped, and only when it differs from the last one
 // that landed: a quiet workspace that is polled every few minutes leaves no files behind.
 import { createHash } from 'node:crypto'
-import { writeExactly } from '../catalog/exact-json.ts'
 import { emptyNotes, type PageNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { compactTimestamp } from '../core/time.ts'
+import { writeExactly } from '../json/exact-json.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { AgentsAnswer } from '../vendor/answers.ts'
 import { type CutOff, readListing } from '../vendor/listing.ts'
 import { countRemoved } from '../vendor/redaction.ts'
-import { agentsGone } from '../warehouse/known.ts'
+import { agentsGone } from '../warehouse/planning/planner-queries.ts'
 import type { StepsDependencies } from './dependencies.ts'
 import type { Pending } from './pending.ts'
 import type { ServerClock } from './server-clock.ts'

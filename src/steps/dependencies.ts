@@ -1,5 +1,5 @@
 // What the steps need: the resources that the composition root opened, for one workspace.
-import type { LedgerEntry } from '../core/ledger-entries.ts'
+import type { LedgerEntry } from '../core/lease-entries.ts'
 import type { RefreshOn } from '../core/refresh-on.ts'
 import type { Landing } from '../landing/store.ts'
 import type { VendorClient } from '../vendor/client.ts'

@@ -4,8 +4,8 @@ import type { Density } from '../core/estimate.ts'
 import type { StoredDay } from '../core/full-export.ts'
 import type { AgentFacts } from '../core/planner.ts'
 import { advance, coveredBy, isById, startOf, type WindowProgress } from '../core/windows.ts'
-import type { RestingWindow } from '../warehouse/known.ts'
-import type { LoadablePage } from '../warehouse/page.ts'
+import type { LoadablePage } from '../warehouse/load/page.ts'
+import type { RestingWindow } from '../warehouse/planning/planner-queries.ts'
 import type { ListedAgent } from './agents.ts'
 
 export interface KnownWindows {

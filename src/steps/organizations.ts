@@ -7,12 +7,12 @@
 // When an id was last asked for is told by the name of the page that landed, whatever was answered: also of one that nobody
 // knows. What the vendor fails to answer leaves none, and is asked by the next sync.
 import type { Failure } from '../../workflows/steps.ts'
-import { writeExactly } from '../catalog/exact-json.ts'
 import { emptyNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { isCode } from '../core/errors.ts'
 import { compactTimestamp, DAY } from '../core/time.ts'
-import { caselessSegment } from '../files/segment.ts'
+import { caselessSegment } from '../files/path-segment.ts'
+import { writeExactly } from '../json/exact-json.ts'
 import type { PageHead } from '../landing/page.ts'
 import { isSegment } from '../vendor/address.ts'
 import type { Receipt } from '../vendor/exchange.ts'
@@ -24,7 +24,7 @@ import {
   type KnownOrganization,
   knownOrganizations,
   lastAsked,
-} from '../warehouse/organizations-known.ts'
+} from '../warehouse/planning/known-organizations.ts'
 import { endOf } from './agents.ts'
 import { failureOf } from './fetch.ts'
 import type { Planning } from './prepare.ts'

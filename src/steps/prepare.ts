@@ -5,15 +5,17 @@ import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
 import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
-import { type LedgerEntry, momentOf } from '../core/ledger-entries.ts'
-import { type PeriodState, recallPeriod, tellLanded } from '../core/period.ts'
+import { recall } from '../core/governor-recovery.ts'
+import { type LedgerEntry, momentOf } from '../core/lease-entries.ts'
 import { lengthOf, periodsOf } from '../core/period-keys.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
-import { recall } from '../core/recall.ts'
+import { type PeriodState, recallPeriod, tellLanded } from '../core/quota.ts'
 import { DAY, momentText } from '../core/time.ts'
 import { isSegment } from '../vendor/address.ts'
-import { coverageByAgent } from '../warehouse/covered.ts'
-import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/full-exports.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { coverageByAgent } from '../warehouse/planning/coverage.ts'
+import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/planning/full-exports.ts'
+import { keysReported } from '../warehouse/planning/period-keys.ts'
 import {
   densityByAgent,
   knownAgents,
@@ -21,14 +23,12 @@ import {
   periodSinceMs,
   periodsTold,
   restingWindows,
-} from '../warehouse/known.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import { keysReported } from '../warehouse/period-keys.ts'
-import { readAgain } from './again.ts'
+} from '../warehouse/planning/planner-queries.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'
 import { type Fetching, failureOf } from './fetch.ts'
 import type { Pending } from './pending.ts'
+import { readAgain } from './refresh.ts'
 
 /** What fetching needs besides: what is loaded, and what is not yet. */
 export interface Planning extends Fetching {

@@ -4,7 +4,7 @@ import { compactTimestamp, SECOND } from '../core/time.ts'
 import type { LandedFolder } from '../landing/folders.ts'
 import type { Landing } from '../landing/store.ts'
 import type { Writer } from '../warehouse/connection.ts'
-import { loadedFiles, noteWholeFolders, wholeFolders } from '../warehouse/folders.ts'
+import { loadedFiles, noteWholeFolders, wholeFolders } from '../warehouse/planning/loaded-files.ts'
 import { readPending, type Unloaded } from './pending.ts'
 
 /** File systems tell times as coarsely as two seconds: a folder that changed just now may change again unnoticed. */

@@ -1,7 +1,7 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
-import { readExactly, TooDeep } from '../catalog/exact-json.ts'
 import { isTooDeepAround } from '../catalog/surroundings.ts'
+import { readExactly, TooDeep } from '../json/exact-json.ts'
 import {
   type AgentsEnvelope,
   type ExportEnvelope,

@@ -3,9 +3,16 @@
 // (`data`, whether there is more) is a fault when it is missing. Messages name fields, never values.
 
 import { z } from 'zod'
-import { ExactNumber } from '../catalog/exact-json.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { type BillTold, type RateLimitTold, soundCount, soundLimits, soundUsage, type UsageTold } from '../core/told.ts'
+import {
+  type BillTold,
+  type RateLimitTold,
+  soundCount,
+  soundLimits,
+  soundUsage,
+  type UsageTold,
+} from '../core/reported-usage.ts'
+import { ExactNumber } from '../json/exact-json.ts'
 import { isSegment } from './address.ts'
 import type { EchoedQuery } from './echo.ts'
 import type { ListedPage } from './listing.ts'

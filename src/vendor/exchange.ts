@@ -1,6 +1,6 @@
 // One request and what came back, as the client's clock and the vendor's headers tell it.
 
-import { soundWaitMs } from '../core/told.ts'
+import { soundWaitMs } from '../core/reported-usage.ts'
 
 /** What an answer says outside its body. Times are ms since the epoch. */
 export interface Receipt {

@@ -4,8 +4,8 @@
 // environment, a tool field or header named after a secret, an audit entry about one), or by its value. Rules on names do not apply to
 // customer data (ADR 13).
 
-import { ExactNumber, MAX_DEPTH } from '../catalog/exact-json.ts'
-import { toldKey } from '../catalog/told-path.ts'
+import { toldKey } from '../catalog/safe-path.ts'
+import { ExactNumber, MAX_DEPTH } from '../json/exact-json.ts'
 import { isSecret, isSecretName, nameMeaning } from './secret-names.ts'
 import { MASK, maySecretBeIn, withoutNamedSecret, withoutSecretValues } from './secret-values.ts'
 

@@ -1,7 +1,7 @@
 // Rules on names (notes on the API, "Secret-bearing fields"): which names hold a secret, where any name that ends in `key` does, and
 // which names hold customer data, where a name says nothing.
 
-import { ExactNumber } from '../catalog/exact-json.ts'
+import { ExactNumber } from '../json/exact-json.ts'
 
 /** What a name alone says. */
 export interface NameMeaning {

@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { isToReattach, warehouseFault } from './fault.ts'
-import { wellFormedJson } from './well-formed.ts'
+import { wellFormedJson } from './load/well-formed.ts'
 
 /** Whatever makes connections to the warehouse. */
 export interface Connectable {

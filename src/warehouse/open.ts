@@ -14,9 +14,9 @@ import { ConvohouseError } from '../core/errors.ts'
 import { attach } from './attach.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
 import { MACROS } from './macros.ts'
-import { fitMemoryLimit } from './memory-limit.ts'
-import { migrateWarehouse } from './migrate.ts'
-import { makeRoomToSpill, spillFolder, sweepSpills } from './spill.ts'
+import { fitMemoryLimit } from './maintenance/memory-limit.ts'
+import { migrateWarehouse } from './maintenance/migrate.ts'
+import { makeRoomToSpill, spillFolder, sweepSpills } from './maintenance/spill.ts'
 
 export interface Warehouse {
   file: string

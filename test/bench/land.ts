@@ -11,7 +11,7 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection } from '../../src/catalog/inspect.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import { openLanding } from '../../src/landing/store.ts'
-import { LANES } from '../../workflows/lanes.ts'
+import { LANES } from '../../workflows/window-loop.ts'
 import { landExport } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 

@@ -5,7 +5,7 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { tablesOf } from '../../src/catalog/ddl.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
-import { lastNumber } from '../../src/warehouse/numbers.ts'
+import { lastNumber } from '../../src/warehouse/load/record-numbers.ts'
 
 /** Id of a conversation's copy, an UUID as the sandbox makes them. SQL below makes the same. */
 export function copyId(id: string, copy: number): string {

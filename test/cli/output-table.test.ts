@@ -4,7 +4,7 @@ import stringWidth from 'string-width'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cut, type TableOptions, table, visible } from '../../src/cli/output/table.ts'
 import { layOut } from '../../src/cli/output/table-layout.ts'
-import { runQuery } from '../../src/warehouse/query.ts'
+import { runQuery } from '../../src/warehouse/query/query.ts'
 
 let instance: DuckDBInstance
 let connection: DuckDBConnection

@@ -9,9 +9,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { field } from '../../src/cli/output/csv.ts'
 import { chooseFormat, formatted, type RowFormat } from '../../src/cli/output/format.ts'
 import { writeResult } from '../../src/cli/output/write.ts'
-import { runQuery } from '../../src/warehouse/query.ts'
-import type { QueryResult } from '../../src/warehouse/results.ts'
-import { distinct } from '../../src/warehouse/results-names.ts'
+import { distinct } from '../../src/warehouse/query/column-names.ts'
+import { runQuery } from '../../src/warehouse/query/query.ts'
+import type { QueryResult } from '../../src/warehouse/query/results.ts'
 
 let folder: string
 let instance: DuckDBInstance

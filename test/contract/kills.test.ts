@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LANES } from '../../workflows/lanes.ts'
+import { LANES } from '../../workflows/window-loop.ts'
 import { killOnTemporal } from '../faults/temporal-kills.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 

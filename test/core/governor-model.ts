@@ -10,7 +10,7 @@ import {
   govern,
   newGovernor,
 } from '../../src/core/governor.ts'
-import { PACK_SESSIONS } from '../../src/core/period.ts'
+import { PACK_SESSIONS } from '../../src/core/quota.ts'
 import { surpriseReserve } from '../../src/core/session-budget.ts'
 import type { WindowKind } from '../../src/core/windows.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { newPeriod, tellPeriod } from '../../src/core/period.ts'
 import { type KeyReports, lengthOf, periodsOf } from '../../src/core/period-keys.ts'
+import { newPeriod, tellPeriod } from '../../src/core/quota.ts'
 import { DAY } from '../../src/core/time.ts'
 import { answersOf, keyedRuns } from './keyed-vendor.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LANES } from '../../workflows/lanes.ts'
+import { LANES } from '../../workflows/window-loop.ts'
 import { killSyncs } from './kills.ts'
 
 /** The bench `kills` makes 500 of them: `SYNC_KILLS=500 npx vitest run test/faults/kill.test.ts`. */

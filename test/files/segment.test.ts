@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { caselessSegment, idOfSegment, segment } from '../../src/files/segment.ts'
+import { caselessSegment, idOfSegment, segment } from '../../src/files/path-segment.ts'
 import { oddIds } from './odd-ids.ts'
 
 describe('an id as a folder', () => {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { queryIn } from '../../src/warehouse/query.ts'
-import { openSession } from '../../src/warehouse/query-session.ts'
+import { queryIn } from '../../src/warehouse/query/query.ts'
+import { openSession } from '../../src/warehouse/query/session.ts'
 import { caseAt, type FunctionFacts } from './cases.ts'
 
 const FUNCTIONS = `SELECT function_name AS name, function_type AS kind, parameter_types::VARCHAR[] AS parameters

@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { takeAsSent } from '../../src/receiver/as-sent.ts'
-import { makeDoor } from '../../src/receiver/door.ts'
-import { type Judged, judge } from '../../src/receiver/judge.ts'
+import { makeDoor } from '../../src/receiver/authenticate.ts'
+import { type Judged, judge } from '../../src/receiver/parse-event.ts'
 import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
 
 const SECRET = 'whsec-canary-8a1f/+='

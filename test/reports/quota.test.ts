@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { RequestMade } from '../../src/core/ledger-entries.ts'
-import { openLedger } from '../../src/landing/ledger.ts'
+import type { RequestMade } from '../../src/core/lease-entries.ts'
+import { openLedger } from '../../src/landing/lease-log.ts'
 import { quotaStatus } from '../../src/reports/quota.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 

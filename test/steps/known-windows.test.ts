@@ -16,9 +16,9 @@ import {
 } from '../../src/core/windows.ts'
 import { withPending } from '../../src/steps/facts.ts'
 import { iso } from '../../src/warehouse/connection.ts'
-import { coverageByAgent, coverDone } from '../../src/warehouse/covered.ts'
-import { openWindows } from '../../src/warehouse/known.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { coverageByAgent, coverDone } from '../../src/warehouse/planning/coverage.ts'
+import { openWindows } from '../../src/warehouse/planning/planner-queries.ts'
 
 async function temporary(): Promise<Warehouse> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { agedIds } from '../../src/warehouse/again.ts'
+import { agedIds } from '../../src/warehouse/planning/refresh.ts'
 import { applyTo, eventOf } from './events/events-in.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'

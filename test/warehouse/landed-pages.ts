@@ -5,11 +5,11 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection, emptyNotes } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
-import type { BillTold, RateLimitTold, UsageTold } from '../../src/core/told.ts'
+import type { BillTold, RateLimitTold, UsageTold } from '../../src/core/reported-usage.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { Landing } from '../../src/landing/store.ts'
-import type { LoadablePage } from '../../src/warehouse/page.ts'
+import type { LoadablePage } from '../../src/warehouse/load/page.ts'
 
 export const AGENT = 'agent-1'
 

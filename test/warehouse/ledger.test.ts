@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import type { WindowKind } from '../../src/core/windows.ts'
-import { applyPatches } from '../../src/warehouse/patches.ts'
+import { applyPatches } from '../../src/warehouse/events/patches.ts'
 import { AGENT, freshWindow, landConversations } from './landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 

@@ -7,11 +7,11 @@ import { afterAll, beforeAll } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { type Landing, openLanding } from '../../src/landing/store.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
-import { temporaryFolder } from '../../src/warehouse/left-behind.ts'
-import { type LoadResult, loadPages } from '../../src/warehouse/load.ts'
-import type { LoadContext } from '../../src/warehouse/load-context.ts'
+import { type LoadResult, loadPages } from '../../src/warehouse/load/load.ts'
+import type { LoadContext } from '../../src/warehouse/load/load-context.ts'
+import type { LoadablePage } from '../../src/warehouse/load/page.ts'
+import { temporaryFolder } from '../../src/warehouse/maintenance/left-behind.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
-import type { LoadablePage } from '../../src/warehouse/page.ts'
 
 export const SMALL = { memoryLimit: '1GB', threads: 1 }
 

@@ -1,7 +1,7 @@
 // What must hold of a workspace whatever its vendor did, told as complaints: empty where all of it holds.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LeaseEnded, LedgerEntry, RequestMade } from '../../src/core/ledger-entries.ts'
+import type { LeaseEnded, LedgerEntry, RequestMade } from '../../src/core/lease-entries.ts'
 import { MINUTE, SECOND } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { FAULTS, type FaultName } from '../../src/sandbox/faults/fault-table.ts'

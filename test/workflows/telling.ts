@@ -1,8 +1,8 @@
 // The vendor's events into the spool, in process: judged and appended as the receiver does it, at the time of the sandbox's clock.
 
 import { takeAsSent } from '../../src/receiver/as-sent.ts'
-import { makeDoor } from '../../src/receiver/door.ts'
-import { judge } from '../../src/receiver/judge.ts'
+import { makeDoor } from '../../src/receiver/authenticate.ts'
+import { judge } from '../../src/receiver/parse-event.ts'
 import type { WorldEvent } from '../../src/sandbox/events/traffic.ts'
 import { bodyOf } from '../../src/sandbox/webhooks/body.ts'
 import { EventFaults } from '../../src/sandbox/webhooks/event-faults.ts'

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import type { GovernorState } from '../../src/core/governor.ts'
-import { madeThisHour } from '../../src/core/hour.ts'
+import { madeThisHour } from '../../src/core/rate-limit.ts'
 import { HOUR } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import type { SimulatedHouse } from './open-simulated-house.ts'

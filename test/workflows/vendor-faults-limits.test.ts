@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
-import { LANES } from '../../workflows/lanes.ts'
+import { LANES } from '../../workflows/window-loop.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
 import { meddlingProxy } from './meddling-proxy.ts'

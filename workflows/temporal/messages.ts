@@ -2,7 +2,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
-import type { PlanTold } from '../plan-told.ts'
+import type { PlanTold } from '../plan-summary.ts'
 import type { Progress } from '../progress.ts'
 import type { Asked } from '../requests.ts'
 import type { SyncRequest } from '../steps.ts'

@@ -2,11 +2,11 @@
 import { type CancellationScope, setCurrentDetails } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
-import type { PlanTold } from '../plan-told.ts'
+import { newWake, type Wake } from '../deferred.ts'
+import type { PlanTold } from '../plan-summary.ts'
 import { details, type Progress } from '../progress.ts'
 import { nextOf, type Queued } from '../requests.ts'
 import type { Carried } from '../run.ts'
-import { newWake, type Wake } from '../wake.ts'
 
 /** What a run of the workflow begins with; what it carries over to the next is the same. */
 export interface SyncInput {

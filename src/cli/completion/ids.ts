@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, readConfig } from '../../config.ts'
-import { idOfSegment } from '../../files/segment.ts'
+import { idOfSegment } from '../../files/path-segment.ts'
 import { streamFolder } from '../../landing/names.ts'
 import type { IdKind } from './model.ts'
 

@@ -1,9 +1,9 @@
 // Whether the export serves this workspace. Asking would be metered, so only what the leases ledger has of the last answers
 // is told.
 import type { WorkspaceConfig } from '../../config.ts'
-import type { RequestMade } from '../../core/ledger-entries.ts'
+import type { RequestMade } from '../../core/lease-entries.ts'
 import { DAY } from '../../core/time.ts'
-import { openLedger } from '../../landing/ledger.ts'
+import { openLedger } from '../../landing/lease-log.ts'
 import { quotaStatus } from '../../reports/quota.ts'
 import { ago, count, counted } from '../terminal/words.ts'
 import { examine, type Finding, ok, skip, warn } from './finding.ts'

@@ -1,7 +1,7 @@
 // Who holds the warehouse.
 import { isCode } from '../../core/errors.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
-import { openReader } from '../../warehouse/query-reader.ts'
+import { openReader } from '../../warehouse/query/reader.ts'
 import type { Storage } from '../query/storage.ts'
 
 /** `free`: nobody holds it, and it could be opened. `pid` is null where the system does not tell. */

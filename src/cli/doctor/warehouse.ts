@@ -1,5 +1,5 @@
 // The warehouse: whether it is there and opens, who holds it, and which version it is.
-import { newerWarehouse, newestMigration } from '../../warehouse/migrate.ts'
+import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import type { Storage } from '../query/storage.ts'
 import { type Rows, readerOf } from '../status/reading.ts'

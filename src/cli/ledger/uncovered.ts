@@ -1,7 +1,7 @@
 // What of an agent's time has not been read, and until when all of it has.
 import { quoteText } from '../../catalog/layout.ts'
 import { gaps } from '../../core/coverage.ts'
-import { readByAgent } from '../../warehouse/full-exports.ts'
+import { readByAgent } from '../../warehouse/planning/full-exports.ts'
 import { type Span, spanOf } from '../status/agents.ts'
 import type { Rows } from '../status/reading.ts'
 

@@ -3,7 +3,7 @@
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 import { ConvohouseError } from '../../core/errors.ts'
-import type { QueryResult } from '../../warehouse/results.ts'
+import type { QueryResult } from '../../warehouse/query/results.ts'
 import { csv } from './csv.ts'
 import { json } from './json.ts'
 import { ndjson } from './ndjson.ts'

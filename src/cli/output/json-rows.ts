@@ -1,7 +1,7 @@
 // Rows as JSON objects.
 
-import type { Batch, Column } from '../../warehouse/results.ts'
-import { distinct } from '../../warehouse/results-names.ts'
+import { distinct } from '../../warehouse/query/column-names.ts'
+import type { Batch, Column } from '../../warehouse/query/results.ts'
 import { jsonWriter } from './json-text.ts'
 
 /** Turns a batch into one line of JSON a row. A name that occurs twice gets a number, since an object has it once. */

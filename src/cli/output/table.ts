@@ -1,7 +1,7 @@
 // Rows for people, on a terminal.
 
 import stringWidth from 'string-width'
-import type { Batch, Column, QueryResult, Tally } from '../../warehouse/results.ts'
+import type { Batch, Column, QueryResult, Tally } from '../../warehouse/query/results.ts'
 import { textWriter } from './cell-text.ts'
 import { GAP, layOut } from './table-layout.ts'
 

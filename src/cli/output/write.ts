@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import type { QueryResult, Tally } from '../../warehouse/results.ts'
+import type { QueryResult, Tally } from '../../warehouse/query/results.ts'
 import { formatted, type RowFormat, tableOptions } from './format.ts'
 import type { TableOptions } from './table.ts'
 

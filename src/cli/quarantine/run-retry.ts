@@ -1,7 +1,7 @@
 // `convohouse quarantine retry`: quarantined records tried again, under the warehouse's lock.
 import type { House } from '../../app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
-import { type RetryReport, retryRecords } from '../../run/retry.ts'
+import { type RetryReport, retryRecords } from '../../run/quarantine-retry.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import type { Rows } from '../status/reading.ts'

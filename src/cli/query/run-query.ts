@@ -10,11 +10,11 @@ import { writeResult } from '../output/write.ts'
 import { remark } from '../terminal/say.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { bytes, counted } from '../terminal/words.ts'
-import { askForParquet, askWarehouse, type Question } from './asker.ts'
 import { withHint } from './hints.ts'
 import { formatOfFile, placeOf, writeToFile } from './output-file.ts'
 import { readSql } from './sql-source.ts'
 import { storageOf } from './storage.ts'
+import { askForParquet, askWarehouse, type Question } from './warehouse-client.ts'
 
 export interface QueryFlags {
   config?: string

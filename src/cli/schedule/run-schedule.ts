@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../../workflows/activities.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
-import { isPolled } from '../../run/temporal/answered.ts'
+import { isPolled } from '../../run/temporal/await-worker.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
 import { lastRun } from '../../run/temporal/last-run.ts'
 import type { Change } from '../../run/temporal/schedule-change.ts'

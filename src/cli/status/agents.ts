@@ -1,7 +1,7 @@
 // Agents, what is there of each, and how much of their time has been read.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Coverage } from '../../core/coverage.ts'
-import { readByAgent } from '../../warehouse/full-exports.ts'
+import { readByAgent } from '../../warehouse/planning/full-exports.ts'
 import type { Rows } from './reading.ts'
 
 /** Two moments, ISO-8601 UTC; `from` is null for the beginning of all time. */

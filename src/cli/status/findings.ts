@@ -1,6 +1,6 @@
 // What loading found: fields that nobody declared, values that did not fit, records that could not be loaded.
 import { quoteText } from '../../catalog/layout.ts'
-import { LISTING_PATH, SECRET_REMOVED } from '../../warehouse/findings.ts'
+import { LISTING_PATH, SECRET_REMOVED } from '../../warehouse/load/findings.ts'
 import type { Rows } from './reading.ts'
 
 /** A path in `_drift` or `_issues`: what was seen there, how often, and a file that has it. */

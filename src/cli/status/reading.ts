@@ -1,9 +1,9 @@
 // Rows of small SELECTs about the warehouse itself.
 import { SECOND } from '../../core/time.ts'
-import type { Cell, QueryResult, Shape } from '../../warehouse/results.ts'
+import type { Cell, QueryResult, Shape } from '../../warehouse/query/results.ts'
 import { timestampText } from '../output/time-text.ts'
-import { askWarehouse, openAsker } from '../query/asker.ts'
 import type { Storage } from '../query/storage.ts'
+import { askWarehouse, openAsker } from '../query/warehouse-client.ts'
 
 export type Fact = string | number | boolean | null
 export type Rows = <R>(sql: string) => Promise<R[]>

@@ -1,6 +1,6 @@
 // Whose conversations these are, as the warehouse knows it.
 import type { House } from '../../app.ts'
-import { agentsOfConversations } from '../../warehouse/known.ts'
+import { agentsOfConversations } from '../../warehouse/planning/planner-queries.ts'
 import type { LookUp } from '../flags/ids-file.ts'
 
 export const lookUpIn =

@@ -1,7 +1,7 @@
 // How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
 
 import type { News } from '../../../workflows/host.ts'
-import { type PlanTold, toldOf } from '../../../workflows/plan-told.ts'
+import { type PlanTold, toldOf } from '../../../workflows/plan-summary.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import { type Budget, budgetOf } from '../../core/budget.ts'
 import type { ErrorCode } from '../../core/errors.ts'

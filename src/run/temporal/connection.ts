@@ -3,8 +3,8 @@
 import { Client, Connection } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { ConvohouseError } from '../../core/errors.ts'
-import { dataConverter } from './packing.ts'
-import { RETRYING } from './retries.ts'
+import { RETRYING } from './grpc-retry.ts'
+import { dataConverter } from './payload-codec.ts'
 
 export interface TemporalPlace {
   address: string

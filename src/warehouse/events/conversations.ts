@@ -1,17 +1,17 @@
 // What events do to conversations: the parts of the record that they carry, when it was seen so, and that the copy that is held
 // is out of date.
 
-import { writeExactly } from '../../catalog/exact-json.ts'
+import { mendRecord } from '../../catalog/coerce.ts'
 import { isObject } from '../../catalog/inspect.ts'
 import { type Layout, quoteText } from '../../catalog/layout.ts'
-import { mendRecord } from '../../catalog/mend.ts'
 import { recordStruct } from '../../catalog/staging.ts'
 import { CLOCKS_DIFFER_MS } from '../../core/time.ts'
+import { writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer } from '../connection.ts'
-import { markUnanswered } from '../missing.ts'
-import { OBSERVED } from '../observations.ts'
-import { applyPatches, insertIncomplete, type Patch } from '../patches.ts'
+import { markUnanswered } from '../load/missing.ts'
+import { OBSERVED } from '../load/observations.ts'
 import { type IncomingEvent, placeInTime, timeOf } from './incoming.ts'
+import { applyPatches, insertIncomplete, type Patch } from './patches.ts'
 
 type OfConversation = IncomingEvent & { conversation: NonNullable<IncomingEvent['conversation']> }
 

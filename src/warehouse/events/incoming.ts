@@ -1,8 +1,8 @@
 // An event on its way from the spool into the tables: when it happened, and what it is of.
 import { EVENT_TYPES, type EventType } from '../../catalog/events.ts'
-import { ExactNumber, readExactly } from '../../catalog/exact-json.ts'
 import { isObject } from '../../catalog/inspect.ts'
 import { DAY, readTime } from '../../core/time.ts'
+import { ExactNumber, readExactly } from '../../json/exact-json.ts'
 
 /** An event as the spool keeps it. */
 export interface SpooledEvent {

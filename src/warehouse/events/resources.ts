@@ -4,8 +4,8 @@ import { EVENT_TYPES, type TellsOf } from '../../catalog/events.ts'
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { iso, type Writer } from '../connection.ts'
-import { isListed, markListed } from '../missing.ts'
-import { lastNumber } from '../numbers.ts'
+import { isListed, markListed } from '../load/missing.ts'
+import { lastNumber } from '../load/record-numbers.ts'
 import { type IncomingEvent, idOf } from './incoming.ts'
 
 type Table = TellsOf['table']

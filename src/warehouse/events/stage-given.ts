@@ -1,11 +1,12 @@
 // Records that events bring into the stage: mended one by one, since they are few and of any shape.
-import { writeExactly } from '../../catalog/exact-json.ts'
+
+import { type MendedRecord, mendRecord } from '../../catalog/coerce.ts'
 import { quoteText } from '../../catalog/layout.ts'
-import { type MendedRecord, mendRecord } from '../../catalog/mend.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
+import { writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer } from '../connection.ts'
-import { STAGE } from '../stage.ts'
+import { STAGE } from '../load/stage.ts'
 import { type IncomingEvent, placeInTime } from './incoming.ts'
 
 /** A record, and the event that brought it. */

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { segment } from '../../../src/files/segment.ts'
+import { segment } from '../../../src/files/path-segment.ts'
 import { MAIN, temporaryFolder } from '../cli-process.ts'
 
 const run = promisify(execFile)

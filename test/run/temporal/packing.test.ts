@@ -1,7 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dataConverter } from '../../../src/run/temporal/packing.ts'
+import { dataConverter } from '../../../src/run/temporal/payload-codec.ts'
 
 const [packing] = dataConverter.payloadCodecs
 const sizes = fc.integer({ min: 0, max: 400_000 })

@@ -1,0 +1,92 @@
+// How the syncs go while `up` runs: every workspace, side by side, as `sync --on temporal` shows one.
+import type { Client } from '@temporalio/client'
+import { systemClock } from '../../clock.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
+import type { Supervisor } from '../../run/supervision/supervisor.ts'
+import { connectClient, type TemporalPlace } from '../../run/temporal/connection.ts'
+import { scheduleState } from '../../run/temporal/schedules.ts'
+import { type Audience, attend } from '../../run/temporal/watch-workspace.ts'
+import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
+import { errorLines } from '../failure/failure-text.ts'
+import { displayOn } from '../sync/choose-display.ts'
+import type { Display } from '../sync/progress.ts'
+import { shownOn } from '../sync/shown-on.ts'
+import type { Board } from '../terminal/board.ts'
+import { styleOf } from '../terminal/style.ts'
+import { clockTime } from '../terminal/words.ts'
+
+export interface LookOn {
+  config: Config
+  /** Of the process that applies events. */
+  supervisor: Pick<Supervisor, 'counts'>
+  place: TemporalPlace
+  /** Owners that had ended before, by workspace: nobody has to be told of them. */
+  over: ReadonlyMap<string, string | null>
+  /** Null: there is no terminal. */
+  board: Board | null
+  /** Writes lines that are about no workspace alone. */
+  remark(...lines: string[]): void
+  signal: AbortSignal
+}
+
+/** The next one of its schedule; of no use where it cannot be had. */
+async function noteNext(client: Client, workspaceId: string, display: Display): Promise<void> {
+  const state = await scheduleState(client, workspaceId).catch(() => null)
+  if (!state?.schedule || state.schedule.paused || !state.schedule.next) return
+  display.note(`next sync at ${clockTime(state.schedule.next.getTime(), systemClock.now())}`)
+}
+
+function audienceOf(
+  client: Client,
+  workspaceId: string,
+  { board, config, remark, signal }: LookOn,
+): Audience & Pick<Display, 'end' | 'news'> {
+  const display = displayOn(board, workspaceId, config.workspaces.length > 1)
+  const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
+  return {
+    begun: () => shownOn(display),
+    reported(report) {
+      display.report(report)
+      next()
+    },
+    failed(error) {
+      display.end()
+      remark(`${workspaceId}:`, ...errorLines(error, styleOf(process.stderr)))
+      next()
+    },
+    news: display.news,
+    end: display.end,
+  }
+}
+
+/** Shows how they go until the signal; where they cannot be looked at, that is said, and they go on. */
+export async function lookOn(on: LookOn): Promise<void> {
+  try {
+    await lookAtAll(on)
+  } catch (error) {
+    if (!on.signal.aborted) on.remark(...errorLines(error, styleOf(process.stderr)))
+  }
+}
+
+async function lookAtAll(on: LookOn): Promise<void> {
+  const { config, supervisor, place, over, signal } = on
+  const client = await connectClient(place)
+  const lookAt = async (workspace: WorkspaceConfig): Promise<void> => {
+    const workspaceId = workspace.id
+    const audience = audienceOf(client, workspaceId, on)
+    const told = (counts: EventCounts) => audience.news({ kind: 'events', ...counts })
+    const drained = { counts: () => supervisor.counts(workspaceId) }
+    const watching = watchEvents({ drained, home: config.home, workspace, told })
+    try {
+      await attend({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
+    } finally {
+      watching.end()
+      audience.end()
+    }
+  }
+  try {
+    await Promise.all(config.workspaces.map(lookAt))
+  } finally {
+    await client.connection.close()
+  }
+}

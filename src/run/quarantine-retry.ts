@@ -1,0 +1,65 @@
+// Quarantined records of one workspace tried again, file by file.
+import { join } from 'node:path'
+import type { House } from '../app.ts'
+import { webhookEvent } from '../catalog/event-records.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { isCode } from '../core/errors.ts'
+import { openLanding } from '../landing/store.ts'
+import { loadContext } from '../steps.ts'
+import { type EventContext, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
+import { storedEvent } from '../warehouse/events/stored.ts'
+import { retryQuarantined } from '../warehouse/load/quarantine-retry.ts'
+
+interface Place {
+  file: string
+  element: number
+}
+
+type Quarantined = Place & { record: string }
+
+/** Why a record stays quarantined; null where it is loaded. */
+export type RetryReport = (place: Place) => string | null
+
+const nameOf = ({ file, element }: Place): string => `${file}#${element}`
+
+async function retryOne(context: EventContext, file: string): Promise<string | null> {
+  const event = await storedEvent(context.writer, context.workspaceId, quarantinedEvent(file))
+  return event ? retryEvent(context, event, file) : 'it is not in webhook_events any more'
+}
+
+/** @throws LOAD_FAILED for what is no fault of a record. A file that cannot be read is a reason to stay. */
+export async function retryRecords(options: {
+  config: Config
+  house: House
+  workspace: WorkspaceConfig
+  records: readonly Quarantined[]
+  now?: () => number
+}): Promise<RetryReport> {
+  const { config, house, workspace, records, now = Date.now } = options
+  const landing = openLanding(config.home, workspace.id)
+  const { warehouse } = house
+  const context = loadContext({
+    home: config.home,
+    workspaceId: workspace.id,
+    landing,
+    warehouse,
+    settings: workspace,
+    now,
+  })
+  const outcome = new Map<string, string | null>()
+  const ofPages = records.filter(({ record }) => record !== webhookEvent.name)
+  for (const { file, element } of records.filter(record => !ofPages.includes(record)))
+    outcome.set(nameOf({ file, element }), await retryOne(context, file))
+  for (const file of new Set(ofPages.map(record => record.file))) {
+    const elements = ofPages.filter(record => record.file === file).map(({ element }) => element)
+    try {
+      const page = { path: file, absolutePath: join(landing.root, file), head: await landing.head(file) }
+      for (const { element, reason } of await retryQuarantined(context, page, elements))
+        outcome.set(nameOf({ file, element }), reason)
+    } catch (error) {
+      if (!isCode(error, 'LANDING_CORRUPT')) throw error
+      for (const element of elements) outcome.set(nameOf({ file, element }), 'its file cannot be read')
+    }
+  }
+  return place => outcome.get(nameOf(place)) ?? null
+}

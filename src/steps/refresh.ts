@@ -1,0 +1,133 @@
+// What an incremental run reads again: conversations that have changed, or that somebody asked for again; stretches that may
+// hide something; and now and then a few conversations at random. Only from a warehouse that knows all that has landed:
+// what is bought again on old knowledge is bought twice.
+import type { SyncRequest } from '../../workflows/steps.ts'
+import { PERIOD_DAYS } from '../core/estimate.ts'
+import { type Again, NOTHING_AGAIN } from '../core/planner.ts'
+import type { IdsByAgent } from '../core/selection.ts'
+import { DAY } from '../core/time.ts'
+import {
+  agedIds,
+  billedByRereads,
+  dirtyIds,
+  type HeldId,
+  hidingStretches,
+  lastSampledMs,
+  lateRowsSeen,
+  randomIds,
+  refreshedSince,
+  tsMoves,
+} from '../warehouse/planning/refresh.ts'
+import type { StepsDependencies } from './dependencies.ts'
+
+/** Dirty conversations that one run buys; the rest is the next one's. */
+const REFRESHED_A_RUN = 5_000
+
+const SAMPLE_EVERY_MS = 7 * DAY
+/** Samples are laid out over a period. */
+const SAMPLES_A_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
+/** Stretches that are read again along with a sample, though they hid nothing. */
+const SAMPLED_STRETCHES = 5
+
+/** Within so many days what was seen tells of the vendor as it is. */
+const SEEN_WITHIN_MS = 28 * DAY
+
+export interface Quota {
+  includedSessions: number
+  /** When the period was first told of, ms; null: not known. */
+  periodSinceMs: number | null
+}
+
+interface Asking {
+  dependencies: StepsDependencies
+  request: SyncRequest
+  quota: Quota
+  nowMs: number
+}
+
+function byAgent(ids: Iterable<HeldId>): IdsByAgent {
+  const agents = new Map<string, Set<string>>()
+  for (const { agentId, id } of ids) agents.set(agentId, (agents.get(agentId) ?? new Set()).add(id))
+  return Object.fromEntries([...agents].map(([agentId, held]) => [agentId, [...held]]))
+}
+
+const pairs = (ids: IdsByAgent): HeldId[] =>
+  Object.entries(ids).flatMap(([agentId, held]) => held.map(id => ({ agentId, id })))
+
+/** The conversations that were named, but those that this request has asked for already, before it was planned anew. */
+async function namedIds({ dependencies, request }: Asking): Promise<IdsByAgent> {
+  const { refresh, exporting } = request
+  if (!refresh || !exporting) return refresh?.ids ?? {}
+  const asked = await refreshedSince(dependencies.warehouse.writer, dependencies.workspaceId, exporting.sinceMs)
+  const keys = new Set(asked.map(({ agentId, id }) => `${agentId} ${id}`))
+  return byAgent(pairs(refresh.ids).filter(({ agentId, id }) => !keys.has(`${agentId} ${id}`)))
+}
+
+async function refreshIds(asking: Asking): Promise<HeldId[]> {
+  const { dependencies, request, nowMs } = asking
+  const { settings, warehouse, workspaceId } = dependencies
+  const { refresh, exporting } = request
+  const readBeforeMs = nowMs - settings.quietMs
+  const dirty = await dirtyIds(warehouse.writer, workspaceId, {
+    beforeMs: readBeforeMs,
+    toldIsEnough: settings.refreshOn === 'message',
+    limit: REFRESHED_A_RUN,
+  })
+  const aged =
+    refresh?.ageMs == null
+      ? []
+      : await agedIds(warehouse.writer, workspaceId, {
+          activeSinceMs: nowMs - refresh.ageMs,
+          readBeforeMs: Math.min(readBeforeMs, exporting?.sinceMs ?? readBeforeMs),
+        })
+  return [...pairs(await namedIds(asking)), ...dirty, ...aged]
+}
+
+async function sampleIds(asking: Asking, dueMs: number): Promise<HeldId[]> {
+  const { dependencies, quota, nowMs } = asking
+  const { settings, warehouse, workspaceId } = dependencies
+  const count = Math.floor((quota.includedSessions * settings.sampleShare) / SAMPLES_A_PERIOD)
+  if (count < 1 || nowMs < dueMs) return []
+  const seed = Math.floor(nowMs / SAMPLE_EVERY_MS)
+  return randomIds(warehouse.writer, workspaceId, { readBeforeMs: nowMs - settings.quietMs, count, seed })
+}
+
+/** Stretches worth another reading, and what that may still cost in this period. */
+async function stretchesAgain(
+  { dependencies, quota, nowMs }: Asking,
+  sampling: boolean,
+): Promise<Pick<Again, 'stretches' | 'budgetSessions' | 'late'>> {
+  const { settings, warehouse, workspaceId } = dependencies
+  const { writer } = warehouse
+  const none = { stretches: [], budgetSessions: 0, late: false }
+  if (settings.rereadShare === 0) return none
+  const late = await lateRowsSeen(writer, workspaceId, nowMs - SEEN_WITHIN_MS)
+  const stretches = await hidingStretches(writer, workspaceId, {
+    sinceMs: nowMs - settings.rereadHorizonMs,
+    others: late ? 'all' : sampling ? SAMPLED_STRETCHES : 0,
+    seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
+  })
+  if (stretches.length === 0 || (await tsMoves(writer, workspaceId, nowMs - SEEN_WITHIN_MS))) return none
+  const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
+  const budget = Math.floor(quota.includedSessions * settings.rereadShare)
+  return { stretches, budgetSessions: Math.max(0, budget - spent), late }
+}
+
+/** What to read again now. `waiting`: landed pages that are not loaded yet. */
+export async function readAgain(asking: Asking & { waiting: number }): Promise<Again> {
+  const { dependencies, request, waiting } = asking
+  const { settings, warehouse, workspaceId } = dependencies
+  if (request.mode !== 'incremental') return NOTHING_AGAIN
+  const asked = { ...NOTHING_AGAIN, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
+  if (waiting > 0) return { ...asked, refresh: await namedIds(asking) }
+  const refresh = await refreshIds(asking)
+  const dueMs = ((await lastSampledMs(warehouse.writer, workspaceId)) ?? 0) + SAMPLE_EVERY_MS
+  const sample = await sampleIds(asking, dueMs)
+  const refreshed = new Set(refresh.map(({ agentId, id }) => `${agentId} ${id}`))
+  return {
+    ...asked,
+    refresh: byAgent(refresh),
+    sample: byAgent(sample.filter(({ agentId, id }) => !refreshed.has(`${agentId} ${id}`))),
+    ...(await stretchesAgain(asking, sample.length > 0)),
+  }
+}

@@ -1,0 +1,157 @@
+// A batch before it is loaded: which files are staged as they landed, which must be mended first, and with which
+// undeclared paths in the schema.
+import { conversation } from '../../catalog/conversation.ts'
+import { compileInspection, needsMending } from '../../catalog/inspect.ts'
+import { CATALOG_VERSION } from '../../catalog/records.ts'
+import type { RecordType } from '../../catalog/shape.ts'
+import { isTooDeepAround, TOO_DEEP_AROUND } from '../../catalog/surroundings.ts'
+import type { LoadedFile } from './bookkeeping.ts'
+import { cutOffIssue, inspected, mendedFindings, type PageFindings } from './findings.ts'
+import type { LoadContext } from './load-context.ts'
+import type { LoadablePage } from './page.ts'
+import { LoadFault } from './quarantine-reason.ts'
+import type { StageSource } from './stage.ts'
+import { isStagedAsLanded } from './streams.ts'
+import { type MendedFile, removeMended, type Tolerated, tolerate, writeMended } from './tolerant.ts'
+
+const inspect = compileInspection(conversation)
+
+/** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
+async function inspectedAgain(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
+  if (page.head.catalogVersion === CATALOG_VERSION || !isStagedAsLanded(record)) return page
+  // A refusal has no records, and may be no JSON.
+  if (page.head.facts?.returned === 0) return page
+  const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.path))) as { data: unknown[] }
+  const notes = inspect(body.data)
+  if (isTooDeepAround(body, 'data')) notes.awkward.push(TOO_DEEP_AROUND)
+  return { ...page, head: { ...page.head, notes } }
+}
+
+/** Paths whose spelling differs only by case cannot stand side by side as columns; the later page is mended. */
+function clashes(taken: Map<string, string>, page: LoadablePage): boolean {
+  const paths = Object.keys(page.head.notes.unknown)
+  if (paths.some(path => (taken.get(path.toLowerCase()) ?? path) !== path)) return true
+  for (const path of paths) taken.set(path.toLowerCase(), path)
+  return false
+}
+
+export interface BatchFile extends LoadedFile {
+  findings: PageFindings
+}
+
+export interface Batch {
+  record: RecordType
+  files: BatchFile[]
+  sources: StageSource[]
+  unknownPaths: Set<string>
+  mended: MendedFile[]
+}
+
+export const emptyBatch = (record: RecordType): Batch => ({
+  record,
+  files: [],
+  sources: [],
+  unknownPaths: new Set(),
+  mended: [],
+})
+
+function freshness(
+  context: LoadContext,
+  record: RecordType,
+  { head }: LoadablePage,
+): Omit<StageSource, 'file' | 'bodyBytes'> {
+  const { agentId } = head.place
+  const fetchedMs = head.sentAtServerMs
+  return {
+    agentId,
+    asOfMs: fetchedMs - (record.modifiedKey ? context.mirrorLagMs : 0),
+    fetchedMs,
+    kind: head.facts?.window.kind ?? null,
+  }
+}
+
+function addLanded(context: LoadContext, batch: Batch, page: LoadablePage): void {
+  const { head, absolutePath: file } = page
+  const records = head.facts?.returned ?? 0
+  for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
+  batch.files.push({ page, records, mended: false, unreadable: [], findings: inspected(head.notes) })
+  if (records > 0) batch.sources.push({ ...freshness(context, batch.record, page), file, bodyBytes: head.bodyBytes })
+}
+
+/** A listing that may be cut off is an issue of its list, told once, with the page that it ends with. */
+const withCutOff = ({ head }: LoadablePage, record: RecordType, findings: PageFindings): PageFindings =>
+  head.cutOff === undefined ? findings : { ...findings, issues: [...findings.issues, cutOffIssue(record, head.cutOff)] }
+
+/** Adds a page by its mended records, and writes their files. */
+export async function addMended(
+  context: LoadContext,
+  batch: Batch,
+  page: LoadablePage,
+  tolerated: Tolerated,
+): Promise<void> {
+  const { records, unreadable } = tolerated
+  const { head } = page
+  batch.files.push({
+    page,
+    records: records.length,
+    mended: true,
+    unreadable,
+    findings: withCutOff(page, batch.record, mendedFindings(head.notes, tolerated)),
+  })
+  for (const mended of await writeMended(context.temporaryFolder, records)) {
+    batch.mended.push(mended)
+    batch.sources.push({ ...freshness(context, batch.record, page), file: mended.file, bodyBytes: mended.bytes })
+  }
+}
+
+/** Takes a landed page apart, record by record. @throws LANDING_CORRUPT */
+export async function tolerated(context: LoadContext, record: RecordType, page: LoadablePage): Promise<Tolerated> {
+  const found = tolerate(record, await context.readBody(page.path))
+  const told = page.head.facts?.returned
+  const held = found.records.length + found.unreadable.length
+  if (told !== undefined && told !== held) throw new LoadFault(`it tells of ${told} records and holds ${held}`)
+  const away = context.heldBack?.get(page.path)
+  return away === undefined ? found : withoutThem(found, away)
+}
+
+/** What was found, with the elements of `away` among the unreadable ones. */
+export function withoutThem(found: Tolerated, away: ReadonlyMap<number, string>): Tolerated {
+  const taken = found.records.filter(({ element }) => away.has(element))
+  const unreadable = taken.map(({ element }) => ({ element, reason: away.get(element)! }))
+  return {
+    ...found,
+    records: found.records.filter(({ element }) => !away.has(element)),
+    unreadable: [...found.unreadable, ...unreadable].sort((a, b) => a.element - b.element),
+  }
+}
+
+/** True where a page cannot be staged as it landed. */
+const mustBeMended = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
+  !isStagedAsLanded(record) || needsMending(head.notes) || context.heldBack?.has(path) === true
+
+/** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
+const asTheyLanded = ({ files }: Batch): LoadablePage[] =>
+  files.filter(({ mended, records, page }) => !mended && records > 0 && !page.justLanded).map(({ page }) => page)
+
+/** Decides for each page whether it is read as it landed, or mended first. */
+export async function prepareBatch(
+  context: LoadContext,
+  record: RecordType,
+  pages: readonly LoadablePage[],
+): Promise<Batch> {
+  const batch = emptyBatch(record)
+  const taken = new Map<string, string>()
+  try {
+    for (const given of pages) {
+      const page = await inspectedAgain(context, record, given)
+      if (mustBeMended(context, batch, page) || clashes(taken, page))
+        await addMended(context, batch, page, await tolerated(context, record, page))
+      else addLanded(context, batch, page)
+    }
+    await context.expectWhole(asTheyLanded(batch))
+  } catch (error) {
+    await removeMended(batch.mended)
+    throw error
+  }
+  return batch
+}

@@ -1,0 +1,151 @@
+// What a batch tells besides its records: the files loaded, the windows' progress, requests and their cost, the quota as
+// told, drift and data issues. Written in the transaction that loads the records.
+
+import { CATALOG_VERSION } from '../../catalog/records.ts'
+import type { Stretch } from '../../core/page-range.ts'
+import { iso, type Row, type Writer } from '../connection.ts'
+import type { LoadablePage } from './page.ts'
+import { atSecond, foldWindows } from './window-progress.ts'
+
+const T = 'VARCHAR'
+const N = 'BIGINT'
+const AT = 'TIMESTAMP'
+
+const COLUMNS = {
+  _loads: { workspace_id: T, file: T, stream: T, records: N, mended: 'BOOLEAN', catalog_version: N, loaded_at: AT },
+  _requests: {
+    workspace_id: T,
+    file: T,
+    run: T,
+    stream: T,
+    agent_id: T,
+    window: T,
+    sent_at: AT,
+    duration_ms: N,
+    status: N,
+    returned: N,
+    scanned: N,
+    billed_sessions: N,
+    body_bytes: N,
+    kind: T,
+    from_at: AT,
+    to_at: AT,
+    log_id: T,
+    usage_summary: T,
+    export_request_count: N,
+  },
+  _quota: {
+    workspace_id: T,
+    told_at: AT,
+    period_key: T,
+    used_sessions: N,
+    included_sessions: N,
+    remaining_sessions: N,
+    overage_sessions: N,
+    overage_packs: N,
+    requests_per_hour: N,
+    remaining_requests: N,
+  },
+  _quarantine: { workspace_id: T, record: T, file: T, element: N, reason: T, quarantined_at: AT },
+} as const
+
+export interface LoadedFile {
+  page: LoadablePage
+  records: number
+  mended: boolean
+  unreadable: { element: number; reason: string }[]
+}
+
+const requestRow = (workspaceId: string, { path, head }: LoadablePage, covers: Stretch | null): Row => ({
+  workspace_id: workspaceId,
+  file: path,
+  run: head.run,
+  stream: head.place.stream,
+  agent_id: head.place.agentId,
+  window: head.place.window,
+  sent_at: iso(head.sentAtServerMs),
+  duration_ms: Math.round(head.receivedAtMs - head.sentAtMs),
+  status: head.status,
+  returned: head.facts?.returned ?? null,
+  scanned: head.facts?.scanned ?? null,
+  billed_sessions: head.facts?.billed ?? null,
+  body_bytes: head.bodyBytes,
+  kind: head.facts?.window.kind ?? null,
+  from_at: atSecond(covers?.from),
+  to_at: atSecond(covers?.to),
+  log_id: head.bill?.logId ?? null,
+  usage_summary: head.bill?.summary ?? null,
+  export_request_count: head.usage?.exportRequestCount ?? null,
+})
+
+const quotaRow = (workspaceId: string, { head }: LoadablePage): Row[] =>
+  head.usage === null && head.rateLimit === null
+    ? []
+    : [
+        {
+          workspace_id: workspaceId,
+          told_at: iso(head.sentAtServerMs),
+          period_key: head.usage?.periodKey ?? null,
+          used_sessions: head.usage?.billableUsedThisPeriod ?? null,
+          included_sessions: head.usage?.includedQuota ?? null,
+          remaining_sessions: head.usage?.billableRemainingThisPeriod ?? null,
+          overage_sessions: head.usage?.overageUsedThisPeriod ?? null,
+          overage_packs: head.usage?.overagePacksCharged ?? null,
+          requests_per_hour: head.rateLimit?.requestsPerHour ?? null,
+          remaining_requests: head.rateLimit?.remainingHour ?? null,
+        },
+      ]
+
+/** Writes the bookkeeping of a loaded batch, inside the caller's transaction. */
+export async function keepBooks(
+  writer: Writer,
+  options: { workspaceId: string; record: string; files: readonly LoadedFile[]; nowMs: number },
+): Promise<void> {
+  const { workspaceId, files, nowMs } = options
+  const pages = files.map(file => file.page)
+  await writer.append(
+    '_loads',
+    COLUMNS._loads,
+    files.map(({ page, records, mended }) => ({
+      workspace_id: workspaceId,
+      file: page.path,
+      stream: page.head.place.stream,
+      records,
+      mended,
+      catalog_version: CATALOG_VERSION,
+      loaded_at: iso(nowMs),
+    })),
+  )
+  const covered = await foldWindows(writer, workspaceId, pages)
+  await writer.append(
+    '_requests',
+    COLUMNS._requests,
+    pages.map(page => requestRow(workspaceId, page, covered.get(page) ?? null)),
+  )
+  await writer.append(
+    '_quota',
+    COLUMNS._quota,
+    pages.flatMap(page => quotaRow(workspaceId, page)),
+  )
+  const unreadable = files.flatMap(({ page, unreadable: found }) => found.map(one => ({ ...one, file: page.path })))
+  await quarantine(writer, { workspaceId, record: options.record, nowMs }, unreadable)
+}
+
+/** Notes what could not be loaded, inside the caller's transaction. */
+export const quarantine = (
+  writer: Writer,
+  { workspaceId, record, nowMs }: { workspaceId: string; record: string; nowMs: number },
+  unreadable: readonly { file: string; element: number; reason: string }[],
+): Promise<void> =>
+  writer.append(
+    '_quarantine',
+    COLUMNS._quarantine,
+    unreadable.map(({ file, element, reason }) => ({
+      workspace_id: workspaceId,
+      record,
+      file,
+      element,
+      reason,
+      quarantined_at: iso(nowMs),
+    })),
+  )

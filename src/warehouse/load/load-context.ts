@@ -1,0 +1,21 @@
+// What loading needs of its surroundings.
+import type { Writer } from '../connection.ts'
+import type { LoadablePage } from './page.ts'
+
+export interface LoadContext {
+  writer: Writer
+  workspaceId: string
+  /** IANA name; days are days of this zone. */
+  timeZone: string
+  /** How late the relational mirror may be, ms: a version is at least as fresh as its request less this. */
+  mirrorLagMs: number
+  /** Folder for mended copies. */
+  temporaryFolder: string
+  /** Body of a landed page, for the tolerant path. */
+  readBody: (path: string) => Promise<Uint8Array>
+  /** Fails where a body is not as it was written: DuckDB does not notice. */
+  expectWhole: (pages: readonly LoadablePage[]) => Promise<void>
+  /** Elements of files that are quarantined and stay so, with the reason: they are not tried again. */
+  heldBack?: ReadonlyMap<string, ReadonlyMap<number, string>>
+  now: () => number
+}

@@ -1,0 +1,38 @@
+// A landed page as the loader needs it. The landing's heads have this shape.
+import type { PageNotes } from '../../catalog/inspect.ts'
+import type { BillTold, RateLimitTold, UsageTold } from '../../core/reported-usage.ts'
+import type { PageFacts } from '../../core/windows.ts'
+import type { LoadedStream } from './streams.ts'
+
+export interface LoadablePage {
+  /** Path below the landing's root: the page's name in `_loads` and in errors. */
+  path: string
+  /** Where DuckDB reads it. */
+  absolutePath: string
+  /** This process has just written it: it need not be read once more to see whether it is whole. */
+  justLanded?: boolean
+  head: {
+    catalogVersion: number
+    place: { stream: LoadedStream; agentId: string | null; window: string; sequence: number }
+    /** The organization that was asked for, or whose teams were. */
+    organizationId?: string
+    /** The agent of which it says that it is gone. */
+    goneAgentId?: string
+    run: string
+    status: number
+    sentAtMs: number
+    receivedAtMs: number
+    sentAtServerMs: number
+    bodyBytes: number
+    packed?: { bytes: number; crc32: number }
+    facts: PageFacts | null
+    /** The last page of a listing that is known to be complete. */
+    lastPage: boolean
+    /** Of the page that a listing ends with: why it may be cut off. */
+    cutOff?: string
+    usage: UsageTold | null
+    bill?: BillTold
+    rateLimit: RateLimitTold | null
+    notes: PageNotes
+  }
+}

@@ -1,0 +1,67 @@
+// Landed pages into one temporary table: the record's fields as columns, straight from the files. It is filled, and the
+// versions settled, before the transaction that writes the warehouse begins.
+import { layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
+import { type RecordType, sentFields } from '../../catalog/shape.ts'
+import { recordStruct } from '../../catalog/staging.ts'
+import type { UnknownTree } from '../../catalog/unknown.ts'
+import type { WindowKind } from '../../core/windows.ts'
+import { iso, type Writer } from '../connection.ts'
+import { isAboutRecords } from './quarantine-reason.ts'
+
+/** A file to stage: the landed page itself, or its mended copy. */
+export interface StageSource {
+  file: string
+  agentId: string | null
+  /** At least this fresh: the request's time on the server's clock less the mirror's lag, ms. */
+  asOfMs: number
+  fetchedMs: number
+  /** Kind of the window that it is of; null for a listing. */
+  kind: WindowKind | null
+  bodyBytes: number
+}
+
+/** DuckDB's default for one JSON value. Its buffers grow with it, so it is raised only for a batch that needs it. */
+const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
+
+const text = (value: string | null): string => `${value === null ? 'NULL' : quoteText(value)}::VARCHAR`
+
+/** What is known of a source beside its records, as SQL. */
+const factsOf = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
+  `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMP '${iso(asOfMs)}', fetched_at: TIMESTAMP '${iso(fetchedMs)}', kind: ${text(kind)}}`
+
+/** The staged records. */
+export const STAGE = 'stage'
+
+/** Fills the stage. Throws DuckDB's own error where a file cannot be read with this schema. */
+export async function fillStage(
+  writer: Writer,
+  options: { record: RecordType; sources: readonly StageSource[]; unknown: UnknownTree },
+): Promise<void> {
+  const { record, sources, unknown } = options
+  const facts = sources.map((source, id) => `${quoteText(source.file)}: ${factsOf(source, id)}`)
+  const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
+  const columns = `{data: ${quoteText(`${recordStruct(sentFields(record), unknown)}[]`)}}`
+  const paths = sources.map(source => quoteText(source.file)).join(', ')
+  // Looked up once a file, before its records are unnested: a join is one more operator that makes room for rows so wide.
+  const staged = (format: 'newline_delimited' | 'unstructured') => `CREATE OR REPLACE TEMP TABLE ${STAGE} AS
+    SELECT f.id AS "__file", f.agent_id AS "__agent", f.as_of AS "__as_of", f.fetched_at AS "__fetched", f.kind AS "__kind", "__element", d.* FROM (
+      SELECT (MAP {${facts.join(', ')}})[filename] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d
+      FROM read_json([${paths}], format = '${format}', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns})
+      WHERE data IS NOT NULL)`
+  // To look for line feeds takes a fifth less than to follow every brace and string to where a value ends. A body that has any
+  // inside is refused, never misread: its first line is no whole value.
+  await writer.run(staged('newline_delimited')).catch(fault => {
+    if (!isAboutRecords(fault)) throw fault
+    return writer.run(staged('unstructured'))
+  })
+}
+
+/** The narrow side of the stage: keys and versions, one row for each staged record. */
+export async function fillIncoming(writer: Writer, record: RecordType): Promise<void> {
+  const layout = layoutOf(record)
+  const agent = record.perAgent ? '"__agent"' : "''"
+  const modified = record.modifiedKey ? `changed_at(${quoteName(record.modifiedKey)}, "__fetched")` : 'NULL::TIMESTAMP'
+  await writer.run(`CREATE OR REPLACE TEMP TABLE incoming AS
+    SELECT rowid AS row, ${agent} AS agent_id, ${quoteName(layout.record.id.key)} AS id, ${modified} AS modified,
+      "__as_of" AS as_of, "__fetched" AS fetched_at, "__file" AS file, "__element" AS element FROM ${STAGE}`)
+}

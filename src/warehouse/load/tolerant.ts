@@ -1,0 +1,170 @@
+// The tolerant path of loading: a page whose records cannot be staged as they are is taken apart record by record and
+// written anew, in declared types only, to temporary files that the same SQL reads.
+import { isUtf8 } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Issue, mendRecord } from '../../catalog/coerce.ts'
+import { isObject, jsonType } from '../../catalog/inspect.ts'
+import { elementTexts } from '../../catalog/page-elements.ts'
+import { toldPath } from '../../catalog/safe-path.ts'
+import { type RecordType, sentFields } from '../../catalog/shape.ts'
+import { makeFolder } from '../../files/durable.ts'
+import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../../json/exact-json.ts'
+import { MENDED } from '../maintenance/left-behind.ts'
+import { listsOf } from './streams.ts'
+
+export interface MendedRecordText {
+  /** Position in the page, from 1. */
+  element: number
+  json: string
+}
+
+/** An element that cannot be loaded: its position in the page, from 1, and why. */
+export interface Unreadable {
+  element: number
+  reason: string
+}
+
+/** A page taken apart: what can be staged, what cannot be read, and what there is to tell of it. */
+export interface Tolerated {
+  records: MendedRecordText[]
+  unreadable: Unreadable[]
+  issues: Issue[]
+  drift: { path: string; seen: string }[]
+}
+
+const RECORD_PATH = '(record)'
+
+/** The text of each record of a page's body. Takes off a byte order mark, and puts U+FFFD where bytes are no UTF-8. */
+const recordTexts = (record: RecordType, body: Uint8Array): string[] =>
+  elementTexts(new TextDecoder().decode(body), listsOf(record))
+
+/** The bytes of one record as they landed; undefined where the page has none at that position, from 1. */
+export function landedRecord(record: RecordType, body: Uint8Array, element: number): Uint8Array | undefined {
+  // A byte a character: whatever the bytes are, they come out as they went in.
+  const text = Buffer.from(body).toString('latin1')
+  const found = elementTexts(text.slice(text.indexOf('{')), listsOf(record))[element - 1]
+  return found === undefined ? undefined : Buffer.from(found, 'latin1')
+}
+
+type One = Pick<MendedRecordText, 'json'> & Pick<Tolerated, 'issues' | 'drift'>
+type None = { reason: string; issue: Issue }
+
+/** Two ids that were mended into one would be one conversation; so an id is never mended. */
+function idFault(record: RecordType, { value, faults }: ReadExactly, replaced: boolean): string | null {
+  const { key } = record.id
+  if (faults.some(({ path, fault }) => fault === 'lone surrogate' && path.length === 1 && path[0] === key))
+    return `its ${key} holds half of a surrogate pair`
+  const id = isObject(value) ? value[key] : undefined
+  return replaced && typeof id === 'string' && id.includes('\uFFFD') ? `its ${key} holds bytes that are no UTF-8` : null
+}
+
+const none = (reason: string): None => ({
+  reason,
+  issue: { path: RECORD_PATH, issue: reason, declared: null, seen: 'object' },
+})
+
+const WITHOUT_ID = 'without a usable'
+
+function withoutId(record: RecordType, value: unknown): None {
+  const seen = jsonType(value)
+  return {
+    reason: `${seen} ${WITHOUT_ID} ${record.id.key}`,
+    issue: { path: RECORD_PATH, issue: 'wrong type', declared: `object with ${record.id.key}`, seen },
+  }
+}
+
+/** How `_issues` tells of a record that was not read, by the reason in `_quarantine`. */
+export const issueOfUnread = (reason: string): Pick<Issue, 'path' | 'issue'> => ({
+  path: RECORD_PATH,
+  issue: reason.includes(WITHOUT_ID) ? 'wrong type' : reason,
+})
+
+/** `replaced`: U+FFFD in the text may stand for bytes that are no UTF-8. */
+function tolerateOne(record: RecordType, text: string, replaced: boolean): One | None {
+  let read: ReadExactly
+  try {
+    read = readExactly(text)
+  } catch (error) {
+    return none(error instanceof TooDeep ? `nested deeper than ${MAX_DEPTH} levels` : 'no JSON')
+  }
+  const fault = idFault(record, read, replaced)
+  if (fault !== null) return none(fault)
+  const mended = mendRecord(record, read.value)
+  if (mended === null) return withoutId(record, read.value)
+  const { issues, drift } = mended
+  for (const { path, fault } of read.faults) {
+    const seen = fault === 'duplicate key' ? 'object' : 'string'
+    issues.push({ path: toldPath(sentFields(record), path), issue: fault, declared: null, seen })
+  }
+  if (replaced && text.includes('\uFFFD'))
+    issues.push({ path: RECORD_PATH, issue: 'bytes that are no UTF-8', declared: null, seen: 'string' })
+  return { json: writeExactly(mended.record), issues, drift }
+}
+
+/** Takes the records of a page apart; `only` are the positions that are wanted. Never throws for what a record holds. */
+export function tolerate(record: RecordType, body: Uint8Array, only?: ReadonlySet<number>): Tolerated {
+  const replaced = !isUtf8(body)
+  const all: Tolerated = { records: [], unreadable: [], issues: [], drift: [] }
+  for (const [index, text] of recordTexts(record, body).entries()) {
+    const element = index + 1
+    if (only && !only.has(element)) continue
+    const one = tolerateOne(record, text, replaced)
+    if ('reason' in one) {
+      all.unreadable.push({ element, reason: one.reason })
+      all.issues.push(one.issue)
+      continue
+    }
+    all.records.push({ element, json: one.json })
+    // Not spread into `push`: a record may hold more unknown keys than a call takes arguments.
+    for (const issue of one.issues) all.issues.push(issue)
+    for (const drift of one.drift) all.drift.push(drift)
+  }
+  return all
+}
+
+export interface MendedFile {
+  file: string
+  bytes: number
+}
+
+/** A mended page of large records is several files: DuckDB holds a whole one in memory while it parses it. */
+const FILE_BYTES = 8 * 1024 * 1024
+
+/** Mended records in pieces of about FILE_BYTES, one record at least. */
+function* pieces(records: readonly MendedRecordText[]): Generator<string[]> {
+  let piece: string[] = []
+  let length = 0
+  for (const { json } of records) {
+    if (length > 0 && length + json.length > FILE_BYTES) {
+      yield piece
+      piece = []
+      length = 0
+    }
+    piece.push(json)
+    length += json.length
+  }
+  if (piece.length > 0) yield piece
+}
+
+/** Writes mended records into files below `folder`. The caller removes them when the batch is loaded. */
+export async function writeMended(folder: string, records: readonly MendedRecordText[]): Promise<MendedFile[]> {
+  await makeFolder(folder)
+  const files: MendedFile[] = []
+  try {
+    for (const piece of pieces(records)) {
+      const file = join(folder, `${MENDED}${process.pid}-${randomBytes(6).toString('hex')}.json`)
+      const text = `{"data":[${piece.join(',')}]}`
+      files.push({ file, bytes: Buffer.byteLength(text) })
+      await writeFile(file, text, { mode: 0o600 })
+    }
+  } catch (error) {
+    await removeMended(files)
+    throw error
+  }
+  return files
+}
+
+export const removeMended = (files: readonly MendedFile[]): Promise<unknown> =>
+  Promise.all(files.map(({ file }) => rm(file, { force: true })))

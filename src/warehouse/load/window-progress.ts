@@ -1,0 +1,113 @@
+// The windows of a batch: how far its pages bring them, what they cover, and what stretch of `ts` each page covers. Written in the
+// transaction that loads the pages' records.
+import { quoteText } from '../../catalog/layout.ts'
+import { reachingTo, type Stretch, stretchOf } from '../../core/page-range.ts'
+import { advance, isById, startOf, type WindowProgress } from '../../core/windows.ts'
+import { iso, type Row, type Writer } from '../connection.ts'
+import { coverDone } from '../planning/coverage.ts'
+import type { LoadablePage } from './page.ts'
+
+const T = 'VARCHAR'
+const N = 'BIGINT'
+const AT = 'TIMESTAMP'
+
+const WINDOWS = {
+  workspace_id: T,
+  agent_id: T,
+  window: T,
+  kind: T,
+  from_at: AT,
+  to_at: AT,
+  opened_at: AT,
+  done: 'BOOLEAN',
+  pages: N,
+  returned: N,
+  scanned: N,
+  billed: N,
+  progress: 'JSON',
+} as const
+
+/** A second as a TIMESTAMP's text. */
+export const atSecond = (second: number | null | undefined): string | null =>
+  second == null ? null : iso(second * 1_000)
+
+const windowRow = (workspaceId: string, progress: WindowProgress): Row => ({
+  workspace_id: workspaceId,
+  agent_id: progress.window.agentId,
+  window: progress.window.name,
+  kind: progress.window.kind,
+  from_at: atSecond(progress.window.fromSec),
+  to_at: atSecond(progress.window.toSec),
+  opened_at: iso(progress.window.openedAtMs),
+  done: progress.done,
+  pages: progress.pages,
+  returned: progress.returned,
+  scanned: progress.scanned,
+  billed: progress.billed,
+  progress,
+})
+
+const windowKey = (agentId: string, window: string): string => JSON.stringify([agentId, window])
+
+/** Extends the stretch of the page that the batch before ended with. */
+async function extendEarlier(
+  writer: Writer,
+  workspaceId: string,
+  before: WindowProgress,
+  { path, head }: LoadablePage,
+): Promise<void> {
+  const { window } = head.facts!
+  const here = `workspace_id = ${quoteText(workspaceId)} AND agent_id = ${quoteText(window.agentId)} AND "window" = ${quoteText(window.name)}`
+  const [row] = await writer.rows<{ file: string; from: string | null; to: string }>(
+    `SELECT file, epoch(from_at)::BIGINT::VARCHAR AS "from", epoch(to_at)::BIGINT::VARCHAR AS "to" FROM _requests
+     WHERE ${here} AND file < ${quoteText(path)} AND to_at IS NOT NULL ORDER BY file DESC LIMIT 1`,
+  )
+  if (!row) return
+  const earlier = { from: row.from === null ? null : Number(row.from), to: Number(row.to) }
+  const { from, to } = reachingTo(earlier, before, head.facts!)
+  if (from === earlier.from && to === earlier.to) return
+  const at = (second: number | null) => (second === null ? 'NULL' : `TIMESTAMP '${atSecond(second)}'`)
+  await writer.run(`UPDATE _requests SET from_at = ${at(from)}, to_at = ${at(to)}
+    WHERE ${here} AND file = ${quoteText(row.file)}`)
+}
+
+/** Folds the batch's pages, in order, into the windows as the warehouse has them; tells what stretch each page covers. */
+export async function foldWindows(
+  writer: Writer,
+  workspaceId: string,
+  pages: readonly LoadablePage[],
+): Promise<Map<LoadablePage, Stretch | null>> {
+  const covered = new Map<LoadablePage, Stretch | null>()
+  const facts = pages.flatMap(page => (page.head.facts ? [page.head.facts] : []))
+  if (facts.length === 0) return covered
+  const names = [...new Set(facts.map(fact => quoteText(fact.window.name)))].join(', ')
+  const where = `workspace_id = ${quoteText(workspaceId)} AND "window" IN (${names})`
+  const rows = await writer.rows<{ agent_id: string; window: string; progress: string }>(
+    `SELECT agent_id, "window", progress FROM _windows WHERE ${where}`,
+  )
+  const folded = new Map<string, WindowProgress>(
+    rows.map(row => [windowKey(row.agent_id, row.window), JSON.parse(row.progress) as WindowProgress]),
+  )
+  const newest = new Map<string, LoadablePage>()
+  for (const page of pages) {
+    const fact = page.head.facts
+    if (fact === null) continue
+    const key = windowKey(fact.window.agentId, fact.window.name)
+    const before = folded.get(key) ?? startOf(fact.window)
+    covered.set(page, stretchOf(before, fact))
+    const earlier = newest.get(key)
+    const stretch = earlier && covered.get(earlier)
+    if (stretch) covered.set(earlier, reachingTo(stretch, before, fact))
+    else if (before.pages > 0 && !isById(fact.window.kind)) await extendEarlier(writer, workspaceId, before, page)
+    newest.set(key, page)
+    folded.set(key, advance(before, fact))
+  }
+  await writer.run(`DELETE FROM _windows WHERE ${where}`)
+  await writer.append(
+    '_windows',
+    WINDOWS,
+    [...folded.values()].map(progress => windowRow(workspaceId, progress)),
+  )
+  await coverDone(writer, workspaceId, [...folded.values()])
+  return covered
+}

@@ -1,0 +1,171 @@
+// From the open warehouse into one that was rebuilt beside it: what no landed page tells, and so no replay brings back.
+import { tablesOf } from '../../catalog/ddl.ts'
+import { type Layout, layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
+import { PAGE_RECORDS, RECORD_TYPES } from '../../catalog/records.ts'
+import type { Writer } from '../connection.ts'
+import { lastNumber, numberedLayoutOf, renumbered, sameKey } from '../load/record-numbers.ts'
+import { carryCovered } from '../planning/coverage.ts'
+
+/** Told by nothing that landed, and copied whole. */
+const COPIED_ALREADY = new Set(['_runs', '_full_exports_dropped'])
+
+const REBUILT = 'rebuilt'
+
+/**
+ * Runs `work` alone on the open warehouse, with another file, which nobody has open, attached as `rebuilt`. Statements
+ * name the open warehouse's tables without a schema.
+ */
+export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T>): Promise<T> {
+  return from.alone(async () => {
+    await from.run(`ATTACH ${quoteText(file)} AS ${REBUILT}`)
+    try {
+      const result = await work()
+      // A log that stayed behind would not follow the file to its new name.
+      await from.run(`CHECKPOINT ${REBUILT}`)
+      return result
+    } finally {
+      await from.run(`DETACH ${REBUILT}`)
+    }
+  })
+}
+
+const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
+
+/** Columns that a table has in both; one that the catalog does not declare any more is only in the older warehouse. */
+async function sharedColumns(from: Writer, table: string): Promise<string> {
+  const columns = await from.rows<{ name: string }>(`SELECT column_name AS name FROM duckdb_columns()
+    WHERE table_name = ${quoteText(table)} AND database_name IN (current_database(), '${REBUILT}') GROUP BY ALL HAVING count(*) = 2`)
+  return columns.map(({ name }) => quoteName(name)).join(', ')
+}
+
+/** Copies the rows of every workspace but `ids`: what is not configured here is not thrown away. */
+export async function carryOthers(from: Writer, ids: readonly string[]): Promise<void> {
+  const tables = await from.rows<{ name: string }>(`
+    SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
+    WHERE duckdb_columns.database_name = current_database() AND NOT temporary AND column_name = 'workspace_id'`)
+  const taken = new Map<string, number>()
+  for (const record of RECORD_TYPES) taken.set(record.table, await lastNumber(from, layoutOf(record), REBUILT))
+  for (const { name } of tables.filter(table => !COPIED_ALREADY.has(table.name))) {
+    const columns = await sharedColumns(from, name)
+    if (columns === '') continue
+    const table = quoteName(name)
+    const rows = renumbered(taken.get(numberedLayoutOf(name)?.record.table ?? '') ?? 0)
+    await from.run(
+      `INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${rows} FROM (SELECT ${columns} FROM ${table} WHERE NOT ${oneOf(ids)})`,
+    )
+  }
+}
+
+/** Marks that a run set and no page tells: an agent that answered 404, a conversation that is known to have changed. */
+export async function carryMarks(from: Writer, ids: readonly string[]): Promise<void> {
+  for (const layout of PAGE_RECORDS.map(record => layoutOf(record))) {
+    const { table } = layout.record
+    await from.run(`UPDATE ${REBUILT}.${table} AS r
+      SET _missing_since = coalesce(r._missing_since, l._missing_since), _dirty_since = coalesce(r._dirty_since, l._dirty_since)
+      FROM ${table} AS l WHERE ${sameKey(layout, 'l', 'r')} AND l.${oneOf(ids)} AND l._fetched_at = r._fetched_at
+        AND (l._missing_since IS NOT NULL OR l._dirty_since IS NOT NULL)`)
+  }
+}
+
+export interface LostRows {
+  table: string
+  rows: number
+  /** Keys of some of them. */
+  some: string[]
+}
+
+/** Records that the rebuilt warehouse has no row of, by table; of these `tables`, where they are told. */
+export async function lostRows(from: Writer, ids: readonly string[], tables?: readonly string[]): Promise<LostRows[]> {
+  const lost: LostRows[] = []
+  for (const layout of RECORD_TYPES.map(record => layoutOf(record))) {
+    const { table } = layout.record
+    if (tables && !tables.includes(table)) continue
+    const key = layout.key.filter(column => column !== 'workspace_id').join(', ')
+    const [row] = await from.rows<{ n: string; some: string[] | null }>(`
+      SELECT count(*)::VARCHAR AS n, list(concat_ws(' ', ${key}) ORDER BY ${key})[1:5] AS some FROM ${table} AS l
+      WHERE ${oneOf(ids)} AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')})`)
+    if (row!.n !== '0') lost.push({ table, rows: Number(row!.n), some: row!.some ?? [] })
+  }
+  return lost
+}
+
+/** Keeps records that pages once brought and that the rebuilt warehouse has no row of, or an older one. */
+export async function keepLost(from: Writer, workspaceId: string): Promise<void> {
+  for (const record of PAGE_RECORDS)
+    await keepRecords(from, layoutOf(record), `workspace_id = ${quoteText(workspaceId)}`)
+}
+
+/** Since when a record is quarantined: a rebuilt warehouse has quarantined it just now. */
+export const carrySince = (from: Writer, ids: readonly string[]): Promise<void> =>
+  from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
+    FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
+
+/** Records that the rebuilt warehouse has not, has older, or has from events alone: their rows and children stay as they are. */
+async function keepRecords(from: Writer, layout: Layout, here: string): Promise<void> {
+  const { table } = layout.record
+  const key = layout.key.join(', ')
+  await from.run(`CREATE OR REPLACE TEMP TABLE kept AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
+    (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')}
+      AND (NOT l._complete OR (r._complete AND r._fetched_at >= l._fetched_at)))`)
+  const rows = renumbered(await lastNumber(from, layout, REBUILT))
+  for (const { name } of tablesOf(layout)) {
+    await from.run(`DELETE FROM ${REBUILT}.${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`)
+    const columns = await sharedColumns(from, name)
+    await from.run(
+      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT ${rows} FROM (SELECT ${columns} FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM kept))`,
+    )
+  }
+}
+
+/** Rows of a table that the rebuilt one has no row of with these columns. */
+const keepAbsent = (from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> => {
+  const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
+  return from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} AS l WHERE ${here}
+    AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE r.workspace_id = l.workspace_id AND ${same})`)
+}
+
+/** Counts of what was found, by path: those that the gone files had a part in. */
+async function keepCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
+  const same = ['workspace_id', ...columns].map(column => `r.${column} = l.${column}`).join(' AND ')
+  const earlier = '(l.first_seen, l.example_file) < (r.first_seen, r.example_file)'
+  await from.run(`UPDATE ${REBUILT}.${table} AS r SET occurrences = greatest(r.occurrences, l.occurrences),
+      last_seen = greatest(r.last_seen, l.last_seen), first_seen = least(r.first_seen, l.first_seen),
+      seen = CASE WHEN ${earlier} THEN l.seen ELSE r.seen END,
+      example_file = CASE WHEN ${earlier} THEN l.example_file ELSE r.example_file END
+    FROM ${table} AS l WHERE l.${here} AND ${same}`)
+  await keepAbsent(from, here, table, columns)
+}
+
+/**
+ * Keeps what only files tell that are not in the landing any more: records, coverage, requests, quarantine. Coverage that
+ * was forgotten would be bought again, and records without their coverage never.
+ */
+export async function carryGone(from: Writer, workspaceId: string, gone: readonly string[]): Promise<void> {
+  if (gone.length === 0) return
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  await from.run('CREATE OR REPLACE TEMP TABLE gone (file VARCHAR)')
+  await from.append(
+    'gone',
+    { file: 'VARCHAR' },
+    gone.map(file => ({ file })),
+  )
+  for (const record of PAGE_RECORDS) await keepRecords(from, layoutOf(record), here)
+  const windows = `(agent_id, "window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`
+  await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
+  await from.run(`INSERT INTO ${REBUILT}._windows BY NAME SELECT * FROM _windows WHERE ${here} AND ${windows}`)
+  await carryCovered(from, workspaceId, REBUILT)
+  for (const table of ['_loads', '_requests', '_quarantine', '_absences'])
+    await from.run(
+      `INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE ${here} AND file IN (FROM gone)`,
+    )
+  // Of the pages beside a gone one nobody else knows where it ended.
+  await from.run(`UPDATE ${REBUILT}._requests AS r SET from_at = l.from_at, to_at = l.to_at
+    FROM _requests AS l WHERE l.${here} AND r.workspace_id = l.workspace_id AND r.file = l.file
+      AND (l.agent_id, l."window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`)
+  // Two pages may have told the same at once.
+  await from.run(`INSERT INTO ${REBUILT}._quota BY NAME
+    (FROM _quota WHERE ${here} EXCEPT ALL FROM ${REBUILT}._quota WHERE ${here})`)
+  await keepCounts(from, here, '_drift', ['record', 'path'])
+  await keepCounts(from, here, '_issues', ['record', 'path', 'issue'])
+  await keepAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
+}

@@ -1,0 +1,87 @@
+// Brings a warehouse to this version: numbered, append-only migrations of the bookkeeping, then the tables that the
+// catalog declares, additively. A warehouse that a newer convohouse wrote is refused before anything is touched.
+import { migrate as migrateTable, tablesOf } from '../../catalog/ddl.ts'
+import { layoutOf } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import type { Writer } from '../connection.ts'
+import { numberExisting } from '../load/record-numbers.ts'
+import { sqlFiles } from '../sql-files.ts'
+
+interface Migration {
+  number: number
+  name: string
+  sql: string
+}
+
+async function bundledMigrations(): Promise<Migration[]> {
+  const files = await sqlFiles('meta')
+  return files.map(({ name, sql }) => ({ number: Number(name.slice(0, 4)), name: `${name}.sql`, sql }))
+}
+
+/** The newest migration that this convohouse knows. */
+export const newestMigration = async (): Promise<number> => (await bundledMigrations()).at(-1)?.number ?? 0
+
+/** The refusal of a warehouse that a newer convohouse has migrated. */
+export const newerWarehouse = (at: number, known: number): ConvohouseError =>
+  new ConvohouseError('WAREHOUSE_NEWER', {
+    what: `The warehouse is at migration ${at}, and this convohouse knows only ${known}.`,
+    mend: 'Use the convohouse version that wrote it, or a newer one.',
+  })
+
+async function columnsByTable(writer: Writer): Promise<Map<string, Set<string>>> {
+  const rows = await writer.rows<{ table_name: string; names: string[] }>(
+    `SELECT table_name, list(column_name) AS names FROM duckdb_columns()
+     WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal GROUP BY table_name`,
+  )
+  return new Map(rows.map(row => [row.table_name, new Set(row.names)]))
+}
+
+async function applied(writer: Writer): Promise<number> {
+  await writer.run(
+    'CREATE TABLE IF NOT EXISTS _migrations (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)',
+  )
+  const [row] = await writer.rows<{ newest: number | null }>('SELECT max(number) AS newest FROM _migrations')
+  return row?.newest ?? 0
+}
+
+/** The migration that gives records their numbers; the rows that are there are numbered when their columns are. */
+const NUMBERS = 6
+
+/** The migration that the warehouse was at; 0 where there was nothing yet. */
+async function migrateMeta(writer: Writer, migrations: Migration[]): Promise<number> {
+  const newest = await applied(writer)
+  const known = migrations.at(-1)?.number ?? 0
+  if (newest > known) throw newerWarehouse(newest, known)
+  for (const migration of migrations.filter(candidate => candidate.number > newest)) {
+    // The number first: a rival that migrates too fails here, before it changes anything.
+    await writer.rows('INSERT INTO _migrations VALUES ($1, $2, now()::TIMESTAMP)', [migration.number, migration.name])
+    await writer.run(migration.sql)
+  }
+  return newest
+}
+
+async function migrateCatalog(writer: Writer, fresh: boolean): Promise<void> {
+  // Listing all columns takes 40 ms, a good part of opening.
+  const existing = fresh ? new Map<string, Set<string>>() : await columnsByTable(writer)
+  const statements = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).flatMap(table =>
+    migrateTable(table, existing.get(table.name) ?? new Set()),
+  )
+  for (const statement of statements) await writer.run(statement)
+}
+
+async function createViews(writer: Writer): Promise<void> {
+  for (const { sql } of await sqlFiles('views')) await writer.run(sql)
+}
+
+/** Migrates in one transaction. @throws WAREHOUSE_NEWER */
+export async function migrateWarehouse(writer: Writer): Promise<void> {
+  const migrations = await bundledMigrations()
+  await writer.transaction(async () => {
+    const before = await migrateMeta(writer, migrations)
+    const fresh = before === 0
+    await migrateCatalog(writer, fresh)
+    if (!fresh && before < NUMBERS) await numberExisting(writer)
+    await createViews(writer)
+  })
+}

@@ -1,0 +1,78 @@
+// Tables of the open warehouse replaced by those of one that was rebuilt beside it.
+import { tablesOf } from '../../catalog/ddl.ts'
+import { layoutOf, quoteText } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import type { Writer } from '../connection.ts'
+import { joinChildren, lastNumber, noteNumbers, numberedAsHere, numberedLayoutOf } from '../load/record-numbers.ts'
+
+/** Bookkeeping that landing and spool tell, and nothing else. */
+const DERIVED = [
+  '_requests',
+  '_windows',
+  '_quota',
+  '_issues',
+  '_drift',
+  '_quarantine',
+  '_absences',
+  'conversation_observations',
+  'conversation_patches',
+]
+
+/** Names of the tables that can be rebuilt one by one. */
+export const replaceableTables = (): string[] => [
+  ...RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record)).map(table => table.name)),
+  ...DERIVED,
+]
+
+/** @throws TABLE_UNKNOWN */
+export function checkReplaceable(names: readonly string[]): void {
+  const known = replaceableTables()
+  const unknown = names.find(name => !known.includes(name))
+  if (unknown === undefined) return
+  throw new ConvohouseError('TABLE_UNKNOWN', {
+    what: `No table ${JSON.stringify(unknown)} can be rebuilt from landing and spool.`,
+    mend: `Choose of: ${known.join(', ')}.`,
+  })
+}
+
+/** What follows from a table, and goes with it. */
+const FOLLOWING: Record<string, string> = { _windows: '_covered' }
+
+/** What is replaced: records before their child tables, which take their numbers from them. */
+function inOrder(names: readonly string[]): string[] {
+  const all = [...new Set(names.flatMap(name => [name, FOLLOWING[name] ?? name]))]
+  const isRecord = (name: string) => numberedLayoutOf(name)?.record.table === name
+  return [...all.filter(isRecord), ...all.filter(name => !isRecord(name))]
+}
+
+async function replaceTable(writer: Writer, name: string, here: string): Promise<void> {
+  const layout = numberedLayoutOf(name)
+  const isRecord = layout?.record.table === name
+  const last = layout ? await lastNumber(writer, layout) : 0
+  if (layout && isRecord) await noteNumbers(writer, layout)
+  const rows = layout ? numberedAsHere(layout, { name, schema: 'rebuilt', last }) : `SELECT * FROM rebuilt.${name}`
+  await writer.run(`DELETE FROM ${name} WHERE ${here}`)
+  await writer.run(`INSERT INTO ${name} BY NAME ${rows} WHERE ${here}`)
+  // A record whose row had been lost has a new number, and its child rows may have outlived it.
+  if (layout && isRecord) await joinChildren(writer, layout)
+}
+
+/**
+ * Replaces the rows of `workspaceIds` in each of `names` by those of the attached `rebuilt`, in one transaction. Called
+ * alone on the writer.
+ */
+export async function replaceTables(
+  writer: Writer,
+  { names, workspaceIds }: { names: readonly string[]; workspaceIds: readonly string[] },
+): Promise<void> {
+  const here = `workspace_id IN (${workspaceIds.map(quoteText).join(', ')})`
+  await writer.run('BEGIN')
+  try {
+    for (const name of inOrder(names)) await replaceTable(writer, name, here)
+    await writer.run('COMMIT')
+  } catch (error) {
+    await writer.run('ROLLBACK').catch(() => {})
+    throw error
+  }
+}

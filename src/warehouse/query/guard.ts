@@ -1,0 +1,178 @@
+// The wall between a caller's SQL and everything that is not the warehouse's data. The process that holds the warehouse
+// reads and writes files with the same DuckDB, so there is no second wall behind this one.
+//
+// Nothing of the caller's is bound before it has passed: binding `read_csv(…)` already opens the file, and splitting
+// a PRAGMA already runs it. So: parse only (`json_serialize_sql` touches nothing), look at every name in the tree, and
+// only then let DuckDB prepare that same text.
+
+import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
+import { ConvohouseError } from '../../core/errors.ts'
+import { parseDuckdbJson } from './duckdb-json.ts'
+import { functionGiven, isNameTooLong, mayBeTooDeep } from './guard-depth.ts'
+import { looksLikeFile, mayBeCalled, mayBeRead, mayStandInFrom } from './guard-rules.ts'
+import { firstWord, hasWord, splitExplain, trimStatement } from './guard-text.ts'
+import { type Call, type Named, namesIn, type TableName } from './guard-tree.ts'
+import { queryError } from './query-error.ts'
+
+/** Longer SQL is a mistake, or an attempt to keep the parser busy. In characters. */
+const LONGEST_SQL = 1_000_000
+
+const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW), or EXPLAIN of one.'
+const ONLY_WAREHOUSE = 'Read only tables and views of the warehouse; SHOW TABLES lists them.'
+
+export interface Guarded {
+  /** The checked text, without semicolons behind it; what runs is this and not what came in. */
+  sql: string
+  kind: 'select' | 'explain'
+}
+
+/**
+ * Checks that `sql` is one SELECT (or what DuckDB parses as one: WITH, FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE,
+ * SHOW TABLES) or an EXPLAIN of one, and that it names only tables, views and functions that stay inside the warehouse.
+ * Binds and runs nothing of it.
+ *
+ * @throws SQL_REFUSED where it is something else or reaches outside; SQL_INVALID where it does not parse.
+ */
+export async function guard(connection: DuckDBConnection, sql: string): Promise<Guarded> {
+  if (sql.length > LONGEST_SQL) throw refuse(`The SQL is longer than ${LONGEST_SQL} characters.`, 'Shorten it.')
+  // DuckDB's parser takes a NUL for the end and would run another text than the one that was checked.
+  if (sql.includes('\0')) throw refuse('The SQL holds a NUL character.', 'Take it out.')
+  const text = trimStatement(sql)
+  const tree = await parse(connection, text)
+  if (tree) {
+    await check(connection, tree)
+    return { sql: text, kind: 'select' }
+  }
+  const explain = splitExplain(text)
+  if (!explain) throw notSelect(text)
+  const inner = await parse(connection, explain.statement)
+  if (!inner)
+    throw pivots(explain.statement)
+      ? unnamedPivot()
+      : refuse(`EXPLAIN is of something else than a SELECT.`, ONLY_SELECT)
+  await check(connection, inner)
+  return { sql: `${explain.head} ${explain.statement}`, kind: 'explain' }
+}
+
+/**
+ * Prepares what `guard` let through.
+ *
+ * @throws SQL_INVALID with DuckDB's message where a name is unknown or a type does not fit.
+ */
+export async function prepareGuarded(connection: DuckDBConnection, guarded: Guarded): Promise<DuckDBPreparedStatement> {
+  const extracted = await connection.extractStatements(guarded.sql).catch(cause => Promise.reject(queryError(cause)))
+  if (extracted.count !== 1) throw refuse('The SQL holds more than one statement.', ONLY_SELECT)
+  const statement = await extracted.prepare(0).catch(cause => Promise.reject(queryError(cause)))
+  const expected = guarded.kind === 'select' ? StatementType.SELECT : StatementType.EXPLAIN
+  if (statement.statementType !== expected) throw refuse('The SQL is no SELECT.', ONLY_SELECT)
+  return statement
+}
+
+interface Serialized {
+  error: boolean
+  error_type?: string
+  error_message?: string
+  statements?: unknown[]
+}
+
+/** The tree of the one SELECT in the text; undefined where it parses, but as another kind of statement. */
+async function parse(connection: DuckDBConnection, text: string): Promise<unknown> {
+  const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [text])
+  const answer = parseDuckdbJson(String(reader.getRows()[0]![0])) as Serialized
+  if (answer.error && answer.error_type === 'not implemented') return undefined
+  if (answer.error || !answer.statements) throw await syntaxError(connection, text, answer)
+  if (answer.statements.length === 0) {
+    throw new ConvohouseError('SQL_INVALID', { what: 'There is no SQL.', mend: ONLY_SELECT })
+  }
+  if (answer.statements.length > 1) {
+    throw refuse(`The SQL holds ${answer.statements.length} statements.`, 'Give one statement at a time.')
+  }
+  return answer.statements[0]
+}
+
+/** Text that does not parse runs nothing, so it may go to `extractStatements`, whose message shows the place. */
+async function syntaxError(connection: DuckDBConnection, text: string, answer: Serialized): Promise<ConvohouseError> {
+  const shown = await connection.extractStatements(text).then(
+    () => undefined,
+    cause => queryError(cause),
+  )
+  return shown ?? new ConvohouseError('SQL_INVALID', { what: answer.error_message ?? 'The SQL does not parse.' })
+}
+
+async function check(connection: DuckDBConnection, tree: unknown): Promise<void> {
+  const named = namesIn(tree)
+  checkFunctions(named)
+  if (named.parameters) {
+    throw new ConvohouseError('SQL_INVALID', { what: 'The SQL has a parameter.', mend: 'Write the value itself.' })
+  }
+  for (const name of named.tables) await checkTable(connection, name)
+}
+
+function checkFunctions(named: Named): void {
+  const outside =
+    named.tableFunctions.find(name => !mayStandInFrom(name)) ?? named.functions.find(name => !mayBeCalled(name))
+  if (outside !== undefined)
+    throw refuse(
+      `The function ${outside}() is not open to queries: it may reach outside the warehouse, or end its process.`,
+      ONLY_WAREHOUSE,
+    )
+  for (const call of named.calls) checkCall(call)
+  if (isNameTooLong(named.longestName))
+    throw refuse(`A name of ${named.longestName} parts is too long.`, 'Give names of at most 100 parts.')
+}
+
+function checkCall(call: Call): void {
+  const given = functionGiven(call)
+  if (given === null || (given !== undefined && !mayBeCalled(given)))
+    throw refuse(`${call.name}() is given a function that is not open to queries.`, 'Write its name as a literal.')
+  if (mayBeTooDeep(call))
+    throw refuse(
+      `What ${call.name} is given may be nested too deeply for DuckDB, which would end its process.`,
+      'Write the path, structure or value as a literal of at most 100 levels.',
+    )
+}
+
+async function checkTable(connection: DuckDBConnection, name: TableName): Promise<void> {
+  const full = [name.catalog, name.schema, name.table].filter(Boolean).join('.')
+  if (!mayBeRead(name.table)) throw refuse(`"${full}" is not open to queries.`, ONLY_WAREHOUSE)
+  const unqualified = full === name.table
+  if (looksLikeFile(name.table) || (!unqualified && !(await isKnown(connection, name)))) {
+    throw refuse(`"${full}" is no table or view, and could name a file.`, ONLY_WAREHOUSE)
+  }
+}
+
+/** DuckDB joins the parts of an unknown qualified name to a path: `main.csv` is a file. So it must be known. */
+async function isKnown(connection: DuckDBConnection, { catalog, schema, table }: TableName): Promise<boolean> {
+  const reader = await connection.runAndReadAll(
+    `SELECT count(*) FROM (
+       SELECT database_name AS d, schema_name AS s, table_name AS t FROM duckdb_tables()
+       UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views())
+     WHERE d IN (current_database(), 'system', 'temp') AND lower(t) = lower($table) AND CASE
+       WHEN $catalog <> '' THEN lower(d) = lower($catalog) AND lower(s) = lower($schema)
+       ELSE lower(s) = lower($schema) OR (lower(d) = lower($schema) AND s = 'main') END`,
+    { catalog, schema, table },
+  )
+  return Number(reader.getRows()[0]![0]) > 0
+}
+
+/** What DuckDB parses, but as no SELECT. */
+function notSelect(text: string): ConvohouseError {
+  if (pivots(text)) return unnamedPivot()
+  const word = firstWord(text)
+  const what = word ? `${word} is not open to queries: the warehouse is only read here.` : 'The SQL is no SELECT.'
+  return refuse(what, ONLY_SELECT)
+}
+
+/** Begins as a SELECT may, and holds a PIVOT: nothing else has DuckDB make several statements of one. */
+const pivots = (text: string): boolean =>
+  ['PIVOT', 'PIVOT_WIDER'].some(word => hasWord(text, word)) &&
+  ['PIVOT', 'PIVOT_WIDER', 'FROM', 'WITH', 'SELECT'].includes(firstWord(text) ?? '')
+
+/** Without its values PIVOT is two statements to DuckDB: it first creates a type of them. */
+const unnamedPivot = (): ConvohouseError =>
+  refuse(
+    'PIVOT does not name the values that become columns: DuckDB makes several statements of it, and only one SELECT is run here.',
+    "Name them: PIVOT conversations ON channel IN ('webchat', 'voice') USING count(*) GROUP BY day; or write a column for each: count(*) FILTER (channel = 'voice') AS voice.",
+  )
+
+const refuse = (what: string, mend: string) => new ConvohouseError('SQL_REFUSED', { what, mend })

@@ -1,0 +1,110 @@
+// One read-only transaction with an end: by its owner, by its timeout or by an abort, whichever comes first.
+//
+//   open ──step──▶ open ──close──▶ closed
+//     └─timeout, abort─▶ stopped: the running step is interrupted and rejects at once, later steps are refused,
+//                        and the transaction is rolled back as soon as DuckDB lets go.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { ConvohouseError } from '../../core/errors.ts'
+import { queryError } from './query-error.ts'
+
+/** An interrupt that falls between two steps is lost, so it is repeated until the step has ended. */
+const INTERRUPT_EVERY_MS = 50
+
+const SOON_MS = 1_000
+
+export interface QueryLimits {
+  /** From the start to the last row taken, so a reader that dawdles holds no transaction open for ever. */
+  timeoutMs: number
+  signal?: AbortSignal
+}
+
+export interface QuerySession {
+  /** Runs one step; throws QUERY_TIMEOUT, INTERRUPTED, SQL_INVALID or SQL_REFUSED. One step at a time. */
+  step<T>(work: () => Promise<T>): Promise<T>
+  /** Rolls back and frees the connection. Waits for DuckDB, which checks for interrupts between vectors only. */
+  close(): Promise<void>
+  /** `close`, given up waiting for after a second: a query deep in one huge value is not interrupted before its end. */
+  closeSoon(): Promise<void>
+}
+
+/**
+ * Opens a read-only transaction on a connection that nothing else uses meanwhile.
+ *
+ * @throws INTERRUPTED where the signal is aborted already.
+ */
+export async function openSession(connection: DuckDBConnection, limits: QueryLimits): Promise<QuerySession> {
+  const session = createSession(connection, limits)
+  try {
+    await session.step(() => connection.run('BEGIN TRANSACTION READ ONLY'))
+    return session
+  } catch (error) {
+    await session.closeSoon()
+    throw error
+  }
+}
+
+function createSession(connection: DuckDBConnection, { timeoutMs, signal }: QueryLimits): QuerySession {
+  let running: Promise<unknown> = Promise.resolve()
+  let idle = true
+  let closing: Promise<void> | undefined
+  let stopped: ConvohouseError | undefined
+  let endStep: (reason: ConvohouseError) => void = () => {}
+
+  const stopFor = (reason: ConvohouseError) => {
+    stopped ??= reason
+    endStep(stopped)
+    void close()
+  }
+  const onAbort = () => stopFor(new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' }))
+  const timer = setTimeout(() => stopFor(timeout(timeoutMs)), timeoutMs)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  if (signal?.aborted) onAbort()
+
+  async function release(): Promise<void> {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+    const interrupting = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS)
+    if (!idle) connection.interrupt()
+    await running.catch(() => {})
+    clearInterval(interrupting)
+    // Nothing was written, and a transaction that an error has ended already is no news.
+    await connection.run('ROLLBACK').catch(() => {})
+  }
+
+  function close(): Promise<void> {
+    stopped ??= new ConvohouseError('INTERRUPTED', { what: 'The query was closed.' })
+    closing ??= release()
+    return closing
+  }
+
+  async function step<T>(work: () => Promise<T>): Promise<T> {
+    if (stopped) throw stopped
+    idle = false
+    const started = work().finally(() => {
+      idle = true
+    })
+    running = started
+    try {
+      // No race with one promise for the whole session: that would keep what every step brought until the session's end.
+      return await new Promise<T>((resolve, reject) => {
+        endStep = reject
+        started.then(resolve, reject)
+      })
+    } catch (error) {
+      throw stopped ?? queryError(error)
+    } finally {
+      endStep = () => {}
+    }
+  }
+
+  return { step, close, closeSoon: () => Promise.race([close(), sleep(SOON_MS, undefined, { ref: false })]) }
+}
+
+const timeout = (timeoutMs: number) =>
+  new ConvohouseError('QUERY_TIMEOUT', {
+    what: `The query ran longer than ${timeoutMs / 1_000} s.`,
+    mend: 'Ask for less, or allow it more time.',
+    facts: { timeoutMs },
+  })

@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { mendRecord } from '../../src/catalog/coerce.ts'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { compileInspection, fits, needsMending } from '../../src/catalog/inspect.ts'
+import type { Fields } from '../../src/catalog/shape.ts'
+import { MENDED_EXTRA } from '../../src/catalog/staging.ts'
+import { UNREAD_TIME } from '../../src/catalog/unread-times.ts'
+import { readExactly, writeExactly } from '../../src/json/exact-json.ts'
+import { anyConversation as records } from './arbitrary-records.ts'
+
+type Json = Record<string, unknown>
+
+const inspect = compileInspection(conversation)
+
+/** Every leaf that is not null, by its path; an empty list or object is a leaf. */
+function leaves(value: unknown, path = '$'): [string, unknown][] {
+  if (value === null || value === undefined) return []
+  if (typeof value !== 'object') return [[path, value]]
+  const entries = Object.entries(value)
+  return entries.length === 0 ? [] : entries.flatMap(([key, inner]) => leaves(inner, `${path}/${JSON.stringify(key)}`))
+}
+
+/** A mended object and its spare values laid together again, and so in its list elements. */
+function whole(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(whole)
+  if (typeof value !== 'object' || value === null) return value
+  const { [MENDED_EXTRA]: spare, ...kept } = value as Json
+  return together(Object.fromEntries(Object.entries(kept).map(([key, inner]) => [key, whole(inner)])), spare)
+}
+
+function together(kept: unknown, spare: unknown): unknown {
+  if (spare === undefined) return kept
+  if (kept === null || kept === undefined) return spare
+  const result = new Map<string, unknown>(Object.entries(kept as Json))
+  for (const [key, inner] of Object.entries(spare as Json)) result.set(key, together(result.get(key), inner))
+  return Object.fromEntries(result)
+}
+
+/** A cast that loses nothing may change how a value is written, not what it says. */
+const said = (value: unknown): string => String(value).trim().toLowerCase()
+
+describe('whatever record is given', () => {
+  it('inspection and mending never throw', () => {
+    fc.assert(
+      fc.property(fc.oneof(records, fc.jsonValue()), element => {
+        inspect([element])
+        mendRecord(conversation, element)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('what is mended fits the declared types', () => {
+    const fitsAll = (fields: Fields, object: Json): void => {
+      for (const [key, value] of Object.entries(object)) {
+        if (key === MENDED_EXTRA) continue
+        const field = fields[key]
+        expect(field, key).toBeDefined()
+        expect(fits(field!, value), `${key}: ${JSON.stringify(value)}`).toBe(true)
+        if (value === null) continue
+        if (field!.kind === 'group') fitsAll(field!.fields, value as Json)
+        if (field!.kind === 'objects')
+          for (const each of value as (Json | null)[]) if (each) fitsAll(field!.fields, each)
+      }
+    }
+    fc.assert(
+      fc.property(records, record => fitsAll(conversation.fields, mendRecord(conversation, record)!.record)),
+      { numRuns: 300 },
+    )
+  })
+
+  it('what is mended needs no mending again', () => {
+    fc.assert(
+      fc.property(records, record => {
+        const { record: mended, issues } = mendRecord(conversation, record)!
+        expect(inspect([mended]).mismatched).toEqual(Object.create(null))
+        if (issues.some(({ issue }) => issue !== UNREAD_TIME)) expect(needsMending(inspect([record]))).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('nothing of it is lost: what is kept and what is spare hold every value', () => {
+    fc.assert(
+      fc.property(records, record => {
+        const mended = whole(mendRecord(conversation, record)!.record)
+        const say = (all: [string, unknown][]) => all.map(([path, value]) => [path, said(value)]).sort()
+        expect(say(leaves(mended))).toEqual(say(leaves(record)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('mending', () => {
+  it('takes casts that lose nothing, and tells no issue of them', () => {
+    const record = { ID: 'c', messagesNum: ' 42 ', isTest: 'TRUE', ts: ' 1763600000 ', csat: { ease10: '7.5' } }
+    expect(mendRecord(conversation, record)).toEqual({
+      record: { ID: 'c', messagesNum: '42', isTest: true, ts: '1763600000', csat: { ease10: '7.5' } },
+      issues: [],
+      drift: [],
+    })
+  })
+
+  it('puts what does not fit aside as it came, each element of a list its own', () => {
+    const record = {
+      ID: 'c',
+      tags: 'vip',
+      csat: { ease10: 'nine' },
+      crmActivities: [{ id: 'a', completed: 'yes' }, null],
+    }
+    expect(mendRecord(conversation, record)).toEqual({
+      record: {
+        ID: 'c',
+        tags: null,
+        csat: { ease10: null },
+        crmActivities: [{ id: 'a', completed: null, __extra: { completed: 'yes' } }, null],
+        __extra: { tags: 'vip', csat: { ease10: 'nine' } },
+      },
+      issues: [
+        { path: 'tags', issue: 'wrong type', declared: 'array of texts', seen: 'string' },
+        { path: 'csat.ease10', issue: 'wrong type', declared: 'number', seen: 'string' },
+        { path: 'crmActivities[].completed', issue: 'wrong type', declared: 'boolean', seen: 'string' },
+      ],
+      drift: [],
+    })
+  })
+
+  it('counts every key that no field declares, and tells none that may be data', () => {
+    const record = { ID: 'c', title: 't', 'ada@mail.example': 1, csat: { mood: 2, '+49 151 1': 3 }, gone: null }
+    expect(mendRecord(conversation, record)!.drift).toEqual([
+      { path: 'title', seen: 'string' },
+      { path: '*', seen: 'number' },
+      { path: 'csat.mood', seen: 'number' },
+      { path: 'csat.*', seen: 'number' },
+    ])
+  })
+
+  it('keeps the digits of a number that is none for a double, and says so', () => {
+    const { value } = readExactly('{"ID":12345678901234567890,"value":98765432109876543210,"leadScore":1e3,"x":1.50}')
+    const { record, issues } = mendRecord(conversation, value)!
+    expect(writeExactly(record)).toBe(
+      '{"ID":12345678901234567890,"value":null,"leadScore":1e3,"__extra":{"value":98765432109876543210,"x":1.50}}',
+    )
+    expect(issues).toEqual([{ path: 'value', issue: 'more than a number holds', declared: 'number', seen: 'number' }])
+  })
+
+  it('writes an id that a number would cut as text', () => {
+    const id = (text: string) => mendRecord(conversation, readExactly(`{"ID":${text}}`).value)!.record.ID
+    expect(id('0.1234567890123456789012')).toBe('0.1234567890123456789012')
+    expect(id('1e400')).toBe('1e400')
+    expect(id('7')).toBe(7)
+  })
+
+  it('keeps a key called __proto__ as a key', () => {
+    const mended = mendRecord(conversation, JSON.parse('{"ID":"c","__proto__":{"x":1}}'))!
+    expect(JSON.stringify(mended.record)).toBe('{"ID":"c","__extra":{"__proto__":{"x":1}}}')
+    expect(({} as Json).x).toBeUndefined()
+  })
+
+  it.each([null, 'c', [], {}, { ID: '' }, { ID: {} }])('cannot mend %j, which is no record', element => {
+    expect(mendRecord(conversation, element)).toBeNull()
+  })
+})

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { conversation } from '../../src/catalog/conversation.ts'
+import { toldPath } from '../../src/catalog/safe-path.ts'
+
+const told = (...keys: string[]): string => toldPath(conversation.fields, keys)
+
+describe('a told path', () => {
+  it.each([
+    [['csat', 'ease10'], 'csat.ease10'],
+    [['tags', '[]'], 'tags[]'],
+    [['crmActivities', '[]', 'notesHistory', '[]', 'text'], 'crmActivities[].notesHistory[].text'],
+    [['crmActivities', '[]'], 'crmActivities[]'],
+  ])('has declared keys as they are: %j', (keys, path) => {
+    expect(told(...keys)).toBe(path)
+  })
+
+  it.each([
+    [['title'], 'title'],
+    [['csat', 'mood_2'], 'csat.mood_2'],
+    [['csat', 'mood', 'ada@mail.example'], 'csat.mood'],
+    [['constructor'], 'constructor'],
+  ])('has the first key that is not declared, where it looks like a field, and nothing below it: %j', (keys, path) => {
+    expect(told(...keys)).toBe(path)
+  })
+
+  it.each([
+    [['ada@mail.example'], '*'],
+    [['csat', 'Ada Lovelace'], 'csat.*'],
+    [['crmActivities', '[]', '+49 151'], 'crmActivities[].*'],
+    [['tel4915112345678'], '*'],
+    [['Jürgen'], '*'],
+    [[''], '*'],
+    [['k'.repeat(65)], '*'],
+    [['capturedVariables', 'plan'], 'capturedVariables.*'],
+    [['capturedVariables', 'a', 'b'], 'capturedVariables.*'],
+    [['sessions', '[]', 'ada@mail.example'], 'sessions[]'],
+    [['csat', '[]', 'ada@mail.example'], 'csat[]'],
+    [['crmActivities', 'ada@mail.example'], 'crmActivities.*'],
+  ])('has a placeholder for a key that may be data: %j', (keys, path) => {
+    expect(told(...keys)).toBe(path)
+  })
+})

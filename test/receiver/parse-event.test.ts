@@ -1,0 +1,266 @@
+// What is taken of a body, and what is never kept of it.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { takeAsSent } from '../../src/receiver/as-sent.ts'
+import { makeDoor } from '../../src/receiver/authenticate.ts'
+import { judge } from '../../src/receiver/parse-event.ts'
+
+const SECRET = 'whsec-canary-"8a1f/Ω"'
+const NEXT = 'whsec-canary-next-77b0'
+const OTHER = 'whsec-canary-other-31c9'
+const door = makeDoor([
+  { id: 'ws', secrets: [SECRET, NEXT] },
+  { id: 'other', secrets: [OTHER] },
+])
+
+const ofText = (text: string | Buffer, addressed: string | null = null) => judge(Buffer.from(text), addressed, door)
+const of = (payload: object, addressed: string | null = null) =>
+  ofText(JSON.stringify({ workspaceSecret: SECRET, ...payload }), addressed)
+
+/** Of what is kept: workspace, type and payload. */
+function kept(judged: ReturnType<typeof judge>) {
+  if ('refused' in judged) throw new Error(judged.refused)
+  const { workspaceId, type, payload, id } = judged.event
+  return {
+    workspaceId,
+    type,
+    id,
+    payload: JSON.parse(Buffer.from(payload).toString()),
+    text: Buffer.from(payload).toString(),
+  }
+}
+
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+const within = (value: string) => `{"workspaceSecret":${JSON.stringify(SECRET)},"turns":${value}}`
+
+describe('a secret', () => {
+  it.each([
+    ['its own', SECRET, null, 'ws'],
+    ['the next one', NEXT, 'ws', 'ws'],
+    ["another workspace's", OTHER, null, 'other'],
+  ])('opens, being %s', (_whose, secret, addressed, workspaceId) => {
+    expect(kept(of({ workspaceSecret: secret }, addressed)).workspaceId).toBe(workspaceId)
+  })
+
+  it.each([
+    ['wrong', { workspaceSecret: `${SECRET} ` }],
+    ['empty', { workspaceSecret: '' }],
+    ['no text', { workspaceSecret: [SECRET] }],
+    ['an object', { workspaceSecret: { toString: SECRET } }],
+    ['null', { workspaceSecret: null }],
+    ['absent', { workspaceSecret: undefined }],
+  ])('is refused that is %s', (_how, payload) => expect(of(payload)).toEqual({ refused: 'wrong-secret' }))
+
+  it('opens no other workspace than its own', () => {
+    expect(of({}, 'other')).toEqual({ refused: 'wrong-secret' })
+    expect(of({}, 'nobody')).toEqual({ refused: 'wrong-secret' })
+  })
+
+  it('is not taken from a prototype', () => {
+    expect(ofText(`{"__proto__":{"workspaceSecret":${JSON.stringify(SECRET)}}}`)).toEqual({ refused: 'wrong-secret' })
+  })
+
+  it('is kept nowhere, wherever the sender has put it', () => {
+    const places = [
+      of({ turns: [{ text: `my secret is ${SECRET}!` }] }),
+      of({ lightConvoData: { workspaceSecret: SECRET, deeper: { workspaceSecret: NEXT } } }),
+      of({ [`x${SECRET}`]: 1, link: `https://example.com/?s=${encodeURIComponent(SECRET)}` }),
+      of({ inner: JSON.stringify({ workspaceSecret: SECRET }), big: 1, text: NEXT }),
+      ofText(
+        `{"workspaceSecret":"x","workspaceSecret":${JSON.stringify(SECRET)},"n":12345678901234567890,"t":${JSON.stringify(SECRET)}}`,
+      ),
+    ].map(kept)
+    for (const { text } of places) {
+      for (const secret of [SECRET, NEXT])
+        for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+          expect(text).not.toContain(form)
+      expect(text).not.toContain('canary')
+    }
+  })
+
+  it('is kept in no encoding: not escaped in JSON inside of a text, not in small hexadecimal, not in base64', () => {
+    const secret = 'whsec-canary/8a1f+Ω=?>~'
+    const opens = makeDoor([{ id: 'ws', secrets: [secret] }])
+    const plain = 'whsec-canary/8a1f+=?>~'
+    const opensPlain = makeDoor([{ id: 'ws', secrets: [plain] }])
+    const forms = (own: string) => [
+      `{"workspaceSecret":"${own.replaceAll('/', '\\/')}"}`,
+      encodeURIComponent(own).replace(/%../g, byte => byte.toLowerCase()),
+      ...['', 'u', 'us', 'user:'].flatMap(before =>
+        (['base64', 'base64url'] as const).map(way => Buffer.from(`${before}${own}\n`).toString(way)),
+      ),
+    ]
+    for (const [own, door] of [
+      [secret, opens],
+      [plain, opensPlain],
+    ] as const) {
+      for (const form of forms(own)) {
+        const body = Buffer.from(JSON.stringify({ workspaceSecret: own, messageContent: `it is ${form}!` }))
+        expect(takeAsSent(Buffer.from(body), null, door)).toBeNull()
+        const { text, payload } = kept(judge(body, null, door))
+        expect(text).not.toContain(form)
+        expect(payload.messageContent).toMatch(/^it is .*\*\*\*.*!$/s)
+        expect(text.replaceAll('\\', '')).not.toContain(own)
+      }
+    }
+  })
+
+  it('of another kind is dropped by its name, and counted by path; counts of tokens and booleans stay', () => {
+    const judged = of({
+      agent: { apiKey: 'k', accessTokens: ['t'], maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
+      internal: { hasChangedPassword: true },
+      fields: [
+        { key: 'Authorization', value: 'Bearer b' },
+        { name: 'colour', value: 'red' },
+      ],
+      variables: [{ isEnv: true, value: 'v', id: 1 }],
+      vapiConfig: { anyKey: 'z', publicKey: 'p' },
+      serverUrl: 'https://u:p@example.com/?token=t&a=1',
+    })
+    expect(kept(judged).payload).toEqual({
+      agent: { maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
+      internal: { hasChangedPassword: true },
+      fields: [{ key: 'Authorization' }, { name: 'colour', value: 'red' }],
+      variables: [{ isEnv: true, id: 1 }],
+      vapiConfig: { publicKey: 'p' },
+      serverUrl: 'https://example.com/?a=1',
+    })
+    expect(judged).toMatchObject({
+      event: {
+        removed: {
+          'agent.apiKey': 1,
+          'agent.accessTokens': 1,
+          'fields[].value': 1,
+          'variables[].value': 1,
+          'vapiConfig.anyKey': 1,
+          serverUrl: 1,
+        },
+      },
+    })
+  })
+
+  it('is not suspected in what customers say, whatever its name or value, but for the own one', () => {
+    const customers = {
+      lightConvoData: {
+        capturedVariables: { discount_token: 'SAVE20', secret_santa: 'Eve' },
+        metrics: [{ key: 'password_reset_asked', value: 'yes' }],
+        apiKey: 'the record is theirs as a whole',
+        isEnv: true,
+        value: 7,
+      },
+      formData: { 'Password reset needed?': 'sk-or-not-12345678', auth: 'by phone', headers: { key: 'k' } },
+      turns: [
+        { toolCalls: [{ args: { token: 'T-1', url: 'https://me:pw@example.com/?token=1' } }], text: 'Bearer abc12345' },
+      ],
+      messagesHistory: [{ role: 'user', content: '-----BEGIN PRIVATE KEY-----' }],
+      messageContent: 'my key is sk-live-0123456789abcdef',
+      bugDescription: '{"password":"x"}',
+      leadName: 'eyJhbGciOi.eyJzdWIi.x',
+    }
+    for (const doubt of [{}, { big: 1e21 }, { agent: { secret: 's' } }])
+      expect(kept(of({ ...doubt, ...customers })).payload).toMatchObject(customers)
+    const own = kept(of({ ...customers, turns: [{ text: `it is ${NEXT}`, workspaceSecret: 'x', [NEXT]: 1 }] }))
+    expect(own.payload.turns).toEqual([{ text: 'it is ***', '***': 1 }])
+    expect({ ...own.payload, turns: customers.turns }).toEqual(customers)
+  })
+})
+
+describe('an event', () => {
+  it('has its type, and the same id whatever the order of its keys', () => {
+    const payload = { event: 'lead_captured', createdAt: 5, leadName: 'A', b: { y: 1, x: [2] } }
+    const one = kept(of(payload))
+    expect(one).toMatchObject({ type: 'lead_captured', payload })
+    expect(one.id).toMatch(/^[0-9a-f]{64}$/)
+    const reversed = JSON.stringify({
+      b: { x: [2], y: 1 },
+      leadName: 'A',
+      createdAt: 5,
+      event: 'lead_captured',
+      workspaceSecret: NEXT,
+    })
+    expect(kept(ofText(reversed)).id).toBe(one.id)
+    expect(kept(of({ ...payload, createdAt: 6 })).id).not.toBe(one.id)
+  })
+
+  it('of a type that nobody knows is kept as unknown', () => {
+    expect(kept(of({ event: 'agent_sneezed', x: 1 }))).toMatchObject({
+      type: 'unknown',
+      payload: { event: 'agent_sneezed', x: 1 },
+    })
+  })
+
+  it.each([
+    ['wrong types', '{"event":7,"createdAt":"never","turns":"none","agentId":[[]]}'],
+    [
+      'keys of prototypes',
+      '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"event":"webhook_test"}',
+    ],
+    ['a key twice', '{"event":"webhook_test","message":"a","message":"b"}'],
+    ['a NUL', '{"event":"webhook_test","message":"a\\u0000b"}'],
+    ['half of a pair', '{"event":"webhook_test","message":"\\ud83d","\\udc00":1}'],
+    ['much nesting', `{"turns":${nested(400)}}`],
+  ])('with %s is kept, and pollutes nothing', (_what, text) => {
+    const { text: payload } = kept(ofText(`{"workspaceSecret":${JSON.stringify(NEXT)},${text.slice(1)}`))
+    expect(payload.isWellFormed()).toBe(true)
+    expect(payload).not.toMatch(/[^\\]\\ud[89a-f]/)
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+  })
+
+  it('keeps the digits of numbers that a double does not hold', () => {
+    const { text } = kept(
+      ofText(`{"z":12345678901234567890,"a":1e400,"workspaceSecret":"${NEXT}","apiKey":"k","m":[1.5]}`),
+    )
+    expect(text).toBe('{"a":1e400,"m":[1.5],"z":12345678901234567890}')
+  })
+
+  it('takes a body behind a byte order mark, as the same event', () => {
+    const body = JSON.stringify({ workspaceSecret: SECRET, event: 'webhook_test', createdAt: 1 })
+    expect(kept(ofText(`\uFEFF${body}`))).toEqual(kept(ofText(body)))
+    expect(ofText(`\uFEFF\uFEFF${body}`)).toEqual({ refused: 'not-json' })
+  })
+
+  it('keeps what can be read of bytes that are no UTF-8', () => {
+    const bytes = Buffer.concat([
+      Buffer.from(`{"workspaceSecret":"${NEXT}","text":"a`),
+      Buffer.from([0xff, 0xc3]),
+      Buffer.from('b"}'),
+    ])
+    expect(kept(ofText(bytes)).payload.text).toMatch(/^a\ufffd+b$/)
+  })
+
+  it('is none where it is no JSON', () => {
+    for (const text of ['', 'x', '{', '{"a":1}}', `{"workspaceSecret":"${NEXT}\0"}`, '\0\0\0', '[1,]'])
+      expect(ofText(text)).toEqual({ refused: 'not-json' })
+    for (const text of ['null', '1', '"x"', '[]', `["${NEXT}"]`])
+      expect(ofText(text)).toEqual({ refused: 'wrong-secret' })
+  })
+
+  it('is none where it is nested without end, known or not to the parser', () => {
+    for (const levels of [600, 30_000, 100_000, 3_000_000])
+      expect(ofText(within(nested(levels)))).toEqual({ refused: 'too-deep' })
+    expect(ofText('['.repeat(100_000))).toEqual({ refused: 'too-deep' })
+    // Brackets in a text are none.
+    expect(kept(ofText(within(JSON.stringify(`\\"${'['.repeat(100_000)}`)))).payload.turns).toHaveLength(100_002)
+  })
+
+  it('or a refusal is what anything comes to', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.json(),
+          fc.string({ unit: 'binary' }),
+          fc.uint8Array().map(bytes => Buffer.from(bytes)),
+        ),
+        body => {
+          expect(Object.keys(ofText(body))).toHaveLength(1)
+        },
+      ),
+    )
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), payload => {
+        const { event: _e, workspaceSecret: _s, ...rest } = payload
+        expect('event' in of(rest)).toBe(true)
+      }),
+    )
+  })
+})

@@ -1,0 +1,141 @@
+// What is left of a lease whose holder was lost, over a real landing and ledger.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openStations } from '../../src/app/workspace-context.ts'
+import { newRunId } from '../../src/app.ts'
+import type { Grant } from '../../src/core/governor.ts'
+import { startOf, type WindowProgress } from '../../src/core/windows.ts'
+import { openLedger } from '../../src/landing/lease-log.ts'
+import { type SimulatedHouse, WORKSPACE } from '../workflows/open-simulated-house.ts'
+import { simulatedHouse } from '../workflows/simulated-house.ts'
+
+const MINUTE = 60_000
+
+const grantOf = (nowMs: number, more: Partial<Grant> = {}): Grant => ({
+  lease: 'wf-1',
+  kind: 'tail',
+  requests: 5,
+  sessions: 500,
+  limit: 10,
+  pageSessions: 20,
+  deadlineMs: nowMs + 2 * MINUTE,
+  ...more,
+})
+
+function windowOf({ sandbox }: SimulatedHouse): WindowProgress {
+  const nowMs = sandbox.clock.now()
+  const name = 'a-window'
+  const [agentId] = sandbox.world.agentIds()
+  return startOf({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
+}
+
+/** What a process of its own has of that house. */
+async function processAt({ config, clock }: SimulatedHouse, holder: string | undefined) {
+  const stations = openStations({
+    config,
+    leaseMs: 2 * MINUTE,
+    ...(holder !== undefined && { holder }),
+    clock: clock.within,
+  })
+  onTestFinished(() => stations.close())
+  return stations.of(WORKSPACE)
+}
+
+async function holding({ holder }: { holder?: string } = {}) {
+  const simulated = await simulatedHouse({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
+  const { steps, station } = await processAt(simulated, holder)
+  const call = { signal: new AbortController().signal }
+  return { simulated, steps, station, call, request: { workspaceId: WORKSPACE, run: newRunId() } }
+}
+
+describe('a lease that ended', () => {
+  it('is taken stock of as it was told', async () => {
+    const { simulated, steps, call, request } = await holding()
+    const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
+    const told = await steps.fetchPages(input, call)
+    expect(told.pages).toBe(5)
+    expect(await steps.takeStock(input, call)).toEqual(told)
+    expect(await steps.heldUntilMs()).toBeNull()
+    // Nobody got its answer: what the ledger has of it is enough.
+    expect(await steps.heldUntilMs(input.grant)).toBeNull()
+  })
+})
+
+describe('a lease of a process that holds the warehouse', () => {
+  it('is over, before its deadline, when another process holds it', async () => {
+    const { simulated, steps, station, call, request } = await holding({ holder: 'other' })
+    const grant = grantOf(simulated.sandbox.clock.now())
+    const { append } = station.ledger
+    // As after a kill: the ledger has no end of it.
+    station.ledger.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
+    await steps.fetchPages({ request, progress: windowOf(simulated), grant }, call)
+    const heldMs = grant.deadlineMs + station.timeoutMs
+    for (const of of [undefined, grant]) expect(await steps.heldUntilMs(of)).toBe(heldMs)
+
+    const sameCommand = await processAt(simulated, 'other')
+    expect(await sameCommand.steps.heldUntilMs(grant)).toBe(heldMs)
+    for (const holder of ['another', undefined]) {
+      const next = await processAt(simulated, holder)
+      for (const of of [undefined, grant]) expect(await next.steps.heldUntilMs(of)).toBeNull()
+    }
+  })
+})
+
+describe('a lease whose holder was lost', () => {
+  it('is held until its deadline and a request have passed, and counts one request that nobody saw, once', async () => {
+    const { simulated, steps, station, call, request } = await holding()
+    const nowMs = simulated.sandbox.clock.now()
+    const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
+    // Two of its five requests were made when its process was killed: the ledger has no end of it.
+    const whole = await steps.fetchPages({ ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 }) }, call)
+    const ledger = openLedger({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
+    onTestFinished(() => ledger.close())
+    const { agentId, name } = input.progress.window
+    const { lease, requests, sessions, pageSessions, deadlineMs } = input.grant
+    const granted = { lease, requests, sessions, pageSessions, deadlineMs, agentId, window: name }
+    await ledger.append({ kind: 'lease', ...granted, atMs: nowMs })
+    for (const answer of whole.answers) await ledger.append({ kind: 'request', lease, agentId, error: null, ...answer })
+
+    const heldMs = await steps.heldUntilMs()
+    expect(heldMs).toBe(deadlineMs + station.timeoutMs)
+    expect(await steps.heldUntilMs(input.grant)).toBe(heldMs)
+    simulated.advance(heldMs! - nowMs + 1)
+    for (const of of [undefined, input.grant]) expect(await steps.heldUntilMs(of)).toBeNull()
+
+    const stock = await steps.takeStock(input, call)
+    expect(stock).toMatchObject({ pages: 2, failure: null, progress: { sequence: 3, returned: whole.conversations } })
+    expect(stock.answers.map(({ status }) => status)).toEqual([200, 200, null])
+    expect(stock.answers.at(-1)).toMatchObject({ givenUp: true })
+    // Asked again, because its answer was lost: the same, and nothing more in the ledger.
+    expect(await steps.takeStock(input, call)).toEqual(stock)
+  })
+
+  it('was never begun where the ledger knows nothing of it', async () => {
+    const { simulated, steps, call, request } = await holding()
+    const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
+    expect(await steps.heldUntilMs(input.grant)).toBeNull()
+    const nothing = {
+      progress: input.progress,
+      answers: [],
+      pages: 0,
+      conversations: 0,
+      failure: null,
+    }
+    expect(await steps.takeStock(input, call)).toEqual(nothing)
+    // Its worker comes to it now: it asks first.
+    expect(await steps.fetchPages(input, { ...call, isHeld: async () => false })).toEqual(nothing)
+    expect(await steps.heldUntilMs()).toBeNull()
+    expect(await steps.takeStock(input, call)).toEqual(nothing)
+  })
+})
+
+describe('a lease of the embedded engine', () => {
+  it('is waited for by nobody: whoever held the warehouse is dead', async () => {
+    const { simulated, steps } = await holding()
+    const ledger = openLedger({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
+    onTestFinished(() => ledger.close())
+    const nowMs = simulated.sandbox.clock.now()
+    const { lease: _lease, limit: _limit, kind: _kind, ...granted } = grantOf(nowMs)
+    await ledger.append({ kind: 'lease', lease: 'embedded-1', ...granted, agentId: 'a', window: 'w', atMs: nowMs })
+    expect(await steps.heldUntilMs()).toBeNull()
+  })
+})

@@ -1,0 +1,239 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MINUTE, SECOND } from '../../../src/core/time.ts'
+import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+/** One conversation as one page told it. */
+interface Version {
+  id: string
+  page: number
+  /** `lastModified`, seconds; null: the record carries none. */
+  modified: number | null
+}
+
+const MODIFIED = 1_763_600_000
+
+const sentAt = (page: number): number => SENT_AT_MS + page * MINUTE
+
+const labelOf = (version: Version): string => `page ${version.page}`
+
+/** A record that shows in its row, its children and its extra which version it is. */
+const recordOf = (version: Version) => ({
+  ID: version.id,
+  state: labelOf(version),
+  // Some versions have fewer children than others, so that a child that stays behind is seen.
+  tags: Array.from({ length: version.page % 3 }, (_, index) => `${labelOf(version)} ${index}`),
+  unheard: { of: version.page },
+  ...(version.modified !== null && { lastModified: version.modified }),
+})
+
+/** What the rule says, told plainly: the last changed wins; of equals, and of those that tell no change, the last fetched. */
+const newest = (versions: Version[]): Version =>
+  versions.reduce((best, version) => {
+    const later = (version.modified ?? 0) - (best.modified ?? 0)
+    return later > 0 || (later === 0 && version.page > best.page) ? version : best
+  })
+
+const versionsBy = (modified: fc.Arbitrary<number | null>): fc.Arbitrary<Version[]> =>
+  fc.uniqueArray(fc.record({ id: fc.nat(20).map(n => `c${n}`), page: fc.nat(3), modified }), {
+    selector: version => `${version.id} ${version.page}`,
+    minLength: 30,
+    maxLength: 60,
+  })
+
+/** An order of the four pages in which each comes at least once, and some again. */
+const orders = fc
+  .tuple(fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }), fc.array(fc.nat(3), { maxLength: 2 }))
+  .map(([once, again]) => [...once, ...again])
+
+async function loadInOrder(workspace: Workspace, versions: Version[], order: number[]): Promise<void> {
+  const pages = new Map<number, Awaited<ReturnType<typeof landConversations>>>()
+  for (const page of new Set(order)) {
+    const records = versions.filter(version => version.page === page).map(recordOf)
+    pages.set(page, await landConversations(workspace.landing, { records, sentAtMs: sentAt(page) }))
+  }
+  // The first two in one batch: of one batch the newest wins by another path than of two.
+  await workspace.load(pages.get(order[0]!)!, pages.get(order[1]!)!)
+  for (const page of order.slice(2)) await workspace.load(pages.get(page)!)
+}
+
+function expectedRows(versions: Version[]) {
+  const ids = [...new Set(versions.map(version => version.id))].sort()
+  return ids.map(id => {
+    const winner = newest(versions.filter(version => version.id === id))
+    const { tags, unheard } = recordOf(winner)
+    return { conversation_id: id, state: labelOf(winner), extra: JSON.stringify({ unheard }), tags }
+  })
+}
+
+async function convergedRows(workspace: Workspace) {
+  const tags = await workspace.rows('conversation_tags', 'conversation_id, position, tag')
+  const rows = await workspace.rows('conversations', 'conversation_id, state, extra')
+  return rows.map(row => ({
+    ...row,
+    tags: tags.filter(tag => tag.conversation_id === row.conversation_id).map(tag => tag.tag),
+  }))
+}
+
+async function converges(modified: fc.Arbitrary<number | null>): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(versionsBy(modified), orders, async (versions, order) => {
+      const workspace = house.workspace()
+      await loadInOrder(workspace, versions, order)
+      expect(await convergedRows(workspace)).toEqual(expectedRows(versions))
+    }),
+    // A run holds some twenty conversations, each in an order of its own kind.
+    { numRuns: 2, endOnFailure: true },
+  )
+}
+
+describe('the versions of a conversation', () => {
+  it('give the same rows in any order and any repetition, where all tell when they were changed', () =>
+    converges(fc.nat(3).map(later => MODIFIED + later)))
+
+  it('give the same rows in any order and any repetition, where none tells it', () => converges(fc.constant(null)))
+})
+
+async function loadOne(workspace: Workspace, record: object, minute = 0) {
+  const sentAtMs = SENT_AT_MS + minute * MINUTE
+  return workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c', ...record }], sentAtMs }))
+}
+
+describe('a full record', () => {
+  it('replaces an older one with all of its children', async () => {
+    const workspace = house.workspace()
+    const sessions = [{ id: 's1' }, { id: 's2' }]
+    const crmActivities = [{ id: 'a', notesHistory: [{ text: 'n' }] }]
+    await loadOne(workspace, { lastModified: MODIFIED, tags: ['x', 'y'], sessions, crmActivities })
+    const result = await loadOne(workspace, { lastModified: MODIFIED + 1, tags: ['z'] }, 1)
+    expect(result).toMatchObject({ inserted: 0, replaced: 1, superseded: 0 })
+    expect(await workspace.rows('conversation_tags', 'position, tag')).toEqual([{ position: 1, tag: 'z' }])
+    for (const table of ['conversation_sessions', 'crm_activities', 'crm_activity_notes']) {
+      expect(await workspace.rows(table), table).toEqual([])
+    }
+  })
+
+  it('that is older than the row changes nothing, though it was fetched later', async () => {
+    const workspace = house.workspace()
+    await loadOne(workspace, { lastModified: MODIFIED, state: 'newer', tags: ['x'] })
+    const before = await workspace.rows('conversations')
+    const result = await loadOne(workspace, { lastModified: MODIFIED - 1, state: 'older', tags: [] }, 5)
+    expect(result).toMatchObject({ inserted: 0, replaced: 0, superseded: 1 })
+    expect(await workspace.rows('conversations')).toEqual(before)
+    expect(await workspace.rows('conversation_tags', 'tag')).toEqual([{ tag: 'x' }])
+  })
+
+  it('of an equal version wins by the later fetch', async () => {
+    const workspace = house.workspace()
+    await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched first' })
+    await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched last' }, 1)
+    expect(await workspace.rows('conversations', 'state')).toEqual([{ state: 'fetched last' }])
+  })
+
+  it('of an equal version loses by the earlier fetch', async () => {
+    const workspace = house.workspace()
+    await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched last' }, 1)
+    await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched first' })
+    expect(await workspace.rows('conversations', 'state')).toEqual([{ state: 'fetched last' }])
+  })
+
+  it('tells its version: its own last change, else its request less the lag of the mirror', async () => {
+    const workspace = house.workspace()
+    const records = [{ ID: 'silent' }, { ID: 'told', lastModified: MODIFIED }]
+    await workspace.load(await landConversations(workspace.landing, { records }))
+    const lagged = new Date(SENT_AT_MS - MIRROR_LAG_MS).toISOString().replace('T', ' ').slice(0, 19)
+    expect(await workspace.rows('conversations', 'conversation_id, _version, _as_of, _source, _complete')).toEqual([
+      { conversation_id: 'silent', _version: lagged, _as_of: lagged, _source: 'export', _complete: true },
+      {
+        conversation_id: 'told',
+        _version: '2025-11-20 00:53:20',
+        _as_of: lagged,
+        _source: 'export',
+        _complete: true,
+      },
+    ])
+  })
+
+  it('belongs to its agent: the same id of another agent is another conversation', async () => {
+    const workspace = house.workspace()
+    const page = (agentId: string) =>
+      landConversations(workspace.landing, { records: [{ ID: 'c', state: agentId }], window: freshWindow({ agentId }) })
+    await workspace.load(await page('left'), await page('right'))
+    expect(await workspace.rows('conversations', 'agent_id, state')).toEqual([
+      { agent_id: 'left', state: 'left' },
+      { agent_id: 'right', state: 'right' },
+    ])
+  })
+
+  it('leaves the same conversation of another workspace alone', async () => {
+    const [mine, yours] = [house.workspace(), house.workspace()]
+    await loadOne(mine, { lastModified: MODIFIED, tags: ['mine'] })
+    await loadOne(yours, { lastModified: MODIFIED + 1, tags: ['yours'] })
+    expect(await mine.rows('conversation_tags', 'tag')).toEqual([{ tag: 'mine' }])
+  })
+})
+
+describe('a conversation known to have changed', () => {
+  const markDirty = (workspace: Workspace, atMs: number) =>
+    house.warehouse.writer.run(
+      `UPDATE conversations SET _dirty_since = make_timestamp(${atMs * 1_000}), _changed_at = make_timestamp(${atMs * 1_000}), _missing_since = make_timestamp(${atMs * 1_000})
+       WHERE workspace_id = '${workspace.id}'`,
+    )
+  const changedAt = SENT_AT_MS + 10 * MINUTE
+
+  async function dirtyAfterRequestAt(sentAtMs: number) {
+    const workspace = house.workspace()
+    await loadOne(workspace, {})
+    await markDirty(workspace, changedAt)
+    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c' }], sentAtMs }))
+    const [row] = await workspace.rows('conversations', '_dirty_since IS NOT NULL AS dirty, _missing_since AS missing')
+    return row
+  }
+
+  it('is still so after a request that the mirror may have answered from before the change', async () => {
+    expect(await dirtyAfterRequestAt(changedAt + MIRROR_LAG_MS)).toEqual({ dirty: true, missing: null })
+  })
+
+  it("is so no more after a request sent later than the change and the mirror's lag", async () => {
+    expect(await dirtyAfterRequestAt(changedAt + MIRROR_LAG_MS + SECOND)).toEqual({ dirty: false, missing: null })
+  })
+})
+
+describe('an observation', () => {
+  it('is kept of every version that was seen, of those that lose too', async () => {
+    const workspace = house.workspace()
+    const tokenUsage = { cumulativeUsd: 2 }
+    await loadOne(workspace, { lastModified: MODIFIED, state: 'newer', tokenUsage })
+    await loadOne(workspace, { lastModified: MODIFIED - 1, state: 'older' }, 1)
+    const what = 'observed_at, source, version, state, token_usage_cumulative_usd AS usd'
+    expect(await workspace.rows('conversation_observations', what)).toEqual([
+      {
+        observed_at: '2026-11-20 09:00:00',
+        source: 'export',
+        version: '2025-11-20 00:53:20',
+        state: 'newer',
+        usd: 2,
+      },
+      {
+        observed_at: '2026-11-20 09:01:00',
+        source: 'export',
+        version: '2025-11-20 00:53:19',
+        state: 'older',
+        usd: null,
+      },
+    ])
+  })
+})
+
+describe('a day', () => {
+  it("is a day of the workspace's time zone", async () => {
+    const records = [{ ID: 'late', firstMessageTS: Date.UTC(2026, 10, 20, 23, 30), ts: Date.UTC(2026, 0, 1) }]
+    const [utc, berlin] = [house.workspace(), house.workspace({ timeZone: 'Europe/Berlin' })]
+    for (const workspace of [utc, berlin]) await workspace.load(await landConversations(workspace.landing, { records }))
+    expect(await utc.rows('conversations', 'day')).toEqual([{ day: '2026-11-20' }])
+    expect(await berlin.rows('conversations', 'day')).toEqual([{ day: '2026-11-21' }])
+  })
+})

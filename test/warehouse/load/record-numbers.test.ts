@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { conversation } from '../../../src/catalog/conversation.ts'
+import { layoutOf } from '../../../src/catalog/layout.ts'
+import type { Row } from '../../../src/warehouse/connection.ts'
+import { applyPatches } from '../../../src/warehouse/events/patches.ts'
+import { retryQuarantined } from '../../../src/warehouse/load/quarantine-retry.ts'
+import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
+
+const RULES = ['children_have_records', 'records_numbered'].map(name =>
+  readFileSync(new URL(`../../sql/checks/${name}.sql`, import.meta.url), 'utf8'),
+)
+
+const record = (id: string, elements = 2) => ({
+  ID: id,
+  tags: Array.from({ length: elements }, (_, index) => `tag ${index}`),
+  sessions: Array.from({ length: elements }, (_, index) => ({ id: `session ${index}` })),
+  crmActivities: [{ id: 'x', notesHistory: [{ text: 'a note' }] }],
+})
+
+describe('the number of a record', () => {
+  const house = temporaryWarehouse()
+  const misnumbered = async (): Promise<Row[]> =>
+    (await Promise.all(RULES.map(rule => house.warehouse.writer.rows(rule)))).flat()
+  const numbersIn = async (workspace: ReturnType<typeof house.workspace>, table: string): Promise<number[]> =>
+    (await workspace.rows(table, '_record::VARCHAR AS n')).map(row => Number(row.n))
+
+  it('is the same in its row and in its child rows, and grows where it is replaced', async () => {
+    const workspace = house.workspace()
+    const load = async (...ids: string[]) =>
+      workspace.load(await landConversations(workspace.landing, { records: ids.map(id => record(id)) }))
+    await load('a', 'b')
+    const [first] = await workspace.rows('conversations', 'max(_record)::VARCHAR AS n')
+    await load('b', 'c')
+    expect(await misnumbered()).toEqual([])
+    const renumbered = await workspace.rows('conversations', `conversation_id AS id, _record > ${first!.n} AS later`)
+    expect(renumbered).toEqual([
+      { id: 'a', later: false },
+      { id: 'b', later: true },
+      { id: 'c', later: true },
+    ])
+    expect(new Set(await numbersIn(workspace, 'crm_activity_notes'))).toEqual(
+      new Set(await numbersIn(workspace, 'conversations')),
+    )
+  })
+
+  it('is kept by a patch, whose other child rows stay', async () => {
+    const workspace = house.workspace()
+    await workspace.load(await landConversations(workspace.landing, { records: [record('a')] }))
+    const before = await numbersIn(workspace, 'conversations')
+    const patch = (conversationId: string) => ({
+      agentId: AGENT,
+      conversationId,
+      values: { tags: ['told by an event'] },
+      modifiedMs: null,
+      createdMs: SENT_AT_MS + 1,
+      placeMs: SENT_AT_MS + 1,
+    })
+    const { writer } = house.warehouse
+    const options = { layout: layoutOf(conversation), workspaceId: workspace.id, nowMs: 0 }
+    await writer.transaction(() => applyPatches(writer, { ...options, patches: [patch('a'), patch('b')] }))
+    expect(await misnumbered()).toEqual([])
+    expect(await numbersIn(workspace, 'conversations')).toEqual(expect.arrayContaining(before))
+    expect(await workspace.rows('conversation_tags', 'conversation_id AS id, tag')).toEqual([
+      { id: 'a', tag: 'told by an event' },
+      { id: 'b', tag: 'told by an event' },
+    ])
+    expect(await numbersIn(workspace, 'conversation_sessions')).toEqual([...before, ...before])
+  })
+
+  it('joins a record that left the quarantine with its child rows', async () => {
+    const workspace = house.workspace()
+    const page = await landConversations(workspace.landing, { records: [record('a'), record('b')] })
+    await workspace.load(page)
+    const { writer } = house.warehouse
+    const table = `workspace_id = '${workspace.id}'`
+    for (const name of ['conversations', ...layoutOf(conversation).children.map(child => child.table)])
+      await writer.run(`DELETE FROM ${name} WHERE ${table} AND conversation_id = 'b'`)
+    await writer.run(
+      `INSERT INTO _quarantine VALUES ('${workspace.id}', 'conversation', '${page.path}', 2, 'once', '2026-01-01')`,
+    )
+    expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
+    expect(await misnumbered()).toEqual([])
+    expect(await numbersIn(workspace, 'conversation_tags')).toHaveLength(4)
+    expect(new Set(await numbersIn(workspace, 'conversation_tags')).size).toBe(2)
+  })
+
+  it('joins the right rows after any loads in any order', async () => {
+    const loads = fc.array(
+      fc.record({
+        records: fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.nat(3)), { minLength: 1, maxLength: 6 }),
+        sentAtMs: fc.nat(3).map(n => SENT_AT_MS + n * 1_000),
+      }),
+      { minLength: 1, maxLength: 4 },
+    )
+    await fc.assert(
+      fc.asyncProperty(loads, async pages => {
+        const workspace = house.workspace()
+        for (const { records, sentAtMs } of pages) {
+          const given = records.map(([id, elements]) => record(id, elements))
+          await workspace.load(await landConversations(workspace.landing, { records: given, sentAtMs }))
+        }
+        expect(await misnumbered()).toEqual([])
+        // What each conversation says of itself is what hangs on its number.
+        expect(
+          await workspace.rows(
+            `conversations c LEFT JOIN (SELECT _record AS n, count(*) AS held FROM conversation_sessions GROUP BY ALL) ON n = c._record`,
+            `conversation_id`,
+          ),
+        ).toHaveLength(new Set(pages.flatMap(page => page.records.map(([id]) => id))).size)
+        const wrong = await workspace.rows(
+          `(SELECT c.workspace_id, json_array_length(c.sessions) AS told, count(s._record) AS held FROM conversations c
+            LEFT JOIN conversation_sessions s USING (_record) GROUP BY c.workspace_id, c._record, told HAVING told <> held)`,
+        )
+        expect(wrong).toEqual([])
+      }),
+      { numRuns: 6 },
+    )
+  })
+})

@@ -1,0 +1,302 @@
+import { readFileSync } from 'node:fs'
+import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inflateRawSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { emptyNotes } from '../../../src/catalog/inspect.ts'
+import { ConvohouseError } from '../../../src/core/errors.ts'
+import { readBody } from '../../../src/landing/page.ts'
+import type { LoadablePage } from '../../../src/warehouse/load/page.ts'
+import { temporaryFolder } from '../../../src/warehouse/maintenance/left-behind.ts'
+import { anyConversation } from '../../catalog/arbitrary-records.ts'
+import { flipped } from '../../landing/flipped.ts'
+import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { recordRows } from '../record-rows.ts'
+import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+const goldenRecords = (name: string): object[] =>
+  JSON.parse(readFileSync(join(import.meta.dirname, `../golden/${name}.records.json`), 'utf8')) as object[]
+
+const page = (workspace: Workspace, body: string | Uint8Array) => landConversations(workspace.landing, { body })
+
+const records = (workspace: Workspace, ...all: unknown[]) => landConversations(workspace.landing, { records: all })
+
+const summaries = (workspace: Workspace) => workspace.rows('conversations', 'conversation_id, summary, extra')
+
+describe('a record', () => {
+  it.each(['full-record', 'unknown-fields', 'times', 'any-typed', 'unicode'])(
+    'of %s gives the same rows by the fast and by the tolerant path',
+    async name => {
+      const golden = goldenRecords(name).filter(record => !('resolvedAt' in record && record.resolvedAt !== 0))
+      const [fast, tolerant] = [house.workspace(), house.workspace()]
+      await fast.load(await records(fast, ...golden))
+      // An element that is no record sends its page through the tolerant path, and leaves no row.
+      const result = await tolerant.load(await records(tolerant, ...golden, null))
+      expect(result).toMatchObject({ mended: 1, quarantined: 1 })
+      expect(await recordRows(tolerant)).toEqual(await recordRows(fast))
+    },
+  )
+})
+
+describe('a page of whatever records', () => {
+  it('is loaded, with a row for each of them', async () => {
+    const workspace = house.workspace()
+    const odd = fc.sample(anyConversation, 300).map((record, index) => ({ ...record, ID: `c${index}` }))
+    // Pages of few records, so that some of them take the fast path.
+    for (let first = 0; first < odd.length; first += 100) {
+      const slices = Array.from({ length: 20 }, (_, page) => odd.slice(first + page * 5, first + page * 5 + 5))
+      await workspace.load(...(await Promise.all(slices.map(slice => records(workspace, ...slice)))))
+    }
+    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(300)
+  })
+})
+
+describe('a page on more than one line', () => {
+  const golden = goldenRecords('full-record')
+  const beside = '{"data":[{"ID":"beside"}]}'
+
+  it.each([
+    ['indented', JSON.stringify({ data: golden }, null, 2)],
+    ['with a line for each record', `{"data":[\n${golden.map(record => JSON.stringify(record)).join(',\n')}\n]}\n`],
+    ['with the line ends of Windows', JSON.stringify({ data: golden }, null, '\t').replaceAll('\n', '\r\n')],
+    ['behind an empty line', `\n\n${JSON.stringify({ data: golden })}\n\n`],
+  ])('%s gives the same rows as on one, and is not mended', async (_, body) => {
+    const [one, more] = [house.workspace(), house.workspace()]
+    await one.load(await records(one, ...golden), await page(one, beside))
+    const result = await more.load(await page(more, body), await page(more, beside))
+    expect(result).toMatchObject({ files: 2, records: golden.length + 1, mended: 0, quarantined: 0 })
+    expect(await recordRows(more)).toEqual(await recordRows(one))
+  })
+})
+
+describe('a page that DuckDB refuses', () => {
+  it('for a lone surrogate is loaded with the replacement character in its place', async () => {
+    const workspace = house.workspace()
+    const body = String.raw`{"data":[{"ID":"c1","summary":"cut \ud800 off","bad \udfff key":"\\ud800 stays"},{"ID":"c2","summary":"\ud83d\ude80"}]}`
+    const result = await workspace.load(await page(workspace, body))
+    expect(result).toMatchObject({ records: 2, mended: 1, inserted: 2, quarantined: 0 })
+    expect(await summaries(workspace)).toEqual([
+      { conversation_id: 'c1', summary: 'cut \ufffd off', extra: '{"bad \ufffd key":"\\\\ud800 stays"}' },
+      { conversation_id: 'c2', summary: '🚀', extra: null },
+    ])
+  })
+
+  it('for a key that stands twice in an object is loaded with the last of the two', async () => {
+    const workspace = house.workspace()
+    const body = '{"data":[{"ID":"c1","summary":"first","csat":{"ease10":1,"ease10":2},"summary":"last"}]}'
+    expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 1 })
+    expect(await workspace.rows('conversations', 'summary, csat_ease10')).toEqual([{ summary: 'last', csat_ease10: 2 }])
+  })
+
+  it('for bytes that are not UTF-8 is loaded with the replacement character in their place', async () => {
+    const workspace = house.workspace()
+    const body = Buffer.concat([Buffer.from('{"data":[{"ID":"c1","summary":"a'), Buffer.of(0xff), Buffer.from('b"}]}')])
+    const landed = await page(workspace, body)
+    expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
+    expect(await summaries(workspace)).toEqual([{ conversation_id: 'c1', summary: 'a\ufffdb', extra: null }])
+    expect(await readBody(landed.absolutePath)).toEqual(body)
+  })
+
+  it('takes no other page of its batch with it', async () => {
+    const workspace = house.workspace()
+    const surrogate = String.raw`{"data":[{"ID":"c2","summary":"\ud800"}]}`
+    const pages = [await records(workspace, { ID: 'c1' }), await page(workspace, surrogate)]
+    const result = await workspace.load(...pages, await records(workspace, { ID: 'c3' }))
+    expect(result).toMatchObject({ files: 3, records: 3, inserted: 3 })
+    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(3)
+    expect(await workspace.rows('_loads', 'file')).toHaveLength(3)
+  })
+})
+
+describe('a page', () => {
+  it('with a record of 20 MB is loaded whole', async () => {
+    const workspace = house.workspace()
+    const summary = 'twenty megabytes '.repeat(1_200_000)
+    expect(await workspace.load(await records(workspace, { ID: 'long', summary }))).toMatchObject({ mended: 0 })
+    expect(await workspace.rows('conversations', 'length(summary)::INTEGER AS n')).toEqual([{ n: summary.length }])
+  })
+
+  it('of elements that are no records keeps none of them, and tells of each in the quarantine', async () => {
+    const workspace = house.workspace()
+    const elements = [{ ID: 'c1' }, null, 'text', [1], {}, { ID: '' }, { ID: { deep: 1 } }, { ID: 'c2' }]
+    const landed = await records(workspace, ...elements)
+    expect(await workspace.load(landed)).toMatchObject({ inserted: 2, records: 2, quarantined: 6 })
+    expect(await workspace.rows('_quarantine', `element, reason, record, file = '${landed.path}' AS same`)).toEqual(
+      ['null', 'string', 'array', 'object', 'object', 'object'].map((seen, index) => ({
+        element: index + 2,
+        reason: `${seen} without a usable ID`,
+        record: 'conversation',
+        same: true,
+      })),
+    )
+  })
+
+  it('with more unknown paths than a schema should hold loses none of them', async () => {
+    const workspace = house.workspace()
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key_${index}`, index]))
+    expect(await workspace.load(await records(workspace, { ID: 'c1', ...many }))).toMatchObject({ mended: 1 })
+    const [row] = await workspace.rows('conversations', 'extra')
+    expect(JSON.parse(String(row?.extra))).toEqual(many)
+  })
+
+  it('whose unknown key differs only by case from that of another page of the batch keeps both', async () => {
+    const workspace = house.workspace()
+    const pages = [
+      await records(workspace, { ID: 'c1', Title: 'upper', csat: { Mood: 1 } }),
+      await records(workspace, { ID: 'c2', title: 'lower', csat: { mood: 2 } }),
+    ]
+    expect(await workspace.load(...pages)).toMatchObject({ mended: 1, inserted: 2 })
+    expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
+      { conversation_id: 'c1', extra: '{"Title":"upper","csat":{"Mood":1}}' },
+      { conversation_id: 'c2', extra: '{"csat":{"mood":2},"title":"lower"}' },
+    ])
+  })
+
+  it('inspected under an older catalog is inspected again before it is loaded', async () => {
+    const workspace = house.workspace()
+    const landed = await landConversations(workspace.landing, {
+      records: [{ ID: 'c1', messagesNum: 'many', title: 't' }],
+      catalogVersion: 0,
+    })
+    const nothing = { unknown: {}, mismatched: {}, zeroTimes: {}, unreadTimes: {}, awkward: [] }
+    const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: nothing } }
+    expect(await workspace.load(stale)).toMatchObject({ mended: 1, inserted: 1 })
+    expect(await workspace.rows('conversations', 'extra')).toEqual([{ extra: '{"messagesNum":"many","title":"t"}' }])
+  })
+
+  it('leaves no mended copy behind', async () => {
+    const workspace = house.workspace()
+    await workspace.load(await records(workspace, { ID: 'c1', messagesNum: 'many' }))
+    expect((await readdir(temporaryFolder(house.home))).filter(name => name.startsWith('mended-'))).toEqual([])
+  })
+})
+
+describe('a page with nesting around its records that would end the process', () => {
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+
+  it.each([
+    ['before them', `{"x":${deep},"data":[{"ID":"c1","title":"t"},{"ID":"c2"}]}`],
+    ['behind them', `{"data":[{"ID":"c1","title":"t"},{"ID":"c2"}],"usage":${deep}}`],
+  ])('%s is loaded, each record as it came', async (_, body) => {
+    const workspace = house.workspace()
+    expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 2, mended: 1, quarantined: 0 })
+    expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
+      { conversation_id: 'c1', extra: '{"title":"t"}' },
+      { conversation_id: 'c2', extra: null },
+    ])
+  })
+
+  it('is loaded also where an older catalog inspected it', async () => {
+    const workspace = house.workspace()
+    const landed = await landConversations(workspace.landing, {
+      body: `{"data":[{"ID":"c1"}],"x":${deep}}`,
+      catalogVersion: 0,
+    })
+    const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: emptyNotes() } }
+    expect(await workspace.load(stale)).toMatchObject({ inserted: 1, mended: 1 })
+  })
+})
+
+/** What a gzip member holds, whatever its checksum says; undefined where it cannot be unpacked. */
+function unpacked(member: Uint8Array): string | undefined {
+  try {
+    return inflateRawSync(member.subarray(10, -8)).toString('latin1')
+  } catch {
+    return undefined
+  }
+}
+
+describe('a landed file that cannot be read', () => {
+  const cutShort = async (landed: LoadablePage) => truncate(landed.absolutePath, (await bytesOf(landed)).length - 40)
+  const bytesOf = (landed: LoadablePage) => readFile(landed.absolutePath)
+  const failureOf = (promise: Promise<unknown>): Promise<ConvohouseError> =>
+    promise.then(
+      () => expect.fail('it was loaded'),
+      (error: unknown) => (error instanceof ConvohouseError ? error : expect.fail(`not ours: ${error}`)),
+    )
+
+  it('is told by its name, and every page of another window is loaded', async () => {
+    const workspace = house.workspace()
+    const pages = [
+      await records(workspace, { ID: 'before' }),
+      await records(workspace, { ID: 'cut', summary: 'x'.repeat(500) }),
+      await records(workspace, { ID: 'behind' }),
+    ]
+    await cutShort(pages[1]!)
+    const error = await failureOf(workspace.load(...pages))
+    expect(error.code).toBe('LANDING_CORRUPT')
+    expect(error.message).toContain(pages[1]!.path)
+    expect(error.mend).toContain('backup')
+    expect(await workspace.rows('conversations', 'conversation_id')).toEqual([
+      { conversation_id: 'before' },
+      { conversation_id: 'behind' },
+    ])
+    expect(await workspace.rows('_loads', 'file')).not.toContainEqual({ file: pages[1]!.path })
+  })
+
+  it('is told so too where inspection had sent it through the tolerant path', async () => {
+    const workspace = house.workspace()
+    const pages = [
+      await records(workspace, { ID: 'cut', messagesNum: 'many', summary: 'x'.repeat(500) }),
+      await records(workspace, { ID: 'behind' }),
+    ]
+    await cutShort(pages[0]!)
+    expect((await failureOf(workspace.load(...pages))).code).toBe('LANDING_CORRUPT')
+    expect(await workspace.rows('conversations', 'conversation_id')).toEqual([{ conversation_id: 'behind' }])
+  })
+
+  it('is told so where it is cut off exactly behind its head, and so still is a whole gzip file', async () => {
+    const workspace = house.workspace()
+    const landed = await records(workspace, { ID: 'cut' })
+    await truncate(landed.absolutePath, (await bytesOf(landed)).length - landed.head.packed!.bytes)
+    const error = await failureOf(workspace.load(landed))
+    expect(error.message).toContain(landed.path)
+    expect(await workspace.rows('_loads')).toEqual([])
+  })
+
+  it('because a bit of it has flipped is not loaded with another value', async () => {
+    const workspace = house.workspace()
+    const landed = await records(workspace, { ID: 'c1', summary: 'Seventeen zebras jumped quickly over my lazy box' })
+    const intact = await bytesOf(landed)
+    const begin = intact.length - landed.head.packed!.bytes
+    const sent = unpacked(intact.subarray(begin))
+    // Each of these unpacks, to the same record with another summary: DuckDB would load it.
+    const unnoticed = Array.from({ length: landed.head.packed!.bytes * 8 }, (_, at) => begin * 8 + at).filter(bit => {
+      const body = unpacked(flipped(intact, bit).subarray(begin))
+      return body !== sent && /^{"success":true,"data":\[{"ID":"c1","summary":"[\w ]{48}"}]}$/.test(body ?? '')
+    })
+    expect(unnoticed.length).toBeGreaterThan(5)
+    for (const bit of unnoticed.slice(0, 5)) {
+      await writeFile(landed.absolutePath, flipped(intact, bit))
+      expect((await failureOf(workspace.load(landed))).code).toBe('LANDING_CORRUPT')
+    }
+    expect(await workspace.rows('conversations')).toEqual([])
+    await writeFile(landed.absolutePath, intact)
+    expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
+  })
+
+  it('holds back the later pages of its own window, so that nothing counts as covered that is not there', async () => {
+    const workspace = house.workspace()
+    const window = freshWindow()
+    const paged = (sequence: number, hasMore: boolean) =>
+      landConversations(workspace.landing, {
+        records: [{ ID: `c${sequence}` }],
+        window,
+        facts: { sequence, hasMore, cursorOut: hasMore ? `cursor ${sequence}` : null },
+        sentAtMs: SENT_AT_MS + sequence,
+      })
+    const pages = [await paged(1, true), await paged(2, true), await paged(3, false)]
+    const whole = await bytesOf(pages[1]!)
+    await cutShort(pages[1]!)
+    await failureOf(workspace.load(...pages))
+    expect(await workspace.rows('_windows', 'done, pages')).toEqual([{ done: false, pages: 1 }])
+
+    await writeFile(pages[1]!.absolutePath, whole)
+    await workspace.load(pages[1]!, pages[2]!)
+    expect(await workspace.rows('_windows', 'done, pages')).toEqual([{ done: true, pages: 3 }])
+    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(3)
+  })
+})

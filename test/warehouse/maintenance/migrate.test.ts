@@ -1,0 +1,228 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { conversation } from '../../../src/catalog/conversation.ts'
+import { tablesOf } from '../../../src/catalog/ddl.ts'
+import { layoutOf } from '../../../src/catalog/layout.ts'
+import type { ConvohouseError } from '../../../src/core/errors.ts'
+import { type Landing, openLanding } from '../../../src/landing/store.ts'
+import type { Writer } from '../../../src/warehouse/connection.ts'
+import { loadPages } from '../../../src/warehouse/load/load.ts'
+import type { LoadContext } from '../../../src/warehouse/load/load-context.ts'
+import { temporaryFolder } from '../../../src/warehouse/maintenance/left-behind.ts'
+import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
+import { sqlFiles } from '../../../src/warehouse/sql-files.ts'
+import { landConversations } from '../landed-pages.ts'
+import { SMALL } from '../temporary-warehouse.ts'
+
+let home: string
+const opened: Warehouse[] = []
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map(warehouse => warehouse.close()))
+  await rm(home, { recursive: true })
+})
+
+async function open(): Promise<Warehouse> {
+  const warehouse = await openWarehouse({ home, ...SMALL })
+  opened.push(warehouse)
+  return warehouse
+}
+
+/** Opens, works, and closes again. */
+async function visit<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  const warehouse = await openWarehouse({ home, ...SMALL })
+  return work(warehouse).finally(() => warehouse.close())
+}
+
+const contextOf = (writer: Writer, landing: Landing): LoadContext => ({
+  writer,
+  workspaceId: 'w',
+  timeZone: 'UTC',
+  mirrorLagMs: 0,
+  temporaryFolder: temporaryFolder(home),
+  readBody: landing.body,
+  expectWhole: landing.expectWhole,
+  now: () => 0,
+})
+
+const refusal = (promise: Promise<unknown>): Promise<ConvohouseError> =>
+  promise.then(
+    () => expect.fail('it was opened'),
+    (error: ConvohouseError) => error,
+  )
+
+const columnsOf = (warehouse: Warehouse, table: string) =>
+  warehouse.writer.rows<{ column_name: string; data_type: string }>(
+    'SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $1 ORDER BY column_index',
+    [table],
+  )
+
+describe('a warehouse', () => {
+  it('when new has every table and column that the catalog declares', async () => {
+    const warehouse = await open()
+    for (const table of tablesOf(layoutOf(conversation))) {
+      expect(await columnsOf(warehouse, table.name), table.name).toEqual(
+        table.columns.map(column => ({ column_name: column.name, data_type: column.sqlType })),
+      )
+    }
+  })
+
+  it('opened again is as it was left', async () => {
+    const tables = (warehouse: Warehouse) =>
+      warehouse.writer.rows('SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal ORDER BY ALL')
+    const before = await visit(tables)
+    expect(await visit(tables)).toEqual(before)
+    expect(await visit(({ writer }) => writer.rows('SELECT number, name FROM _migrations'))).toEqual([
+      { number: 1, name: '0001_bookkeeping.sql' },
+      { number: 2, name: '0002_readings.sql' },
+      { number: 3, name: '0003_folders.sql' },
+      { number: 4, name: '0004_covered.sql' },
+      { number: 5, name: '0005_workspaces.sql' },
+      { number: 6, name: '0006_record_numbers.sql' },
+      { number: 7, name: '0007_told.sql' },
+      { number: 8, name: '0008_handoff_teams.sql' },
+      { number: 9, name: '0009_bills.sql' },
+      { number: 10, name: '0010_full_exports.sql' },
+      { number: 11, name: '0011_absences.sql' },
+      { number: 12, name: '0012_runs.sql' },
+      { number: 13, name: '0013_refused_webhooks.sql' },
+    ])
+  })
+
+  it('written under an older catalog gains the columns and tables that were added since', async () => {
+    await visit(async ({ writer }) => {
+      await writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id) VALUES ('w', 'a', 'kept')`)
+      await writer.run('ALTER TABLE conversations DROP COLUMN csat_ease10')
+      await writer.run('DROP TABLE conversation_tags')
+    })
+    const warehouse = await open()
+    expect(await columnsOf(warehouse, 'conversations')).toContainEqual({
+      column_name: 'csat_ease10',
+      data_type: 'DOUBLE',
+    })
+    expect(await warehouse.writer.rows('SELECT conversation_id, csat_ease10 FROM conversations')).toEqual([
+      { conversation_id: 'kept', csat_ease10: null },
+    ])
+
+    const landing = openLanding(home, 'w')
+    const page = await landConversations(landing, { records: [{ ID: 'new', csat: { ease10: 4 }, tags: ['t'] }] })
+    expect(await loadPages(contextOf(warehouse.writer, landing), [page])).toMatchObject({ inserted: 1 })
+    expect(await warehouse.writer.rows('SELECT tag FROM conversation_tags')).toEqual([{ tag: 't' }])
+    expect(await warehouse.writer.rows(`SELECT csat_ease10 FROM conversations WHERE conversation_id = 'new'`)).toEqual([
+      { csat_ease10: 4 },
+    ])
+  })
+
+  it('written before records had numbers is numbered when it is opened', async () => {
+    const tables = tablesOf(layoutOf(conversation)).map(table => table.name)
+    await visit(async ({ writer }) => {
+      const landing = openLanding(home, 'w')
+      const record = (id: string) => ({ ID: id, tags: ['a', 'b'], sessions: [{ id: 's' }] })
+      const page = await landConversations(landing, { records: ['one', 'two', 'three'].map(record) })
+      await loadPages(contextOf(writer, landing), [page])
+      for (const table of tables) await writer.run(`ALTER TABLE ${table} DROP COLUMN _record`)
+      await writer.run('DELETE FROM _migrations WHERE number > 5')
+    })
+    const { writer } = await open()
+    const [rule] = (await sqlFiles('checks')).filter(({ name }) => name === 'children_have_records')
+    expect(await writer.rows(rule!.sql)).toEqual([])
+    expect(
+      await writer.rows(
+        'SELECT count(DISTINCT _record)::INTEGER AS n, count(_record)::INTEGER AS rows FROM conversation_tags',
+      ),
+    ).toEqual([{ n: 3, rows: 6 }])
+  })
+
+  it('written by a newer convohouse is refused before anything is touched', async () => {
+    await visit(async ({ writer }) => {
+      await writer.run(`INSERT INTO _migrations VALUES (9999, '9999_future.sql', now()::TIMESTAMP)`)
+      await writer.run('ALTER TABLE conversations DROP COLUMN csat_ease10')
+    })
+    const error = await refusal(open())
+    expect(error).toMatchObject({ code: 'WAREHOUSE_NEWER', exitCode: 6 })
+    expect(error.message).toContain('9999')
+    // The refusal frees the file, and has not put the column back.
+    const instance = await DuckDBInstance.create(warehouseFile(home))
+    const connection = await instance.connect()
+    const reader = await connection.runAndReadAll(
+      `SELECT count(*)::INTEGER FROM duckdb_columns() WHERE column_name = 'csat_ease10'`,
+    )
+    expect(reader.getRowsJson()).toEqual([[0]])
+    connection.closeSync()
+    instance.closeSync()
+  })
+
+  it('held by another process is refused with the number of that process', async () => {
+    const holder = spawn(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { DuckDBInstance } from '@duckdb/node-api'
+         const instance = await DuckDBInstance.create(process.argv[1])
+         console.log('held')
+         process.stdin.on('end', () => instance.closeSync()).resume()`,
+        warehouseFile(home),
+      ],
+      { stdio: ['pipe', 'pipe', 'inherit'], cwd: import.meta.dirname },
+    )
+    const gone = once(holder, 'exit')
+    await once(createInterface(holder.stdout), 'line')
+    const error = await refusal(open())
+    expect(error).toMatchObject({ code: 'WAREHOUSE_LOCKED', facts: { pid: holder.pid } })
+    expect(error.message).toContain(`PID ${holder.pid}`)
+    holder.stdin.end()
+    await gone
+    expect((await open()).file).toBe(warehouseFile(home))
+  })
+
+  it('that is no DuckDB file is refused with what to do about it', async () => {
+    await writeFile(warehouseFile(home), 'this is not a database, and long enough to be looked at '.repeat(100))
+    const error = await refusal(open())
+    expect(error).toMatchObject({ code: 'HOME_UNUSABLE' })
+    expect(error.mend).toContain('replay')
+  })
+
+  it('cannot be in a folder below a file', async () => {
+    await writeFile(join(home, 'a-file'), '')
+    const error = await refusal(openWarehouse({ home: join(home, 'a-file', 'home'), ...SMALL }))
+    expect(error).toMatchObject({ code: 'HOME_UNUSABLE' })
+  })
+})
+
+describe('a writer', () => {
+  it('undoes a transaction that throws, and goes on with the next', async () => {
+    const { writer } = await open()
+    await writer.run('CREATE TABLE counted (n INTEGER)')
+    const failing = writer.transaction(async () => {
+      await writer.run('INSERT INTO counted VALUES (1)')
+      throw new Error('on purpose')
+    })
+    const next = writer.transaction(() => writer.run('INSERT INTO counted VALUES (2)'))
+    await expect(failing).rejects.toThrow('on purpose')
+    await next
+    expect(await writer.rows('SELECT n FROM counted')).toEqual([{ n: 2 }])
+  })
+
+  it('runs one transaction at a time', async () => {
+    const { writer } = await open()
+    const story: string[] = []
+    const work = (name: string) =>
+      writer.transaction(async () => {
+        story.push(`${name} begins`)
+        await writer.rows('SELECT 1')
+        story.push(`${name} ends`)
+      })
+    await Promise.all([work('a'), work('b')])
+    expect(story).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
+  })
+})

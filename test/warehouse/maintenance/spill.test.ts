@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openWarehouse, warehouseFile } from '../../../src/warehouse/open.ts'
+import { runQuery } from '../../../src/warehouse/query/query.ts'
+import { openReader } from '../../../src/warehouse/query/reader.ts'
+
+// What it sorts is 100 MB, and more than the limit.
+const LARGE = `SELECT count(*) FROM (SELECT hash(range) AS h, repeat('x', 40) || range AS text FROM range(2000000) ORDER BY h, text LIMIT 1900000)`
+const SMALL = { memoryLimit: '64MB', threads: 2 }
+
+let home: string
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  await (await openWarehouse({ home, memoryLimit: '256MB', threads: 2 })).close()
+})
+afterEach(() => rm(home, { recursive: true }))
+
+const spilt = async () => (await readdir(join(home, 'tmp'))).filter(name => name.endsWith('.spill'))
+
+/** Runs the large query in a reader, and tells which folders it spilled to meanwhile. */
+async function readLarge(): Promise<string[]> {
+  const reader = await openReader({ file: warehouseFile(home), ...SMALL })
+  try {
+    const result = await runQuery({ connection: reader.connection, sql: LARGE, timeoutMs: 60_000 })
+    for await (const batch of result.batches) expect(batch.columns).toEqual([[1_900_000n]])
+    return await spilt()
+  } finally {
+    reader.close()
+  }
+}
+
+describe('what does not fit into memory', () => {
+  it('is spilled to a folder of its own, which goes with who made it', async () => {
+    const [one, other] = await Promise.all([readLarge(), readLarge()])
+    expect(new Set([...one, ...other]).size).toBe(2)
+    expect(await spilt()).toEqual([])
+  })
+
+  it('is told to an asker where nothing may be written', async () => {
+    await rm(join(home, 'tmp'), { recursive: true })
+    await writeFile(join(home, 'tmp'), 'no folder')
+    await expect(readLarge()).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      mend: expect.stringContaining('memory limit') as string,
+    })
+  })
+
+  it('and was left behind by a killed process is removed by the next that holds the warehouse', async () => {
+    const left = ['warehouse.duckdb.spill', 'warehouse.duckdb.4711-abc.spill'].map(name => join(home, 'tmp', name))
+    const others = join(home, 'tmp', 'warehouse.rebuilt.duckdb.spill')
+    for (const folder of [...left, others]) {
+      await mkdir(folder)
+      await writeFile(join(folder, 'duckdb_temp_storage-0.tmp'), 'left')
+    }
+    await (await openWarehouse({ home, ...SMALL })).close()
+    expect(left.filter(existsSync)).toEqual([])
+    expect(existsSync(others)).toBe(true)
+  })
+})

@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { lengthOf, periodsOf } from '../../../src/core/period-keys.ts'
+import { DAY } from '../../../src/core/time.ts'
+import { keysReported } from '../../../src/warehouse/planning/period-keys.ts'
+import { answersOf, keyedRuns } from '../../core/keyed-vendor.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+/** Days on which a page told of a period, as in `_quota`. */
+async function lengthInDays(told: [day: number, key: string][]): Promise<number | null> {
+  const { id } = house.workspace()
+  const { writer } = house.warehouse
+  for (const [day, key] of told)
+    await writer.run(
+      `INSERT INTO _quota (workspace_id, told_at, period_key) VALUES ('${id}', TIMESTAMP '2026-01-01' + INTERVAL ${day} DAY, '${key}')`,
+    )
+  const length = lengthOf(periodsOf(await keysReported(writer, id)))
+  return length === null ? null : length / DAY
+}
+
+const twice = (day: number, key: string): [number, string][] => [
+  [day, key],
+  [day + 1, key],
+]
+
+describe('the length of a period', () => {
+  it('is not known before one was seen to begin and to end', async () => {
+    expect(await lengthInDays([])).toBeNull()
+    expect(await lengthInDays([...twice(3, 'a'), ...twice(20, 'b')])).toBeNull()
+  })
+
+  it('is that of the one that was', async () => {
+    expect(await lengthInDays([...twice(3, 'a'), ...twice(20, 'b'), ...twice(50, 'c')])).toBe(30)
+  })
+
+  it('is the median, so that a month in which nobody synced does not count', async () => {
+    const told = [...twice(0, 'a'), ...twice(20, 'b'), ...twice(50, 'c'), ...twice(110, 'e'), ...twice(141, 'f')]
+    expect(await lengthInDays(told)).toBe(31)
+  })
+
+  it('is not cut by a period that a single answer told of', async () => {
+    expect(await lengthInDays([...twice(0, 'a'), ...twice(20, 'b'), [30, 'x'], ...twice(50, 'c')])).toBe(30)
+  })
+})
+
+describe('keys that name days', () => {
+  it('name the periods in which the count goes on, whatever our own answers bill under them, however late reports are', async () => {
+    const { writer } = house.warehouse
+    await fc.assert(
+      fc.asyncProperty(keyedRuns, async run => {
+        const { id } = house.workspace()
+        const { answers, sinceMs } = answersOf(run)
+        const told = answers.map(({ sentAtMs, key, used }) => `('${id}', epoch_ms(${sentAtMs}), '${key}', ${used})`)
+        const made = answers.map(
+          ({ sentAtMs, receivedAtMs, billed }, index) =>
+            `('${id}', '${index}', 'run', 'conversations', 'head', epoch_ms(${sentAtMs}), ${receivedAtMs - sentAtMs}, 200, 0, ${billed})`,
+        )
+        await writer.run(`INSERT INTO _quota (workspace_id, told_at, period_key, used_sessions) VALUES ${told.join()}`)
+        await writer.run(
+          `INSERT INTO _requests (workspace_id, file, run, stream, "window", sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${made.join()}`,
+        )
+        const periods = periodsOf(await keysReported(writer, id))
+        expect(periods.map(period => period.sinceMs)).toEqual(sinceMs)
+      }),
+      { numRuns: 15, endOnFailure: true },
+    )
+  })
+})

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE } from '../../../src/core/time.ts'
+import type { FiledEvent } from '../../../src/warehouse/events/apply.ts'
+import { dirtyIds } from '../../../src/warehouse/planning/refresh.ts'
+import { applyTo, eventOf } from '../events/events-in.ts'
+import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
+
+const house = temporaryWarehouse()
+
+const WRITTEN = SENT_AT_MS - 12 * HOUR
+const CHANGED = SENT_AT_MS + 6 * HOUR
+const LATER = SENT_AT_MS + 48 * HOUR
+
+type Told = (convoId: string) => FiledEvent
+
+const updated =
+  (createdAt: number, light: Record<string, unknown>): Told =>
+  convoId =>
+    eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt, operation: 'updated', lightConvoData: light })
+
+const resolved = (lastMessageTS: unknown = WRITTEN): Told =>
+  updated(CHANGED, { isResolved: true, lastModified: CHANGED, lastMessageTS })
+
+const asked: Told = convoId =>
+  eventOf('message_received', { agentId: AGENT, convoId, createdAt: CHANGED + MINUTE, messageContent: 'and now?' })
+
+interface Case {
+  /** When the last message was, as it was exported. */
+  writtenMs?: number
+  told: readonly Told[]
+}
+
+/** Of conversations by their ids, those that are bought again where any change counts, and where it must be more than events told. */
+async function boughtAgain(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
+  const workspace = house.workspace()
+  const records = Object.entries(cases).map(([ID, { writtenMs = WRITTEN }]) => ({
+    ID,
+    lastModified: WRITTEN,
+    lastMessageTS: writtenMs,
+  }))
+  await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS }))
+  // One drain a place: what comes first is applied first.
+  for (const place of [0, 1])
+    await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { told }]) => told[place]?.(id) ?? []))
+  const ids = async (toldIsEnough: boolean) => {
+    const found = await dirtyIds(house.warehouse.writer, workspace.id, { beforeMs: LATER, toldIsEnough, limit: 100 })
+    return found.map(({ id }) => id).sort()
+  }
+  return { change: await ids(false), message: await ids(true) }
+}
+
+describe('a conversation that is held and has changed', () => {
+  it('is bought for any change, or only where something was written that the copy cannot know of', async () => {
+    const soon = SENT_AT_MS - 30 * MINUTE
+    const bought = await boughtAgain({
+      resolved: { told: [resolved()] },
+      written: { told: [resolved(SENT_AT_MS + HOUR)] },
+      'message alone': { told: [asked] },
+      'message behind it': { told: [resolved(), asked] },
+      'exported too soon': { writtenMs: soon, told: [resolved(soon)] },
+    })
+    const message = ['exported too soon', 'message alone', 'message behind it', 'written']
+    expect(bought).toEqual({ change: [...message, 'resolved'].sort(), message })
+  })
+
+  it('is bought where the event does not tell when the last message was', async () => {
+    const bought = await boughtAgain({
+      nothing: { told: [updated(CHANGED, { isResolved: true, lastModified: CHANGED })] },
+      null: { told: [resolved(null)] },
+      nonsense: { told: [resolved('yesterday')] },
+    })
+    expect(bought.message).toEqual(['nonsense', 'nothing', 'null'])
+  })
+
+  it('is judged by the newest event, in whichever order they come', async () => {
+    const note = { lastModified: CHANGED + HOUR, crmActivities: [] }
+    const telling = updated(CHANGED + HOUR, { ...note, lastMessageTS: WRITTEN })
+    const silent = updated(CHANGED + HOUR, note)
+    const bought = await boughtAgain({
+      'telling last': { told: [resolved(), telling] },
+      'telling first': { told: [telling, resolved()] },
+      'silent last': { told: [resolved(), silent] },
+      'silent first': { told: [silent, resolved()] },
+    })
+    expect(bought.message).toEqual(['silent first', 'silent last'])
+  })
+})
+
+describe('a conversation that no export has brought', () => {
+  it('is bought, whatever events told, once a head has passed it', async () => {
+    const workspace = house.workspace()
+    await applyTo(workspace, resolved()('new'))
+    const { writer } = house.warehouse
+    const ids = () => dirtyIds(writer, workspace.id, { beforeMs: LATER, toldIsEnough: true, limit: 10 })
+    expect(await ids()).toEqual([])
+    const window = freshWindow({ toSec: Math.floor(LATER / 1_000) })
+    await workspace.load(await landConversations(workspace.landing, { records: [], window }))
+    expect(await ids()).toEqual([{ agentId: AGENT, id: 'new' }])
+  })
+})

@@ -1,0 +1,376 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ConvohouseError } from '../../../src/core/errors.ts'
+import { guard, prepareGuarded } from '../../../src/warehouse/query/guard.ts'
+import { trimStatement } from '../../../src/warehouse/query/guard-text.ts'
+
+let folder: string
+let secret: string
+let instance: DuckDBInstance
+let connection: DuckDBConnection
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'guard-'))
+  secret = join(folder, 'secret.csv')
+  await writeFile(secret, 'word\nopensesame\n')
+  instance = await DuckDBInstance.create(join(folder, 'warehouse.duckdb'))
+  connection = await instance.connect()
+  await connection.run('CREATE TABLE conversations (id VARCHAR, turns INTEGER, tags VARCHAR[], extra JSON)')
+  await connection.run("INSERT INTO conversations VALUES ('a', 1, ['x', 'y'], '{\"k\": 1}')")
+  await connection.run('CREATE VIEW busy AS SELECT * FROM conversations WHERE turns > 0')
+})
+
+afterAll(async () => {
+  connection.closeSync()
+  instance.closeSync()
+  await rm(folder, { recursive: true })
+})
+
+const admit = async (sql: string) => prepareGuarded(connection, await guard(connection, sql))
+const read = async (sql: string) => (await (await admit(sql)).runAndReadAll()).getRowsJson()
+
+describe('the guard', () => {
+  it.each([
+    'SELECT id, turns FROM conversations',
+    'SELECT 1;;  -- done',
+    '/* a /* nested */ comment */ FROM conversations',
+    'WITH c AS (FROM busy) SELECT count(*) FROM c',
+    'WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3) FROM n',
+    'VALUES (1), (2)',
+    'TABLE conversations',
+    'FROM main.conversations',
+    'FROM warehouse.main.busy',
+    'FROM warehouse.conversations',
+    'SELECT table_name FROM information_schema.tables',
+    'DESCRIBE conversations',
+    'SUMMARIZE conversations',
+    'SHOW TABLES',
+    'SHOW ALL TABLES',
+    'SELECT tag FROM conversations, unnest(tags) AS u(tag)',
+    "SELECT extra->>'k', [t for t in tags if t <> 'x'], {'a': 1}.a FROM conversations",
+    'SELECT key FROM conversations, json_each(extra)',
+    'SELECT sum(turns) OVER (PARTITION BY id ORDER BY turns) FROM conversations',
+    "PIVOT conversations ON id IN ('a') USING sum(turns)",
+    'UNPIVOT (SELECT turns FROM conversations) ON turns',
+    "SELECT date_trunc('day', now()), extract(year FROM now()), 'read_text(1)', \"id\" FROM conversations",
+    '(SELECT 1) UNION ALL (SELECT 2) ORDER BY 1',
+    "SELECT json_extract(extra, '$.a[*].b'), extra->'$..a', extra->>key FROM conversations, json_each(extra)",
+    `SELECT from_json(extra, '{"a": ["INT"], "b": {"c": "VARCHAR"}}') FROM conversations`,
+    "SELECT {'a': [1, -2]}::VARIANT, 'x'::VARIANT",
+    "SELECT list_aggregate([1, 2], 'sum'), list_transform([1], lambda x: x + 1)",
+    'EXPLAIN SELECT * FROM busy;',
+    'EXPLAIN ANALYZE SELECT * FROM busy',
+    'explain (format json) select 1',
+  ])('lets %s through', async sql => {
+    await expect(read(sql)).resolves.not.toHaveLength(0)
+  })
+
+  it.each([
+    "COPY conversations TO '/tmp/out.csv'",
+    "COPY conversations FROM '/tmp/out.csv'",
+    "ATTACH '/tmp/other.duckdb' AS other",
+    'DETACH warehouse',
+    'PRAGMA database_list',
+    "PRAGMA import_database('/tmp')",
+    'SET threads = 1',
+    'RESET threads',
+    'INSTALL httpfs',
+    'LOAD httpfs',
+    'CALL checkpoint()',
+    'CHECKPOINT',
+    'USE main',
+    'VACUUM',
+    'BEGIN',
+    'ROLLBACK',
+    'DELETE FROM conversations',
+    'INSERT INTO conversations VALUES (1)',
+    'UPDATE conversations SET turns = 0',
+    'CREATE TEMP TABLE t AS SELECT 1',
+    'DROP TABLE conversations',
+    'PREPARE p AS SELECT 1',
+    'EXECUTE p',
+    "EXPORT DATABASE '/tmp/x'",
+    'CREATE MACRO m() AS 1',
+    'PIVOT conversations ON id',
+  ])('refuses the statement %s', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it.each([
+    'PIVOT conversations ON id',
+    'from (pivot conversations on id using count(*))',
+    'WITH p AS (PIVOT_WIDER conversations ON id USING sum(turns)) FROM p',
+    'EXPLAIN PIVOT conversations ON id',
+  ])('says how to write a PIVOT that names no values: %s', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({
+      code: 'SQL_REFUSED',
+      message: expect.stringMatching(/^PIVOT does not name the values/),
+      mend: expect.stringMatching(/ON channel IN \(.+\) .+ count\(\*\) FILTER \(/),
+    })
+    // As it says.
+    const named = "PIVOT conversations ON id IN ('a', 'b') USING count(*) GROUP BY turns"
+    expect(await read(named)).toEqual([[1, '1', '0']])
+    expect(await read("SELECT count(*) FILTER (id = 'a') AS a FROM conversations")).toEqual([['1']])
+  })
+
+  it('does not take a text or a name for a PIVOT', async () => {
+    const refused = admit('CREATE TABLE t AS SELECT \'PIVOT\' AS "PIVOT"')
+    await expect(refused).rejects.toThrow('CREATE is not open to queries')
+  })
+
+  it.each([
+    'EXPLAIN DELETE FROM conversations',
+    "EXPLAIN ANALYZE COPY conversations TO '/tmp/out.csv'",
+    "EXPLAIN (ANALYZE) COPY conversations TO '/tmp/out.csv'",
+    "EXPLAIN ANALYZE (FORMAT json) COPY conversations TO '/tmp/out.csv'",
+    'EXPLAIN EXPLAIN ANALYZE DELETE FROM conversations',
+    'EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1',
+    "/* x */ EXPLAIN -- y\n ANALYZE COPY (SELECT 1) TO '/tmp/out.csv'",
+  ])('refuses what is explained: %s', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_(REFUSED|INVALID)$/) })
+  })
+
+  it.each([
+    'SELECT 1; SELECT 2',
+    'SELECT 1; DROP TABLE conversations',
+    "SELECT 1; COPY conversations TO '/tmp/out.csv'; --",
+    'EXPLAIN SELECT 1; SELECT 2',
+    "EXPLAIN SELECT 1; COPY conversations TO '/tmp/out.csv'",
+    "SELECT 1) TO '/tmp/out.csv'; COPY (SELECT 1",
+  ])('refuses more than one statement: %s', async sql => {
+    await expect(admit(sql)).rejects.toThrow()
+  })
+
+  const readers = (file: string) => [
+    `SELECT * FROM '${file}'`,
+    `FROM "${file}"`,
+    `FROM "${file.slice(0, -4)}".csv`,
+    `FROM "${file.slice(0, -4)}"."CSV"`,
+    `FROM read_csv('${file}')`,
+    `FROM READ_CSV_auto('${file}')`,
+    `FROM main.read_text('${file}')`,
+    `FROM system.main."Read_Text"('${file}')`,
+    `FROM read_blob('${file}')`,
+    `FROM read_json_objects(['${file}'])`,
+    `FROM sniff_csv('${file}')`,
+    `FROM glob('${file}')`,
+    `FROM query('FROM "${file}"')`,
+    `FROM query_table('${file}')`,
+    `FROM query_table(['${file}'])`,
+    `FROM histogram('${file}', 'word')`,
+    `FROM histogram_values('${file}', 'word')`,
+    `FROM json_execute_serialized_sql(json_serialize_sql('FROM "${file}"'))`,
+    `SELECT json_serialize_plan('FROM "${file}"')`,
+    `FROM sql_auto_complete('FROM ''${folder}/')`,
+    `WITH c AS MATERIALIZED (FROM '${file}') FROM c`,
+    `SELECT (SELECT word FROM '${file}')`,
+    `SELECT 1 WHERE EXISTS (FROM '${file}')`,
+    `SELECT 1 IN (SELECT 1 FROM '${file}')`,
+    `FROM conversations, LATERAL (SELECT id, word FROM '${file}')`,
+    `FROM conversations, LATERAL read_text('${file}')`,
+    `FROM (VALUES ((SELECT word FROM '${file}')))`,
+    `SELECT 1 ORDER BY (SELECT word FROM '${file}')`,
+    `SELECT 1 LIMIT (SELECT count(*) FROM '${file}')`,
+    `SELECT max(turns) OVER (ORDER BY (SELECT word FROM '${file}')) FROM conversations`,
+    `SELECT count(*) FILTER (EXISTS (FROM '${file}')) FROM conversations`,
+    `SELECT [w for w in (SELECT list(word) FROM '${file}')]`,
+    `SELECT list_transform([1], lambda x: (SELECT word FROM '${file}'))`,
+    `SELECT 1 UNION SELECT word FROM '${file}'`,
+    `SELECT 1 QUALIFY (SELECT true FROM '${file}')`,
+    `SELECT turns FROM conversations GROUP BY ALL HAVING (SELECT true FROM '${file}')`,
+    `FROM range((SELECT count(*) FROM '${file}'))`,
+    `FROM conversations c JOIN '${file}' f ON c.id = f.word`,
+    `FROM conversations POSITIONAL JOIN '${file}'`,
+    `FROM (PIVOT '${file}' ON word IN ('opensesame') USING count(*))`,
+    `FROM (PIVOT conversations ON id IN (SELECT word FROM '${file}') USING count(*))`,
+    `UNPIVOT '${file}' ON word`,
+    `DESCRIBE '${file}'`,
+    `SUMMARIZE '${file}'`,
+    `SHOW '${file}'`,
+    `FROM (DESCRIBE '${file}')`,
+    `EXPLAIN SELECT * FROM '${file}'`,
+    `EXPLAIN ANALYZE FROM read_text('${file}')`,
+    // A CTE of that name, out of scope where it is used.
+    `SELECT (WITH "${file}" AS (SELECT 1) SELECT 1), * FROM "${file}"`,
+    `FROM conversations AT (VERSION => (SELECT word FROM '${file}'))`,
+    `FROM conversations TABLESAMPLE reservoir(1) JOIN read_text('${file}') ON true`,
+  ]
+
+  it('opens no file, however it is named', async () => {
+    for (const sql of readers(secret)) {
+      const outcome = await admit(sql).then(
+        () => 'let through',
+        (error: ConvohouseError) => error.code,
+      )
+      expect({ sql, outcome }).toEqual({ sql, outcome: 'SQL_REFUSED' })
+    }
+  })
+
+  it('takes a qualified name for a file in the working folder where no such table is known', async () => {
+    await expect(admit('FROM main.csv')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await expect(admit('FROM conversations.csv')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it.each([
+    'SELECT getenv(1)',
+    'SELECT system.main."GetEnv"(\'HOME\')',
+    "SELECT ('HOME').getenv()",
+    "SELECT current_setting('secret_directory')",
+    "SELECT write_log('x')",
+    "SELECT nextval('s')",
+    'FROM checkpoint()',
+    'FROM force_checkpoint()',
+    "FROM enable_logging('QueryLog')",
+    'FROM duckdb_secrets()',
+    "FROM which_secret('s3://x', 's3')",
+    'FROM duckdb_settings()',
+    'FROM duckdb_logs()',
+    'FROM duckdb_logs',
+    'FROM duckdb_databases()',
+    'FROM duckdb_databases',
+    'FROM pragma_database_list',
+    'DESCRIBE pragma_database_list',
+    'FROM duckdb_extensions()',
+    'FROM duckdb_external_file_cache()',
+    'FROM duckdb_temporary_files()',
+    'FROM duckdb_variables()',
+    'FROM duckdb_prepared_statements()',
+    "SELECT json_structure(repeat('[', 100000) || repeat(']', 100000))",
+    'SELECT json_group_structure(extra) FROM conversations',
+    "SELECT list_aggregate([extra], 'json_group_structure') FROM conversations",
+    "SELECT list_aggregate([extra], 'json_group' || '_structure') FROM conversations",
+    "SELECT json_extract(extra, '$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT extra->('$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT extra->>('$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT extra.json_extract('$' || repeat('[*]', 100000)) FROM conversations",
+    "SELECT json_extract(extra, ['$' || repeat('[*]', 100000)]) FROM conversations",
+    `SELECT extra->'$${'[*]'.repeat(101)}' FROM conversations`,
+    `SELECT json_transform(extra, repeat('{"a":', 100000) || '"INT"' || repeat('}', 100000)) FROM conversations`,
+    `SELECT from_json(extra, '${'['.repeat(101)}"INT"${']'.repeat(101)}') FROM conversations`,
+    'SELECT __internal_decompress_string(1)',
+    "SELECT json_contains(extra, '1') FROM conversations",
+    'SELECT json_merge_patch(extra, extra) FROM conversations',
+    "SELECT (repeat('[', 400000) || repeat(']', 400000))::JSON::VARIANT",
+    'SELECT TRY_CAST([extra] AS VARIANT[]) FROM conversations',
+    `SELECT a${'.a'.repeat(101)} FROM conversations`,
+    'FROM pg_settings',
+    'FROM pg_catalog.pg_settings',
+    'FROM truncate_duckdb_logs()',
+    'FROM arrow_scan(1, 2, 3)',
+    "FROM 's3://bucket/x.parquet'",
+    "FROM 'https://example.com/x.csv'",
+    "FROM parquet_scan('x')",
+    "FROM parquet_metadata('x')",
+  ])('keeps %s out', async sql => {
+    await expect(admit(sql)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it('says what is refused and what to do', async () => {
+    await expect(admit("FROM read_text('/etc/passwd')")).rejects.toMatchObject({
+      code: 'SQL_REFUSED',
+      message: expect.stringContaining('read_text()'),
+      mend: expect.stringContaining('SHOW TABLES'),
+    })
+    await expect(admit('DROP TABLE conversations')).rejects.toThrow('DROP is not open to queries')
+  })
+
+  it('shows where the syntax is wrong', async () => {
+    await expect(admit('SELECT 1 FORM conversations WHERE')).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      message: expect.stringMatching(/syntax error.*\n+LINE 1:.*\n +\^/),
+    })
+  })
+
+  it('shows an unknown column or table with what was perhaps meant', async () => {
+    await expect(admit('SELECT turn FROM conversations')).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      message: expect.stringMatching(/Candidate bindings: "turns".*\n+LINE 1:.*\n +\^/s),
+    })
+    await expect(admit('FROM conversation')).rejects.toThrow('Did you mean "conversations"')
+  })
+
+  it('asks for SQL where there is none, and for values where there are parameters', async () => {
+    await expect(admit(' -- nothing\n')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(admit('SELECT $1')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(admit('SELECT ?')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+  })
+
+  it.each(['1e400', '-1e400', "'Infinity'", `'NaN, -Infinity \\" Infinity'`, '[1e400, -1e999]'])(
+    'reads the constant %s, and refuses what stands beside it all the same',
+    async constant => {
+      await expect(read(`SELECT ${constant} AS v, 'a "Infinity" \\' AS t`)).resolves.toHaveLength(1)
+      const refused = { code: 'SQL_REFUSED' }
+      await expect(admit(`SELECT ${constant}, t FROM read_text('/etc/passwd') r(t)`)).rejects.toMatchObject(refused)
+      await expect(admit(`SELECT ${constant} FROM "Infinity.csv"`)).rejects.toMatchObject(refused)
+    },
+  )
+
+  it('reads an IN list of 150,000 elements', async () => {
+    const numbers = Array.from({ length: 150_000 }, (_, at) => at).join(',')
+    await expect(read(`SELECT id FROM conversations WHERE turns IN (${numbers})`)).resolves.toEqual([['a']])
+    await expect(admit(`SELECT 1 IN (${numbers}) FROM read_text('x')`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+
+  it('lets nothing be seen of other files that the process has open, nor of its secrets', async () => {
+    const other = join(folder, 'private.duckdb')
+    await connection.run(`ATTACH '${other}' AS private`)
+    await connection.run('CREATE TABLE private.notes AS SELECT 42 AS answer')
+    await connection
+      .run(`CREATE SECRET canary (TYPE http, BEARER_TOKEN 'canary-8841', SCOPE 'https://canary.example')`)
+      .catch(() => {})
+    try {
+      await expect(admit('FROM private.notes')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+      await expect(admit('FROM private.main.notes')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+      const functions = await connection.runAndReadAll(
+        `SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table'`,
+      )
+      const views = await connection.runAndReadAll('SELECT DISTINCT view_name FROM duckdb_views() WHERE internal')
+      const sources = [
+        ...functions.getRows().flatMap(([name]) => [`${name}()`, `${name}('conversations')`, `${name}(1)`]),
+        ...views.getRows().map(([name]) => String(name)),
+      ]
+      let shown = 0
+      for (const source of sources) {
+        for (const sql of [`FROM ${source} LIMIT 1000`, `EXPLAIN ANALYZE FROM ${source} LIMIT 1`]) {
+          const rows = await read(sql).catch(() => null)
+          if (rows === null) continue
+          shown += 1
+          expect({ sql, leaks: /guard-|canary/.test(JSON.stringify(rows)) }).toEqual({ sql, leaks: false })
+        }
+      }
+      expect(shown).toBeGreaterThan(20)
+    } finally {
+      await connection.run('DETACH private')
+    }
+  })
+
+  it('refuses a NUL, behind which the parser would not look', async () => {
+    await expect(admit("SELECT 1\0; FROM read_text('x')")).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+  })
+})
+
+describe('the end of a statement', () => {
+  it.each([
+    ["SELECT ';' ; -- ;", "SELECT ';'"],
+    ['SELECT $$;$$;', 'SELECT $$;$$'],
+    ['SELECT $a$;$$;$a$;', 'SELECT $a$;$$;$a$'],
+    ["SELECT e'\\';';", "SELECT e'\\';'"],
+    ['SELECT 1 AS ";";', 'SELECT 1 AS ";"'],
+    [' ; /* ; */ SELECT 1', 'SELECT 1'],
+  ])('of %s is found', (sql, trimmed) => {
+    expect(trimStatement(sql)).toBe(trimmed)
+  })
+
+  it('is found behind any quoted text', () => {
+    fc.assert(
+      fc.property(fc.string(), text => {
+        const quoted = `SELECT '${text.replaceAll("'", "''")}'`
+        expect(trimStatement(`${quoted} ; -- ${text.replace(/[\r\n]/g, ' ')}`)).toBe(quoted)
+      }),
+    )
+  })
+})

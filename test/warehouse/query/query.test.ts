@@ -1,0 +1,274 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
+import { type QueryRequest, runQuery } from '../../../src/warehouse/query/query.ts'
+import { openReader } from '../../../src/warehouse/query/reader.ts'
+import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
+import { decodeBatch, encodeBatch } from '../../../src/warehouse/query/wire-format.ts'
+
+let folder: string
+let instance: DuckDBInstance
+let connection: DuckDBConnection
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'query-'))
+  instance = await DuckDBInstance.create(join(folder, 'held.duckdb'))
+  const setup = await instance.connect()
+  await setup.run('CREATE TABLE numbers AS SELECT range AS n FROM range(10000)')
+  setup.closeSync()
+})
+beforeEach(async () => {
+  connection = await instance.connect()
+})
+afterEach(() => connection.closeSync())
+afterAll(async () => {
+  instance.closeSync()
+  await rm(folder, { recursive: true })
+})
+
+const run = (sql: string, more: Partial<QueryRequest> = {}) => runQuery({ connection, sql, timeoutMs: 20_000, ...more })
+
+async function rowsOf(result: QueryResult): Promise<Cell[][]> {
+  const rows: Cell[][] = []
+  for await (const batch of result.batches) {
+    for (let row = 0; row < batch.rows; row++) rows.push(batch.columns.map(cells => cells[row]!))
+  }
+  return rows
+}
+
+/** Fails inside a transaction that was left open. */
+const expectFree = () => expect(connection.run('BEGIN').then(() => connection.run('ROLLBACK'))).resolves.toBeDefined()
+
+/** Never ends by itself. */
+const ENDLESS = 'SELECT count(*) FROM numbers a, numbers b, numbers c WHERE a.n + b.n + c.n = 7'
+
+describe('a query', () => {
+  it('streams every row once, in batches of bounded size', async () => {
+    const result = await run('SELECT n, n AS m FROM numbers ORDER BY n')
+    const sizes: number[] = []
+    let next = 0n
+    for await (const { rows, columns } of result.batches) {
+      sizes.push(rows)
+      for (const n of columns[0]!) expect(n).toBe(next++)
+    }
+    expect(next).toBe(10_000n)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(2_048)
+    expect(result.tally()).toEqual({ rows: 10_000, truncated: false })
+    await expectFree()
+  })
+
+  it('names its columns and their types', async () => {
+    const { columns, close } = await run("SELECT 1::BIGINT AS a, 1.5::DECIMAL(18,3) AS b, '{}'::JSON AS c, [1] AS d")
+    expect(columns.map(({ name, type }) => [name, type])).toEqual([
+      ['a', 'BIGINT'],
+      ['b', 'DECIMAL(18,3)'],
+      ['c', 'JSON'],
+      ['d', 'INTEGER[]'],
+    ])
+    await close()
+  })
+
+  it('gives out at most maxRows, and tells whether there were more', async () => {
+    const cut = await run('FROM numbers', { maxRows: 3_000 })
+    expect(await rowsOf(cut)).toHaveLength(3_000)
+    expect(cut.tally()).toEqual({ rows: 3_000, truncated: true })
+    const whole = await run('FROM numbers', { maxRows: 10_000 })
+    expect(await rowsOf(whole)).toHaveLength(10_000)
+    expect(whole.tally()).toEqual({ rows: 10_000, truncated: false })
+  })
+
+  it('sees one state of the warehouse from its first row to its last', async () => {
+    const result = await run('FROM numbers')
+    const batches = result.batches[Symbol.asyncIterator]()
+    let rows = (await batches.next()).value.rows
+    const writer = await instance.connect()
+    await writer.run('INSERT INTO numbers FROM range(5)')
+    for (let next = await batches.next(); !next.done; next = await batches.next()) rows += next.value.rows
+    await writer.run('DELETE FROM numbers WHERE rowid >= 10000')
+    writer.closeSync()
+    expect(rows).toBe(10_000)
+  })
+
+  it('ends at its timeout, while DuckDB works', async () => {
+    const started = Date.now()
+    const answer = run(ENDLESS, { timeoutMs: 200 }).then(rowsOf)
+    await expect(answer).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
+    expect(Date.now() - started).toBeLessThan(5_000)
+    await expectFree()
+  })
+
+  it('ends at its timeout, while nobody reads', async () => {
+    const result = await run('FROM numbers', { timeoutMs: 1_500 })
+    const batches = result.batches[Symbol.asyncIterator]()
+    await batches.next()
+    await new Promise(resolve => setTimeout(resolve, 1_800))
+    await expectFree()
+    await expect(batches.next()).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
+  })
+
+  it('ends when it is aborted, before, while it works and between batches', async () => {
+    const aborted = AbortSignal.abort()
+    await expect(run('SELECT 1', { signal: aborted })).rejects.toMatchObject({ code: 'INTERRUPTED' })
+    const signal = AbortSignal.timeout(200)
+    await expect(run(ENDLESS, { signal }).then(rowsOf)).rejects.toMatchObject({ code: 'INTERRUPTED' })
+    const later = new AbortController()
+    const batches = (await run('FROM numbers', { signal: later.signal })).batches[Symbol.asyncIterator]()
+    await batches.next()
+    later.abort()
+    await expect(batches.next()).rejects.toMatchObject({ code: 'INTERRUPTED' })
+    await expectFree()
+  })
+
+  it('tells an error that comes after some of its rows, and gives no part for the whole', async () => {
+    const sql = "SELECT CASE WHEN range < 900000\n THEN 1 ELSE ('x' || range)::INTEGER END FROM range(1000000)"
+    const result = await run(sql)
+    let rows = 0
+    const reading = (async () => {
+      for await (const batch of result.batches) rows += batch.rows
+    })()
+    await expect(reading).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      message: expect.stringMatching(/Could not convert string 'x9\d+' to INT32\n\nLINE 2:/),
+    })
+    expect(rows).toBeGreaterThan(0)
+    await expectFree()
+  })
+
+  it('frees its connection when it is refused, when it fails and when it is left early', async () => {
+    await expect(run('DROP TABLE numbers')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await expectFree()
+    await expect(run("SELECT 'x'::INTEGER FROM numbers").then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expectFree()
+    for await (const _ of (await run('FROM numbers')).batches) break
+    await expectFree()
+    await (await run('FROM numbers')).close()
+    await expectFree()
+  })
+})
+
+describe('a value', () => {
+  const SAMPLE = `SELECT 9007199254740993::BIGINT AS big, sum(2) AS huge, 7::TINYINT AS tiny, 'NaN'::DOUBLE AS nan,
+    1.50::DECIMAL(9,2) AS money, TIMESTAMP '2026-11-20 20:49:46.123456' AS at, TIMESTAMPTZ '2026-11-20 20:49:46+02' AS tz,
+    DATE '1969-12-31' AS day, 'ab'::BLOB AS bytes, [1::BIGINT, NULL] AS list, {'a': 1, 'b': 'x', '__proto__': 2} AS struct,
+    MAP {'k': [1::BIGINT]} AS map, '{"a": 1}'::JSON AS json, INTERVAL 1 DAY AS span, NULL AS nothing, true AS yes`
+
+  it('comes as its shape says', async () => {
+    const [row] = await rowsOf(await run(SAMPLE))
+    expect(row!.slice(0, 5)).toEqual([9007199254740993n, 2n, 7, Number.NaN, '1.50'])
+    expect(row!.slice(5, 9)).toEqual([1795207786123456n, 1795200586000000n, -1, 'YWI='])
+    expect(row!.slice(9)).toEqual([
+      [1n, null],
+      [1, 'x', expect.anything()],
+      [['k', [1n]]],
+      '{"a": 1}',
+      '1 day',
+      null,
+      true,
+    ])
+  })
+
+  it('is the same behind the wire, whatever its type', async () => {
+    for (const sql of [SAMPLE, 'FROM test_all_types()']) {
+      const result = await run(sql)
+      for await (const batch of result.batches) {
+        expect(decodeBatch(encodeBatch(batch), result.columns)).toEqual(batch)
+      }
+    }
+  })
+})
+
+describe('a Parquet file', () => {
+  it('holds what the query answers, and replaces the one before in one step', async () => {
+    const file = join(folder, "it's here.parquet")
+    for (const rows of [10, 20]) {
+      const sql = `FROM numbers LIMIT ${rows}; -- that is all`
+      const written = await copyToParquet({ connection, sql, file, timeoutMs: 20_000 })
+      expect(written).toEqual({ rows, bytes: (await readFile(file)).length })
+    }
+    const back = await connection.runAndReadAll(`SELECT count(*), max(n) FROM '${file.replaceAll("'", "''")}'`)
+    expect(back.getRows()).toEqual([[20n, 19n]])
+    await copyToParquet({ connection, sql: 'DESCRIBE numbers', file, timeoutMs: 20_000 })
+  })
+
+  it('is not there where the query fails, and the one before stays', async () => {
+    const file = join(folder, 'kept.parquet')
+    await writeFile(file, 'before')
+    const copy = (sql: string, timeoutMs = 20_000) => copyToParquet({ connection, sql, file, timeoutMs })
+    await expect(copy('SELECT zz FROM numbers')).rejects.toThrow(/LINE 1: SELECT zz/)
+    await expect(copy("SELECT ('x' || n)::INTEGER FROM numbers")).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(copy("SELECT 1) TO '/tmp/x' --")).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(copy('EXPLAIN SELECT 1')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await expect(copy(ENDLESS, 200)).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
+    expect(await readFile(file, 'utf8')).toBe('before')
+    expect((await readdir(folder)).filter(name => name.endsWith('.part'))).toEqual([])
+    await expectFree()
+  })
+})
+
+describe('a reader', () => {
+  const options = { memoryLimit: '200MB', threads: 1 }
+  let file: string
+
+  beforeAll(async () => {
+    file = join(folder, 'free.duckdb')
+    const writer = await DuckDBInstance.create(file)
+    const setup = await writer.connect()
+    await setup.run("CREATE TABLE t AS SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' AS moment")
+    setup.closeSync()
+    writer.closeSync()
+    await writeFile(join(folder, 'secret.csv'), 'a\n1\n')
+  })
+
+  it('answers, with its clock in UTC', async () => {
+    const reader = await openReader({ file, ...options })
+    const sql = 'SELECT moment::VARCHAR FROM t'
+    const result = await runQuery({ connection: reader.connection, sql, timeoutMs: 9_000 })
+    expect(await rowsOf(result)).toEqual([['2026-01-01 00:00:00+00']])
+    reader.close()
+  })
+
+  it('is shut off from everything but the Parquet file that it is to write', async () => {
+    const target = join(folder, 'out.parquet')
+    const { connection, close } = await openReader({ file, ...options, parquetFile: target })
+    const sql = 'FROM t'
+    await expect(copyToParquet({ connection, sql, file: target, timeoutMs: 9_000 })).resolves.toMatchObject({ rows: 1 })
+    const other = copyToParquet({ connection, sql, file: join(folder, 'other.parquet'), timeoutMs: 9_000 })
+    await expect(other).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    // The second wall, behind the guard.
+    for (const past of [`FROM '${join(folder, 'secret.csv')}'`, 'SET threads = 4', 'DELETE FROM t']) {
+      await expect(connection.run(past)).rejects.toThrow(/disabled by configuration|locked|read-only/)
+    }
+    close()
+  })
+
+  it('says that there is no warehouse, or that the file is none', async () => {
+    const missing = openReader({ file: join(folder, 'none.duckdb'), ...options })
+    await expect(missing).rejects.toMatchObject({ code: 'WAREHOUSE_MISSING' })
+    await writeFile(join(folder, 'text.duckdb'), 'no database'.repeat(1_000))
+    const text = openReader({ file: join(folder, 'text.duckdb'), ...options })
+    await expect(text).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
+  })
+
+  it('says that another process holds the warehouse, and which', async () => {
+    const script = `import { DuckDBInstance } from '@duckdb/node-api'
+      globalThis.held = await DuckDBInstance.create(process.argv[1])
+      console.log('held'); setInterval(() => {}, 1000)`
+    const args = ['--input-type=module', '-e', script, file]
+    const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(holder.stdout, 'data')
+    try {
+      await expect(openReader({ file, ...options })).rejects.toMatchObject({
+        code: 'WAREHOUSE_LOCKED',
+        facts: { pid: holder.pid },
+      })
+    } finally {
+      holder.kill('SIGKILL')
+      await once(holder, 'exit')
+    }
+  })
+})
