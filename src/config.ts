@@ -239,7 +239,7 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
   } catch (cause) {
     throw new ConvohouseError('CONFIG_MISSING', {
       what: `The configuration ${path} cannot be read.`,
-      mend: 'Create one with `convohouse init`, or give its path with --config.',
+      hint: 'Create one with `convohouse init`, or give its path with --config.',
       cause,
     })
   }
@@ -248,7 +248,7 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
   const invalid = (problem: string) =>
     new ConvohouseError('CONFIG_INVALID', {
       what: `${path} is no valid YAML: ${problem}`,
-      mend: 'Mend the line that it names; `convohouse init` writes an example.',
+      hint: 'Mend the line that it names; `convohouse init` writes an example.',
     })
   const [error] = document.errors
   // Some messages quote what stands there behind a colon: a token may.
@@ -277,7 +277,7 @@ function fromFile(path: string, env: Environment): Config {
     const problems = problemsOf(parsed.error.issues).map(({ path, words }) => `${placeOf(path, locate)} ${words}`)
     throw new ConvohouseError('CONFIG_INVALID', {
       what: `${path}: ${problems.join('; ')}.`,
-      mend: '`convohouse init` writes a commented example of every setting.',
+      hint: '`convohouse init` writes a commented example of every setting.',
     })
   }
   const folder = dirname(resolve(path))
@@ -286,7 +286,7 @@ function fromFile(path: string, env: Environment): Config {
   if (twice !== undefined) {
     throw new ConvohouseError('CONFIG_INVALID', {
       what: `${path}: workspace ${JSON.stringify(twice)} stands there twice.`,
-      mend: 'Remove one of the two.',
+      hint: 'Remove one of the two.',
     })
   }
   return {
@@ -312,7 +312,7 @@ function tokenInEnvironment(env: Environment): SecretPlace {
   if (!env[ENV_NAMES.token]?.trim()) return { file: path }
   throw new ConvohouseError('CONFIG_INVALID', {
     what: `${ENV_NAMES.token} and ${TOKEN_FILE} are both set.`,
-    mend: 'Unset one of the two.',
+    hint: 'Unset one of the two.',
   })
 }
 
@@ -324,7 +324,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
   if (missing.length > 0) {
     throw new ConvohouseError('CONFIG_MISSING', {
       what: `There is no ${CONFIG_FILE} here, and ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set.`,
-      mend: 'Run `convohouse init` to write a configuration, set these variables, or try `convohouse demo`, which needs neither.',
+      hint: 'Run `convohouse init` to write a configuration, set these variables, or try `convohouse demo`, which needs neither.',
     })
   }
   const parsed = workspace.safeParse({
@@ -336,7 +336,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const name = ENV_NAMES[issue!.path[0] as keyof typeof ENV_NAMES] ?? 'The environment'
-    throw new ConvohouseError('CONFIG_INVALID', { what: `${name} ${issue!.message}.`, mend: 'Set it anew.' })
+    throw new ConvohouseError('CONFIG_INVALID', { what: `${name} ${issue!.message}.`, hint: 'Set it anew.' })
   }
   return {
     home: resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME),

@@ -102,7 +102,7 @@ describe('a configuration out of the environment', () => {
     const error = errorOf(() => readConfig({ env: { ...ENV, [name]: ' ' }, cwd: folder }))
     expect(error.code).toBe('CONFIG_MISSING')
     expect(error.message).toContain(name)
-    expect(error.mend).toContain('convohouse init')
+    expect(error.hint).toContain('convohouse init')
   })
 
   it('says which variable has an address that is none', () => {
@@ -182,7 +182,7 @@ workspaces:
     expect(error.code).toBe('CONFIG_INVALID')
     expect(error.message).toContain(`${setting} (line ${lineNumber})`)
     expect(error.message).toMatch(why)
-    expect(error.mend).toContain('convohouse init')
+    expect(error.hint).toContain('convohouse init')
   })
 
   it.each([
@@ -272,7 +272,7 @@ describe('a token', () => {
       code: 'TOKEN_MISSING',
       message: expect.stringMatching(new RegExp(`^The ${kind} .* may be the API token itself`)) as string,
     })
-    expect(JSON.stringify([error, error.message, error.mend, error.stack])).not.toContain(token)
+    expect(JSON.stringify([error, error.message, error.hint, error.stack])).not.toContain(token)
   })
 
   it.each([
@@ -286,7 +286,7 @@ describe('a token', () => {
   ])('is in no error: %s', (_, text) => {
     const error = refusal(text)
     expect(error.code).toBe('CONFIG_INVALID')
-    expect(JSON.stringify([error, error.message, error.mend, error.stack, String(error.cause)])).not.toContain(SECRET)
+    expect(JSON.stringify([error, error.message, error.hint, error.stack, String(error.cause)])).not.toContain(SECRET)
   })
 
   it('is in no print of the configuration', () => {

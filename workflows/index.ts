@@ -120,8 +120,8 @@ export async function tick({ workspaceId }: { workspaceId: string }): Promise<As
 /** Null: it is none of ours, such as a cancellation. */
 function failureOf(error: unknown): Failure | null {
   if (!(error instanceof ConvohouseError)) return null
-  const { code, kind, message: what, mend = null } = error
-  return { code, kind, what, mend }
+  const { code, kind, message: what, hint = null } = error
+  return { code, kind, what, hint }
 }
 
 /** Syncs one workspace, for as long as somebody asks for it; the last sync's report. */

@@ -18,12 +18,12 @@ const ENOUGH_PAGES = 100
 const SOON_MS = 5_000
 
 const failureOf = (error: unknown): Failure => {
-  const known = error as Partial<Failure> & { mend?: string; message?: string }
+  const known = error as Partial<Failure> & { hint?: string; message?: string }
   return {
     code: known.code ?? 'LOAD_FAILED',
     kind: known.kind ?? 'storage',
     what: known.message ?? String(error),
-    mend: known.mend ?? null,
+    hint: known.hint ?? null,
   }
 }
 

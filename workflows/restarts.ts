@@ -42,5 +42,5 @@ function isAhead({ window, lastTsMs }: WindowProgress, fromMs: number | null): n
 export const refusedInVain = (failure: Failure, { window }: WindowProgress): Failure => ({
   ...failure,
   what: `${failure.what}. Window ${window.name} of agent ${window.agentId} was begun anew ${MAX_VAIN_RESTARTS - 1} times and came no further.`,
-  mend: 'Run the sync again later. What landed is kept, and the window goes on from the last second that landed.',
+  hint: 'Run the sync again later. What landed is kept, and the window goes on from the last second that landed.',
 })

@@ -88,7 +88,7 @@ export interface Failure {
   code: ErrorCode
   kind: ErrorKind
   what: string
-  mend: string | null
+  hint: string | null
 }
 
 /** What a lease brought; also all that a probe brings. */

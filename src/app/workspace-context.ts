@@ -47,7 +47,7 @@ export function workspaceOf({ workspaces, source }: Config, workspaceId: string)
   if (workspace) return workspace
   throw new ConvohouseError('WORKSPACE_UNKNOWN', {
     what: `${source} of this worker names no workspace ${JSON.stringify(workspaceId)}.`,
-    mend: 'Give all workers the same configuration.',
+    hint: 'Give all workers the same configuration.',
   })
 }
 

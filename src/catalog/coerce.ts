@@ -16,7 +16,7 @@ export interface Issue {
   seen: string
 }
 
-export interface MendedRecord {
+export interface CoercedRecord {
   /** The record in declared types only, with what did not fit under `__extra`, of the record or of a list's element. */
   record: Record<string, unknown>
   issues: Issue[]
@@ -25,7 +25,7 @@ export interface MendedRecord {
 }
 
 type Json = Record<string, unknown>
-type Findings = Pick<MendedRecord, 'issues' | 'drift'>
+type Findings = Pick<CoercedRecord, 'issues' | 'drift'>
 
 /** Casts that lose nothing, beyond those that DuckDB takes by itself. */
 function cast(field: Field, value: unknown): unknown {
@@ -42,7 +42,7 @@ const wrongType = (path: string, field: Field, value: unknown): Issue => {
   return { path, issue, declared: declaredAs(field), seen: jsonType(value) }
 }
 
-function mendField(field: Field, value: unknown, path: string, found: Findings): { kept: unknown; spare: unknown } {
+function coerceField(field: Field, value: unknown, path: string, found: Findings): { kept: unknown; spare: unknown } {
   if (!fits(field, value)) {
     const taken = cast(field, value)
     if (taken !== undefined) return { kept: taken, spare: undefined }
@@ -53,14 +53,14 @@ function mendField(field: Field, value: unknown, path: string, found: Findings):
     for (const unread of unreadTimes(field, value, path)) found.issues.push({ ...unread, issue: UNREAD_TIME })
   if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
     return { kept: value, spare: undefined }
-  if (field.kind === 'group') return mendObject(field.fields, value as Json, `${path}.`, found)
+  if (field.kind === 'group') return coerceObject(field.fields, value as Json, `${path}.`, found)
   const elements = (value as (Json | null)[]).map(
-    element => element && mendWhole(field.fields, element, `${path}[].`, found),
+    element => element && coerceElement(field.fields, element, `${path}[].`, found),
   )
   return { kept: elements, spare: undefined }
 }
 
-function mendObject(
+function coerceObject(
   fields: Fields,
   object: Json,
   prefix: string,
@@ -71,7 +71,9 @@ function mendObject(
   for (const [key, value] of Object.entries(object)) {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined
     if (!field && value !== null) found.drift.push({ path: prefix + toldKey(key), seen: jsonType(value) })
-    const mended = field ? mendField(field, value, prefix + key, found) : { kept: undefined, spare: value ?? undefined }
+    const mended = field
+      ? coerceField(field, value, prefix + key, found)
+      : { kept: undefined, spare: value ?? undefined }
     if (mended.kept !== undefined) kept[key] = mended.kept
     if (mended.spare !== undefined) Object.defineProperty(spare, key, { value: mended.spare, enumerable: true })
   }
@@ -90,22 +92,22 @@ const ordered = (spare: Json): Json =>
   )
 
 /** A record, or an element of a list, with its own spare values under `__extra`: each row has its own `extra`. */
-function mendWhole(fields: Fields, object: Json, prefix: string, found: Findings): Json {
-  const { kept, spare } = mendObject(fields, object, prefix, found)
+function coerceElement(fields: Fields, object: Json, prefix: string, found: Findings): Json {
+  const { kept, spare } = coerceObject(fields, object, prefix, found)
   return { ...kept, ...(spare && { [MENDED_EXTRA]: spare }) }
 }
 
 /** An id in the one spelling that DuckDB gives it too; as text where a number would lose digits on the way. */
-function mendedId(id: unknown): unknown {
+function coerceId(id: unknown): unknown {
   if (!(id instanceof ExactNumber)) return id
   return /^-?\d+$/.test(id.text) || Number.isSafeInteger(Number(id.text)) ? id : id.text
 }
 
 /** Mends one record; null where it has no usable id or is no object, and so can only be quarantined. */
-export function mendRecord(type: RecordType, element: unknown): MendedRecord | null {
+export function coerceRecord(type: RecordType, element: unknown): CoercedRecord | null {
   if (!isObject(element) || !hasId(type, element)) return null
   const found: Findings = { issues: [], drift: [] }
-  const record = mendWhole(sentFields(type), element, '', found)
-  record[type.id.key] = mendedId(record[type.id.key])
+  const record = coerceElement(sentFields(type), element, '', found)
+  record[type.id.key] = coerceId(record[type.id.key])
   return { record, ...found }
 }

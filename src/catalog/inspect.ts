@@ -222,5 +222,5 @@ export function hasId(record: RecordType, element: Record<string, unknown>): boo
 }
 
 /** True where a page's records cannot be staged as they are. */
-export const needsMending = (notes: PageNotes): boolean =>
+export const needsCoercion = (notes: PageNotes): boolean =>
   notes.awkward.length > 0 || Object.keys(notes.mismatched).length > 0

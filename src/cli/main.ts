@@ -31,7 +31,7 @@ function tell(error: unknown, args: readonly string[]): void {
 const notWritten = (cause: Error): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `Standard output cannot be written: ${reasonOf(cause)}.`,
-    mend: 'Send it to where there is space. Nothing but what was to be shown is lost.',
+    hint: 'Send it to where there is space. Nothing but what was to be shown is lost.',
     cause,
   })
 

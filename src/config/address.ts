@@ -40,9 +40,9 @@ export async function listenAt(
       const what = isTaken
         ? `Another program listens on ${host}:${port} already: ${texts.taken} there.`
         : `${texts.refused} ${host}:${port}: ${cause.code}.`
-      const mend = isTaken ? texts.takenHint : texts.refusedHint
+      const hint = isTaken ? texts.takenHint : texts.refusedHint
       const facts = { host, port }
-      reject(new ConvohouseError(isTaken ? 'ADDRESS_IN_USE' : 'CONFIG_INVALID', { what, mend, cause, facts }))
+      reject(new ConvohouseError(isTaken ? 'ADDRESS_IN_USE' : 'CONFIG_INVALID', { what, hint, cause, facts }))
     })
     server.listen(port, host, resolve)
   })

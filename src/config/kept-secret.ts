@@ -33,7 +33,7 @@ export interface KeptSecret {
 
 /** Reads a secret where it is kept. The reader throws `code`, saying where it looked. */
 export function secretReader(where: SecretPlace, env: Environment, { what, code }: KeptSecret): () => string {
-  const missing = (told: string, mend: string) => new ConvohouseError(code, { what: told, mend })
+  const missing = (told: string, hint: string) => new ConvohouseError(code, { what: told, hint })
   const untold = (kind: 'variable' | 'file', problem: string) =>
     missing(
       `The ${kind} that is named as the place of the ${what} ${problem}. Its name is not told: it may be the ${what} itself.`,

@@ -34,6 +34,6 @@ export function reasonOf(cause: unknown): string {
 export const unusable = (path: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `Cannot use ${path}: ${reasonOf(cause)}.`,
-    mend: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
+    hint: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
     cause,
   })

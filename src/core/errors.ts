@@ -105,7 +105,7 @@ export interface ErrorParts {
   /** What is wrong, and where; one sentence. Never holds a token or a person's data. */
   what: string
   /** How to mend it; one sentence, imperative. */
-  mend?: string
+  hint?: string
   cause?: unknown
   /** Facts for machines (status, agent, file); plain JSON. */
   facts?: Record<string, string | number | boolean | null>
@@ -113,14 +113,14 @@ export interface ErrorParts {
 
 export class ConvohouseError extends Error {
   readonly code: ErrorCode
-  readonly mend: string | undefined
+  readonly hint: string | undefined
   readonly facts: Record<string, string | number | boolean | null>
 
   constructor(code: ErrorCode, parts: ErrorParts) {
     super(parts.what, parts.cause === undefined ? undefined : { cause: parts.cause })
     this.name = 'ConvohouseError'
     this.code = code
-    this.mend = parts.mend
+    this.hint = parts.hint
     this.facts = parts.facts ?? {}
   }
 

@@ -58,10 +58,10 @@ export function endBy(error: unknown): RunEnd {
       success: false,
       ...failure('UNEXPECTED', 'An error that should not happen ended the run; its log has the text.'),
     }
-  const { code, message, mend } = error
+  const { code, message, hint } = error
   if (code === 'INTERRUPTED') return { outcome: 'interrupted', success: false }
   const outcome = code === 'CONFIRMATION_NEEDED' ? 'declined' : 'failed'
-  return { outcome, success: false, ...failure(code, message, mend) }
+  return { outcome, success: false, ...failure(code, message, hint) }
 }
 
 /** Why history is left though sessions are left. */
@@ -75,7 +75,7 @@ export interface Reserve {
 }
 
 interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
-  failures: readonly { code: ErrorCode; what: string; mend: string | null }[]
+  failures: readonly { code: ErrorCode; what: string; hint: string | null }[]
   /** History was left, and these sessions with it. */
   reserve?: Reserve
   /** The vendor did not answer any more, and why. */
@@ -129,7 +129,7 @@ function isSuccess({ outcome, failures, reserve, unanswered, newLeft }: Ended): 
 function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
   const { outcome, failures, unanswered, reserve } = report
   const [first = unanswered] = failures
-  if (first) return failure(first.code, first.what, first.mend)
+  if (first) return failure(first.code, first.what, first.hint)
   if (outcome === 'period-spent' && reserve)
     return failure(undefined, `History waits: ${reserveText(reserve)}.`, reserveHint(reserve))
   const { errorCode: _code, ...waits } = SPENT[outcome] ?? {}

@@ -41,7 +41,7 @@ const noFolder = (folder: string, cause: NodeJS.ErrnoException): ConvohouseError
     ? unusable(folder, cause)
     : new ConvohouseError('HOME_UNUSABLE', {
         what: `No folder can be made at ${folder}: ${NO_PLACE[cause.code!] ?? cause.code}.`,
-        mend: 'Remove what is in its way, or name another data folder (`home`, CONVOHOUSE_HOME).',
+        hint: 'Remove what is in its way, or name another data folder (`home`, CONVOHOUSE_HOME).',
         cause,
       })
 
@@ -72,7 +72,7 @@ export function notLinked(file: string, cause: unknown): ConvohouseError {
   if (syscall !== 'link' || !WITHOUT_LINKS.includes(code)) return unusable(file, cause)
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `The file system of ${dirname(file)} takes no hard links (${code}).`,
-    mend: 'Use a data folder on a file system that has them: only they give a page its name once.',
+    hint: 'Use a data folder on a file system that has them: only they give a page its name once.',
     cause,
   })
 }
@@ -101,7 +101,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
     if (hasCode(cause, 'EEXIST')) {
       throw new ConvohouseError('LANDING_TAKEN', {
         what: `${file} has landed already: another runner works on the same window.`,
-        mend: 'Run one sync a workspace at a time.',
+        hint: 'Run one sync a workspace at a time.',
         cause,
       })
     }

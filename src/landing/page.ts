@@ -65,7 +65,7 @@ export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint
 export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('LANDING_CORRUPT', {
     what: `The landed file ${file} cannot be read: it is cut off or was changed.`,
-    mend: 'Restore it from a backup, or delete it and sync again: that page alone is then bought again.',
+    hint: 'Restore it from a backup, or delete it and sync again: that page alone is then bought again.',
     cause,
     facts: { file },
   })

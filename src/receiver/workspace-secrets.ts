@@ -12,8 +12,8 @@ export function readSecrets({ workspaces, source }: Pick<Config, 'workspaces' | 
     readWebhookSecrets ? [{ id, secrets: [...new Set(readWebhookSecrets())] }] : [],
   )
   const all = read.flatMap(({ secrets }) => secrets)
-  const invalid = (what: string, mend: string) =>
-    new ConvohouseError('CONFIG_INVALID', { what: `${source}: ${what}`, mend })
+  const invalid = (what: string, hint: string) =>
+    new ConvohouseError('CONFIG_INVALID', { what: `${source}: ${what}`, hint })
   const short = read.find(({ secrets }) => secrets.some(secret => secret.length < SHORTEST))
   if (short)
     throw invalid(

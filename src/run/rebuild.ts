@@ -122,10 +122,10 @@ export async function goneFiles({ home }: Config, { writer }: Warehouse, workspa
   return [...(await loadedFiles(writer, workspaceId))].filter(file => !landed.has(file))
 }
 
-export const incomplete = (workspaceId: string, gone: readonly string[], mend: string): ConvohouseError =>
+export const incomplete = (workspaceId: string, gone: readonly string[], hint: string): ConvohouseError =>
   new ConvohouseError('LANDING_INCOMPLETE', {
     what: `${gone.length} loaded files of workspace ${workspaceId} are not in the landing any more, ${gone[0]} among them; nothing was changed.`,
-    mend,
+    hint,
     facts: { workspace: workspaceId, files: gone.length },
   })
 
@@ -139,7 +139,7 @@ export function expectNothingLost(lost: readonly LostRows[]): void {
   )
   throw new ConvohouseError('REPLAY_LOSES_ROWS', {
     what: `The landed pages and received events do not hold all rows of the warehouse: ${told.join('; ')} would be lost. Nothing was changed.`,
-    mend: 'Restore what is missing in the landing or the spool; or pass --allow-incomplete, which keeps those rows.',
+    hint: 'Restore what is missing in the landing or the spool; or pass --allow-incomplete, which keeps those rows.',
     facts: { table: first.table, rows: lost.reduce((sum, { rows }) => sum + rows, 0) },
   })
 }

@@ -76,7 +76,7 @@ export class Conditions {
     if (issues.length > 0) {
       throw new ConvohouseError('CONFIG_INVALID', {
         what: `The sandbox's conditions cannot be read: ${issues.join('; ')}`,
-        mend: 'docs/sandbox.md lists the conditions.',
+        hint: 'docs/sandbox.md lists the conditions.',
         facts: { option: 'conditions' },
       })
     }

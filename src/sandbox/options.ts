@@ -179,7 +179,7 @@ function checkRange(name: string, value: number, { min, max, integer }: Range): 
   if (value >= min && value <= max && (!integer || Number.isInteger(value))) return
   throw new ConvohouseError('CONFIG_INVALID', {
     what: `The sandbox's ${name} is ${value}`,
-    mend: `Give a ${integer ? 'whole ' : ''}number from ${min} to ${max}.`,
+    hint: `Give a ${integer ? 'whole ' : ''}number from ${min} to ${max}.`,
     facts: { option: name },
   })
 }
@@ -188,7 +188,7 @@ function checkBursts({ burstEvery, burstSize }: SandboxOptions): void {
   if (burstEvery === 0 || burstEvery >= burstSize) return
   throw new ConvohouseError('CONFIG_INVALID', {
     what: `The sandbox's burstEvery is ${burstEvery}, and its burstSize ${burstSize}`,
-    mend: 'Give 0, or a burstEvery that is no smaller than burstSize.',
+    hint: 'Give 0, or a burstEvery that is no smaller than burstSize.',
     facts: { option: 'burstEvery' },
   })
 }
@@ -198,7 +198,7 @@ function checkHostile({ hostile }: SandboxOptions): void {
   if (read.success) return
   throw new ConvohouseError('CONFIG_INVALID', {
     what: `The sandbox's hostile records cannot be read: ${issueTexts(read.error).join('; ')}`,
-    mend: 'Give rates by name; docs/sandbox.md lists the names.',
+    hint: 'Give rates by name; docs/sandbox.md lists the names.',
     facts: { option: 'hostile' },
   })
 }
@@ -207,7 +207,7 @@ function checkWord(name: 'ts' | 'tsUnit', word: string, known: readonly string[]
   if (known.includes(word)) return
   throw new ConvohouseError('CONFIG_INVALID', {
     what: `The sandbox's ${name} is ${JSON.stringify(word)}`,
-    mend: `Give one of ${known.join(', ')}.`,
+    hint: `Give one of ${known.join(', ')}.`,
     facts: { option: name },
   })
 }
@@ -218,7 +218,7 @@ function checkTexts({ ts, tsUnit, token }: SandboxOptions): void {
   if (token === '') {
     throw new ConvohouseError('CONFIG_INVALID', {
       what: "The sandbox's token is empty",
-      mend: 'Give a token of at least one character.',
+      hint: 'Give a token of at least one character.',
       facts: { option: 'token' },
     })
   }

@@ -246,7 +246,7 @@ export function resolveReadings(given: Partial<Readings>, literal: boolean): Rea
     if (issue === undefined) continue
     throw new ConvohouseError('CONFIG_INVALID', {
       what: `The sandbox's readings cannot be used: ${issue}`,
-      mend: 'Give values by name; docs/sandbox.md lists the readings.',
+      hint: 'Give values by name; docs/sandbox.md lists the readings.',
       facts: { option: 'readings' },
     })
   }

@@ -13,7 +13,7 @@ export const retryAfterMs = (attempts: number): number =>
 
 const HINT = 'Give the data folder space and write permission; nothing has to be restarted.'
 
-const hintOf = ({ mend, cause }: ConvohouseError): string | null => (refusalOf(cause) === null ? (mend ?? null) : HINT)
+const hintOf = ({ hint, cause }: ConvohouseError): string | null => (refusalOf(cause) === null ? (hint ?? null) : HINT)
 
 const told = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> =>
   error instanceof ConvohouseError

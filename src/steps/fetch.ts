@@ -36,7 +36,7 @@ interface Used {
 
 export const failureOf = (error: unknown): Failure => {
   if (!(error instanceof ConvohouseError)) throw error
-  return { code: error.code, kind: error.kind, what: error.message, mend: error.mend ?? null }
+  return { code: error.code, kind: error.kind, what: error.message, hint: error.hint ?? null }
 }
 
 async function tellLedger(
@@ -143,7 +143,7 @@ async function landPage(
 const stuck = (progress: WindowProgress): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
     what: `The export of agent ${progress.window.agentId} says that there is more, but its cursor is missing or stands still (page ${progress.sequence - 1} of window ${progress.window.name}).`,
-    mend: 'Report it to the vendor with that request. What landed is kept; the next sync goes on from the last conversation.',
+    hint: 'Report it to the vendor with that request. What landed is kept; the next sync goes on from the last conversation.',
   })
 
 /**
@@ -155,13 +155,13 @@ const MAX_IDLE_PAGES = 50
 const idle = (progress: WindowProgress): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
     what: `The export of agent ${progress.window.agentId} has told of more for page after page without a conversation (window ${progress.window.name}).`,
-    mend: 'Run the sync again later; if it stays, report it to the vendor. What landed is kept, and the next sync goes on behind it.',
+    hint: 'Run the sync again later; if it stays, report it to the vendor. What landed is kept, and the next sync goes on behind it.',
   })
 
 const elsewhere = ({ window, sequence }: WindowProgress, field: string): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
     what: `The export of agent ${window.agentId} was answered for another ${field} than was asked for (page ${sequence - 1} of window ${window.name}).`,
-    mend: 'Report it to the vendor with that request. What came is kept; what was asked for counts as not read.',
+    hint: 'Report it to the vendor with that request. What came is kept; what was asked for counts as not read.',
   })
 
 /** @throws API_PROTOCOL where the vendor says that it has read another query than was asked */

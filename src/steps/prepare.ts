@@ -104,7 +104,7 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
   if (unknown !== undefined) {
     throw new ConvohouseError('AGENT_UNKNOWN', {
       what: `The workspace has no agent ${JSON.stringify(unknown)}.`,
-      mend: `Choose one of: ${
+      hint: `Choose one of: ${
         agents
           .map(agent => agent.agentId)
           .slice(0, 10)

@@ -39,7 +39,7 @@ export function readApiAddress(apiUrl: string): ApiAddress {
     throw new ConvohouseError('CONFIG_INVALID', {
       // Not quoted: a URL with a user in it holds a password.
       what: 'The API address is not a plain http or https URL',
-      mend: 'Give the base URL alone, such as https://api.example.com, without user, query or fragment.',
+      hint: 'Give the base URL alone, such as https://api.example.com, without user, query or fragment.',
     })
   }
   const prefix = url.pathname.replace(/\/+$/, '').replace(/\/v3$/, '').replace(/\/+$/, '')
@@ -145,12 +145,12 @@ function encodeSegment(agentId: string): string {
   if (!isSegment(agentId)) {
     throw new ConvohouseError('AGENT_UNKNOWN', {
       what: `"${agentId}" is no agent id`,
-      mend: 'Name an agent by its ID, as `convohouse status` lists it.',
+      hint: 'Name an agent by its ID, as `convohouse status` lists it.',
     })
   }
   return encodeURIComponent(agentId)
 }
 
-function unusable(what: string, mend: string): ConvohouseError {
-  return new ConvohouseError('FLAG_INVALID', { what, mend })
+function unusable(what: string, hint: string): ConvohouseError {
+  return new ConvohouseError('FLAG_INVALID', { what, hint })
 }

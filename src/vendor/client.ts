@@ -218,12 +218,12 @@ function requireToken(token: string): string {
   if (token === '') {
     throw new ConvohouseError('TOKEN_MISSING', {
       what: 'The API token is empty',
-      mend: "Set the variable or file that holds the token to the workspace's secret key.",
+      hint: "Set the variable or file that holds the token to the workspace's secret key.",
     })
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new ConvohouseError('CONFIG_INVALID', {
     what: 'The API token holds a space, a line break or another character that no token has',
-    mend: 'Copy the token again, without quotes and without a line break at its end.',
+    hint: 'Copy the token again, without quotes and without a line break at its end.',
   })
 }

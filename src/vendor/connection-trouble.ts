@@ -4,7 +4,7 @@
 export interface Trouble {
   /** Goes behind the host's name: `refused the connection`. */
   words: string
-  mend: string
+  hint: string
 }
 
 const TRY_LATER = 'Try again later; what has landed stays.'
@@ -13,40 +13,40 @@ const TRY_LATER = 'Try again later; what has landed stays.'
 const KNOW_AUTHORITY =
   'check that `apiUrl` names the vendor and not a proxy. Where a proxy that inspects TLS is meant to be there, put its CA certificate into a file and name that in NODE_EXTRA_CA_CERTS.'
 
-const certificate = (words: string, mend: string): Trouble => ({
+const certificate = (words: string, hint: string): Trouble => ({
   words: `shows a TLS certificate that ${words}, so nothing was sent`,
-  mend: `${mend[0]!.toUpperCase()}${mend.slice(1)}`,
+  hint: `${hint[0]!.toUpperCase()}${hint.slice(1)}`,
 })
 
 const selfSigned = certificate('is self-signed', KNOW_AUTHORITY)
 const unknownAuthority = certificate('no authority that this machine trusts has signed', KNOW_AUTHORITY)
 const noTls: Trouble = {
   words: 'does not answer in TLS, so nothing was sent',
-  mend: 'Check `apiUrl`: where the server speaks plain HTTP there, the address begins with http:// and not https://; else its port is another.',
+  hint: 'Check `apiUrl`: where the server speaks plain HTTP there, the address begins with http:// and not https://; else its port is another.',
 }
-const cutOff: Trouble = { words: 'cut the connection off before an answer came', mend: TRY_LATER }
+const cutOff: Trouble = { words: 'cut the connection off before an answer came', hint: TRY_LATER }
 const noHttp: Trouble = {
   words: 'answers, but not in HTTP',
-  mend: 'Check `apiUrl`: where the server speaks TLS there, the address begins with https:// and not http://; else its port is another.',
+  hint: 'Check `apiUrl`: where the server speaks TLS there, the address begins with https:// and not http://; else its port is another.',
 }
 const unknownHost: Trouble = {
   words: 'is no host name that can be resolved',
-  mend: "Check the spelling of `apiUrl`, and this machine's DNS and network; nothing was sent.",
+  hint: "Check the spelling of `apiUrl`, and this machine's DNS and network; nothing was sent.",
 }
 const noRoute: Trouble = {
   words: 'cannot be reached from here: there is no route to it',
-  mend: "Check `apiUrl`, and this machine's network, VPN and firewall; nothing was sent.",
+  hint: "Check `apiUrl`, and this machine's network, VPN and firewall; nothing was sent.",
 }
 
 const TROUBLES: Record<string, Trouble> = {
   ECONNREFUSED: {
     words: 'refused the connection',
-    mend: 'Check host and port of `apiUrl`: nothing listens there, or a firewall is between; nothing was sent.',
+    hint: 'Check host and port of `apiUrl`: nothing listens there, or a firewall is between; nothing was sent.',
   },
   ENOTFOUND: unknownHost,
   EAI_AGAIN: {
     words: 'cannot be resolved at the moment: DNS does not answer',
-    mend: "Check this machine's DNS and network, and the spelling of `apiUrl`; nothing was sent.",
+    hint: "Check this machine's DNS and network, and the spelling of `apiUrl`; nothing was sent.",
   },
   EHOSTUNREACH: noRoute,
   ENETUNREACH: noRoute,
@@ -82,5 +82,5 @@ export function connectionTrouble(reason: string): Trouble {
   if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_'))
     return { ...noTls, words: 'could not agree on TLS' }
   if (reason.startsWith('HPE_')) return noHttp
-  return { words: 'could not be reached', mend: `Check \`apiUrl\` where it was never reached; else try again later.` }
+  return { words: 'could not be reached', hint: `Check \`apiUrl\` where it was never reached; else try again later.` }
 }

@@ -218,6 +218,6 @@ export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, an
 function protocolFault(answer: string, what: string): ConvohouseError {
   return new ConvohouseError('API_PROTOCOL', {
     what: `The ${answer} answer is not as documented: ${what}`,
-    mend: 'Check that the API address is that of the agent management API v3; if it is, report this to the vendor.',
+    hint: 'Check that the API address is that of the agent management API v3; if it is, report this to the vendor.',
   })
 }

@@ -32,7 +32,7 @@ const VENDOR_TEXT_CHARS = 200
 /** What is behind that is never shown, and need not be looked at. */
 const READ_CHARS = 4_096
 
-const MEND = {
+const HINTS = {
   API_UNAUTHORIZED:
     "Check the token of this workspace: it must be the workspace's secret key or an auth token, still valid.",
   API_FORBIDDEN:
@@ -49,7 +49,7 @@ const MEND = {
   INTERRUPTED: 'Run the same command again to go on.',
 } as const satisfies Partial<Record<ErrorCode, string>>
 
-type VendorCode = keyof typeof MEND
+type VendorCode = keyof typeof HINTS
 
 /** No answer at all. */
 export function unanswered(asked: Asked, breakdown: Breakdown): VendorError {
@@ -59,9 +59,9 @@ export function unanswered(asked: Asked, breakdown: Breakdown): VendorError {
     return fault('INTERRUPTED', asked, { words, facts: { reason } })
   }
   if (cause === 'timeout') return late(asked, breakdown)
-  const { words, mend } = connectionTrouble(reason)
+  const { words, hint } = connectionTrouble(reason)
   const what = `${hostOf(asked)} ${words} (GET ${asked.target.path}, ${reason})`
-  return fault('API_UNAVAILABLE', asked, { what, mend: withAddress(mend, asked), facts: { reason } })
+  return fault('API_UNAVAILABLE', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
 }
 
 /** It did not come in time: to a connection, or to an answer. */
@@ -70,14 +70,14 @@ function late(asked: Asked, { reason, unsent }: Breakdown): VendorError {
   if (!unsent)
     return fault('API_TIMEOUT', asked, { words: `was not answered ${within} (\`timeout\`)`, facts: { reason } })
   const what = `${hostOf(asked)} did not accept a connection ${within} (GET ${asked.target.path})`
-  const mend = "Check host and port of `apiUrl`, and this machine's network and firewall; nothing was sent."
-  return fault('API_TIMEOUT', asked, { what, mend: withAddress(mend, asked), facts: { reason } })
+  const hint = "Check host and port of `apiUrl`, and this machine's network and firewall; nothing was sent."
+  return fault('API_TIMEOUT', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
 }
 
 const hostOf = ({ origin }: Asked): string => new URL(origin).host
 
 /** Names the address beside the setting that has it, once. */
-const withAddress = (mend: string, { origin }: Asked): string => mend.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
+const withAddress = (hint: string, { origin }: Asked): string => hint.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
 
 /** A 2xx whose body did not come whole, or came in a form that was not asked for. */
 export function broken(asked: Asked, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
@@ -124,7 +124,7 @@ export function undocumented(asked: Asked, exchange: Exchange, problem: unknown)
 export function notAllowed(asked: Asked): VendorError {
   return new VendorError('HOUR_SPENT', {
     what: `${asked.target.shown} was not sent: no request is left to it`,
-    mend: 'Wait for the hour to turn, or allow more requests.',
+    hint: 'Wait for the hour to turn, or allow more requests.',
     facts: identity(asked),
   })
 }
@@ -134,17 +134,17 @@ interface FaultParts {
   words?: string
   /** Instead of the request and the words behind it. */
   what?: string
-  mend?: string
+  hint?: string
   exchange?: Exchange
   facts?: NonNullable<ErrorParts['facts']>
 }
 
 function fault(code: VendorCode, asked: Asked, parts: FaultParts): VendorError {
-  const { words, what = `${asked.target.shown} ${words}`, mend = MEND[code], exchange: came, facts } = parts
+  const { words, what = `${asked.target.shown} ${words}`, hint = HINTS[code], exchange: came, facts } = parts
   const exchange = came && { ...came, body: maskedBody(came, asked.token) }
   return new VendorError(code, {
     what: textWithoutToken(what, asked.token),
-    mend,
+    hint,
     facts: { ...identity(asked), ...(exchange && answerFacts(exchange, asked.token)), ...facts },
     exchange: asked.keepsBody ? exchange : undefined,
   })

@@ -18,7 +18,7 @@ export function openingError(file: string, cause: unknown): ConvohouseError {
     const holder = /PID (\d+)/.exec(message)?.[1]
     return new ConvohouseError('WAREHOUSE_LOCKED', {
       what: `Another process${holder ? ` (PID ${holder})` : ''} holds ${file}.`,
-      mend: 'Wait until its sync has ended, or stop it. `convohouse query` and `status` answer meanwhile.',
+      hint: 'Wait until its sync has ended, or stop it. `convohouse query` and `status` answer meanwhile.',
       cause,
       facts: { pid: holder ? Number(holder) : null },
     })
@@ -27,7 +27,7 @@ export function openingError(file: string, cause: unknown): ConvohouseError {
   if (fault) return fault
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `Cannot open ${file}: ${message.split('\n')[0]}`,
-    mend: 'Check that the data folder is writable. A damaged warehouse may be deleted: `convohouse replay` rebuilds it from the landing.',
+    hint: 'Check that the data folder is writable. A damaged warehouse may be deleted: `convohouse replay` rebuilds it from the landing.',
     cause,
   })
 }

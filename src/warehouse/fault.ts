@@ -27,14 +27,14 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
   if (FAULT_WITHIN.test(message)) {
     return new ConvohouseError('HOME_UNUSABLE', {
       what: `DuckDB failed within itself, and this process can use the warehouse ${file} no more: ${firstLine(message)}`,
-      mend: 'Run the same command again: what was loaded before is kept, and so is what has landed. If it stays, report it with that line.',
+      hint: 'Run the same command again: what was loaded before is kept, and so is what has landed. If it stays, report it with that line.',
       cause,
     })
   }
   if (!GIVEN_UP.test(message) && !(DAMAGED.test(message) && named.startsWith(file))) return null
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `The warehouse ${file} cannot be used: ${firstLine(message)}`,
-    mend: 'Run the same command again. If it stays, move the file and its .wal away: `convohouse replay` rebuilds it from the landing.',
+    hint: 'Run the same command again. If it stays, move the file and its .wal away: `convohouse replay` rebuilds it from the landing.',
     cause,
   })
 }

@@ -68,11 +68,11 @@ export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => jo
 /** For commands that must not make a warehouse. @throws WAREHOUSE_MISSING */
 export function expectWarehouse(
   home: string,
-  mend = 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
+  hint = 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
 ): void {
   const file = warehouseFile(home)
   if (!existsSync(file))
-    throw new ConvohouseError('WAREHOUSE_MISSING', { what: `There is no warehouse at ${file}.`, mend })
+    throw new ConvohouseError('WAREHOUSE_MISSING', { what: `There is no warehouse at ${file}.`, hint })
 }
 
 /** Attaches the file by a connection of its own. Where it was attached before and a checkpoint failed, no other connection can. */

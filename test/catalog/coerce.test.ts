@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { mendRecord } from '../../src/catalog/coerce.ts'
+import { coerceRecord } from '../../src/catalog/coerce.ts'
 import { conversation } from '../../src/catalog/conversation.ts'
-import { compileInspection, fits, needsMending } from '../../src/catalog/inspect.ts'
+import { compileInspection, fits, needsCoercion } from '../../src/catalog/inspect.ts'
 import type { Fields } from '../../src/catalog/shape.ts'
 import { MENDED_EXTRA } from '../../src/catalog/staging.ts'
 import { UNREAD_TIME } from '../../src/catalog/unread-times.ts'
@@ -45,7 +45,7 @@ describe('whatever record is given', () => {
     fc.assert(
       fc.property(fc.oneof(records, fc.jsonValue()), element => {
         inspect([element])
-        mendRecord(conversation, element)
+        coerceRecord(conversation, element)
       }),
       { numRuns: 300 },
     )
@@ -65,7 +65,7 @@ describe('whatever record is given', () => {
       }
     }
     fc.assert(
-      fc.property(records, record => fitsAll(conversation.fields, mendRecord(conversation, record)!.record)),
+      fc.property(records, record => fitsAll(conversation.fields, coerceRecord(conversation, record)!.record)),
       { numRuns: 300 },
     )
   })
@@ -73,9 +73,9 @@ describe('whatever record is given', () => {
   it('what is mended needs no mending again', () => {
     fc.assert(
       fc.property(records, record => {
-        const { record: mended, issues } = mendRecord(conversation, record)!
+        const { record: mended, issues } = coerceRecord(conversation, record)!
         expect(inspect([mended]).mismatched).toEqual(Object.create(null))
-        if (issues.some(({ issue }) => issue !== UNREAD_TIME)) expect(needsMending(inspect([record]))).toBe(true)
+        if (issues.some(({ issue }) => issue !== UNREAD_TIME)) expect(needsCoercion(inspect([record]))).toBe(true)
       }),
       { numRuns: 300 },
     )
@@ -84,7 +84,7 @@ describe('whatever record is given', () => {
   it('nothing of it is lost: what is kept and what is spare hold every value', () => {
     fc.assert(
       fc.property(records, record => {
-        const mended = whole(mendRecord(conversation, record)!.record)
+        const mended = whole(coerceRecord(conversation, record)!.record)
         const say = (all: [string, unknown][]) => all.map(([path, value]) => [path, said(value)]).sort()
         expect(say(leaves(mended))).toEqual(say(leaves(record)))
       }),
@@ -96,7 +96,7 @@ describe('whatever record is given', () => {
 describe('mending', () => {
   it('takes casts that lose nothing, and tells no issue of them', () => {
     const record = { ID: 'c', messagesNum: ' 42 ', isTest: 'TRUE', ts: ' 1763600000 ', csat: { ease10: '7.5' } }
-    expect(mendRecord(conversation, record)).toEqual({
+    expect(coerceRecord(conversation, record)).toEqual({
       record: { ID: 'c', messagesNum: '42', isTest: true, ts: '1763600000', csat: { ease10: '7.5' } },
       issues: [],
       drift: [],
@@ -110,7 +110,7 @@ describe('mending', () => {
       csat: { ease10: 'nine' },
       crmActivities: [{ id: 'a', completed: 'yes' }, null],
     }
-    expect(mendRecord(conversation, record)).toEqual({
+    expect(coerceRecord(conversation, record)).toEqual({
       record: {
         ID: 'c',
         tags: null,
@@ -129,7 +129,7 @@ describe('mending', () => {
 
   it('counts every key that no field declares, and tells none that may be data', () => {
     const record = { ID: 'c', title: 't', 'ada@mail.example': 1, csat: { mood: 2, '+49 151 1': 3 }, gone: null }
-    expect(mendRecord(conversation, record)!.drift).toEqual([
+    expect(coerceRecord(conversation, record)!.drift).toEqual([
       { path: 'title', seen: 'string' },
       { path: '*', seen: 'number' },
       { path: 'csat.mood', seen: 'number' },
@@ -139,7 +139,7 @@ describe('mending', () => {
 
   it('keeps the digits of a number that is none for a double, and says so', () => {
     const { value } = readExactly('{"ID":12345678901234567890,"value":98765432109876543210,"leadScore":1e3,"x":1.50}')
-    const { record, issues } = mendRecord(conversation, value)!
+    const { record, issues } = coerceRecord(conversation, value)!
     expect(writeExactly(record)).toBe(
       '{"ID":12345678901234567890,"value":null,"leadScore":1e3,"__extra":{"value":98765432109876543210,"x":1.50}}',
     )
@@ -147,19 +147,19 @@ describe('mending', () => {
   })
 
   it('writes an id that a number would cut as text', () => {
-    const id = (text: string) => mendRecord(conversation, readExactly(`{"ID":${text}}`).value)!.record.ID
+    const id = (text: string) => coerceRecord(conversation, readExactly(`{"ID":${text}}`).value)!.record.ID
     expect(id('0.1234567890123456789012')).toBe('0.1234567890123456789012')
     expect(id('1e400')).toBe('1e400')
     expect(id('7')).toBe(7)
   })
 
   it('keeps a key called __proto__ as a key', () => {
-    const mended = mendRecord(conversation, JSON.parse('{"ID":"c","__proto__":{"x":1}}'))!
+    const mended = coerceRecord(conversation, JSON.parse('{"ID":"c","__proto__":{"x":1}}'))!
     expect(JSON.stringify(mended.record)).toBe('{"ID":"c","__extra":{"__proto__":{"x":1}}}')
     expect(({} as Json).x).toBeUndefined()
   })
 
   it.each([null, 'c', [], {}, { ID: '' }, { ID: {} }])('cannot mend %j, which is no record', element => {
-    expect(mendRecord(conversation, element)).toBeNull()
+    expect(coerceRecord(conversation, element)).toBeNull()
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation.ts'
-import { compileInspection, needsMending, type PageNotes } from '../../src/catalog/inspect.ts'
+import { compileInspection, needsCoercion, type PageNotes } from '../../src/catalog/inspect.ts'
 
 const inspect = compileInspection(conversation)
 
@@ -81,7 +81,7 @@ describe('an inspection', () => {
   ])('notes a value that is not %s', (_what, fields, path, declared, seen) => {
     const notes = notesOf({ ID: 'c', ...fields })
     expect(notes.mismatched).toEqual({ [path]: { count: 1, declared, seen } })
-    expect(needsMending(notes)).toBe(true)
+    expect(needsCoercion(notes)).toBe(true)
   })
 
   it.each([
@@ -101,7 +101,7 @@ describe('an inspection', () => {
       { ID: 'd', resolvedAt: 0, messagesNum: 0 },
     )
     expect(notes).toEqual({ ...NOTHING, zeroTimes: { resolvedAt: 2, 'csat.submittedAt': 1 } })
-    expect(needsMending(notes)).toBe(false)
+    expect(needsCoercion(notes)).toBe(false)
   })
 
   it.each([null, 'text', 7, [], {}, { ID: '' }, { ID: null }, { ID: ['c'] }])('notes %j as no record', element => {
@@ -123,7 +123,7 @@ describe('an inspection', () => {
     const notes = inspect([parsed(text)])
     expect(notes.awkward).toEqual([path])
     expect(Object.keys(notes.unknown)).toEqual([])
-    expect(needsMending(notes)).toBe(true)
+    expect(needsCoercion(notes)).toBe(true)
   })
 
   it('finds the second of two keys awkward that differ only by case', () => {

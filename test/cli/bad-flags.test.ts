@@ -19,8 +19,8 @@ async function complaint(line: string): Promise<string> {
       (error as Error).constructor.name === 'CommanderError'
         ? usageError(error as never, `convohouse ${args[0]}`)
         : error
-    const { code, message, mend } = told as { code: string; message: string; mend: string }
-    return `${code}: ${message} → ${mend}`
+    const { code, message, hint } = told as { code: string; message: string; hint: string }
+    return `${code}: ${message} → ${hint}`
   }
 }
 
@@ -95,7 +95,7 @@ describe('an error', () => {
       error: {
         code: 'FLAG_INVALID',
         what: '--max-requests cannot be "x".',
-        mend: 'Give a whole number of 1 or more.',
+        hint: 'Give a whole number of 1 or more.',
         exitCode: 2,
         facts: {},
       },

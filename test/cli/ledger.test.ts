@@ -69,7 +69,7 @@ describe('the ledger', () => {
     expect(totals.scanned).toBe(300)
     expect(totals.skipped).toBeGreaterThan(0)
     expect(differences.map(({ kind, count }) => [kind, count])).toEqual([['skipped', totals.skipped]])
-    expect(differences[0]!.mend).toContain('convohouse sync')
+    expect(differences[0]!.hint).toContain('convohouse sync')
     expect(Date.parse(readThrough!)).toBeGreaterThan(sandbox.clock.now() - 5 * 60_000)
     for (const by of ['day', 'month']) expect((await ledger(env, '--by', by)).totals).toEqual(totals)
   })
@@ -137,7 +137,7 @@ describe('the ledger', () => {
       unread: { count: 1, sessions: null },
     })
     expect(uncovered).toMatchObject([{ agentId: agent, from: null, days: null }])
-    expect(differences.find(({ kind }) => kind === 'incomplete')!.mend).toContain('convohouse sync --ids -')
+    expect(differences.find(({ kind }) => kind === 'incomplete')!.hint).toContain('convohouse sync --ids -')
     expect(differences.find(({ kind }) => kind === 'unread')!.what).toContain(other)
   })
 
@@ -148,7 +148,7 @@ describe('the ledger', () => {
     expect(rows.some(({ held }) => held > 0)).toBe(true)
     const unread = differences.find(({ kind }) => kind === 'unread')!
     expect(unread.what).toMatch(/not read yet, or not to the end of a window: /)
-    expect(unread.mend).toContain('convohouse plan')
+    expect(unread.hint).toContain('convohouse plan')
   })
 
   it('says that it all agrees where it does', async () => {

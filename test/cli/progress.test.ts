@@ -125,7 +125,7 @@ describe('a report', () => {
   })
 
   it('is told with what failed and has not been told yet', () => {
-    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', mend: null } as const
+    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', hint: null } as const
     const failed = report({ outcome: 'failed', failures: [{ ...failure, agentId: 'a' }] })
     expect(untold(startProgress(NOW), failed)).toEqual(failed.failures)
     const told = withNews(startProgress(NOW), { kind: 'failure', failure, agentId: 'a' }, NOW)
@@ -168,7 +168,7 @@ describe('a report', () => {
   })
 
   it('has the exit code of its outcome, or of its first failure', () => {
-    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: '', mend: null, agentId: null } as const
+    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: '', hint: null, agentId: null } as const
     const codes = (['done', 'limit-reached', 'hour-spent', 'period-spent', 'interrupted'] as const).map(outcome =>
       exitCodeOfReport(report({ outcome })),
     )

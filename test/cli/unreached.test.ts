@@ -24,13 +24,13 @@ describe('an API that cannot be reached', () => {
     })
     expect(stdout).not.toContain(TOKEN)
     const { checks } = JSON.parse(stdout) as {
-      checks: { check: string; workspaceId: string; found: string; mend: string }[]
+      checks: { check: string; workspaceId: string; found: string; hint: string }[]
     }
     const told = (way: keyof typeof addresses) => {
-      const { found: what, mend } = checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
+      const { found: what, hint } = checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
       expect([way, what]).toEqual([way, expect.stringContaining(new URL(addresses[way]).host)])
-      expect([way, mend]).toEqual([way, expect.stringContaining(`\`apiUrl\` (${addresses[way]})`)])
-      return `${what} → ${mend}`
+      expect([way, hint]).toEqual([way, expect.stringContaining(`\`apiUrl\` (${addresses[way]})`)])
+      return `${what} → ${hint}`
     }
     expect(told('closed')).toMatch(/refused the connection .*ECONNREFUSED.* → Check host and port of/)
     expect(told('unknown')).toMatch(/no-such-host\.invalid (is no host name|cannot be resolved).* → Check/)

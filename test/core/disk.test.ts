@@ -21,7 +21,7 @@ describe('a data folder that cannot be used', () => {
     const error = unusable('/data/x', errno('EROFS'))
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
     expect(error.message).toBe('Cannot use /data/x: the disk is read-only (EROFS).')
-    expect(error.mend).toContain('the data folder')
+    expect(error.hint).toContain('the data folder')
   })
 
   it('names the code where it has no words for it', () =>

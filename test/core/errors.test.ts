@@ -52,8 +52,8 @@ describe('an error', () => {
 
   it('carries what, how to mend it, its cause, and facts', () => {
     const cause = new Error('below')
-    const error = new ConvohouseError('LOAD_FAILED', { what: 'A.', mend: 'B.', cause, facts: { file: 'f' } })
-    expect(error).toMatchObject({ name: 'ConvohouseError', message: 'A.', mend: 'B.', cause, facts: { file: 'f' } })
+    const error = new ConvohouseError('LOAD_FAILED', { what: 'A.', hint: 'B.', cause, facts: { file: 'f' } })
+    expect(error).toMatchObject({ name: 'ConvohouseError', message: 'A.', hint: 'B.', cause, facts: { file: 'f' } })
     expect(new ConvohouseError('LOAD_FAILED', { what: 'A.' })).not.toHaveProperty('cause')
   })
 

@@ -46,8 +46,8 @@ async function synced({ config, sandbox }: SimulatedHouse): Promise<SyncReport> 
 /** The first failure of a sync, told or thrown. */
 const failureOf = (simulated: SimulatedHouse): Promise<Pick<ConvohouseError, 'code' | 'message'>> =>
   synced(simulated).then(
-    ({ failures: [first] }) => ({ code: first!.code, message: `${first!.what} ${first!.mend}` }),
-    (error: ConvohouseError) => ({ code: error.code, message: `${error.message} ${error.mend}` }),
+    ({ failures: [first] }) => ({ code: first!.code, message: `${first!.what} ${first!.hint}` }),
+    (error: ConvohouseError) => ({ code: error.code, message: `${error.message} ${error.hint}` }),
   )
 
 const whole = ({ sandbox, config }: SimulatedHouse) => expectWhole({ sandbox, home: config.home })

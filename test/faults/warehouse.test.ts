@@ -107,7 +107,7 @@ describe('a warehouse', () => {
       const home = await temporaryFolder()
       await writeFile(join(home, 'warehouse.duckdb'), bytes)
       const error = await openWarehouse({ home, ...SMALL }).catch(thrown => thrown)
-      expect(error, name).toMatchObject({ code: 'HOME_UNUSABLE', mend: expect.stringContaining('replay') })
+      expect(error, name).toMatchObject({ code: 'HOME_UNUSABLE', hint: expect.stringContaining('replay') })
     }
     await writeFile(scene.file, damages.half!)
     for (const command of [['sync', '--yes'], ['replay'], ['query', 'SELECT 1']])

@@ -258,7 +258,7 @@ describe('a data folder', () => {
     const error = await failureOf(openLanding(join(home, 'a-file', 'home'), 'ws').land(headOf(), bytes('{}')))
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
     expect(error.message).toContain('a-file: what is there is no folder')
-    expect(error.mend).toContain('data folder')
+    expect(error.hint).toContain('data folder')
   })
 
   it.skipIf(process.getuid?.() === 0)('that is read-only is told so (the superuser may write everywhere)', async () => {

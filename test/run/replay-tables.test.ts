@@ -155,7 +155,7 @@ describe('a replay of single tables', () => {
     const { config } = await simulatedHouse()
     await expect(replayTables({ config, tables: ['_runs'] })).rejects.toMatchObject({
       code: 'TABLE_UNKNOWN',
-      mend: expect.stringContaining('conversation_observations') as string,
+      hint: expect.stringContaining('conversation_observations') as string,
     })
   })
 

@@ -27,7 +27,7 @@ describe('a refusal', () => {
     expect(error.message).toBe(
       `GET /v3/agents/a1/convos/export?limit=100&cursor=…&convoIds=…(1) was answered with ${status}: "No.; Because."`,
     )
-    expect(error.mend).toMatch(/\.$/)
+    expect(error.hint).toMatch(/\.$/)
     expect(server.requests).toHaveLength(1)
     expect(outcomes).toMatchObject([{ attempt: 1, status, error: code }])
   })

@@ -37,7 +37,7 @@ describe('a workspace that has never paid', () => {
     const report = await simulated.sync()
     expect(report.outcome).toBe('failed')
     expect(report.failures).toMatchObject([{ code: 'API_FORBIDDEN', kind: 'access' }])
-    expect(report.failures[0]!.mend).toMatch(/\w/)
+    expect(report.failures[0]!.hint).toMatch(/\w/)
     expect(await simulated.served()).toHaveLength(1)
   })
 })

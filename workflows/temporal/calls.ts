@@ -50,7 +50,7 @@ export function told(error: unknown): never {
   const cause = error instanceof ActivityFailure ? error.cause : undefined
   const [failure] = cause instanceof ApplicationFailure ? ((cause.details ?? []) as Partial<Failure>[]) : []
   if (failure?.code === undefined) throw error
-  throw new ConvohouseError(failure.code, { what: failure.what ?? '', ...(failure.mend && { mend: failure.mend }) })
+  throw new ConvohouseError(failure.code, { what: failure.what ?? '', ...(failure.hint && { hint: failure.hint }) })
 }
 
 /** The holder of a lease was lost, or is thought so. */

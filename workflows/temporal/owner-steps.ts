@@ -63,7 +63,7 @@ function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor
     what: exportsAgain(plan)
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again; nothing was bought.`
       : `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was bought.`,
-    mend: 'Say --yes, or limit it with --max-sessions or --since.',
+    hint: 'Say --yes, or limit it with --max-sessions or --since.',
   })
 }
 

@@ -19,8 +19,8 @@ async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding 
     const [{ n } = { n: 0 }] = await rows<{ n: number }>(`SELECT count(*) AS n FROM (${query}\n)`)
     if (n === 0) return null
     const what = `${counted(n, 'row breaks', 'rows break')} the rule ${name}.`
-    const mend = `\`convohouse replay\` rebuilds the tables from the landing. Please report it: sql/checks/${name}.sql shows what was asked.`
-    return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, mend }))
+    const hint = `\`convohouse replay\` rebuilds the tables from the landing. Please report it: sql/checks/${name}.sql shows what was asked.`
+    return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
   } catch (error) {
     if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long to ask`)
     // Of another version: its tables are not those that the rule speaks of.
@@ -42,8 +42,8 @@ function quarantineFindings(rows: Rows): Promise<Finding[]> {
   return examine(QUARANTINE, async () => {
     const [{ n } = { n: 0 }] = await rows<{ n: number }>('SELECT count(*) AS n FROM _quarantine')
     if (n === 0) return [ok(QUARANTINE, 'every record that landed could be loaded')]
-    const mend = '`convohouse quarantine list` tells which and why; they are kept in the landing.'
-    return [warn(QUARANTINE, `${counted(n, 'record')} could not be loaded`, mend)]
+    const hint = '`convohouse quarantine list` tells which and why; they are kept in the landing.'
+    return [warn(QUARANTINE, `${counted(n, 'record')} could not be loaded`, hint)]
   })
 }
 
@@ -53,8 +53,8 @@ function agentsFindings(rows: Rows): Promise<Finding[]> {
     const known = await rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM agents ORDER BY id')
     const unusable = known.map(({ id }) => id).filter(id => !isSegment(id))
     if (unusable.length === 0) return []
-    const mend = 'Report it to the vendor: an ID must not be "." or "..", nor hold NUL. All other agents are exported.'
-    return [warn(AGENTS, `no request can carry the ID of ${unusable.map(id => JSON.stringify(id)).join(', ')}`, mend)]
+    const hint = 'Report it to the vendor: an ID must not be "." or "..", nor hold NUL. All other agents are exported.'
+    return [warn(AGENTS, `no request can carry the ID of ${unusable.map(id => JSON.stringify(id)).join(', ')}`, hint)]
   })
 }
 
@@ -63,8 +63,8 @@ function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<
   return examine(WORKSPACES, async () => {
     const others = (await workspacesIn(rows)).filter(id => !configured.includes(id))
     if (others.length === 0) return []
-    const mend = 'Configure them to go on syncing them; what is there stays, through a replay too.'
-    return [warn(WORKSPACES, `in the warehouse and not configured: ${others.join(', ')}`, mend)]
+    const hint = 'Configure them to go on syncing them; what is there stays, through a replay too.'
+    return [warn(WORKSPACES, `in the warehouse and not configured: ${others.join(', ')}`, hint)]
   })
 }
 

@@ -7,10 +7,10 @@ const LOOKS: Record<State, Look> = { ok: 'green', warn: 'yellow', fail: 'red', s
 
 const CHECK_WIDTH = 13
 
-function lines({ state, check, workspaceId, found, mend, code }: Finding, style: Style): string[] {
+function lines({ state, check, workspaceId, found, hint, code }: Finding, style: Style): string[] {
   const whose = workspaceId === null ? '' : `${workspaceId}: `
   const head = `${style(LOOKS[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${whose}${found}${code ? ` (${code})` : ''}`
-  return mend === null ? [head] : [head, `${' '.repeat(4 + 2 + CHECK_WIDTH)}  → ${mend}`]
+  return hint === null ? [head] : [head, `${' '.repeat(4 + 2 + CHECK_WIDTH)}  → ${hint}`]
 }
 
 const numberOf = (findings: readonly Finding[], state: State): number =>

@@ -30,9 +30,9 @@ export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<F
       return [skip(subject, 'not asked: each request is metered. Whether the workspace has paid, the first sync tells')]
     const when = ago(last.sentAtMs, nowMs)
     if (REFUSED.has(last.status!)) {
-      const mend =
+      const hint =
         'The export needs a workspace that has paid once: settle it with the vendor, then run `convohouse sync`.'
-      return [warn(subject, `refused the last request (${last.status}), ${when}`, mend)]
+      return [warn(subject, `refused the last request (${last.status}), ${when}`, hint)]
     }
     const quota = await quotaStatus({ home, workspaceId: workspace.id, settings: workspace, nowMs })
     const answered = `answered ${when}, so the workspace had paid`

@@ -16,7 +16,7 @@ export interface Finding {
   workspaceId: string | null
   state: State
   found: string
-  mend: string | null
+  hint: string | null
   /** Code of the error; null unless it failed. */
   code: string | null
   /** What a doctor that fails here first ends with; 0 unless it failed. */
@@ -28,22 +28,22 @@ const finding = (subject: Subject, state: State, rest: Partial<Finding> & { foun
   workspaceId: subject.workspaceId ?? null,
   state,
   found: rest.found,
-  mend: rest.mend ?? null,
+  hint: rest.hint ?? null,
   code: rest.code ?? null,
   exitCode: rest.exitCode ?? 0,
 })
 
 export const ok = (subject: Subject, found: string): Finding => finding(subject, 'ok', { found })
 
-export const warn = (subject: Subject, found: string, mend: string): Finding =>
-  finding(subject, 'warn', { found, mend })
+export const warn = (subject: Subject, found: string, hint: string): Finding =>
+  finding(subject, 'warn', { found, hint })
 
 export const skip = (subject: Subject, why: string): Finding => finding(subject, 'skip', { found: why })
 
 /** A failure, as its error tells it. */
 export function fail(subject: Subject, error: unknown): Finding {
-  const { code, what, mend, exitCode } = told(error)
-  return finding(subject, 'fail', { found: what, mend: mend ?? null, code, exitCode })
+  const { code, what, hint, exitCode } = told(error)
+  return finding(subject, 'fail', { found: what, hint: hint ?? null, code, exitCode })
 }
 
 /** Makes findings; what is thrown meanwhile is one too, so that no check keeps the others from their turn. */

@@ -43,8 +43,8 @@ async function leftBehind(folder: string, nowMs: number): Promise<string[]> {
 
 function leftFindings(subject: Subject, folder: string, left: readonly string[]): Finding[] {
   if (left.length === 0) return []
-  const mend = `They take up room and nothing else; a sync removes those where it looks for new pages. All, when no sync runs: find ${folder} -name '.tmp-*' -delete`
-  return [warn(subject, `${counted(left.length, 'half-written file')} of a process that was killed`, mend)]
+  const hint = `They take up room and nothing else; a sync removes those where it looks for new pages. All, when no sync runs: find ${folder} -name '.tmp-*' -delete`
+  return [warn(subject, `${counted(left.length, 'half-written file')} of a process that was killed`, hint)]
 }
 
 export function landingChecks(home: string, workspaceId: string): Promise<Finding[]> {

@@ -28,8 +28,8 @@ export function locksCheck(home: string, holding: Holding | null): Promise<Findi
     if (holding.state === 'held') return [ok(SUBJECT, `held by ${holderText(holding.pid)}: another sync waits for it`)]
     const halfBuilt = await fileSize(warehouseFile(home, REBUILT))
     if (halfBuilt > 0) {
-      const mend = '`convohouse replay` begins anew and removes it; the old warehouse is as it was.'
-      return [warn(SUBJECT, `${REBUILT} (${bytes(halfBuilt)}) of a replay that was killed`, mend)]
+      const hint = '`convohouse replay` begins anew and removes it; the old warehouse is as it was.'
+      return [warn(SUBJECT, `${REBUILT} (${bytes(halfBuilt)}) of a replay that was killed`, hint)]
     }
     const left = await leftovers(home)
     if (left.length === 0) return [ok(SUBJECT, 'nobody holds the warehouse')]

@@ -22,7 +22,7 @@ export function nodeFinding(node: string, { version, oldestNode }: PackageFacts)
     subject,
     new ConvohouseError('NODE_TOO_OLD', {
       what: `This is Node ${node}, and convohouse ${version} needs ${oldestNode} or later.`,
-      mend: 'Install a newer Node (https://nodejs.org), then run the same command again.',
+      hint: 'Install a newer Node (https://nodejs.org), then run the same command again.',
     }),
   )
 }

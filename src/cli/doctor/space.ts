@@ -26,8 +26,8 @@ const LITTLE_BYTES = 1_000 * MB
 export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: Room): Finding {
   const found = `${bytes(freeBytes)} free; the warehouse has ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
   if (freeBytes < TOO_LITTLE_BYTES) {
-    const mend = 'Give it room; what has landed is kept, and the next sync goes on.'
-    return fail(SPACE, new ConvohouseError('HOME_UNUSABLE', { what: `The disk is full: ${found}.`, mend }))
+    const hint = 'Give it room; what has landed is kept, and the next sync goes on.'
+    return fail(SPACE, new ConvohouseError('HOME_UNUSABLE', { what: `The disk is full: ${found}.`, hint }))
   }
   if (freeBytes < warehouseBytes)
     return warn(SPACE, found, 'A replay builds a second warehouse beside the first: give the disk as much room again.')
@@ -39,9 +39,9 @@ export function fileSystemFinding(fileSystem: FileSystem | null): Finding {
   if (fileSystem === null) return ok(FILE_SYSTEM, 'of a kind that is not told; it passed the writing above')
   const { name, nature } = fileSystem
   if (nature === 'network') {
-    const mend =
+    const hint =
       'Move the data folder to a local disk: over the network, locks and syncs may not hold what they promise.'
-    return warn(FILE_SYSTEM, `${name}, which may be a network's`, mend)
+    return warn(FILE_SYSTEM, `${name}, which may be a network's`, hint)
   }
   if (nature === 'memory')
     return warn(

@@ -22,8 +22,8 @@ export interface WarehouseFound {
 function missing(storage: Storage, landedPages: number): Finding {
   const file = warehouseFile(storage.home)
   if (landedPages === 0) return ok(SUBJECT, `${file} is not there yet; the first sync makes it`)
-  const mend = '`convohouse replay` rebuilds it from the landing, without one request.'
-  return warn(SUBJECT, `${file} is not there, though pages have landed`, mend)
+  const hint = '`convohouse replay` rebuilds it from the landing, without one request.'
+  return warn(SUBJECT, `${file} is not there, though pages have landed`, hint)
 }
 
 async function migrationFinding(rows: Rows): Promise<Finding> {

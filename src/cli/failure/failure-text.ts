@@ -13,27 +13,27 @@ const REPORT = 'This should not happen. Please report it, with the command and w
 interface Told {
   code: string
   what: string
-  mend: string | undefined
+  hint: string | undefined
   exitCode: number
 }
 
 /** What, and how to mend it; of a fault of our own, that it is to be reported. */
 export const told = (error: unknown): Told => {
   if (error instanceof ConvohouseError)
-    return { code: error.code, what: error.message, mend: error.mend, exitCode: error.exitCode }
+    return { code: error.code, what: error.message, hint: error.hint, exitCode: error.exitCode }
   const what = error instanceof Error ? error.message : String(error)
-  return { code: 'UNEXPECTED', what, mend: REPORT, exitCode: EXIT_CODES.unexpected }
+  return { code: 'UNEXPECTED', what, hint: REPORT, exitCode: EXIT_CODES.unexpected }
 }
 
 /** `error CODE: what` and `  → mend`; with whose it is before it, where that is in doubt. */
 export function failureLines(
-  { code, what, mend }: { code: string; what: string; mend?: string | null | undefined },
+  { code, what, hint }: { code: string; what: string; hint?: string | null | undefined },
   style: Style = plain,
   workspaceId?: string,
 ): string[] {
   const whose = workspaceId === undefined ? '' : `${workspaceId}: `
   const head = `${whose}${style('red', `error ${code}:`)} ${what}`
-  return mend ? [head, `  → ${mend}`] : [head]
+  return hint ? [head, `  → ${hint}`] : [head]
 }
 
 const stackOf = (error: unknown): string[] => {

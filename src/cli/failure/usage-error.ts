@@ -19,6 +19,6 @@ export function usageError(error: CommanderError, command: string): ConvohouseEr
   const guess = /\(Did you mean (.+?)\?\)/.exec(hint ?? '')?.[1]
   return new ConvohouseError('FLAG_INVALID', {
     what: `${command}: ${what}.`,
-    mend: guess ? `Did you mean ${guess}?` : `\`${command} --help\` shows what there is.`,
+    hint: guess ? `Did you mean ${guess}?` : `\`${command} --help\` shows what there is.`,
   })
 }

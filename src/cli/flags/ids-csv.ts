@@ -23,7 +23,7 @@ interface Line {
 const invalid = (line: number, why: string): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', {
     what: `line ${line} ${why}.`,
-    mend: 'Give one id a line, or agent,id; or a CSV file whose header names conversation_id and agent_id.',
+    hint: 'Give one id a line, or agent,id; or a CSV file whose header names conversation_id and agent_id.',
     facts: { line },
   })
 

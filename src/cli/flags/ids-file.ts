@@ -15,7 +15,7 @@ function parsed(flag: IdsFlag, place: string, content: string): NamedConversatio
     return parseIds(content)
   } catch (error) {
     if (!isCode(error, 'FLAG_INVALID')) throw error
-    throw invalidFlag(`${flag}: ${place}, ${error.message}`, error.mend!)
+    throw invalidFlag(`${flag}: ${place}, ${error.message}`, error.hint!)
   }
 }
 
@@ -72,7 +72,7 @@ export function withLines(error: unknown, named: readonly NamedConversation[] | 
   const [first, ...more] = lines
   return new ConvohouseError('AGENT_UNKNOWN', {
     what: `${error.message} Line ${first} names it${more.length > 0 ? `, and ${more.length} more` : ''}.`,
-    ...(error.mend !== undefined && { mend: error.mend }),
+    ...(error.hint !== undefined && { hint: error.hint }),
     facts: { ...error.facts, line: first! },
     cause: error,
   })

@@ -113,9 +113,9 @@ const CONTRADICTIONS: readonly [keyof SyncFlags, keyof SyncFlags, string][] = [
 
 /** @throws FLAG_INVALID for flags that cannot stand together */
 export function checkTogether(flags: SyncFlags, nowMs: number): void {
-  for (const [one, other, mend] of CONTRADICTIONS) {
+  for (const [one, other, hint] of CONTRADICTIONS) {
     const both = flags[one] !== undefined && flags[other] !== undefined
-    if (both) throw invalidFlag(`--${one} and --${other} contradict each other.`, mend)
+    if (both) throw invalidFlag(`--${one} and --${other} contradict each other.`, hint)
   }
   const { since, until } = flags
   if (flags.metrics !== undefined && flags.watch === undefined)

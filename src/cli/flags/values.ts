@@ -2,11 +2,11 @@
 import { ConvohouseError } from '../../core/errors.ts'
 import { durationText, parseDuration, parseMoment } from '../../core/time.ts'
 
-export const invalidFlag = (what: string, mend: string): ConvohouseError =>
-  new ConvohouseError('FLAG_INVALID', { what, mend })
+export const invalidFlag = (what: string, hint: string): ConvohouseError =>
+  new ConvohouseError('FLAG_INVALID', { what, hint })
 
-const unusable = (flag: string, text: string, mend: string): ConvohouseError =>
-  invalidFlag(`${flag} cannot be ${JSON.stringify(text)}.`, mend)
+const unusable = (flag: string, text: string, hint: string): ConvohouseError =>
+  invalidFlag(`${flag} cannot be ${JSON.stringify(text)}.`, hint)
 
 interface Bounds {
   min: number

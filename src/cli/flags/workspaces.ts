@@ -11,7 +11,7 @@ export function chooseWorkspaces(config: Config, id: string | undefined): Worksp
   if (chosen) return [chosen]
   throw new ConvohouseError('WORKSPACE_UNKNOWN', {
     what: `No workspace ${JSON.stringify(id)} is configured in ${config.source}.`,
-    mend: `Choose one of: ${config.workspaces.map(workspace => workspace.id).join(', ')}.`,
+    hint: `Choose one of: ${config.workspaces.map(workspace => workspace.id).join(', ')}.`,
   })
 }
 
@@ -21,7 +21,7 @@ export function chooseIds(all: readonly string[], named: string | undefined): re
   if (all.includes(named)) return [named]
   throw new ConvohouseError('WORKSPACE_UNKNOWN', {
     what: `Workspace ${JSON.stringify(named)} is neither configured nor in the warehouse.`,
-    mend: all.length > 0 ? `Choose one of: ${all.join(', ')}.` : 'Configure it with `convohouse init`.',
+    hint: all.length > 0 ? `Choose one of: ${all.join(', ')}.` : 'Configure it with `convohouse init`.',
   })
 }
 

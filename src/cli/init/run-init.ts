@@ -18,12 +18,12 @@ function failure(file: string, cause: NodeJS.ErrnoException): ConvohouseError {
   if (cause.code === 'EEXIST') {
     return new ConvohouseError('CONFIG_EXISTS', {
       what: `${file} is there already.`,
-      mend: 'Mend it by hand, or write it anew with --force.',
+      hint: 'Mend it by hand, or write it anew with --force.',
     })
   }
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `${file} cannot be written (${cause.code ?? cause.message}).`,
-    mend: 'Run it in a folder that you may write to.',
+    hint: 'Run it in a folder that you may write to.',
     cause,
   })
 }

@@ -20,7 +20,7 @@ export interface Difference {
   kind: (typeof DIFFERENCES)[number]
   count: number
   what: string
-  mend: string
+  hint: string
   /** About what mending would bill; null where nothing can be said, as nothing of it has been seen. */
   sessions: number | null
 }
@@ -52,21 +52,21 @@ function lookingAgain(settings: Settings | undefined): string {
 const skipped: Describe = ({ totals: { skipped: n }, price, settings }) => ({
   count: n,
   what: `${counted(n, 'conversation')} ${verb(n, 'was', 'were')} looked at and not given, as no person had written in ${verb(n, 'it', 'them')}: skipped, and not billed.`,
-  mend: `${lookingAgain(settings)}. The other conversations of a window that is read again are billed again.`,
+  hint: `${lookingAgain(settings)}. The other conversations of a window that is read again are billed again.`,
   sessions: price.hiddenBehind,
 })
 
 const quarantined: Describe = ({ totals: { quarantined: n } }) => ({
   count: n,
   what: `${counted(n, 'record')} ${verb(n, 'was', 'were')} given and could not be loaded; the landing keeps ${verb(n, 'it', 'them')}.`,
-  mend: '`convohouse quarantine list` says why; `convohouse quarantine retry` loads what can be loaded by then.',
+  hint: '`convohouse quarantine list` says why; `convohouse quarantine retry` loads what can be loaded by then.',
   sessions: 0,
 })
 
 const incomplete: Describe = ({ totals: { incomplete: n }, price }) => ({
   count: n,
   what: `${counted(n, 'row is', 'rows are')} incomplete: only events have told of ${verb(n, 'it', 'them')}.`,
-  mend: `Buy the full records: ${BUY_INCOMPLETE}`,
+  hint: `Buy the full records: ${BUY_INCOMPLETE}`,
   sessions: Math.ceil(n * price.perConversation),
 })
 
@@ -79,21 +79,21 @@ function boughtAgain(n: number, settings: Settings | undefined): string {
 const stale: Describe = ({ totals: { knownStale: n }, price, settings }) => ({
   count: n,
   what: `${counted(n, 'row')} ${verb(n, 'has', 'have')} changed since ${verb(n, 'it was', 'they were')} exported.`,
-  mend: boughtAgain(n, settings),
+  hint: boughtAgain(n, settings),
   sessions: Math.ceil(n * price.perConversation),
 })
 
 const missing: Describe = ({ totals: { missing: n } }) => ({
   count: n,
   what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} asked for again and not there: the vendor has ${verb(n, 'it', 'them')} no more.`,
-  mend: 'Nothing is to be done: what is held stays.',
+  hint: 'Nothing is to be done: what is held stays.',
   sessions: 0,
 })
 
 const notExportable: Describe = ({ totals: { notExportable: n } }) => ({
   count: n,
   what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} asked for by id, looked at and not given: no person has written in ${verb(n, 'it', 'them')}.`,
-  mend: `Nothing is to be done: ${verb(n, 'it is', 'they are')} asked for again when an event tells of a change.`,
+  hint: `Nothing is to be done: ${verb(n, 'it is', 'they are')} asked for again when an event tells of a change.`,
   sessions: 0,
 })
 
@@ -114,7 +114,7 @@ const uncovered: Describe = ({ reading: { uncovered: stretches } }) => {
   return {
     count: stretches.length,
     what: `${counted(stretches.length, 'stretch', 'stretches')} of time not covered (${counted(days, 'day')}${endless}): ${listed(stretches.map(stretchText))}.`,
-    mend: '`convohouse sync` reads what is wanted of them; `convohouse plan` prices it as far as that can be known.',
+    hint: '`convohouse sync` reads what is wanted of them; `convohouse plan` prices it as far as that can be known.',
     sessions: null,
   }
 }
@@ -122,7 +122,7 @@ const uncovered: Describe = ({ reading: { uncovered: stretches } }) => {
 const unread: Describe = ({ reading: { unread: agents } }) => ({
   count: agents.length,
   what: `${counted(agents.length, 'agent')} not read yet, or not to the end of a window: ${listed(agents)}.`,
-  mend: '`convohouse sync` reads them, as far as the quota lets it; `convohouse plan` shows what is left to read.',
+  hint: '`convohouse sync` reads them, as far as the quota lets it; `convohouse plan` shows what is left to read.',
   sessions: null,
 })
 

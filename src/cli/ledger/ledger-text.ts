@@ -37,7 +37,7 @@ function priceText({ sessions }: Difference): string {
 
 const sentence = (difference: Difference): string[] => [
   `  ${visible(difference.what)}`,
-  `    → ${difference.mend}${priceText(difference)}`,
+  `    → ${difference.hint}${priceText(difference)}`,
 ]
 
 function closing({ differences, totals }: WorkspaceLedger): string[] {

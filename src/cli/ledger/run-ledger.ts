@@ -49,7 +49,7 @@ async function expectAgents(rows: Rows, { workspaceIds, agents }: Scope): Promis
   if (unknown === undefined) return
   throw new ConvohouseError('AGENT_UNKNOWN', {
     what: `The warehouse has no agent ${JSON.stringify(unknown)}.`,
-    mend: `Choose one of: ${ids.slice(0, 10).join(', ') || '(none)'}.`,
+    hint: `Choose one of: ${ids.slice(0, 10).join(', ') || '(none)'}.`,
     facts: { agentId: unknown },
   })
 }

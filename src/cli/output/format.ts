@@ -32,13 +32,13 @@ export function chooseFormat(name: string | undefined, to: Writable): Format {
   if (format === undefined) {
     throw new ConvohouseError('FLAG_INVALID', {
       what: `There is no format "${name}".`,
-      mend: `Give one of ${FORMATS.join(', ')}.`,
+      hint: `Give one of ${FORMATS.join(', ')}.`,
     })
   }
   if (BINARY.has(format) && isTerminal(to)) {
     throw new ConvohouseError('FLAG_INVALID', {
       what: `The format ${format} is binary, and this is a terminal.`,
-      mend: 'Write it to a file with -o FILE, or pipe it.',
+      hint: 'Write it to a file with -o FILE, or pipe it.',
     })
   }
   return format

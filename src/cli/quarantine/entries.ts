@@ -45,7 +45,7 @@ export function named(entries: readonly Entry[], names: readonly string[]): Entr
     if (entry) return entry
     throw new ConvohouseError('RECORD_UNKNOWN', {
       what: `No quarantined record is called ${JSON.stringify(name)}.`,
-      mend: 'Use an id that `convohouse quarantine list` shows, or FILE#ELEMENT.',
+      hint: 'Use an id that `convohouse quarantine list` shows, or FILE#ELEMENT.',
     })
   })
 }

@@ -18,7 +18,7 @@ async function recordOf(home: string, { workspaceId, record, file, element }: En
   if (found) return found
   throw new ConvohouseError('LANDING_CORRUPT', {
     what: `The landed file ${file} has no element ${element}.`,
-    mend: 'Restore it from a backup.',
+    hint: 'Restore it from a backup.',
     facts: { file },
   })
 }

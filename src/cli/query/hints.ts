@@ -23,9 +23,9 @@ const HINTS: readonly [RegExp, string][] = [
 
 /** The same error, with a hint where there is one. */
 export function withHint(error: unknown): unknown {
-  if (!isCode(error, 'SQL_INVALID') || error.mend !== undefined) return error
+  if (!isCode(error, 'SQL_INVALID') || error.hint !== undefined) return error
   const hint = HINTS.find(([pattern]) => pattern.test(error.message))?.[1]
   return hint === undefined
     ? error
-    : new ConvohouseError(error.code, { what: error.message.trimEnd(), mend: hint, cause: error })
+    : new ConvohouseError(error.code, { what: error.message.trimEnd(), hint, cause: error })
 }

@@ -28,7 +28,7 @@ export function formatOfFile(file: string): Format {
   if (format) return format
   throw new ConvohouseError('FLAG_INVALID', {
     what: `The ending of ${file} tells no format.`,
-    mend: `Add --format with one of ${FORMATS.join(', ')}, or end the name in one of ${Object.keys(ENDINGS).join(', ')}.`,
+    hint: `Add --format with one of ${FORMATS.join(', ')}, or end the name in one of ${Object.keys(ENDINGS).join(', ')}.`,
   })
 }
 
@@ -39,7 +39,7 @@ const inFile = (format: RowFormat, file: string): RowFormat =>
 const unwritable = (file: string, why: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', {
     what: `${file} cannot be written: ${why}.`,
-    mend: 'Give a file in a folder that is there and that you may write to; into a pipe or a device, redirect standard output.',
+    hint: 'Give a file in a folder that is there and that you may write to; into a pipe or a device, redirect standard output.',
     cause,
   })
 

@@ -38,7 +38,7 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
   if (!hasWebhooks(config))
     throw new ConvohouseError('WEBHOOKS_UNCONFIGURED', {
       what: `${config.source} names no webhook secret of any workspace.`,
-      mend:
+      hint:
         config.source === ENVIRONMENT
           ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that holds it.'
           : 'Give a workspace in it `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }`; where there is such a file, the variable alone says nothing.',

@@ -66,7 +66,7 @@ const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[
 const stopped = (cause: unknown): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', {
     what: 'Stopped; the warehouse is as it was before.',
-    mend: 'Run `convohouse replay` again to rebuild it.',
+    hint: 'Run `convohouse replay` again to rebuild it.',
     cause,
   })
 

@@ -22,7 +22,7 @@ const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError 
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${range(plan.total.sessions)} sessions again.`
       : `This sync of workspace ${workspaceId} may take most of a period's sessions.`,
     // A full export asks whatever its bounds are.
-    mend: exportsAgain(plan)
+    hint: exportsAgain(plan)
       ? 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions.'
       : 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions or --since.',
   })

@@ -6,7 +6,7 @@ import type { Displays } from './choose-display.ts'
 function failureOf(workspaceId: string, { code, what, hint }: NonNullable<DrainFailing>): Error {
   const told = `Webhook events of ${workspaceId} wait in the spool, and are tried again until they can be applied. ${what}`
   if (code === 'UNEXPECTED') return new Error(told)
-  return new ConvohouseError(code as ErrorCode, { what: told, ...(hint && { mend: hint }) })
+  return new ConvohouseError(code as ErrorCode, { what: told, ...(hint && { hint }) })
 }
 
 /** Tells what keeps events of a workspace from the tables, and when nothing does any more. */

@@ -44,7 +44,7 @@ async function ask(
     if (!signal.aborted) throw cause
     throw new ConvohouseError('INTERRUPTED', {
       what: `No worker has answered for workspace ${asking.request.workspaceId}; a sync may still begin once one is there.`,
-      mend: '`convohouse cancel` ends it.',
+      hint: '`convohouse cancel` ends it.',
       cause,
     })
   }

@@ -10,10 +10,10 @@ const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
 
 /** It may be a worker's, who could do what was asked. */
-const heldByOther = ({ message, mend = '', facts, cause }: ConvohouseError): ConvohouseError =>
+const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: message,
-    mend: `${mend} Where a worker of Temporal holds it: \`convohouse sync --on temporal\`.`,
+    hint: `${hint} Where a worker of Temporal holds it: \`convohouse sync --on temporal\`.`,
     facts,
     cause,
   })

@@ -40,7 +40,7 @@ function addressLines({ place, own }: ServerOfUp, metricsUrl: string): string[] 
 const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
     what: `The Temporal server at ${place.address}, which this command had started, has ended.`,
-    mend: 'Run `convohouse up` again: it goes on where it was.',
+    hint: 'Run `convohouse up` again: it goes on where it was.',
   })
 
 type Screen = Pick<LookOn, 'board' | 'remark'>

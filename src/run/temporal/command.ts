@@ -59,6 +59,6 @@ export async function provideTemporal(
   }
   throw new ConvohouseError('TEMPORAL_MISSING', {
     what: `There is no Temporal CLI on the PATH or in ${places.cache}; it could not be downloaded (${refused[0]}), nor built (${refused[1]}).`,
-    mend: 'Install it (https://docs.temporal.io/cli), or configure the address of a Temporal server (TEMPORAL_ADDRESS).',
+    hint: 'Install it (https://docs.temporal.io/cli), or configure the address of a Temporal server (TEMPORAL_ADDRESS).',
   })
 }

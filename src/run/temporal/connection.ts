@@ -37,7 +37,7 @@ function reasonOf({ message }: Error): string {
 export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
     what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${reasonOf(cause as Error)}.`,
-    mend: 'Start one (`convohouse up`, or `temporal server start-dev`), or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.',
+    hint: 'Start one (`convohouse up`, or `temporal server start-dev`), or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.',
     cause,
   })
 

@@ -125,7 +125,7 @@ function keep(command: string, args: readonly string[]): Kept {
 const failed = (what: string): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
     what: `Temporal's dev server did not start: ${what || 'it says nothing'}.`,
-    mend: 'Run `temporal server start-dev` to see what it says, or configure the address of a server that runs (TEMPORAL_ADDRESS).',
+    hint: 'Run `temporal server start-dev` to see what it says, or configure the address of a server that runs (TEMPORAL_ADDRESS).',
   })
 
 /** True where every namespace can be used. */

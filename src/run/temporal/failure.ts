@@ -6,12 +6,12 @@ import { ConvohouseError, ERRORS } from '../../core/errors.ts'
 /** What a workflow is told: the code, and whether another try may succeed. Anything that is no error of ours stays as it is. */
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof ConvohouseError)) return error
-  const { code, kind, message, mend = null, transient } = error
+  const { code, kind, message, hint = null, transient } = error
   return ApplicationFailure.create({
     message,
     type: code,
     nonRetryable: !transient,
-    details: [{ code, kind, what: message, mend }],
+    details: [{ code, kind, what: message, hint }],
     cause: error,
   })
 }

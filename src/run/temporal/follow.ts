@@ -31,8 +31,8 @@ const LAST_LOOKS = 3
  */
 const ANSWERED_WITHIN_MS = 3 * SECOND
 
-const errorOf = ({ code, what, mend }: Failure): ConvohouseError =>
-  new ConvohouseError(code, { what, ...(mend && { mend }) })
+const errorOf = ({ code, what, hint }: Failure): ConvohouseError =>
+  new ConvohouseError(code, { what, ...(hint && { hint }) })
 
 const stopped = (how: string): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} at Temporal; what landed is kept.` })

@@ -204,7 +204,7 @@ export async function changeSchedule(client: Client, workspaceId: string, change
 const missing = (workspaceId: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('SCHEDULE_MISSING', {
     what: `Workspace ${workspaceId} has no schedule.`,
-    mend: 'Give it one in the configuration (schedule: { every: 15m }), then run `convohouse schedule ensure`.',
+    hint: 'Give it one in the configuration (schedule: { every: 15m }), then run `convohouse schedule ensure`.',
     cause,
   })
 

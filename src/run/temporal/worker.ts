@@ -102,8 +102,8 @@ function runSinks(logs: TaskLogs, lines: RunLines): InjectedSinks<RunSinks> {
 }
 
 const errorOf = (failure: Failure | null): ConvohouseError => {
-  const { code, what, mend } = failure ?? { code: 'INTERRUPTED', what: 'The sync was cancelled.', mend: null }
-  return new ConvohouseError(code, { what, ...(mend && { mend }) })
+  const { code, what, hint } = failure ?? { code: 'INTERRUPTED', what: 'The sync was cancelled.', hint: null }
+  return new ConvohouseError(code, { what, ...(hint && { hint }) })
 }
 
 async function warehouseWorker(holding: Holding, house: House): Promise<Worker> {

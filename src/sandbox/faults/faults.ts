@@ -87,7 +87,7 @@ export class Faults {
     if ('issues' in read) {
       throw new ConvohouseError('CONFIG_INVALID', {
         what: `The sandbox's faults cannot be read: ${read.issues.join('; ')}`,
-        mend: 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.',
+        hint: 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.',
         facts: { option: 'faults' },
       })
     }

@@ -81,7 +81,7 @@ export class Webhooks {
     if (issues.length > 0) {
       throw new ConvohouseError('CONFIG_INVALID', {
         what: `The sandbox's webhooks cannot be read: ${issues.join('; ')}`,
-        mend: 'Give an address, and what else docs/sandbox.md lists.',
+        hint: 'Give an address, and what else docs/sandbox.md lists.',
         facts: { option: 'webhooks' },
       })
     }

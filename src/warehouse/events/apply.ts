@@ -10,7 +10,7 @@ import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Writer } from '../connection.ts'
 import { quarantine } from '../load/bookkeeping.ts'
-import { mendedFindings, removedSecrets, tellFindings } from '../load/findings.ts'
+import { coercedFindings, removedSecrets, tellFindings } from '../load/findings.ts'
 import { mergeStage, settleVersions } from '../load/merge.ts'
 import { isAboutRecords, tellable } from '../load/quarantine-reason.ts'
 import { fillIncoming } from '../load/stage.ts'
@@ -85,7 +85,7 @@ async function tell(
     .map(found => {
       const event = found.event as Incoming
       const page = { path: event.file, head: { sentAtServerMs: event.receivedMs } }
-      const { drift, issues } = mendedFindings(emptyNotes(), found)
+      const { drift, issues } = coercedFindings(emptyNotes(), found)
       // Told once, with the event itself.
       const removed = record === webhookEvent ? removedSecrets(event.removed) : []
       return { page, findings: { drift, issues: [...issues, ...removed] } }

@@ -1,7 +1,7 @@
 // What events do to conversations: the parts of the record that they carry, when it was seen so, and that the copy that is held
 // is out of date.
 
-import { mendRecord } from '../../catalog/coerce.ts'
+import { coerceRecord } from '../../catalog/coerce.ts'
 import { isObject } from '../../catalog/inspect.ts'
 import { type Layout, quoteText } from '../../catalog/layout.ts'
 import { recordStruct } from '../../catalog/staging.ts'
@@ -54,7 +54,7 @@ function patchesOf(event: OfConversation): Patch[] {
 export const lightFindings = <E extends IncomingEvent>(layout: Layout, events: readonly E[]) =>
   events.flatMap(event => {
     const light = event.conversation && lightOf(event)
-    const mended = light && mendRecord(layout.record, { ...light, [layout.record.id.key]: event.conversation!.id })
+    const mended = light && coerceRecord(layout.record, { ...light, [layout.record.id.key]: event.conversation!.id })
     return mended ? [{ event, issues: mended.issues, drift: [] }] : []
   })
 
@@ -109,7 +109,7 @@ async function observeEvents(
     const light = lightOf(event)
     if (light === null) return []
     const own = Object.fromEntries(Object.entries(light).filter(([key]) => Object.hasOwn(fields, key)))
-    const { record } = mendRecord(
+    const { record } = coerceRecord(
       { ...layout.record, fields },
       { ...own, [layout.record.id.key]: event.conversation.id },
     )!

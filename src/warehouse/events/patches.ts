@@ -4,7 +4,7 @@
 //
 // For each key the highest version wins, so exports and events converge in any order and any number of times.
 
-import { mendRecord } from '../../catalog/coerce.ts'
+import { coerceRecord } from '../../catalog/coerce.ts'
 import { childColumns, childSelect } from '../../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { sentFields } from '../../catalog/shape.ts'
@@ -122,7 +122,7 @@ async function stagePatched(
   )
   const rows = stored.map(({ agent, id, members }) => {
     const values = readExactly(members).value as Record<string, unknown>
-    const record = mendRecord(layout.record, { ...values, ID: JSON.parse(id) })!.record
+    const record = coerceRecord(layout.record, { ...values, ID: JSON.parse(id) })!.record
     return { agent_id: JSON.parse(agent), keys: Object.keys(values), record: writeExactly(record) }
   })
   await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record VARCHAR)')

@@ -1,6 +1,6 @@
 // Records that events bring into the stage: mended one by one, since they are few and of any shape.
 
-import { type MendedRecord, mendRecord } from '../../catalog/coerce.ts'
+import { type CoercedRecord, coerceRecord } from '../../catalog/coerce.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
@@ -10,7 +10,7 @@ import { STAGE } from '../load/stage.ts'
 import { type IncomingEvent, placeInTime } from './incoming.ts'
 
 /** A record, and the event that brought it. */
-export interface Given extends Omit<MendedRecord, 'record'> {
+export interface Given extends Omit<CoercedRecord, 'record'> {
   event: IncomingEvent
   /** JSON, of declared types only. */
   record: string
@@ -18,7 +18,7 @@ export interface Given extends Omit<MendedRecord, 'record'> {
 
 /** Mends a record; none where it has no id. */
 export function given(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): Given[] {
-  const mended = mendRecord(type, record)
+  const mended = coerceRecord(type, record)
   if (mended === null) return []
   // Ten times as quick.
   const write = event.isPlain ? JSON.stringify : writeExactly

@@ -1,18 +1,18 @@
 // A batch before it is loaded: which files are staged as they landed, which must be mended first, and with which
 // undeclared paths in the schema.
 import { conversation } from '../../catalog/conversation.ts'
-import { compileInspection, needsMending } from '../../catalog/inspect.ts'
+import { compileInspection, needsCoercion } from '../../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../catalog/surroundings.ts'
 import type { LoadedFile } from './bookkeeping.ts'
-import { cutOffIssue, inspected, mendedFindings, type PageFindings } from './findings.ts'
+import { coercedFindings, cutOffIssue, inspected, type PageFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
 import { isStagedAsLanded } from './streams.ts'
-import { type MendedFile, removeMended, type Tolerated, tolerate, writeMended } from './tolerant.ts'
+import { type CoercedFile, removeCoerced, type Tolerated, tolerate, writeCoerced } from './tolerant.ts'
 
 const inspect = compileInspection(conversation)
 
@@ -44,7 +44,7 @@ export interface Batch {
   files: BatchFile[]
   sources: StageSource[]
   unknownPaths: Set<string>
-  mended: MendedFile[]
+  mended: CoercedFile[]
 }
 
 export const emptyBatch = (record: RecordType): Batch => ({
@@ -83,7 +83,7 @@ const withCutOff = ({ head }: LoadablePage, record: RecordType, findings: PageFi
   head.cutOff === undefined ? findings : { ...findings, issues: [...findings.issues, cutOffIssue(record, head.cutOff)] }
 
 /** Adds a page by its mended records, and writes their files. */
-export async function addMended(
+export async function addCoerced(
   context: LoadContext,
   batch: Batch,
   page: LoadablePage,
@@ -96,9 +96,9 @@ export async function addMended(
     records: records.length,
     mended: true,
     unreadable,
-    findings: withCutOff(page, batch.record, mendedFindings(head.notes, tolerated)),
+    findings: withCutOff(page, batch.record, coercedFindings(head.notes, tolerated)),
   })
-  for (const mended of await writeMended(context.temporaryFolder, records)) {
+  for (const mended of await writeCoerced(context.temporaryFolder, records)) {
     batch.mended.push(mended)
     batch.sources.push({ ...freshness(context, batch.record, page), file: mended.file, bodyBytes: mended.bytes })
   }
@@ -126,8 +126,8 @@ export function withoutThem(found: Tolerated, away: ReadonlyMap<number, string>)
 }
 
 /** True where a page cannot be staged as it landed. */
-const mustBeMended = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
-  !isStagedAsLanded(record) || needsMending(head.notes) || context.heldBack?.has(path) === true
+const mustBeCoerced = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
+  !isStagedAsLanded(record) || needsCoercion(head.notes) || context.heldBack?.has(path) === true
 
 /** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
 const asTheyLanded = ({ files }: Batch): LoadablePage[] =>
@@ -144,13 +144,13 @@ export async function prepareBatch(
   try {
     for (const given of pages) {
       const page = await inspectedAgain(context, record, given)
-      if (mustBeMended(context, batch, page) || clashes(taken, page))
-        await addMended(context, batch, page, await tolerated(context, record, page))
+      if (mustBeCoerced(context, batch, page) || clashes(taken, page))
+        await addCoerced(context, batch, page, await tolerated(context, record, page))
       else addLanded(context, batch, page)
     }
     await context.expectWhole(asTheyLanded(batch))
   } catch (error) {
-    await removeMended(batch.mended)
+    await removeCoerced(batch.mended)
     throw error
   }
   return batch

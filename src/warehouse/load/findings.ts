@@ -86,7 +86,7 @@ export const inspected = (notes: PageNotes): PageFindings => ({
 })
 
 /** Findings of a page that was mended: those of its records, counted while they were taken apart. */
-export const mendedFindings = (
+export const coercedFindings = (
   notes: PageNotes,
   { issues, drift }: Pick<Tolerated, 'issues' | 'drift'>,
 ): PageFindings => ({

@@ -12,7 +12,7 @@ import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
 import { warehouseFault } from '../fault.ts'
 import { keepWorkspace } from '../workspaces.ts'
-import { addMended, type Batch, emptyBatch, prepareBatch, tolerated, withoutThem } from './batch.ts'
+import { addCoerced, type Batch, emptyBatch, prepareBatch, tolerated, withoutThem } from './batch.ts'
 import { keepBooks } from './bookkeeping.ts'
 import { tellFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
@@ -22,7 +22,7 @@ import type { LoadablePage } from './page.ts'
 import { columnsOf, isAboutRecords, loadError } from './quarantine-reason.ts'
 import { searchUnloadable } from './quarantine-search.ts'
 import { type LoadedStream, RECORD_OF } from './streams.ts'
-import { removeMended, type Tolerated } from './tolerant.ts'
+import { removeCoerced, type Tolerated } from './tolerant.ts'
 import { mergeOptions, NOTHING, recordsOf, stageRecords, writeRecords } from './write-records.ts'
 
 export interface LoadResult extends MergeResult {
@@ -75,7 +75,7 @@ async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false):
       },
     )
   } finally {
-    await removeMended(batch.mended)
+    await removeCoerced(batch.mended)
   }
 }
 
@@ -98,7 +98,7 @@ async function oneMended(
   found: Tolerated,
 ): Promise<Batch> {
   const batch = emptyBatch(record)
-  await addMended(context, batch, page, found)
+  await addCoerced(context, batch, page, found)
   return batch
 }
 

@@ -73,7 +73,7 @@ export const loadError = (file: string, cause: unknown): ConvohouseError =>
     ? cause
     : new ConvohouseError('LOAD_FAILED', {
         what: `The landed file ${file} could not be loaded: ${tellable(cause)}`,
-        mend: 'Nothing of it is lost: it stays in the landing. Report the file; `convohouse replay` loads it once this is mended.',
+        hint: 'Nothing of it is lost: it stays in the landing. Report the file; `convohouse replay` loads it once this is mended.',
         cause: tellableCause(cause),
         facts: { file },
       })

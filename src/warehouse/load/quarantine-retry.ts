@@ -4,13 +4,13 @@
 import { emptyNotes } from '../../catalog/inspect.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
-import { addMended, emptyBatch } from './batch.ts'
-import { mendedFindings, tellFindings } from './findings.ts'
+import { addCoerced, emptyBatch } from './batch.ts'
+import { coercedFindings, tellFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './page.ts'
 import { columnsOf, isAboutThisRecord, isOfLoading, loadError, tellable } from './quarantine-reason.ts'
 import { RECORD_OF } from './streams.ts'
-import { issueOfUnread, removeMended, type Tolerated, tolerate } from './tolerant.ts'
+import { issueOfUnread, removeCoerced, type Tolerated, tolerate } from './tolerant.ts'
 import { mergeOptions, stageRecords, writeRecords } from './write-records.ts'
 
 export interface Retried {
@@ -46,7 +46,7 @@ async function tellOfUnread(context: LoadContext, record: RecordType, page: Load
   await writer.run(`UPDATE _issues SET occurrences = occurrences - 1 WHERE ${told}`)
   await writer.run(`DELETE FROM _issues WHERE ${told} AND occurrences < 1`)
   // What inspection noted has been told with the page.
-  const files = [{ page, findings: mendedFindings(emptyNotes(), found) }]
+  const files = [{ page, findings: coercedFindings(emptyNotes(), found) }]
   await tellFindings(writer, { workspaceId, record, files })
 }
 
@@ -54,7 +54,7 @@ async function tellOfUnread(context: LoadContext, record: RecordType, page: Load
 async function loadOne(context: LoadContext, record: RecordType, page: LoadablePage, found: Found): Promise<void> {
   const { writer, workspaceId } = context
   const batch = emptyBatch(record)
-  await addMended(context, batch, page, found)
+  await addCoerced(context, batch, page, found)
   const options = mergeOptions(context, batch)
   let settled: Awaited<ReturnType<typeof stageRecords>> = null
   try {
@@ -72,7 +72,7 @@ async function loadOne(context: LoadContext, record: RecordType, page: LoadableP
       },
     )
   } finally {
-    await removeMended(batch.mended)
+    await removeCoerced(batch.mended)
   }
 }
 

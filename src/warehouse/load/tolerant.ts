@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Issue, mendRecord } from '../../catalog/coerce.ts'
+import { coerceRecord, type Issue } from '../../catalog/coerce.ts'
 import { isObject, jsonType } from '../../catalog/inspect.ts'
 import { elementTexts } from '../../catalog/page-elements.ts'
 import { toldPath } from '../../catalog/safe-path.ts'
@@ -91,7 +91,7 @@ function tolerateOne(record: RecordType, text: string, replaced: boolean): One |
   }
   const fault = idFault(record, read, replaced)
   if (fault !== null) return none(fault)
-  const mended = mendRecord(record, read.value)
+  const mended = coerceRecord(record, read.value)
   if (mended === null) return withoutId(record, read.value)
   const { issues, drift } = mended
   for (const { path, fault } of read.faults) {
@@ -124,7 +124,7 @@ export function tolerate(record: RecordType, body: Uint8Array, only?: ReadonlySe
   return all
 }
 
-export interface MendedFile {
+export interface CoercedFile {
   file: string
   bytes: number
 }
@@ -149,9 +149,9 @@ function* pieces(records: readonly MendedRecordText[]): Generator<string[]> {
 }
 
 /** Writes mended records into files below `folder`. The caller removes them when the batch is loaded. */
-export async function writeMended(folder: string, records: readonly MendedRecordText[]): Promise<MendedFile[]> {
+export async function writeCoerced(folder: string, records: readonly MendedRecordText[]): Promise<CoercedFile[]> {
   await makeFolder(folder)
-  const files: MendedFile[] = []
+  const files: CoercedFile[] = []
   try {
     for (const piece of pieces(records)) {
       const file = join(folder, `${MENDED}${process.pid}-${randomBytes(6).toString('hex')}.json`)
@@ -160,11 +160,11 @@ export async function writeMended(folder: string, records: readonly MendedRecord
       await writeFile(file, text, { mode: 0o600 })
     }
   } catch (error) {
-    await removeMended(files)
+    await removeCoerced(files)
     throw error
   }
   return files
 }
 
-export const removeMended = (files: readonly MendedFile[]): Promise<unknown> =>
+export const removeCoerced = (files: readonly CoercedFile[]): Promise<unknown> =>
   Promise.all(files.map(({ file }) => rm(file, { force: true })))

@@ -26,7 +26,7 @@ export const newestMigration = async (): Promise<number> => (await bundledMigrat
 export const newerWarehouse = (at: number, known: number): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_NEWER', {
     what: `The warehouse is at migration ${at}, and this convohouse knows only ${known}.`,
-    mend: 'Use the convohouse version that wrote it, or a newer one.',
+    hint: 'Use the convohouse version that wrote it, or a newer one.',
   })
 
 async function columnsByTable(writer: Writer): Promise<Map<string, Set<string>>> {

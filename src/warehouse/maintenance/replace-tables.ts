@@ -32,7 +32,7 @@ export function checkReplaceable(names: readonly string[]): void {
   if (unknown === undefined) return
   throw new ConvohouseError('TABLE_UNKNOWN', {
     what: `No table ${JSON.stringify(unknown)} can be rebuilt from landing and spool.`,
-    mend: `Choose of: ${known.join(', ')}.`,
+    hint: `Choose of: ${known.join(', ')}.`,
   })
 }
 

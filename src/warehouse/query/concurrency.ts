@@ -26,7 +26,7 @@ export function openTurns({ running: most, waiting: mostWaiting }: TurnLimits): 
   const tooMany = (what: string) =>
     new ConvohouseError('TOO_MANY_QUERIES', {
       what: `The process that holds the warehouse runs ${most} ${most === 1 ? 'query' : 'queries'} at a time, and ${what}`,
-      mend: 'Ask again later, or stop some of the queries that run.',
+      hint: 'Ask again later, or stop some of the queries that run.',
       facts: { running, waiting: waiting.length },
     })
 

@@ -82,7 +82,7 @@ async function parse(connection: DuckDBConnection, text: string): Promise<unknow
   if (answer.error && answer.error_type === 'not implemented') return undefined
   if (answer.error || !answer.statements) throw await syntaxError(connection, text, answer)
   if (answer.statements.length === 0) {
-    throw new ConvohouseError('SQL_INVALID', { what: 'There is no SQL.', mend: ONLY_SELECT })
+    throw new ConvohouseError('SQL_INVALID', { what: 'There is no SQL.', hint: ONLY_SELECT })
   }
   if (answer.statements.length > 1) {
     throw refuse(`The SQL holds ${answer.statements.length} statements.`, 'Give one statement at a time.')
@@ -103,7 +103,7 @@ async function check(connection: DuckDBConnection, tree: unknown): Promise<void>
   const named = namesIn(tree)
   checkFunctions(named)
   if (named.parameters) {
-    throw new ConvohouseError('SQL_INVALID', { what: 'The SQL has a parameter.', mend: 'Write the value itself.' })
+    throw new ConvohouseError('SQL_INVALID', { what: 'The SQL has a parameter.', hint: 'Write the value itself.' })
   }
   for (const name of named.tables) await checkTable(connection, name)
 }
@@ -175,4 +175,4 @@ const unnamedPivot = (): ConvohouseError =>
     "Name them: PIVOT conversations ON channel IN ('webchat', 'voice') USING count(*) GROUP BY day; or write a column for each: count(*) FILTER (channel = 'voice') AS voice.",
   )
 
-const refuse = (what: string, mend: string) => new ConvohouseError('SQL_REFUSED', { what, mend })
+const refuse = (what: string, hint: string) => new ConvohouseError('SQL_REFUSED', { what, hint })

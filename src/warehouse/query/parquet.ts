@@ -60,7 +60,7 @@ export async function copyIn(
   if (guarded.kind === 'explain') {
     throw new ConvohouseError('SQL_REFUSED', {
       what: 'EXPLAIN cannot be written as Parquet.',
-      mend: 'Take another format.',
+      hint: 'Take another format.',
     })
   }
   const { cast } = await session.step(() => prepareFor('columns', connection, guarded))
@@ -86,7 +86,7 @@ export async function putInPlace(part: string, file: string): Promise<void> {
 const unwritable = (file: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException | undefined)?.code ?? String(cause)}.`,
-    mend: 'Give another file, in a folder that you may write to.',
+    hint: 'Give another file, in a folder that you may write to.',
     cause,
   })
 

@@ -13,19 +13,19 @@ export function queryError(cause: unknown): ConvohouseError {
   if (/^INTERRUPT Error/.test(what))
     return new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.', cause })
   if (/^Permission Error/.test(what)) {
-    return new ConvohouseError('SQL_REFUSED', { what, mend: 'Read only tables and views of the warehouse.', cause })
+    return new ConvohouseError('SQL_REFUSED', { what, hint: 'Read only tables and views of the warehouse.', cause })
   }
   if (/^Out of Memory Error/.test(what)) {
     return new ConvohouseError('SQL_INVALID', {
       what,
-      mend: 'Ask for fewer rows or columns, or aggregate; or raise the memory limit.',
+      hint: 'Ask for fewer rows or columns, or aggregate; or raise the memory limit.',
       cause,
     })
   }
   if (CANNOT_SPILL.test(what)) {
     return new ConvohouseError('SQL_INVALID', {
       what: `The query does not fit into memory, and what does not cannot be written beside the warehouse: ${what}`,
-      mend: 'Ask for less, or raise the memory limit; or give the data folder space and write permission.',
+      hint: 'Ask for less, or raise the memory limit; or give the data folder space and write permission.',
       cause,
     })
   }

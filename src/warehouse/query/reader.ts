@@ -61,7 +61,7 @@ async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: st
   await access(file).catch(cause => {
     throw new ConvohouseError('WAREHOUSE_MISSING', {
       what: `There is no warehouse at ${file}.`,
-      mend: 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
+      hint: 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
       cause,
     })
   })
@@ -88,7 +88,7 @@ function openError(file: string, cause: unknown): ConvohouseError {
     const pid = /\(PID (\d+)\)/.exec(message)?.[1]
     return new ConvohouseError('WAREHOUSE_LOCKED', {
       what: `Another process${pid ? ` (PID ${pid})` : ''} holds the warehouse ${file}.`,
-      mend: 'Wait until it has ended, or stop it.',
+      hint: 'Wait until it has ended, or stop it.',
       cause,
       ...(pid && { facts: { pid: Number(pid) } }),
     })
@@ -97,7 +97,7 @@ function openError(file: string, cause: unknown): ConvohouseError {
     warehouseFault(file, cause) ??
     new ConvohouseError('HOME_UNUSABLE', {
       what: `The warehouse ${file} cannot be opened: ${message}`,
-      mend: 'If it is damaged, move it away and run `convohouse replay`.',
+      hint: 'If it is damaged, move it away and run `convohouse replay`.',
       cause,
     })
   )

@@ -105,6 +105,6 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
 const timeout = (timeoutMs: number) =>
   new ConvohouseError('QUERY_TIMEOUT', {
     what: `The query ran longer than ${timeoutMs / 1_000} s.`,
-    mend: 'Ask for less, or allow it more time.',
+    hint: 'Ask for less, or allow it more time.',
     facts: { timeoutMs },
   })

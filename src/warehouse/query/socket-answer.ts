@@ -86,7 +86,7 @@ async function readQuery(socket: Socket): Promise<QueryMessage> {
   if (query?.kind !== 'query' || query.protocol !== PROTOCOL || typeof query.sql !== 'string') {
     throw new ConvohouseError('WAREHOUSE_LOCKED', {
       what: 'The process that holds the warehouse is of another version of convohouse.',
-      mend: 'Restart it with this version.',
+      hint: 'Restart it with this version.',
     })
   }
   return query

@@ -73,7 +73,7 @@ async function receive(line: Line, part: string): Promise<ParquetFile> {
   const handle = await open(part, 'w', 0o600).catch(cause => {
     throw new ConvohouseError('HOME_UNUSABLE', {
       what: `${part} cannot be written.`,
-      mend: 'Give another file.',
+      hint: 'Give another file.',
       cause,
     })
   })
@@ -159,7 +159,7 @@ function dial(path: string): Promise<Socket> {
 const ended = () =>
   new ConvohouseError('WAREHOUSE_ENDED', {
     what: 'The process that holds the warehouse ended while it ran this query, perhaps because of it.',
-    mend: '`convohouse up` and `worker` start it again, and say what it ran; nothing is lost. Ask again; where it ends each time, ask in another way.',
+    hint: '`convohouse up` and `worker` start it again, and say what it ran; nothing is lost. Ask again; where it ends each time, ask in another way.',
   })
 
 /** An answer that is cut off is told as one that never came: whoever answers tells an end of its own. */
@@ -170,12 +170,12 @@ const stopped = () => new ConvohouseError('INTERRUPTED', { what: 'The query was 
 const silent = (timeoutMs: number) =>
   new ConvohouseError('QUERY_TIMEOUT', {
     what: `The process that holds the warehouse did not answer within ${durationText(timeoutMs)}.`,
-    mend: 'Ask for less, or allow it more time.',
+    hint: 'Ask for less, or allow it more time.',
   })
 
 const unanswered = (cause: Error) =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: 'Another process holds the warehouse, and answers no queries.',
-    mend: 'Wait until it has ended, or stop it.',
+    hint: 'Wait until it has ended, or stop it.',
     cause,
   })

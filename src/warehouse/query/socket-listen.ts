@@ -58,12 +58,12 @@ function answers(path: string): Promise<boolean> {
 const alive = (path: string) =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: `Another process answers queries at ${path} already.`,
-    mend: 'Stop it, or let it be the one that holds the warehouse.',
+    hint: 'Stop it, or let it be the one that holds the warehouse.',
   })
 
 const unusable = (path: string, cause: Error) =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `The query socket ${path} cannot be opened: ${cause.message}.`,
-    mend: 'Remove what is at that path, or check its permissions.',
+    hint: 'Remove what is at that path, or check its permissions.',
     cause,
   })

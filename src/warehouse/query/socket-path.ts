@@ -20,7 +20,7 @@ export async function socketPath(home: string): Promise<string> {
   const real = await realpath(home).catch(cause => {
     throw new ConvohouseError('HOME_UNUSABLE', {
       what: `The data folder ${home} cannot be opened.`,
-      mend: 'Check that it exists, and its permissions.',
+      hint: 'Check that it exists, and its permissions.',
       cause,
     })
   })
@@ -45,6 +45,6 @@ async function ownFolder(folder: string): Promise<void> {
 const foreign = (folder: string, cause?: unknown) =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `The folder ${folder} is not one that only you can open.`,
-    mend: 'Remove it, or use a data folder with a shorter path.',
+    hint: 'Remove it, or use a data folder with a shorter path.',
     ...(cause !== undefined && { cause }),
   })

@@ -31,7 +31,7 @@ export type AnswerMessage =
   | { kind: 'rows' }
   | { kind: 'bytes' }
   | { kind: 'end'; rows: number; truncated: boolean }
-  | { kind: 'error'; code: string; what: string; mend?: string }
+  | { kind: 'error'; code: string; what: string; hint?: string }
 
 export type Message = QueryMessage | AnswerMessage
 
@@ -113,18 +113,18 @@ function decodeFrame<M extends Message>(bytes: Buffer, length: number): Frame<M>
 }
 
 export function errorMessage(error: ConvohouseError): AnswerMessage {
-  const { code, message: what, mend } = error
-  return { kind: 'error', code, what, ...(mend !== undefined && { mend }) }
+  const { code, message: what, hint } = error
+  return { kind: 'error', code, what, ...(hint !== undefined && { hint }) }
 }
 
 /** The error that the other end told. A code that only a newer convohouse knows is told as SQL_INVALID. */
-export function toldError({ code, what, mend }: { code: string; what: string; mend?: string }): ConvohouseError {
+export function toldError({ code, what, hint }: { code: string; what: string; hint?: string }): ConvohouseError {
   const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'SQL_INVALID'
-  return new ConvohouseError(known, { what, ...(mend !== undefined && { mend }) })
+  return new ConvohouseError(known, { what, ...(hint !== undefined && { hint }) })
 }
 
 export const gone = () =>
   new ConvohouseError('INTERRUPTED', {
     what: 'The other end of the query socket has gone.',
-    mend: 'Ask again; the process that held the warehouse may have ended.',
+    hint: 'Ask again; the process that held the warehouse may have ended.',
   })

@@ -42,7 +42,7 @@ async function findReason(
   }
   return new ConvohouseError('SQL_INVALID', {
     what: 'The query failed after some of its rows, and DuckDB does not say why.',
-    mend: 'Ask again.',
+    hint: 'Ask again.',
   })
 }
 

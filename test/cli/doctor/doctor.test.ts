@@ -152,7 +152,7 @@ describe('the doctor of a house without access', () => {
     const found = await doctor({}, '--config', config)
     expect(found.code).toBe(2)
     expect(checkOf(found, 'token')).toMatchObject({ state: 'fail', code: 'TOKEN_MISSING', workspaceId: 'ws_demo' })
-    expect(checkOf(found, 'token')!.mend).toContain('MY_TOKEN')
+    expect(checkOf(found, 'token')!.hint).toContain('MY_TOKEN')
     expect(checkOf(found, 'api')).toMatchObject({ state: 'skip' })
     expect(checkOf(found, 'versions')).toMatchObject({ state: 'ok' })
   })
@@ -168,7 +168,7 @@ describe('the doctor of a house without access', () => {
     )
     const found = await doctor({}, '--config', config)
     expect(found.code).toBe(0)
-    expect(checkOf(found, 'token')).toMatchObject({ state: 'warn', mend: `Close it to others: chmod 600 ${token}` })
+    expect(checkOf(found, 'token')).toMatchObject({ state: 'warn', hint: `Close it to others: chmod 600 ${token}` })
     await chmod(token, 0o600)
     expect(checkOf(await doctor({}, '--config', config), 'token')).toMatchObject({ state: 'ok' })
   })
@@ -235,7 +235,7 @@ describe('the doctor of a clock', () => {
     const clock = checkOf(found, 'clock')!
     expect(clock.state).toBe('warn')
     expect(clock.found).toMatch(new RegExp(`^is (10 min|9 min 5\\d s|10 min \\d s) ${where} the vendor's$`))
-    expect(clock.mend).toContain('windows end by')
+    expect(clock.hint).toContain('windows end by')
   })
 })
 
@@ -264,7 +264,7 @@ describe('the doctor of a data folder', () => {
     const found = await doctor(env)
     expect(checkOf(found, 'data folder')).toMatchObject({
       state: 'warn',
-      mend: `Close it to others: chmod 700 ${home}`,
+      hint: `Close it to others: chmod 700 ${home}`,
     })
   })
 })
@@ -292,7 +292,7 @@ describe('the doctor of a landing', () => {
     expect(code).toBe(0)
     const left = checks.find(({ check, state }) => check === 'landing' && state === 'warn')
     expect(left!.found).toBe('1 half-written file of a process that was killed')
-    expect(left!.mend).toContain("-name '.tmp-*' -delete")
+    expect(left!.hint).toContain("-name '.tmp-*' -delete")
   })
 })
 
@@ -302,7 +302,7 @@ describe('the doctor of a warehouse', () => {
     await rm(warehouseFile(home))
     const gone = checkOf(await doctor(env, '--offline'), 'warehouse')!
     expect(gone.state).toBe('warn')
-    expect(gone.mend).toContain('convohouse replay')
+    expect(gone.hint).toContain('convohouse replay')
   })
 
   it('ends with 6 where a newer convohouse has migrated it', async () => {

@@ -44,14 +44,14 @@ describe('a memory limit', () => {
     const found = memoryFinding(both('1GB'), { machineBytes: 64 * GB, containerBytes: GB })
     expect(found.state).toBe('warn')
     expect(found.found).toBe('DuckDB may take 1GB; this container may have 1.0 GB')
-    expect(found.mend).toContain('`memoryLimit: 400MB`')
+    expect(found.hint).toContain('`memoryLimit: 400MB`')
   })
 
   it('of a replay alone that there is no room for is warned of by its own name', () => {
     const limits = { memoryLimit: '448MB', replayMemoryLimit: '1GB' }
     const found = memoryFinding(limits, { machineBytes: GB, containerBytes: null })
     expect(found).toMatchObject({ state: 'warn', found: 'A replay may take 1GB; the machine has 1.0 GB' })
-    expect(found.mend).toContain('`replayMemoryLimit: 400MB`')
+    expect(found.hint).toContain('`replayMemoryLimit: 400MB`')
   })
 
   it('is held against the memory that this machine really has', () => {
@@ -69,7 +69,7 @@ describe('space', () => {
   it('that is enough is well', () => expect(room(10 * GB, 2 * GB).state).toBe('ok'))
   it('must do for a second warehouse, which a replay builds', () => {
     expect(room(2 * GB, 3 * GB)).toMatchObject({ state: 'warn' })
-    expect(room(2 * GB, 3 * GB).mend).toContain('replay')
+    expect(room(2 * GB, 3 * GB).hint).toContain('replay')
   })
   it('that is running out is warned of', () => expect(room(GB / 2, 0).state).toBe('warn'))
   it('that has run out is a failure', () => {

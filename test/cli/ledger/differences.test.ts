@@ -16,7 +16,7 @@ const mendOfStale = (settings: Settings | undefined): string => {
     settings,
   })
   expect(differences).toMatchObject([{ kind: 'stale', count: 2, sessions: 3 }])
-  return differences[0]!.mend
+  return differences[0]!.hint
 }
 
 describe('rows that have changed since they were exported', () => {
@@ -25,9 +25,9 @@ describe('rows that have changed since they were exported', () => {
     expect(mendOfStale({ ...settings, refreshOn: 'change' })).toBe(
       `\`convohouse sync\` buys them again after ${A_DAY} of quiet.`,
     )
-    const mend = mendOfStale({ ...settings, refreshOn: 'message' })
-    expect(mend).toContain(`after ${A_DAY} of quiet where something was written since`)
-    expect(mend).toContain('`refreshOn: change` has it buy all')
+    const hint = mendOfStale({ ...settings, refreshOn: 'message' })
+    expect(hint).toContain(`after ${A_DAY} of quiet where something was written since`)
+    expect(hint).toContain('`refreshOn: change` has it buy all')
     expect(mendOfStale(undefined)).toBe('`convohouse sync` buys them again after a time of quiet.')
   })
 })

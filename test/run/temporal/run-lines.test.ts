@@ -17,7 +17,7 @@ const REPORT: SyncReport = {
   lostAnswers: 0,
   lostSessions: 0,
   agentsGone: [],
-  failures: [{ code: 'HOME_UNUSABLE', kind: 'storage', what: 'The disk is full.', mend: null, agentId: null }],
+  failures: [{ code: 'HOME_UNUSABLE', kind: 'storage', what: 'The disk is full.', hint: null, agentId: null }],
 }
 
 it('a worker says of each sync when it begins, goes on and ends, and why', () => {

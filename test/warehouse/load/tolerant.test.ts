@@ -229,7 +229,7 @@ describe('a landed file that cannot be read', () => {
     const error = await failureOf(workspace.load(...pages))
     expect(error.code).toBe('LANDING_CORRUPT')
     expect(error.message).toContain(pages[1]!.path)
-    expect(error.mend).toContain('backup')
+    expect(error.hint).toContain('backup')
     expect(await workspace.rows('conversations', 'conversation_id')).toEqual([
       { conversation_id: 'before' },
       { conversation_id: 'behind' },

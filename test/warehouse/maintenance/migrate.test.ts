@@ -189,7 +189,7 @@ describe('a warehouse', () => {
     await writeFile(warehouseFile(home), 'this is not a database, and long enough to be looked at '.repeat(100))
     const error = await refusal(open())
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE' })
-    expect(error.mend).toContain('replay')
+    expect(error.hint).toContain('replay')
   })
 
   it('cannot be in a folder below a file', async () => {

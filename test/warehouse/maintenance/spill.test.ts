@@ -45,7 +45,7 @@ describe('what does not fit into memory', () => {
     await writeFile(join(home, 'tmp'), 'no folder')
     await expect(readLarge()).rejects.toMatchObject({
       code: 'SQL_INVALID',
-      mend: expect.stringContaining('memory limit') as string,
+      hint: expect.stringContaining('memory limit') as string,
     })
   })
 

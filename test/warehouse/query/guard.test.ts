@@ -109,7 +109,7 @@ describe('the guard', () => {
     await expect(admit(sql)).rejects.toMatchObject({
       code: 'SQL_REFUSED',
       message: expect.stringMatching(/^PIVOT does not name the values/),
-      mend: expect.stringMatching(/ON channel IN \(.+\) .+ count\(\*\) FILTER \(/),
+      hint: expect.stringMatching(/ON channel IN \(.+\) .+ count\(\*\) FILTER \(/),
     })
     // As it says.
     const named = "PIVOT conversations ON id IN ('a', 'b') USING count(*) GROUP BY turns"
@@ -273,7 +273,7 @@ describe('the guard', () => {
     await expect(admit("FROM read_text('/etc/passwd')")).rejects.toMatchObject({
       code: 'SQL_REFUSED',
       message: expect.stringContaining('read_text()'),
-      mend: expect.stringContaining('SHOW TABLES'),
+      hint: expect.stringContaining('SHOW TABLES'),
     })
     await expect(admit('DROP TABLE conversations')).rejects.toThrow('DROP is not open to queries')
   })

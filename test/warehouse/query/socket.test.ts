@@ -88,7 +88,7 @@ describe('the holder of the warehouse', () => {
     })
     await expect(ask('DROP TABLE numbers')).rejects.toMatchObject({
       code: 'SQL_REFUSED',
-      mend: expect.stringContaining('SELECT'),
+      hint: expect.stringContaining('SELECT'),
     })
     const late = "SELECT CASE WHEN range < 900000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(1000000)"
     await expect(ask(late).then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
