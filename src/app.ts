@@ -4,7 +4,7 @@ import type { Steps } from '../workflows/steps.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
 import type { Origin } from './core/run-record.ts'
-import { openLedger } from './landing/lease-log.ts'
+import { openLeaseLog } from './landing/lease-log.ts'
 import { openLanding } from './landing/store.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/drain.ts'
@@ -45,7 +45,7 @@ export async function withReleasers<T>(
   }
 }
 
-export interface HouseOptions {
+export interface AppOptions {
   config: Config
   /** For loading much at once, with nobody waiting for the first rows. */
   bulk?: boolean
@@ -53,7 +53,7 @@ export interface HouseOptions {
   noted?: NoteQuery
 }
 
-export interface House {
+export interface App {
   warehouse: Warehouse
   /** Where `query` is answered while this process holds the warehouse. */
   socketPath: string
@@ -65,7 +65,7 @@ export interface House {
 }
 
 /** Opens the warehouse for writing, and answers its owner's queries meanwhile. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
-export function openHouse({ config, bulk = false, noted }: HouseOptions): Promise<House> {
+export function openApp({ config, bulk = false, noted }: AppOptions): Promise<App> {
   return withReleasers(async acquire => {
     const { home, threads } = config
     const memoryLimit = bulk ? config.replayMemoryLimit : config.memoryLimit
@@ -86,13 +86,13 @@ export function openHouse({ config, bulk = false, noted }: HouseOptions): Promis
 }
 
 /** True where events of that workspace are being applied, or have been a moment ago. */
-export const eventsComeTo = ({ spools }: House, workspaceId: string): boolean =>
+export const eventsComeTo = ({ spools }: App, workspaceId: string): boolean =>
   spools.get(workspaceId)?.eventsCome() ?? false
 
 export interface RunOptions {
   config: Config
   workspace: WorkspaceConfig
-  house: House
+  app: App
   /** Gives up what is under way. */
   signal: AbortSignal
   /** What is under way is still finished, and nothing more is asked for. */
@@ -105,12 +105,12 @@ export const newRunId = (): string => randomUUID().slice(0, 8)
 
 /** The log of a new run in this process. */
 export function openLog(
-  options: Pick<RunOptions, 'config' | 'workspace' | 'house' | 'clock'> & { origin?: Origin },
+  options: Pick<RunOptions, 'config' | 'workspace' | 'app' | 'clock'> & { origin?: Origin },
 ): RunLog {
-  const { config, workspace, house, clock = systemClock, origin = 'sync' } = options
+  const { config, workspace, app, clock = systemClock, origin = 'sync' } = options
   const workspaceId = workspace.id
   const landing = openLanding(config.home, workspaceId)
-  const { warehouse } = house
+  const { warehouse } = app
   return openRunLog({
     warehouse,
     landing,
@@ -124,11 +124,11 @@ export function openLog(
 }
 
 /** What has landed and is not loaded: as the run before it left it, else as the landing tells. */
-async function pendingIn(house: House, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
-  const kept = house.pending.get(known.workspaceId)
+async function pendingIn(app: App, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
+  const kept = app.pending.get(known.workspaceId)
   if (kept && !kept.spoilt()) return kept
   const pending = await pendingOf(known)
-  house.pending.set(known.workspaceId, pending)
+  app.pending.set(known.workspaceId, pending)
   return pending
 }
 
@@ -153,7 +153,7 @@ export async function openSource(
     }),
     client => client.close(),
   )
-  const ledger = acquire(openLedger({ home, workspaceId, run }), opened => opened.close())
+  const ledger = acquire(openLeaseLog({ home, workspaceId, run }), opened => opened.close())
   const landing = openLanding(home, workspaceId)
   await landing.keepRoom()
   return { workspaceId, vendor, ledger, landing, now }
@@ -163,19 +163,19 @@ export async function openSource(
 export function openRun(
   options: RunOptions & { log?: RunLog },
 ): Promise<{ steps: Steps; run: string; close(): Promise<void> }> {
-  const { config, workspace, house, signal, clock = systemClock, log = openLog(options) } = options
+  const { config, workspace, app, signal, clock = systemClock, log = openLog(options) } = options
   const { run } = log
   return withReleasers(async acquire => {
     const { home } = config
     const source = await openSource(acquire, { home, workspace, run, clock, signal })
-    const known = { ...source, warehouse: house.warehouse }
+    const known = { ...source, warehouse: app.warehouse }
     const steps = makeSteps({
       ...known,
       home,
       run,
       log,
-      pending: await pendingIn(house, known),
-      eventsCome: () => eventsComeTo(house, workspace.id),
+      pending: await pendingIn(app, known),
+      eventsCome: () => eventsComeTo(app, workspace.id),
       settings: workspace,
       signal,
       ...(options.stopping && { stopping: options.stopping }),

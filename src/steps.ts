@@ -2,7 +2,7 @@
 import type { Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
 import { endOf } from './core/run-record.ts'
 import type { Stream } from './landing/names.ts'
-import { openGate } from './steps/circuit-breaker.ts'
+import { newCircuitBreaker } from './steps/circuit-breaker.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { fetchPages, probe } from './steps/fetch.ts'
 import { askForNames } from './steps/organizations.ts'
@@ -56,7 +56,7 @@ export function makeSteps(
   },
 ): Steps {
   const { warehouse, workspaceId, pending, log, eventsCome = () => false } = dependencies
-  const fetching: Planning = { ...dependencies, clock: openServerClock(), gate: openGate() }
+  const fetching: Planning = { ...dependencies, clock: openServerClock(), gate: newCircuitBreaker() }
   const context = loadContext(dependencies)
 
   /** What fails may have landed, or have been loaded, in part. */

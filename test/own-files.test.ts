@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { openHouse } from '../src/app.ts'
+import { openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 
 async function modesIn(home: string): Promise<Record<string, string>> {
@@ -34,13 +34,13 @@ it.skipIf(process.platform === 'win32')(
       CONVOHOUSE_WORKSPACE: 'ws',
       CONVOHOUSE_HOME: home,
     }
-    const house = await openHouse({ config: readConfig({ env }) })
+    const app = await openApp({ config: readConfig({ env }) })
     // A commit makes the log, a checkpoint removes it, and the next commit makes it again.
     for (const statement of ['CREATE TABLE a(n INTEGER)', 'CHECKPOINT warehouse', 'CREATE TABLE b(n INTEGER)'])
-      await house.warehouse.writer.run(statement)
+      await app.warehouse.writer.run(statement)
     const [file, log] = ['warehouse.duckdb', 'warehouse.duckdb.wal']
     expect(await modesIn(home)).toEqual({ [file]: '600', [log]: '600', 'query.sock': '600' })
-    await house.close()
+    await app.close()
     expect(await modesIn(home)).toEqual({ [file]: '600' })
   },
 )

@@ -31,8 +31,8 @@ export interface Drained {
 }
 
 /** Two queues a house: `<house>-export` and `<house>-warehouse`, which also runs the workflows. */
-export const exportQueue = (house: string): string => `${house}-export`
-export const warehouseQueue = (house: string): string => `${house}-warehouse`
+export const exportQueue = (app: string): string => `${app}-export`
+export const warehouseQueue = (app: string): string => `${app}-warehouse`
 
 /** The export queue of the house whose workflows run on that queue. */
 export const exportQueueBeside = (queue: string): string => queue.replace(/-warehouse$/, '-export')

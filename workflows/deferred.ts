@@ -1,10 +1,10 @@
 // A promise that is resolved from outside: whoever waits for something to happen waits for it.
-export interface Wake {
+export interface Deferred {
   promise: Promise<void>
   resolve: () => void
 }
 
-export function newWake(): Wake {
+export function newDeferred(): Deferred {
   let resolve = () => {}
   const promise = new Promise<void>(done => {
     resolve = done

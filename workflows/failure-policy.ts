@@ -11,7 +11,7 @@ const MAX_FAILURES = 5
 const CURSOR_REFUSED: ErrorCode = 'API_BAD_REQUEST'
 
 /** The window to go on with, or null where it is over for now. */
-export function judge(run: Run, progress: WindowProgress, failure: Failure): WindowProgress | null {
+export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: Failure): WindowProgress | null {
   const { agentId } = progress.window
   if (failure.code === 'INTERRUPTED') {
     stop(run, 'interrupted')

@@ -10,7 +10,7 @@ import {
   patched,
 } from '@temporalio/workflow'
 import { ConvohouseError } from '../src/core/errors.ts'
-import { newWake } from './deferred.ts'
+import { newDeferred } from './deferred.ts'
 import { begun, ended, newProgress } from './progress.ts'
 import { type Asked, nextOf, type Queued } from './requests.ts'
 import { type Carried, emptyReport, legOf } from './run.ts'
@@ -135,7 +135,7 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
     plan,
     governor: carried?.sync.governor ?? null,
     allowed: carried?.allowed ?? [],
-    nudged: newWake(),
+    nudged: newDeferred(),
     timeoutMs: carried?.timeoutMs ?? 0,
     aheadMs: carried?.aheadMs ?? 0,
     sleepsAlways: patched('sleeps-past-lost-leases'),

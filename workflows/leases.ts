@@ -1,9 +1,9 @@
 // Leases: asked of the governor, used up by the steps, and settled with what they brought.
 import { ask, type Decision, type Grant, govern } from '../src/core/governor.ts'
 import { idsFitting, isById, type WindowProgress } from '../src/core/windows.ts'
-import { judge } from './failure-policy.ts'
+import { applyFailurePolicy } from './failure-policy.ts'
 import { noteChange, type Run } from './run.ts'
-import type { LeaseOutcome, Told } from './steps.ts'
+import type { LeaseAnswers, LeaseOutcome } from './steps.ts'
 import { yieldTurn } from './turns.ts'
 
 const MAX_LEASE_REQUESTS = 20
@@ -24,7 +24,7 @@ export function askFor(run: Run, progress: WindowProgress): Decision {
 }
 
 /** Takes what a lease brought; the ledger has it already. */
-function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: Told & Partial<LeaseOutcome>): void {
+function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
     run.failing = answer.status === 200 ? 0 : run.failing
@@ -45,7 +45,7 @@ function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: Told 
 export async function probeLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
   settle(run, progress, grant, outcome)
-  const next = outcome.failure ? judge(run, progress, outcome.failure) : progress
+  const next = outcome.failure ? applyFailurePolicy(run, progress, outcome.failure) : progress
   if (next) yieldTurn(run.turns, next)
 }
 
@@ -53,7 +53,7 @@ export async function probeLease(run: Run, progress: WindowProgress, grant: Gran
 export async function fetchLease(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
   settle(run, progress, grant, outcome)
-  const next = outcome.failure ? judge(run, outcome.progress, outcome.failure) : outcome.progress
+  const next = outcome.failure ? applyFailurePolicy(run, outcome.progress, outcome.failure) : outcome.progress
   if (next === null) return
   if (next.done) run.report.windowsDone += 1
   else yieldTurn(run.turns, next)

@@ -4,7 +4,7 @@
 
 import type { Grant } from '../src/core/governor.ts'
 import type { Host } from './host.ts'
-import type { FetchInput, LeaseOutcome, Told } from './steps.ts'
+import type { FetchInput, LeaseAnswers, LeaseOutcome } from './steps.ts'
 
 export interface Outliving {
   host: Pick<Host, 'now' | 'sleepUntil'>
@@ -65,7 +65,11 @@ export async function fetchOutliving(
 }
 
 /** A probe bills nothing: of one that was lost, only its request counts. */
-export async function probeOutliving(outliving: Outliving, grant: Grant, probe: () => Promise<Told>): Promise<Told> {
+export async function probeOutliving(
+  outliving: Outliving,
+  grant: Grant,
+  probe: () => Promise<LeaseAnswers>,
+): Promise<LeaseAnswers> {
   try {
     return await probe()
   } catch (error) {

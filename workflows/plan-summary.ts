@@ -2,12 +2,12 @@
 import type { Plan } from '../src/core/planner.ts'
 
 /** A window's name says when it was planned, what kind it is, and its bounds. */
-export interface PlanTold extends Omit<Plan, 'windows'> {
+export interface PlanSummary extends Omit<Plan, 'windows'> {
   windows: { agentId: string; name: string; resumes: boolean }[]
 }
 
 /** Windows by reference: neither how far they are, which changes, nor what each is priced at, nor the ids of those by id. */
-export const toldOf = ({ windows, ...plan }: Plan): PlanTold => ({
+export const planSummary = ({ windows, ...plan }: Plan): PlanSummary => ({
   ...plan,
   windows: windows.map(({ progress: { window }, resumes }) => ({
     agentId: window.agentId,
@@ -16,4 +16,4 @@ export const toldOf = ({ windows, ...plan }: Plan): PlanTold => ({
   })),
 })
 
-export const agentsOf = ({ windows }: PlanTold): number => new Set(windows.map(({ agentId }) => agentId)).size
+export const agentsOf = ({ windows }: PlanSummary): number => new Set(windows.map(({ agentId }) => agentId)).size

@@ -5,7 +5,7 @@ import { sessionsLeft } from '../src/core/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
 import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
-import { newWake, type Wake } from './deferred.ts'
+import { type Deferred, newDeferred } from './deferred.ts'
 import type { Host } from './host.ts'
 import { backgroundLoad, type Loader } from './load.ts'
 import type { Restart, Restarts } from './restarts.ts'
@@ -64,13 +64,13 @@ export interface Run {
   /** How far each window was when it was last begun anew. */
   restarts: Restarts
   /** Resolves when a lease ends: what others wait for may be there. */
-  changed: Wake
+  changed: Deferred
 }
 
 /** Wakes the lanes that wait for one. */
 export function noteChange(run: Run): void {
   run.changed.resolve()
-  run.changed = newWake()
+  run.changed = newDeferred()
 }
 
 export const emptyReport = (run: string): SyncReport => ({
@@ -174,6 +174,6 @@ export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: C
     stopped: false,
     handsOver: false,
     restarts: new Map(restarts),
-    changed: newWake(),
+    changed: newDeferred(),
   }
 }

@@ -92,13 +92,13 @@ export interface Failure {
 }
 
 /** What a lease brought; also all that a probe brings. */
-export interface Told {
+export interface LeaseAnswers {
   /** What each request told, in order. */
   answers: Answer[]
   failure: Failure | null
 }
 
-export interface LeaseOutcome extends Told {
+export interface LeaseOutcome extends LeaseAnswers {
   progress: WindowProgress
   pages: number
   conversations: number
@@ -178,7 +178,7 @@ export interface Steps {
   /** Begins at the window's frontier and makes at most the granted requests; each page is durable before the next is asked. */
   fetchPages(input: FetchInput): Promise<LeaseOutcome>
   /** Asks for a window that can hold nothing: tells usage, bills nothing. */
-  probe(input: ProbeInput): Promise<Told>
+  probe(input: ProbeInput): Promise<LeaseAnswers>
   /** Loads the oldest landed pages that are not loaded, one batch. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
   /** Ends the run with that report; what it adds to it. Older workers add nothing. */

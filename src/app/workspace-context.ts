@@ -4,15 +4,15 @@ import { newRunId, openSource, withReleasers } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { type ExportSteps, makeExportSteps, type Station } from '../steps/export-steps.ts'
+import { type ExportSteps, makeExportSteps, type WorkspaceContext } from '../steps/export-steps.ts'
 
-export interface Stations {
+export interface WorkspaceContexts {
   /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE */
-  of(workspaceId: string): Promise<{ station: Station; steps: ExportSteps }>
+  of(workspaceId: string): Promise<{ station: WorkspaceContext; steps: ExportSteps }>
   close(): Promise<void>
 }
 
-export interface StationOptions {
+export interface WorkspaceContextOptions {
   config: Config
   /** How long a lease may be used, ms. */
   leaseMs: number
@@ -21,9 +21,9 @@ export interface StationOptions {
   clock?: Clock
 }
 
-type Opened = { station: Station; steps: ExportSteps; close(): Promise<void> }
+type Opened = { station: WorkspaceContext; steps: ExportSteps; close(): Promise<void> }
 
-function openStation(options: StationOptions, workspace: WorkspaceConfig): Promise<Opened> {
+function openStation(options: WorkspaceContextOptions, workspace: WorkspaceConfig): Promise<Opened> {
   const { config, leaseMs, holder, clock = systemClock } = options
   return withReleasers(async acquire => {
     const never = new AbortController().signal
@@ -31,7 +31,7 @@ function openStation(options: StationOptions, workspace: WorkspaceConfig): Promi
     const run = newRunId()
     const source = await openSource(acquire, { home: config.home, workspace, run, clock, signal: never })
     const settings = { ...workspace, leaseMs }
-    const station: Station = {
+    const station: WorkspaceContext = {
       ...source,
       ...(holder !== undefined && { holder }),
       settings,
@@ -51,7 +51,7 @@ export function workspaceOf({ workspaces, source }: Config, workspaceId: string)
   })
 }
 
-export function openStations(options: StationOptions): Stations {
+export function openWorkspaceContexts(options: WorkspaceContextOptions): WorkspaceContexts {
   const opened = new Map<string, Promise<Opened>>()
   return {
     of(workspaceId) {

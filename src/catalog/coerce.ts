@@ -2,7 +2,7 @@
 // taken, any other value goes to `extra` as it came, and nothing of the record is lost (notes on the API, "Shapes").
 import { ExactNumber } from '../json/exact-json.ts'
 import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
-import { toldKey } from './safe-path.ts'
+import { safeKey } from './safe-path.ts'
 import { type Field, type Fields, type RecordType, sentFields } from './shape.ts'
 import { MENDED_EXTRA } from './staging.ts'
 import { inExtra } from './unknown.ts'
@@ -70,7 +70,7 @@ function coerceObject(
   const spare: Json = {}
   for (const [key, value] of Object.entries(object)) {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined
-    if (!field && value !== null) found.drift.push({ path: prefix + toldKey(key), seen: jsonType(value) })
+    if (!field && value !== null) found.drift.push({ path: prefix + safeKey(key), seen: jsonType(value) })
     const mended = field
       ? coerceField(field, value, prefix + key, found)
       : { kept: undefined, spare: value ?? undefined }

@@ -59,7 +59,7 @@ export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
 
 /** Prices a stretch of `seconds`; null where nothing was seen yet, or the stretch has no beginning. */
-export function estimateStretch(density: Density | null, seconds: number | null, page: number): Estimate | null {
+export function estimateRange(density: Density | null, seconds: number | null, page: number): Estimate | null {
   if (density === null || seconds === null) return null
   const conversations = scaled(density.perDay, (seconds * 1_000) / DAY)
   return {

@@ -8,7 +8,7 @@ import {
   NONE_LOST,
   newGovernor,
 } from './governor.ts'
-import type { LeaseGranted, LedgerEntry } from './lease-entries.ts'
+import type { LeaseEntry, LeaseGranted } from './lease-entries.ts'
 import type { PeriodState } from './quota.ts'
 import { countRequest } from './rate-limit.ts'
 
@@ -21,9 +21,9 @@ import { countRequest } from './rate-limit.ts'
  *
  * `period`: what is known of it besides. The ledger's last usage alone may be one that was told too low.
  */
-export function recall(
+export function recoverGovernor(
   options: Partial<GovernorOptions>,
-  entries: readonly LedgerEntry[],
+  entries: readonly LeaseEntry[],
   recalled: { nowMs: number; holdersDead: boolean; period?: PeriodState },
 ): GovernorState {
   const fresh = newGovernor(options)
@@ -35,7 +35,7 @@ export function recall(
   return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }
 }
 
-function recallOne(state: GovernorState, entry: LedgerEntry): GovernorState {
+function recallOne(state: GovernorState, entry: LeaseEntry): GovernorState {
   if (entry.kind === 'lease') return { ...state, leases: [...state.leases, leaseOf(entry)] }
   if (entry.kind === 'end') return govern(state, { kind: 'ended', lease: entry.lease })
   return govern(state, { kind: 'answered', lease: entry.lease, answer: entry })

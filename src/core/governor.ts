@@ -19,8 +19,15 @@
 import { type Allowance, raised } from './allowance.ts'
 import { type Outlook, withSeen } from './estimate.ts'
 import { clearsUpAtMs, countSessions, holdPending, newPeriod, type PeriodState, tellPeriod } from './quota.ts'
-import { countRequest, type HourState, newHour, requestsLeft, roomAgainMs, tellHour } from './rate-limit.ts'
-import { type RateLimitTold, soundAnswer, type UsageTold, vendorFails } from './reported-usage.ts'
+import {
+  applyReportedLimit,
+  countRequest,
+  newRateLimit,
+  nextFreeRequestMs,
+  type RateLimitState,
+  requestsLeft,
+} from './rate-limit.ts'
+import { type ReportedRateLimit, type ReportedUsage, soundAnswer, vendorFails } from './reported-usage.ts'
 import {
   pageSessions,
   pageSize,
@@ -87,7 +94,7 @@ export interface GovernorState {
   /** When the answer came that paused it: what was sent before tells nothing of the vendor now. */
   pausedSinceMs: number
   pausedUntilMs: number
-  hour: HourState
+  hour: RateLimitState
   period: PeriodState
   leases: readonly Lease[]
   /** Spent in this run, for `--max-requests` and `--max-sessions`. */
@@ -132,8 +139,8 @@ export interface Answer {
   unsent?: boolean
   returned: number
   billed: number | null
-  usage: UsageTold | null
-  rateLimit: RateLimitTold | null
+  usage: ReportedUsage | null
+  rateLimit: ReportedRateLimit | null
   retryAfterMs: number | null
 }
 
@@ -157,7 +164,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
     mode: 'open',
     pausedSinceMs: 0,
     pausedUntilMs: 0,
-    hour: newHour(all.hourMs, all.requestsPerHour),
+    hour: newRateLimit(all.hourMs, all.requestsPerHour),
     period: newPeriod(),
     leases: [],
     spent: { requests: 0, sessions: 0 },
@@ -283,7 +290,7 @@ export function ask(
   const spender = probe ? 'probe' : asked.kind
   const available = requestsFor(state, spender, nowMs)
   if (available < 1) {
-    const againMs = roomAgainMs(state.hour, nowMs, reserveOfHour(state, spender))
+    const againMs = nextFreeRequestMs(state.hour, nowMs, reserveOfHour(state, spender))
     return waiting(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
   }
   if (probe) return probed(state, asked.lease, nowMs)
@@ -364,7 +371,9 @@ function answeredBy(state: GovernorState, leaseId: string | null, answer: Answer
     spent: { ...state.spent, requests: state.spent.requests + 1 },
     leases: state.leases.map(lease => (lease.id === leaseId ? { ...lease, made: lease.made + 1 } : lease)),
   }
-  const told = answer.rateLimit ? { ...counted, hour: tellHour(counted.hour, answer.rateLimit, answer) } : counted
+  const told = answer.rateLimit
+    ? { ...counted, hour: applyReportedLimit(counted.hour, answer.rateLimit, answer) }
+    : counted
   const stale = state.mode !== 'open' && answer.sentAtMs < state.pausedSinceMs
   const mode = stale ? state.mode : 'open'
   const lease = told.leases.find(held => held.id === leaseId)

@@ -30,6 +30,6 @@ export interface LeaseEnded {
   atMs: number
 }
 
-export type LedgerEntry = LeaseGranted | RequestMade | LeaseEnded
+export type LeaseEntry = LeaseGranted | RequestMade | LeaseEnded
 
-export const momentOf = (entry: LedgerEntry): number => (entry.kind === 'request' ? entry.sentAtMs : entry.atMs)
+export const momentOf = (entry: LeaseEntry): number => (entry.kind === 'request' ? entry.sentAtMs : entry.atMs)

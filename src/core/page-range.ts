@@ -3,7 +3,7 @@ import type { Interval } from './coverage.ts'
 import { goesOn, isById, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
 
 /** Closed, in whole seconds; `from` null: from the beginning of time. */
-export interface Stretch extends Omit<Interval, 'from'> {
+export interface PageRange extends Omit<Interval, 'from'> {
   from: number | null
 }
 
@@ -12,10 +12,10 @@ export interface Stretch extends Omit<Interval, 'from'> {
  * page. Neighbours share the second at their edge. A page without any `ts` may cover all that its window had left.
  * Null for a page of ids.
  */
-export function stretchOf(before: WindowProgress, page: PageFacts): Stretch | null {
+export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange | null {
   const { window } = page
   if (isById(window.kind)) return null
-  const bounds: Stretch = { from: window.fromSec, to: window.toSec }
+  const bounds: PageRange = { from: window.fromSec, to: window.toSec }
   const begins = secondWithin(window, goesOn(before, page) ? before.lastTsMs : (page.firstTsMs ?? null))
   const ends = page.hasMore ? secondWithin(window, page.lastTsMs) : null
   const stretch =
@@ -31,10 +31,10 @@ export function stretchOf(before: WindowProgress, page: PageFacts): Stretch | nu
  * conversation lies before the first one of this page, or anywhere in a page that tells none. Of one that a missing page parts
  * it from nothing more is known.
  */
-export function reachingTo(earlier: Stretch, before: WindowProgress, page: PageFacts): Stretch {
+export function reachingTo(earlier: PageRange, before: WindowProgress, page: PageFacts): PageRange {
   const { window } = page
   if (!goesOn(before, page)) return earlier
-  const own = stretchOf(before, page) ?? earlier
+  const own = pageRangeOf(before, page) ?? earlier
   const first = secondWithin(window, page.firstTsMs ?? null)
   if (sortOf(window.kind) === 'asc') return { ...earlier, to: Math.max(earlier.to, first ?? own.to) }
   const from = first ?? own.from

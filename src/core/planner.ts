@@ -10,7 +10,7 @@ import {
   type Density,
   type Estimate,
   estimateIds,
-  estimateStretch,
+  estimateRange,
   knownPerDay,
   type Outlook,
   type PeriodAge,
@@ -62,7 +62,7 @@ export interface PlanOptions {
   /** When the full export was planned that this request has begun itself, ms; null or absent: none. */
   goesOnMs?: number | null
   /** What an incremental run reads again. */
-  again: Again
+  again: RefreshRequest
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
@@ -70,14 +70,15 @@ export interface PlanOptions {
 }
 
 /** What may have changed, or be hidden, and is worth its price. */
-export interface Again extends Pick<RereadOptions, 'stretches' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
+export interface RefreshRequest
+  extends Pick<RereadOptions, 'stretches' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
   /** Conversations that have changed, or that were asked for again. */
   refresh: IdsByAgent
   /** Conversations at random. */
   sample: IdsByAgent
 }
 
-export const NOTHING_AGAIN: Again = {
+export const NOTHING_AGAIN: RefreshRequest = {
   refresh: {},
   sample: {},
   stretches: [],
@@ -149,7 +150,7 @@ function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, opti
     return { progress, resumes, estimate: estimateStored(agent.stored, { from: from ?? 0, to }, options.maxPage) }
   const estimate = isById(window.kind)
     ? estimateIds(agent.density, (window.ids?.length ?? 0) - progress.asked, options.idsPerRequest)
-    : estimateStretch(agent.density, from === null ? null : to - from + 1, options.maxPage)
+    : estimateRange(agent.density, from === null ? null : to - from + 1, options.maxPage)
   return { progress, resumes, estimate }
 }
 
@@ -303,12 +304,12 @@ export function planWindows(options: PlanOptions): Plan {
 }
 
 /** True where it exports, and bills, again what is stored: whatever it comes to, somebody has to want it. */
-export const exportsAgain = (plan: Plan): boolean =>
+export const isBilledAgain = (plan: Plan): boolean =>
   plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
 
 /** True where nobody may begin without having said so. */
 export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
-  exportsAgain(plan) || takesMostOfPeriod(plan, includedSessions)
+  isBilledAgain(plan) || takesMostOfPeriod(plan, includedSessions)
 
 /** True where history or a refresh may take most of what a period includes, as far as can be said. */
 export function takesMostOfPeriod(plan: Plan, includedSessions: number): boolean {

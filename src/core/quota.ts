@@ -7,7 +7,7 @@
 // it has no less used than the known one, as a period that is over may have); and it is forgotten when two in a row report the
 // known one. Until then no more may be exported than either period leaves.
 import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
-import type { UsageTold } from './reported-usage.ts'
+import type { ReportedUsage } from './reported-usage.ts'
 import {
   certainSessions,
   completeFromMs,
@@ -121,7 +121,7 @@ function carriedOn(period: PeriodState, used: number): PeriodState {
 }
 
 /** When an answer was asked for and came, ms, and the sessions that it billed itself. */
-export interface Bought {
+export interface BilledAnswer {
   sentAtMs: number
   receivedAtMs: number
   billed: number
@@ -132,26 +132,26 @@ export interface Bought {
 }
 
 /** What an answer billed that tells of another period than the one that is known. */
-function billedElsewhere(period: PeriodState, bought: Bought): PeriodState {
+function billedElsewhere(period: PeriodState, bought: BilledAnswer): PeriodState {
   return bought.billed > 0 ? holdPending(period, bought.billed, bought.receivedAtMs) : period
 }
 
-const toldAt = (period: PeriodState, { sentAtMs }: Bought): number => Math.max(period.toldAtMs ?? 0, sentAtMs)
+const toldAt = (period: PeriodState, { sentAtMs }: BilledAnswer): number => Math.max(period.toldAtMs ?? 0, sentAtMs)
 
-function usedTold(usage: UsageTold, includedSessions: number): number | null {
+function usedTold(usage: ReportedUsage, includedSessions: number): number | null {
   const remaining = usage.billableRemainingThisPeriod
   return usage.billableUsedThisPeriod ?? (remaining === null ? null : Math.max(0, includedSessions - remaining))
 }
 
-const ownRequest = ({ sentAtMs, receivedAtMs, billed, certain = true }: Bought) => {
+const ownRequest = ({ sentAtMs, receivedAtMs, billed, certain = true }: BilledAnswer) => {
   return { sentAtMs, receivedAtMs, sessions: certain ? billed : 0 }
 }
 
-const reported = (account: UsageAccount, used: number, bought: Bought, held: number): UsageAccount =>
+const reported = (account: UsageAccount, used: number, bought: BilledAnswer, held: number): UsageAccount =>
   report(account, used, { ...ownRequest(bought), unseen: (bought.unseen ?? 0) + held })
 
 /** The known period was reported: what was said of another one may have been a mistake, and is one when it is said again. */
-function contradicted(period: PeriodState, key: string | null, bought: Bought): PeriodState {
+function contradicted(period: PeriodState, key: string | null, bought: BilledAnswer): PeriodState {
   const { rumour } = period
   if (rumour === null || key === null || bought.sentAtMs < (rumour.sinceMs ?? 0)) return period
   const against = (rumour.against ?? 0) + 1
@@ -160,7 +160,7 @@ function contradicted(period: PeriodState, key: string | null, bought: Bought): 
 }
 
 /** Answers that were under way together count once; those that report the known period are taken off, so that it is outvoted. */
-function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: Bought): Pick<Rumour, 'row' | 'sinceMs'> {
+function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: BilledAnswer): Pick<Rumour, 'row' | 'sinceMs'> {
   if (before === null) return { row: 1, sinceMs: receivedAtMs }
   const { row = 1, sinceMs = receivedAtMs } = before
   return sentAtMs < sinceMs ? { row, sinceMs } : { row: row + 1, sinceMs: receivedAtMs }
@@ -170,7 +170,7 @@ function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: Bought): Pick<
 function doubted(
   period: PeriodState,
   key: string,
-  { usage, bought }: { usage: UsageTold; bought: Bought },
+  { usage, bought }: { usage: ReportedUsage; bought: BilledAnswer },
 ): PeriodState {
   const before = period.rumour?.key === key ? period.rumour : null
   const used = usedTold(usage, usage.includedQuota ?? period.includedSessions) ?? 0
@@ -193,7 +193,11 @@ function doubted(
 /** A period that begins has less used than the one before; answers of one that is over, which overtake others, have not. */
 const IN_A_ROW = { less: 2, more: 3 }
 
-function isProved(period: PeriodState, key: string, { usage, bought }: { usage: UsageTold; bought: Bought }): boolean {
+function isProved(
+  period: PeriodState,
+  key: string,
+  { usage, bought }: { usage: ReportedUsage; bought: BilledAnswer },
+): boolean {
   const { rumour, unproved, usedSessions } = period
   if (rumour?.key !== key || !rumour.last || bought.sentAtMs < (rumour.sinceMs ?? 0)) return false
   const used = usedTold(usage, usage.includedQuota ?? period.includedSessions) ?? 0
@@ -202,13 +206,13 @@ function isProved(period: PeriodState, key: string, { usage, bought }: { usage: 
 }
 
 /** Takes what an answer told. What an old period's answer tells is no news; another key is, when it is told several times in a row. */
-export function tellPeriod(period: PeriodState, usage: UsageTold, bought: Bought): PeriodState {
+export function tellPeriod(period: PeriodState, usage: ReportedUsage, bought: BilledAnswer): PeriodState {
   const next = taken(period, usage, bought)
   const used = usedTold(usage, next.includedSessions)
   return usage.periodKey === next.key && used !== null ? carriedOn(next, used) : next
 }
 
-function taken(period: PeriodState, usage: UsageTold, bought: Bought): PeriodState {
+function taken(period: PeriodState, usage: ReportedUsage, bought: BilledAnswer): PeriodState {
   const key = usage.periodKey
   const changes = key !== null && period.key !== null && key !== period.key
   if (changes && period.past.includes(key))
@@ -240,14 +244,14 @@ function taken(period: PeriodState, usage: UsageTold, bought: Bought): PeriodSta
 }
 
 /** Less than half of what was reported before, where no key is reported that tells one period from another; otherwise null. */
-function fallenTo(period: PeriodState, usage: UsageTold): number | null {
+function fallenTo(period: PeriodState, usage: ReportedUsage): number | null {
   if (period.key !== null || usage.periodKey !== null) return null
   const used = usedTold(usage, usage.includedQuota ?? period.includedSessions)
   return used !== null && 2 * used < (accountOf(period).report?.usedSessions ?? 0) ? used : null
 }
 
 /** A count that fell may be a mistake of one answer: another period is believed when the next one, asked for later, says so too. */
-function doubtedFall(period: PeriodState, used: number, bought: Bought): PeriodState {
+function doubtedFall(period: PeriodState, used: number, bought: BilledAnswer): PeriodState {
   const account = reported(period.fall?.account ?? nextAccount(accountOf(period)), used, bought, 0)
   const sinceMs = period.fall?.sinceMs ?? bought.receivedAtMs
   return { ...billedElsewhere(period, bought), fall: { sinceMs, account } }
@@ -268,7 +272,7 @@ const fallen = ({ includedSessions, fall }: PeriodState): PeriodState => ({
 })
 
 /** Takes a report of the known period's usage, and what the answer that brought it billed. */
-function accounted(period: PeriodState, used: number, bought: Bought): PeriodState {
+function accounted(period: PeriodState, used: number, bought: BilledAnswer): PeriodState {
   const account = reported(accountOf(period), used, bought, period.pending?.sessions ?? 0)
   const usedSessions = Math.max(period.usedSessions, used, certainSessions(account))
   const left = cleared({ ...period, account, usedSessions }, bought.sentAtMs)
@@ -279,7 +283,7 @@ function accounted(period: PeriodState, used: number, bought: Bought): PeriodSta
 }
 
 /** What the landed answers have reported of a period so far. */
-export interface PeriodTold {
+export interface ReportedPeriod {
   key: string
   /** Nothing is proved: it was the first answer of all that reported it. */
   unproved: boolean
@@ -297,11 +301,11 @@ export interface PeriodTold {
  * The period as the landed answers make it known. `proved`: those that two answers in a row reported, by when that was, or the
  * only one where there is none; `newest`: what the newest two answers reported, newest first, proved or not.
  */
-export function recallPeriod({
+export function recoverPeriod({
   proved,
   newest,
 }: {
-  proved: readonly PeriodTold[]
+  proved: readonly ReportedPeriod[]
   newest: readonly { key: string; usedSessions: number; toldAtMs: number }[]
 }): PeriodState {
   const running = proved.at(-1)
@@ -342,7 +346,11 @@ export function recallPeriod({
  * The period with a landed answer that no load has taken yet. Its own sessions are counted by the lease log, or not at all where
  * that is too old to tell.
  */
-export function tellLanded(period: PeriodState, usage: UsageTold, bought: Omit<Bought, 'billed'>): PeriodState {
+export function tellLanded(
+  period: PeriodState,
+  usage: ReportedUsage,
+  bought: Omit<BilledAnswer, 'billed'>,
+): PeriodState {
   const { account: _counted, before: _unknown, ...next } = taken(period, usage, { ...bought, billed: 0 })
   return { ...next, account: newAccount() }
 }
@@ -357,7 +365,7 @@ const cleared = (period: PeriodState, sentAtMs: number): PeriodState =>
  * Counts sessions that an answer billed without telling the period's usage: a later one may. What was held back and is
  * not told by one that was asked for later, counts as spent.
  */
-export function countSessions(period: PeriodState, { sentAtMs, receivedAtMs, billed }: Bought): PeriodState {
+export function countSessions(period: PeriodState, { sentAtMs, receivedAtMs, billed }: BilledAnswer): PeriodState {
   const left = cleared(period, sentAtMs)
   const untold = left.pending === null ? (period.pending?.sessions ?? 0) : 0
   const counted = {

@@ -8,7 +8,7 @@ interface Bucket {
   count: number
 }
 
-export interface HourState {
+export interface RateLimitState {
   hourMs: number
   requestsPerHour: number
   buckets: readonly Bucket[]
@@ -18,7 +18,7 @@ export interface HourState {
 
 const SLICES = 360
 
-export const newHour = (hourMs: number, requestsPerHour: number): HourState => ({
+export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimitState => ({
   hourMs,
   requestsPerHour,
   buckets: [],
@@ -29,7 +29,7 @@ export const newHour = (hourMs: number, requestsPerHour: number): HourState => (
  * Counts a request, by when its answer came (or was given up): the vendor counted it somewhere between, and it must not
  * leave our hour before it leaves the vendor's. Two hours are kept: the told count is carried forward by what expires.
  */
-export function countRequest(hour: HourState, receivedAtMs: number, count = 1): HourState {
+export function countRequest(hour: RateLimitState, receivedAtMs: number, count = 1): RateLimitState {
   const slice = Math.max(1, hour.hourMs / SLICES)
   const endMs = (Math.floor(receivedAtMs / slice) + 1) * slice
   const kept = hour.buckets.filter(bucket => bucket.endMs > receivedAtMs - 2 * hour.hourMs)
@@ -39,11 +39,11 @@ export function countRequest(hour: HourState, receivedAtMs: number, count = 1): 
 }
 
 /** Takes what an answer told. Answers that overtake each other are ordered by the time their request was sent. */
-export function tellHour(
-  hour: HourState,
+export function applyReportedLimit(
+  hour: RateLimitState,
   told: { requestsPerHour: number | null; remainingHour: number | null },
   { sentAtMs, receivedAtMs }: { sentAtMs: number; receivedAtMs: number },
-): HourState {
+): RateLimitState {
   if (hour.told && hour.told.sentAtMs > sentAtMs) return hour
   const requestsPerHour =
     told.requestsPerHour !== null && told.requestsPerHour > 0 ? told.requestsPerHour : hour.requestsPerHour
@@ -55,15 +55,15 @@ export function tellHour(
   }
 }
 
-const sumWhere = (hour: HourState, keep: (endMs: number) => boolean): number =>
+const sumWhere = (hour: RateLimitState, keep: (endMs: number) => boolean): number =>
   hour.buckets.reduce((sum, bucket) => (keep(bucket.endMs) ? sum + bucket.count : sum), 0)
 
 /** Requests of ours that the rolling hour still holds. */
-export const madeThisHour = (hour: HourState, nowMs: number): number =>
+export const requestsThisHour = (hour: RateLimitState, nowMs: number): number =>
   sumWhere(hour, endMs => endMs > nowMs - hour.hourMs)
 
 /** The told count as it must be now: less what we sent since, plus what of ours has left the hour since. Null: none, or expired. */
-function toldNow(hour: HourState, nowMs: number): number | null {
+function reportedRemaining(hour: RateLimitState, nowMs: number): number | null {
   const { told, hourMs } = hour
   if (told === null || nowMs >= told.sentAtMs + hourMs) return null
   const slice = Math.max(1, hourMs / SLICES)
@@ -73,9 +73,9 @@ function toldNow(hour: HourState, nowMs: number): number | null {
 }
 
 /** Requests that may be made now, besides `outstanding` ones that are leased and not yet made. May be negative. */
-export function requestsLeft(hour: HourState, nowMs: number, outstanding: number): number {
-  const own = hour.requestsPerHour - madeThisHour(hour, nowMs)
-  return Math.min(own, toldNow(hour, nowMs) ?? own) - outstanding
+export function requestsLeft(hour: RateLimitState, nowMs: number, outstanding: number): number {
+  const own = hour.requestsPerHour - requestsThisHour(hour, nowMs)
+  return Math.min(own, reportedRemaining(hour, nowMs) ?? own) - outstanding
 }
 
 /**
@@ -83,10 +83,10 @@ export function requestsLeft(hour: HourState, nowMs: number, outstanding: number
  * hour. Where it is others' that fill it, when a minute has passed, or when what was told expires: only asking tells
  * whether they have left.
  */
-export function roomAgainMs(hour: HourState, nowMs: number, reserve = 0): number {
+export function nextFreeRequestMs(hour: RateLimitState, nowMs: number, reserve = 0): number {
   const { hourMs, told, buckets } = hour
   const oldest = Math.min(...buckets.map(bucket => bucket.endMs).filter(endMs => endMs > nowMs - hourMs))
-  if (Number.isFinite(oldest) && madeThisHour(hour, nowMs) >= hour.requestsPerHour - reserve) return oldest + hourMs
+  if (Number.isFinite(oldest) && requestsThisHour(hour, nowMs) >= hour.requestsPerHour - reserve) return oldest + hourMs
   const inAMinute = nowMs + hourMs / 60
   const toldExpires = told && told.sentAtMs + hourMs > nowMs ? told.sentAtMs + hourMs : inAMinute
   return Math.min(oldest + hourMs, toldExpires, inAMinute)

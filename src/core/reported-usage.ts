@@ -2,7 +2,7 @@
 
 import { HOUR } from './time.ts'
 
-export interface UsageTold {
+export interface ReportedUsage {
   periodKey: string | null
   billableUsedThisRequest: number | null
   billableUsedThisPeriod: number | null
@@ -14,12 +14,12 @@ export interface UsageTold {
 }
 
 /** What identifies a billed answer at the vendor: a dispute about a bill needs it. No decision is made of it. */
-export interface BillTold {
+export interface ReportedBill {
   logId: string | null
   summary: string | null
 }
 
-export interface RateLimitTold {
+export interface ReportedRateLimit {
   requestsPerHour: number | null
   remainingHour: number | null
 }
@@ -62,7 +62,7 @@ export const soundWaitMs = (ms: number | null): number | null =>
   ms !== null && ms >= 0 ? Math.min(Math.ceil(ms), LONGEST_WAIT_MS) : null
 
 /** What an answer tells of usage, with only those counts that can be reckoned with. */
-export const soundUsage = (usage: { [name in keyof UsageTold]?: unknown }): UsageTold => ({
+export const soundUsage = (usage: { [name in keyof ReportedUsage]?: unknown }): ReportedUsage => ({
   periodKey: typeof usage.periodKey === 'string' ? usage.periodKey : null,
   billableUsedThisRequest: soundCount(usage.billableUsedThisRequest),
   billableUsedThisPeriod: soundCount(usage.billableUsedThisPeriod),
@@ -74,7 +74,7 @@ export const soundUsage = (usage: { [name in keyof UsageTold]?: unknown }): Usag
 })
 
 /** What an answer tells of the rate limit, likewise. */
-export const soundLimits = (limits: { [name in keyof RateLimitTold]?: unknown }): RateLimitTold => ({
+export const soundLimits = (limits: { [name in keyof ReportedRateLimit]?: unknown }): ReportedRateLimit => ({
   requestsPerHour: soundAllowance(limits.requestsPerHour),
   remainingHour: soundRest(limits.remainingHour),
 })
@@ -87,8 +87,8 @@ export const soundAnswer = <
   A extends {
     returned: number
     billed: number | null
-    usage: UsageTold | null
-    rateLimit: RateLimitTold | null
+    usage: ReportedUsage | null
+    rateLimit: ReportedRateLimit | null
     retryAfterMs: number | null
   },
 >(

@@ -8,7 +8,7 @@ import type { Estimate } from './estimate.ts'
 import { openWindow, startOf, type WindowProgress } from './windows.ts'
 
 /** A page's stretch, by its newest reading. */
-export interface ReadStretch {
+export interface ReadRange {
   agentId: string
   /** Null: from the beginning of time. */
   fromSec: number | null
@@ -23,7 +23,7 @@ export interface ReadStretch {
 }
 
 export interface RereadOptions {
-  stretches: readonly ReadStretch[]
+  stretches: readonly ReadRange[]
   nowMs: number
   /** Older stretches are left alone. */
   horizonMs: number
@@ -44,32 +44,32 @@ export interface Reread {
   estimate: Estimate
 }
 
-const skippedIn = (stretch: ReadStretch): number => Math.max(0, stretch.scanned - stretch.returned)
+const skippedIn = (stretch: ReadRange): number => Math.max(0, stretch.scanned - stretch.returned)
 
 /** A skipped conversation that an event has told of is not hidden: the event that tells of a person in it has it bought. */
-const hiddenIn = (stretch: ReadStretch): number => Math.max(0, skippedIn(stretch) - stretch.told)
+const hiddenIn = (stretch: ReadRange): number => Math.max(0, skippedIn(stretch) - stretch.told)
 
 /** Due when it has been left alone for a while, and each time for twice as long as before. */
-export function isDue(stretch: ReadStretch, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
+export function isDue(stretch: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
   const endedMs = (stretch.toSec + 1) * 1_000
   const waitMs = Math.max(quietMs, stretch.readAtMs - endedMs)
   return endedMs > nowMs - horizonMs && nowMs - stretch.readAtMs >= waitMs
 }
 
-const worthOf = (stretch: ReadStretch): number =>
+const worthOf = (stretch: ReadRange): number =>
   stretch.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(stretch) / stretch.sessions
 
 /** What hides nothing is only given where it is wanted: for a sample, or because of late rows. */
-const isWorth = (stretch: ReadStretch, { late }: RereadOptions): boolean =>
+const isWorth = (stretch: ReadRange, { late }: RereadOptions): boolean =>
   late || hiddenIn(stretch) === 0 || worthOf(stretch) >= LEAST_WORTH
 
 /** What costs nothing first, then what hides most for its price, then the newest. */
-function byWorth(a: ReadStretch, b: ReadStretch): number {
+function byWorth(a: ReadRange, b: ReadRange): number {
   const [x, y] = [worthOf(a), worthOf(b)]
   return x === y ? b.toSec - a.toSec : y > x ? 1 : -1
 }
 
-function affordable(options: RereadOptions): ReadStretch[] {
+function affordable(options: RereadOptions): ReadRange[] {
   let left = options.budgetSessions
   return options.stretches
     .filter(stretch => isDue(stretch, options) && isWorth(stretch, options))
@@ -82,8 +82,8 @@ function affordable(options: RereadOptions): ReadStretch[] {
 }
 
 /** Neighbours become one: a window costs a request at least. Stretches of one agent, oldest first. */
-function melted(stretches: readonly ReadStretch[]): ReadStretch[] {
-  const whole: ReadStretch[] = []
+function melted(stretches: readonly ReadRange[]): ReadRange[] {
+  const whole: ReadRange[] = []
   for (const stretch of stretches) {
     const last = whole.at(-1)
     if (last === undefined || (stretch.fromSec ?? 0) > last.toSec + 1) {
@@ -102,7 +102,7 @@ function melted(stretches: readonly ReadStretch[]): ReadStretch[] {
   return whole
 }
 
-function reread(stretch: ReadStretch, { nowMs, maxPage }: RereadOptions): Reread {
+function reread(stretch: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
   const { agentId, fromSec, toSec, scanned, returned, sessions } = stretch
   const skipped = skippedIn(stretch)
   const requests = Math.max(1, Math.ceil(scanned / maxPage))
@@ -118,7 +118,7 @@ function reread(stretch: ReadStretch, { nowMs, maxPage }: RereadOptions): Reread
 
 /** The windows to read again now, and their price. */
 export function planRereads(options: RereadOptions): Reread[] {
-  const byAgent = new Map<string, ReadStretch[]>()
+  const byAgent = new Map<string, ReadRange[]>()
   for (const stretch of affordable(options))
     byAgent.set(stretch.agentId, [...(byAgent.get(stretch.agentId) ?? []), stretch])
   return [...byAgent.values()].flatMap(stretches =>

@@ -168,11 +168,11 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
 const MAX_PAGES_AGAIN = 16
 
 /** True where all ids have been asked for, and some are to be asked for again. */
-export const asksAgain = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
+export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
 /** The ids to ask for next, in their order. */
 const idsAhead = (progress: WindowProgress): readonly string[] =>
-  asksAgain(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
+  isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
 
 /**
  * Folds a page of ids. Halves of those that it left open are asked for again until each is told of, or enough pages were; ids that a

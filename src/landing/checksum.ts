@@ -35,7 +35,7 @@ async function expectWhole({ file, head: { packed } }: WrittenPage): Promise<voi
 }
 
 /** @throws LANDING_CORRUPT naming the first file whose body is not as it was written */
-export async function expectAllWhole(pages: readonly WrittenPage[]): Promise<void> {
+export async function verifyChecksums(pages: readonly WrittenPage[]): Promise<void> {
   for (let start = 0; start < pages.length; start += AT_ONCE)
     await Promise.all(pages.slice(start, start + AT_ONCE).map(expectWhole))
 }

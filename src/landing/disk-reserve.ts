@@ -42,7 +42,7 @@ async function expectHardLinks(root: string): Promise<void> {
  * Keeps the room below the landing's root, where it is not there yet, and tries whether pages can get their names there.
  * @throws HOME_UNUSABLE where the disk has no such room, or no hard links: then nothing may be bought
  */
-export async function keepRoom(root: string): Promise<void> {
+export async function keepReserve(root: string): Promise<void> {
   await makeRoom(root)
   await expectHardLinks(root)
 }
@@ -74,7 +74,7 @@ const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(refusa
  * Does `work`; where the disk is full, once more in the room that is given up for it. The error is thrown all the same, so
  * that the caller asks for nothing more.
  */
-export async function withRoom<T>(root: string, work: () => Promise<T>): Promise<T> {
+export async function withReserve<T>(root: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

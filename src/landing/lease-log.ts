@@ -6,32 +6,32 @@ import { join } from 'node:path'
 import { unusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
-import { type LedgerEntry, momentOf, type RequestMade } from '../core/lease-entries.ts'
+import { type LeaseEntry, momentOf, type RequestMade } from '../core/lease-entries.ts'
 import { compactTimestamp, DAY, HOUR, MINUTE } from '../core/time.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { segment } from '../files/path-segment.ts'
-import { withRoom } from './disk-reserve.ts'
+import { withReserve } from './disk-reserve.ts'
 
-export interface Ledger {
+export interface LeaseLog {
   /** Appends and syncs; entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
-  append(entry: LedgerEntry): Promise<void>
+  append(entry: LeaseEntry): Promise<void>
   /**
    * Entries of the last `hourMs` in order of time, and before them the newest request that told a usage. A line that a
    * kill cut off is passed over: what it told had not been acted on. Files that lie further ahead than clocks of machines differ
    * are set aside: the clock has been set back. All others count.
    * @throws HOME_UNUSABLE
    */
-  recent(nowMs: number, hourMs: number): Promise<LedgerEntry[]>
+  recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
   close(): Promise<void>
 }
 
-const KINDS: readonly LedgerEntry['kind'][] = ['lease', 'request', 'end']
+const KINDS: readonly LeaseEntry['kind'][] = ['lease', 'request', 'end']
 
-function parseLines(text: string): LedgerEntry[] {
+function parseLines(text: string): LeaseEntry[] {
   return text.split('\n').flatMap(line => {
     if (line === '') return []
     try {
-      const entry = JSON.parse(line) as LedgerEntry
+      const entry = JSON.parse(line) as LeaseEntry
       return KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry)) ? [entry] : []
     } catch {
       return []
@@ -40,7 +40,7 @@ function parseLines(text: string): LedgerEntry[] {
 }
 
 /** Opens the ledger of a workspace. `run` makes the file's name unique to this runner. */
-export function openLedger(options: { home: string; workspaceId: string; run: string }): Ledger {
+export function openLeaseLog(options: { home: string; workspaceId: string; run: string }): LeaseLog {
   const root = join(options.home, 'landing')
   const folder = join(root, segment(options.workspaceId), 'ledger')
   /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a line of its own. */
@@ -76,7 +76,7 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
       waiting = []
       const lines = batch.map(entry => entry.line).join('')
       try {
-        await withRoom(root, () => write(batch[0]!.atMs, lines))
+        await withReserve(root, () => write(batch[0]!.atMs, lines))
         for (const entry of batch) entry.done()
       } catch (cause) {
         const error = cause instanceof ConvohouseError ? cause : unusable(folder, cause)
@@ -114,7 +114,7 @@ export function openLedger(options: { home: string; workspaceId: string; run: st
       const isAhead = (name: string) => nameStartMs(name) > nowMs + CLOCKS_DIFFER_MS
       await setAside(names.filter(isAhead))
       const kept = names.filter(name => !isAhead(name))
-      const entries: LedgerEntry[] = []
+      const entries: LeaseEntry[] = []
       let told: RequestMade | undefined
       // A workspace that rests for longer loses nothing: counted from its last entries.
       const sinceMs = kept.length > 0 ? nameStartMs(kept[0]!) - PERIOD_DAYS * DAY : 0

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { constants, crc32, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 import type { PageNotes } from '../catalog/inspect.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import type { BillTold, RateLimitTold, UsageTold } from '../core/reported-usage.ts'
+import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../core/reported-usage.ts'
 import type { PageFacts } from '../core/windows.ts'
 import type { PagePlace } from './names.ts'
 
@@ -38,10 +38,10 @@ export interface PageHead {
   cutOff?: string
   /** Position in its window; null for a page of another stream than conversations. */
   facts: PageFacts | null
-  usage: UsageTold | null
+  usage: ReportedUsage | null
   /** Absent where the vendor told none, and on pages of before it was kept. */
-  bill?: BillTold
-  rateLimit: RateLimitTold | null
+  bill?: ReportedBill
+  rateLimit: ReportedRateLimit | null
   notes: PageNotes
 }
 

@@ -6,8 +6,8 @@ import { isCode } from '../core/errors.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import { entriesIn, makeFolder, sweepTemporary, writeOnce } from '../files/durable.ts'
 import { segment } from '../files/path-segment.ts'
-import { expectAllWhole } from './checksum.ts'
-import { keepRoom, withRoom } from './disk-reserve.ts'
+import { verifyChecksums } from './checksum.ts'
+import { keepReserve, withReserve } from './disk-reserve.ts'
 import { type LandedFolder, landedFolders } from './folders.ts'
 import { olderPagePath, type PagePlace, pagePath, parsePageName, STREAMS, type Stream } from './names.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
@@ -93,17 +93,17 @@ export function openLanding(home: string, workspaceId: string): Landing {
 
   return {
     root,
-    keepRoom: () => keepRoom(root),
+    keepRoom: () => keepReserve(root),
     async land(head, body) {
       const path = pagePath(workspaceId, head.place)
       const parts = await encodePage(head, body)
-      await withRoom(root, async () => writeOnce(await prepare(path), parts))
+      await withReserve(root, async () => writeOnce(await prepare(path), parts))
       return path
     },
     async landFailed({ atMs, agentId, status, body }) {
       const digest = createHash('sha256').update(body).digest('hex').slice(0, 12)
       const path = posix.join(failedFolder, `${atMs}-${segment(agentId)}-${status}-${digest}.bin`)
-      await withRoom(root, async () => writeOnce(await prepare(path), [body])).catch(error => {
+      await withReserve(root, async () => writeOnce(await prepare(path), [body])).catch(error => {
         // The same bytes at the same millisecond are the same answer.
         if (!isCode(error, 'LANDING_TAKEN')) throw error
       })
@@ -135,9 +135,9 @@ export function openLanding(home: string, workspaceId: string): Landing {
       return null
     },
     body: path => readBody(join(root, path)),
-    noteRun: (entry, nowMs) => withRoom(root, () => appendRun(root, workspaceId, entry, nowMs)),
+    noteRun: (entry, nowMs) => withReserve(root, () => appendRun(root, workspaceId, entry, nowMs)),
     runs: () => readRuns(root, workspaceId),
     fullsDroppedMs: () => readFullsDropped(root, workspaceId),
-    expectWhole: pages => expectAllWhole(pages.map(({ path, head }) => ({ file: join(root, path), head }))),
+    expectWhole: pages => verifyChecksums(pages.map(({ path, head }) => ({ file: join(root, path), head }))),
   }
 }

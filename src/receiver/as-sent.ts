@@ -1,8 +1,8 @@
 // Takes a body as it was sent, but for the secret, where nothing of it is in doubt: what is appended are its bytes, and whoever reads the
 // spool finds out which event it is.
 import { isUtf8 } from 'node:buffer'
-import type { Door } from './authenticate.ts'
-import type { Judged } from './parse-event.ts'
+import type { Authenticator } from './authenticate.ts'
+import type { ParsedEvent } from './parse-event.ts'
 import { findSecret } from './scan.ts'
 
 /** What stands before the piece is moved up to what stands behind it: mostly, that is little. */
@@ -13,7 +13,7 @@ function cutOut(body: Buffer, from: number, to: number): Buffer {
 }
 
 /** Null where the body is to be judged by its values. `addressed`: the workspace in the address, if any. The body is used up where it is kept. */
-export function takeAsSent(body: Buffer, addressed: string | null, door: Door): Judged | null {
+export function takeAsSent(body: Buffer, addressed: string | null, door: Authenticator): ParsedEvent | null {
   const member = isUtf8(body) ? findSecret(body) : null
   if (member === null) return null
   const { secret, from, to } = member

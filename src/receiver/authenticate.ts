@@ -14,7 +14,7 @@ export interface Opened extends WorkspaceSecrets {
 }
 
 /** The workspace that the secret opens, among all or at the one that was addressed; null where it opens none. */
-export type Door = (given: unknown, addressed: string | null) => Opened | null
+export type Authenticator = (given: unknown, addressed: string | null) => Opened | null
 
 /** Of graphic ASCII, and nothing that JSON escapes or puts between values: what is written so stands within one string. */
 const PLAIN = /^(?:(?!["\\{}[\],:])[!-~])+$/
@@ -39,7 +39,7 @@ function writeOver(padded: Buffer, text: string): number {
   return padded.write(text)
 }
 
-export function makeDoor(workspaces: readonly WorkspaceSecrets[]): Door {
+export function makeAuthenticator(workspaces: readonly WorkspaceSecrets[]): Authenticator {
   const lengths = workspaces.flatMap(({ secrets }) => secrets.map(secret => Buffer.byteLength(secret)))
   const given = Buffer.alloc(Math.max(0, ...lengths) + MARGIN_BYTES)
   const keys = workspaces.flatMap(({ id, secrets }) => {

@@ -2,8 +2,8 @@
 import { ConvohouseError } from '../core/errors.ts'
 import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
 import { takeAsSent } from './as-sent.ts'
-import { makeDoor, type WorkspaceSecrets } from './authenticate.ts'
-import { type Judged, judge } from './parse-event.ts'
+import { makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
+import { type ParsedEvent, parseEvent } from './parse-event.ts'
 import { holdsSecret } from './partial-secret.ts'
 import type { Verdict } from './refusals.ts'
 
@@ -60,9 +60,9 @@ function meantFor(workspaces: readonly WorkspaceSecrets[], addressed: string | n
 export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIntake {
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
   let awaited = workspaces
-  let door = makeDoor(workspaces)
+  let door = makeAuthenticator(workspaces)
 
-  function keep(judged: Judged): Promise<Verdict> {
+  function keep(judged: ParsedEvent): Promise<Verdict> {
     if ('refused' in judged) return Promise.resolve(judged.refused)
     return spool.append({ ...judged.event, receivedAtMs: Date.now() }).then(kept, notKept)
   }
@@ -71,7 +71,7 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIn
     const judged = takeAsSent(whole(body), addressed, door)
     return judged && keep(judged)
   }
-  const takeInDoubt: OwnIntake['takeInDoubt'] = (body, addressed) => keep(judge(whole(body), addressed, door))
+  const takeInDoubt: OwnIntake['takeInDoubt'] = (body, addressed) => keep(parseEvent(whole(body), addressed, door))
   return {
     takeQuick,
     takeInDoubt,
@@ -79,7 +79,7 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIn
     isAuthentic: (body, addressed) => holdsSecret(body, addressed, door),
     admit(admitted) {
       awaited = admitted
-      door = makeDoor(admitted)
+      door = makeAuthenticator(admitted)
     },
     meantFor: addressed => meantFor(awaited, addressed),
     canWrite: () => canWrite(home),

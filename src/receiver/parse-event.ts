@@ -9,13 +9,13 @@ import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../json/exact
 import type { SpoolEvent } from '../spool/event-line.ts'
 import { eventId } from '../spool/identity.ts'
 import { countRemoved, type RemovedSecrets, redactSecrets, redactText } from '../vendor/redaction.ts'
-import type { Door } from './authenticate.ts'
+import type { Authenticator } from './authenticate.ts'
 import { isCustomerField } from './customer-fields.ts'
 import { type Look, lookOver } from './look-over.ts'
 import { isNestedDeeper } from './nesting.ts'
 import type { Refusal } from './refusals.ts'
 
-export type Judged = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }
+export type ParsedEvent = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }
 
 type Payload = Record<string, unknown>
 
@@ -75,7 +75,7 @@ function keptText(
 }
 
 /** `addressed`: the workspace in the address, if any. */
-export function judge(body: Buffer, addressed: string | null, door: Door): Judged {
+export function parseEvent(body: Buffer, addressed: string | null, door: Authenticator): ParsedEvent {
   if (body.length > LOOKED_INTO_BYTES && isNestedDeeper(body, MAX_DEPTH)) return { refused: 'too-deep' }
   const text = textOf(body)
   const value = parse(text)

@@ -1,6 +1,6 @@
 // Whether a body that has not come whole yet is of one of the workspaces: a valid secret is among what has come.
 import { EVENT_SECRET } from '../catalog/events.ts'
-import type { Door } from './authenticate.ts'
+import type { Authenticator } from './authenticate.ts'
 
 const MEMBER = new RegExp(String.raw`"${EVENT_SECRET}"\s*:\s*("(?:[^"\\]|\\.){1,512}")`, 'g')
 /** Members of that name which are tried: a body may be full of them. */
@@ -15,7 +15,7 @@ function secretIn(written: string): unknown {
 }
 
 /** `addressed`: the workspace in the address, if any. */
-export function holdsSecret(chunks: readonly Uint8Array[], addressed: string | null, door: Door): boolean {
+export function holdsSecret(chunks: readonly Uint8Array[], addressed: string | null, door: Authenticator): boolean {
   const found = Buffer.concat(chunks).toString('latin1').matchAll(MEMBER)
   let tried = 0
   for (const [, written] of found) {

@@ -3,10 +3,10 @@ import type { WorkspaceConfig } from '../config.ts'
 import { type Budget, budgetOf } from '../core/budget.ts'
 import { NO_OUTLOOK, projectedSessions } from '../core/estimate.ts'
 import type { GovernorState } from '../core/governor.ts'
-import { recall } from '../core/governor-recovery.ts'
+import { recoverGovernor } from '../core/governor-recovery.ts'
 import { lengthOf, type periodsOf } from '../core/period-keys.ts'
 import { HOUR, momentText } from '../core/time.ts'
-import { openLedger } from '../landing/lease-log.ts'
+import { openLeaseLog } from '../landing/lease-log.ts'
 
 export interface QuotaStatus {
   periodKey: string | null
@@ -30,7 +30,7 @@ export interface QuotaQuestion {
 /** The governor as the lease log tells it; null where the vendor has told no usage yet. @throws HOME_UNUSABLE */
 async function governorNow({ home, workspaceId, settings, nowMs }: QuotaQuestion): Promise<GovernorState | null> {
   const hourMs = settings?.hourMs ?? HOUR
-  const ledger = openLedger({ home, workspaceId, run: 'status' })
+  const ledger = openLeaseLog({ home, workspaceId, run: 'status' })
   const entries = await ledger.recent(nowMs, hourMs).finally(() => ledger.close())
   const options = settings && {
     requestsPerHour: settings.requestsPerHour,
@@ -38,7 +38,7 @@ async function governorNow({ home, workspaceId, settings, nowMs }: QuotaQuestion
     headReserveShare: settings.headReserveShare,
   }
   // Leases are folded too: without them nobody knows which answers were under way at once, and counts what they billed twice.
-  const governor = recall({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
+  const governor = recoverGovernor({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
   if (!governor.period.known || governor.period.toldAtMs === null) return null
   // What is under way, or was lost in flight, is for the next sync to judge: here only what was told counts.
   return { ...governor, leases: [] }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Host, News } from '../../workflows/host.ts'
 import type { Prepared, Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
-import { type House, openLog, openRun } from '../app.ts'
+import { type App, openLog, openRun } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isUnanswered } from '../core/errors.ts'
@@ -29,7 +29,7 @@ export const PLAIN_SYNC: Omit<SyncRequest, 'run' | 'workspaceId'> = {
 export interface EmbeddedOptions {
   config: Config
   workspace: WorkspaceConfig
-  house: House
+  app: App
   request: Omit<SyncRequest, 'run' | 'workspaceId'>
   /** Gives up what is under way. */
   signal: AbortSignal

@@ -1,14 +1,14 @@
 // Draining the spool in this process, beside whatever else it does with the warehouse.
 import { type DrainFailing, ingest } from '../../workflows/ingest.ts'
 import { spoolOf } from '../app/spool.ts'
-import type { House } from '../app.ts'
+import type { App } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { hasSpool } from '../spool/folders.ts'
 
 export interface IngestOptions {
   config: Config
-  house: House
+  app: App
   clock?: Clock
   /** Told once of each failure, which is tried again, and with null when it is over. */
   failing: (workspaceId: string, failure: DrainFailing) => void
@@ -20,7 +20,7 @@ export interface Ingesting {
 }
 
 function drainOne(
-  { house, config, clock = systemClock, failing }: IngestOptions,
+  { app, config, clock = systemClock, failing }: IngestOptions,
   workspace: Config['workspaces'][number],
   stopping: AbortSignal,
 ): Promise<void> {
@@ -30,7 +30,7 @@ function drainOne(
     cancelled: () => stopping.aborted,
     sleepUntil: (untilMs: number) => clock.sleepUntil(untilMs, stopping),
   }
-  const steps = spoolOf({ house, home: config.home, workspace, now: clock.now })
+  const steps = spoolOf({ app, home: config.home, workspace, now: clock.now })
   return ingest(steps, host, { workspaceId, failing: failure => failing(workspaceId, failure) })
 }
 

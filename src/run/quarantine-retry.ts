@@ -1,6 +1,6 @@
 // Quarantined records of one workspace tried again, file by file.
 import { join } from 'node:path'
-import type { House } from '../app.ts'
+import type { App } from '../app.ts'
 import { webhookEvent } from '../catalog/event-records.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
@@ -30,14 +30,14 @@ async function retryOne(context: EventContext, file: string): Promise<string | n
 /** @throws LOAD_FAILED for what is no fault of a record. A file that cannot be read is a reason to stay. */
 export async function retryRecords(options: {
   config: Config
-  house: House
+  app: App
   workspace: WorkspaceConfig
   records: readonly Quarantined[]
   now?: () => number
 }): Promise<RetryReport> {
-  const { config, house, workspace, records, now = Date.now } = options
+  const { config, app, workspace, records, now = Date.now } = options
   const landing = openLanding(config.home, workspace.id)
-  const { warehouse } = house
+  const { warehouse } = app
   const context = loadContext({
     home: config.home,
     workspaceId: workspace.id,

@@ -4,7 +4,7 @@
 
 import { drainAll } from '../../workflows/ingest.ts'
 import { spoolOf } from '../app/spool.ts'
-import { type House, openHouse } from '../app.ts'
+import { type App, openApp } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { carrySince, lostRows, withRebuilt } from '../warehouse/maintenance/carry-over.ts'
@@ -43,8 +43,8 @@ const selectionOf = async (live: Warehouse, workspaceId: string): Promise<Select
   old: live,
 })
 
-const drainNow = ({ config, now = Date.now }: ReplayOptions, house: House, workspace: WorkspaceConfig) =>
-  drainAll(spoolOf({ house, home: config.home, workspace, now }), workspace.id)
+const drainNow = ({ config, now = Date.now }: ReplayOptions, app: App, workspace: WorkspaceConfig) =>
+  drainAll(spoolOf({ app, home: config.home, workspace, now }), workspace.id)
 
 /**
  * Rebuilds only these tables, for the configured workspaces.
@@ -57,8 +57,8 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
     config.home,
     'Name the right data folder (`home`, CONVOHOUSE_HOME); or leave --table out, which builds all of it.',
   )
-  const house = await openHouse({ config })
-  const { warehouse: live } = house
+  const app = await openApp({ config })
+  const { warehouse: live } = app
   let report = NOTHING_REPLAYED
   try {
     for (const { id } of config.workspaces) {
@@ -68,7 +68,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
     }
     for (const { id, timeZone } of config.workspaces) await followTimeZone(live.writer, id, timeZone)
     // An event that only the rebuilt tables knew would be applied to them once more.
-    for (const workspace of config.workspaces) await drainNow(options, house, workspace)
+    for (const workspace of config.workspaces) await drainNow(options, app, workspace)
     await rebuildBeside(config, async rebuilt => {
       for (const workspace of config.workspaces) {
         const selection = await selectionOf(live, workspace.id)
@@ -83,7 +83,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
       await replaceTables(live.writer, { names: [...tables, '_quarantine'], workspaceIds })
     })
   } finally {
-    await house.close()
+    await app.close()
     await removeRebuilt(config.home)
   }
   return report

@@ -3,7 +3,7 @@
 // configured, and events whose files are gone.
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import { type House, openHouse } from '../app.ts'
+import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { openLanding } from '../landing/store.ts'
@@ -54,18 +54,18 @@ async function expectLanded({ home, workspaces }: Config): Promise<void> {
 /** Where there is no warehouse, none has to be kept meanwhile: a kill leaves one that the next sync or replay completes. */
 async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> {
   await expectLanded(options.config)
-  const house = await openHouse({ config: options.config, bulk: true })
+  const app = await openApp({ config: options.config, bulk: true })
   let report = NOTHING_REPLAYED
   try {
     for (const workspace of options.config.workspaces)
-      report = added(report, await loadAll(options, house.warehouse, workspace))
+      report = added(report, await loadAll(options, app.warehouse, workspace))
   } finally {
-    await house.close()
+    await app.close()
   }
   return report
 }
 
-async function goneOf(options: WholeReplayOptions, { warehouse }: House): Promise<Map<string, string[]>> {
+async function goneOf(options: WholeReplayOptions, { warehouse }: App): Promise<Map<string, string[]>> {
   const { config, allowIncomplete = false } = options
   const gone = new Map<string, string[]>()
   for (const { id } of config.workspaces) {
@@ -81,7 +81,7 @@ async function goneOf(options: WholeReplayOptions, { warehouse }: House): Promis
   return gone
 }
 
-async function rebuildFrom(options: WholeReplayOptions, old: House): Promise<ReplayReport> {
+async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<ReplayReport> {
   const { config } = options
   const { writer } = old.warehouse
   const gone = await goneOf(options, old)
@@ -117,7 +117,7 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
   const file = warehouseFile(config.home)
   if (!existsSync(file)) return replayIntoNothing(options)
   // Held meanwhile, so that no sync writes to what is about to be replaced; it answers queries until then.
-  const old = await openHouse({ config })
+  const old = await openApp({ config })
   let report: ReplayReport
   try {
     report = await rebuildFrom(options, old)

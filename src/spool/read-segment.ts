@@ -4,7 +4,7 @@ import { unusable } from '../core/disk.ts'
 import { type ReadLine, readLine } from './event-line.ts'
 
 /** Bytes that are no line as it was written. */
-export interface Stretch {
+export interface ByteRange {
   at: number
   bytes: number
 }
@@ -12,9 +12,9 @@ export interface Stretch {
 export interface SegmentReading {
   events: ReadLine[]
   /** Behind the begin of the last sync: a kill or a full disk cut it off, and it was never acknowledged. */
-  torn: Stretch[]
+  torn: ByteRange[]
   /** Before it: acknowledged, and damaged since. */
-  damaged: Stretch[]
+  damaged: ByteRange[]
 }
 
 const NEW_LINE = 0x0a
@@ -22,7 +22,7 @@ const NEW_LINE = 0x0a
 /** The lines of a segment, told apart. */
 export function readLines(bytes: Buffer): SegmentReading {
   const events: ReadLine[] = []
-  const unreadable: Stretch[] = []
+  const unreadable: ByteRange[] = []
   for (let at = 0; at < bytes.length; ) {
     const found = bytes.indexOf(NEW_LINE, at)
     const end = found < 0 ? bytes.length : found

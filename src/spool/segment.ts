@@ -10,7 +10,7 @@ import { hasCode } from '../core/disk.ts'
 import { syncFolder } from '../files/durable.ts'
 import type { SpoolEvent } from './event-line.ts'
 import type { SpoolFolders } from './folders.ts'
-import type { Room } from './write-buffer.ts'
+import type { WriteBuffer } from './write-buffer.ts'
 
 /** Thrown where the file was moved away under its writer: what was appended is to be appended elsewhere. */
 export class Fenced extends Error {}
@@ -45,7 +45,7 @@ export class Segment {
   }
 
   /** Appends and syncs: when it resolves, the events may be acknowledged. @throws Fenced, or what the disk refuses */
-  async append(events: readonly SpoolEvent[], room: Room): Promise<void> {
+  async append(events: readonly SpoolEvent[], room: WriteBuffer): Promise<void> {
     const lines = room.linesOf(events, this.bytes)
     const { bytesWritten } = await this.handle.write(lines)
     // A disk that fills up cuts it short without an error.

@@ -7,7 +7,7 @@ import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
 import { damagedName } from './damaged.ts'
 import { linesOf } from './event-line.ts'
 import { isSegment, type SpoolFolders, spoolFolders } from './folders.ts'
-import { readSegment, type Stretch } from './read-segment.ts'
+import { type ByteRange, readSegment } from './read-segment.ts'
 
 export interface OpenSegment {
   name: string
@@ -19,8 +19,8 @@ export interface OpenSegment {
 export interface SealedAbandoned {
   name: string
   events: number
-  torn: Stretch[]
-  damaged: Stretch[]
+  torn: ByteRange[]
+  damaged: ByteRange[]
 }
 
 /** A writer touches its open segments every five seconds. */

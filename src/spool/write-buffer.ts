@@ -4,7 +4,7 @@ import { linesOf, type SpoolEvent } from './event-line.ts'
 
 const NONE: Buffer = Buffer.alloc(0)
 
-export class Room {
+export class WriteBuffer {
   private memory = NONE
 
   /** Lines of events that are synced together; valid until the next ones are asked for. */

@@ -10,7 +10,7 @@ import { Batch } from './batch.ts'
 import type { SpoolEvent } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
 import { Fenced, Segment } from './segment.ts'
-import { Room } from './write-buffer.ts'
+import { WriteBuffer } from './write-buffer.ts'
 
 export interface WriterOptions {
   folders: SpoolFolders
@@ -45,7 +45,7 @@ export class SpoolWriter {
   private due = false
   private readonly sealings = new Set<Promise<void>>()
   private readonly touching: NodeJS.Timeout
-  private readonly room = new Room()
+  private readonly room = new WriteBuffer()
 
   constructor(options: WriterOptions) {
     this.options = options

@@ -1,5 +1,5 @@
 // What the steps need: the resources that the composition root opened, for one workspace.
-import type { LedgerEntry } from '../core/lease-entries.ts'
+import type { LeaseEntry } from '../core/lease-entries.ts'
 import type { RefreshOn } from '../core/refresh-on.ts'
 import type { Landing } from '../landing/store.ts'
 import type { VendorClient } from '../vendor/client.ts'
@@ -10,8 +10,8 @@ export interface StepsDependencies {
   vendor: VendorClient
   landing: Landing
   ledger: {
-    append(entry: LedgerEntry): Promise<void>
-    recent(nowMs: number, hourMs: number): Promise<LedgerEntry[]>
+    append(entry: LeaseEntry): Promise<void>
+    recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
   }
   warehouse: Warehouse
   settings: WorkspaceSettings

@@ -1,15 +1,15 @@
 // The steps where fetching and the warehouse are in processes of their own: fetching needs the landing, the ledger and the vendor;
 // what has landed meanwhile, whoever holds the warehouse reads from the landing.
 import type { HeldLease } from '../../workflows/lost-lease.ts'
-import type { FetchInput, LeaseOutcome, ProbeInput, Told } from '../../workflows/steps.ts'
-import { openGate, type VendorGate } from './circuit-breaker.ts'
+import type { FetchInput, LeaseAnswers, LeaseOutcome, ProbeInput } from '../../workflows/steps.ts'
+import { type CircuitBreaker, newCircuitBreaker } from './circuit-breaker.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import { type Fetching, fetchPages, probe } from './fetch.ts'
 import { heldUntilMs, leaseHeldUntilMs, takeStock } from './lease-recovery.ts'
 import { openServerClock, type ServerClock } from './server-clock.ts'
 
 /** What a worker holds for a workspace as long as it lives. */
-export interface Station extends Omit<FetchDependencies, 'signal' | 'stopping' | 'onPage'> {
+export interface WorkspaceContext extends Omit<FetchDependencies, 'signal' | 'stopping' | 'onPage'> {
   /** How long a request may take, ms. */
   timeoutMs: number
 }
@@ -19,7 +19,7 @@ export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'isHeld' | 'o
 
 export interface ExportSteps {
   fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>
-  probe(input: ProbeInput, call: Call): Promise<Told>
+  probe(input: ProbeInput, call: Call): Promise<LeaseAnswers>
   takeStock(input: FetchInput, call: Call): Promise<LeaseOutcome>
   /** Of that lease, else of all that workflows have granted. */
   heldUntilMs(lease?: HeldLease): Promise<number | null>
@@ -29,8 +29,8 @@ export interface ExportSteps {
 const NOBODY = { add: () => {} }
 
 /** The steps that need no warehouse. Leases of one process share the gate and what is known of the server's clock. */
-export function makeExportSteps(station: Station): ExportSteps {
-  const gate: VendorGate = openGate()
+export function makeExportSteps(station: WorkspaceContext): ExportSteps {
+  const gate: CircuitBreaker = newCircuitBreaker()
   let clock: ServerClock | null = null
   const fetching = (run: string, aheadMs: number | undefined, call: Call): Fetching => {
     clock ??= openServerClock(aheadMs)

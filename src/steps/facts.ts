@@ -5,7 +5,7 @@ import type { StoredDay } from '../core/full-export.ts'
 import type { AgentFacts } from '../core/planner.ts'
 import { advance, coveredBy, isById, startOf, type WindowProgress } from '../core/windows.ts'
 import type { LoadablePage } from '../warehouse/load/page.ts'
-import type { RestingWindow } from '../warehouse/planning/planner-queries.ts'
+import type { PausedWindow } from '../warehouse/planning/planner-queries.ts'
 import type { ListedAgent } from './agents.ts'
 
 export interface KnownWindows {
@@ -65,7 +65,7 @@ export function factsOf(options: {
   agents: readonly ListedAgent[]
   windows: KnownWindows
   densities: ReadonlyMap<string, Density>
-  resting: readonly RestingWindow[]
+  resting: readonly PausedWindow[]
   stored: ReadonlyMap<string, readonly StoredDay[]>
   selected: boolean
 }): AgentFacts[] {

@@ -1,7 +1,7 @@
 // Fetching under a lease: from the window's frontier, page by page. Each page is durable before the next one is asked for,
 // so a kill costs the request in flight and nothing else.
 
-import type { Failure, LeaseOutcome, Told } from '../../workflows/steps.ts'
+import type { Failure, LeaseAnswers, LeaseOutcome } from '../../workflows/steps.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { sessionsShown } from '../core/estimate.ts'
 import type { Answer, Grant } from '../core/governor.ts'
@@ -11,7 +11,7 @@ import type { ExportAnswer } from '../vendor/answers.ts'
 import type { AttemptOutcome } from '../vendor/attempts.ts'
 import { misread } from '../vendor/echo.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
-import type { VendorGate } from './circuit-breaker.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import { landGone } from './gone.ts'
 import { pageHead, textQuery } from './page-head.ts'
@@ -21,7 +21,7 @@ import type { ServerClock } from './server-clock.ts'
 
 export interface Fetching extends FetchDependencies {
   clock: ServerClock
-  gate: VendorGate
+  gate: CircuitBreaker
   /** Told of each page that is there to be loaded. */
   pending: Pick<Pending, 'add'>
   run: string
@@ -334,14 +334,14 @@ const outcomeOf = (
 })
 
 /** Asks for nothing, to be told the usage. Its answer is not landed: nobody paid for it. */
-export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
-  const unused: Told = { answers: [], failure: null }
+export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<LeaseAnswers> {
+  const unused: LeaseAnswers = { answers: [], failure: null }
   return underLease(fetching, grant, { agentId, window: 'probe', unused }, () =>
     probeUnderLease(fetching, agentId, grant),
   )
 }
 
-async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant): Promise<Told> {
+async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant): Promise<LeaseAnswers> {
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   let failure: Failure | null = null
   try {

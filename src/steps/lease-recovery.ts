@@ -4,7 +4,7 @@
 import type { HeldLease } from '../../workflows/lost-lease.ts'
 import type { LeaseOutcome } from '../../workflows/steps.ts'
 import type { Answer, Grant } from '../core/governor.ts'
-import type { LeaseGranted, LedgerEntry, RequestMade } from '../core/lease-entries.ts'
+import type { LeaseEntry, LeaseGranted, RequestMade } from '../core/lease-entries.ts'
 import type { WindowProgress } from '../core/windows.ts'
 import { type Fetching, pastLanded } from './fetch.ts'
 
@@ -29,7 +29,7 @@ const unseen = (nowMs: number): Answer => ({
 
 type Reading = Pick<Fetching, 'ledger' | 'now' | 'settings' | 'holder'>
 
-async function entriesOf({ ledger, now, settings }: Reading, { lease, deadlineMs }: HeldLease): Promise<LedgerEntry[]> {
+async function entriesOf({ ledger, now, settings }: Reading, { lease, deadlineMs }: HeldLease): Promise<LeaseEntry[]> {
   const sinceMs = deadlineMs - (settings.leaseMs ?? settings.hourMs)
   const recent = await ledger.recent(now(), Math.max(settings.hourMs, now() - sinceMs))
   return recent.filter(entry => entry.lease === lease)

@@ -5,7 +5,7 @@ import { CATALOG_VERSION } from '../catalog/records.ts'
 import { TOO_DEEP_AROUND } from '../catalog/surroundings.ts'
 import type { Grant } from '../core/governor.ts'
 import { readTime } from '../core/time.ts'
-import { asksAgain, type PageFacts, restartPoint, type WindowProgress, type WindowQuery } from '../core/windows.ts'
+import { isReaskingIds, type PageFacts, restartPoint, type WindowProgress, type WindowQuery } from '../core/windows.ts'
 import type { PageHead } from '../landing/page.ts'
 import { type ExportAnswer, maskedPaths } from '../vendor/answers.ts'
 import { misread } from '../vendor/echo.ts'
@@ -81,7 +81,7 @@ export function pageHead(
     lastTsMs: restartPoint(progress.window, times),
     missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
     ...(query.convoIds
-      ? { askedBefore: progress.asked, ...(asksAgain(progress) && { again: true }) }
+      ? { askedBefore: progress.asked, ...(isReaskingIds(progress) && { again: true }) }
       : { beginMs: progress.restartMs }),
   }
   const notes = inspected(answer)

@@ -5,11 +5,11 @@ import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
 import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
-import { recall } from '../core/governor-recovery.ts'
-import { type LedgerEntry, momentOf } from '../core/lease-entries.ts'
+import { recoverGovernor } from '../core/governor-recovery.ts'
+import { type LeaseEntry, momentOf } from '../core/lease-entries.ts'
 import { lengthOf, periodsOf } from '../core/period-keys.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
-import { type PeriodState, recallPeriod, tellLanded } from '../core/quota.ts'
+import { type PeriodState, recoverPeriod, tellLanded } from '../core/quota.ts'
 import { DAY, momentText } from '../core/time.ts'
 import { isSegment } from '../vendor/address.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -20,15 +20,15 @@ import {
   densityByAgent,
   knownAgents,
   openWindows,
+  pausedWindows,
   periodSinceMs,
-  periodsTold,
-  restingWindows,
+  reportedPeriods,
 } from '../warehouse/planning/planner-queries.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'
 import { type Fetching, failureOf } from './fetch.ts'
 import type { Pending } from './pending.ts'
-import { readAgain } from './refresh.ts'
+import { planRefresh } from './refresh.ts'
 
 /** What fetching needs besides: what is loaded, and what is not yet. */
 export interface Planning extends Fetching {
@@ -134,9 +134,9 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
 
 /** The period, as every page that landed told it. */
 async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<PeriodState> {
-  const told = await periodsTold(warehouse.writer, workspaceId)
+  const told = await reportedPeriods(warehouse.writer, workspaceId)
   const pages = pending.all().filter(({ head }) => head.usage !== null)
-  const period = pages.reduce((state, { head }) => tellLanded(state, head.usage!, head), recallPeriod(told))
+  const period = pages.reduce((state, { head }) => tellLanded(state, head.usage!, head), recoverPeriod(told))
   const own = pages.reduce(
     (sum, { head }) => sum + (head.usage!.periodKey === period.key ? (head.facts?.billed ?? 0) : 0),
     0,
@@ -146,7 +146,7 @@ async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise
 }
 
 /** True where the vendor has reported what the period has used. */
-const tellsUsed = (entry: LedgerEntry): boolean =>
+const tellsUsed = (entry: LeaseEntry): boolean =>
   entry.kind === 'request' &&
   (entry.usage?.billableUsedThisPeriod ?? entry.usage?.billableRemainingThisPeriod ?? null) !== null
 
@@ -154,7 +154,7 @@ const tellsUsed = (entry: LedgerEntry): boolean =>
  * What the lease log has of the last hour. Where no usage is ever reported, nothing else knows what was exported: then also the
  * requests of as long as a period may last.
  */
-async function logged({ ledger, settings }: Planning, period: PeriodState, nowMs: number): Promise<LedgerEntry[]> {
+async function logged({ ledger, settings }: Planning, period: PeriodState, nowMs: number): Promise<LeaseEntry[]> {
   const { hourMs } = settings
   const recent = await ledger.recent(nowMs, hourMs)
   if (period.known || recent.some(tellsUsed)) return recent
@@ -180,7 +180,7 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
   const period = await periodNow(fetching)
   const entries = await logged(fetching, period, nowMs)
   // This process holds the warehouse, so whoever wrote those leases holds it no more.
-  return recall(options, entries, { nowMs, holdersDead: true, period })
+  return recoverGovernor(options, entries, { nowMs, holdersDead: true, period })
 }
 
 function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
@@ -232,7 +232,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   const periods = periodsOf(await keysReported(warehouse.writer, workspaceId))
   const named = periods.find(({ keys }) => period.key !== null && keys.includes(period.key))
   const since = named?.sinceMs ?? (await periodSinceMs(warehouse.writer, workspaceId, period.key))
-  const again = await readAgain({
+  const again = await planRefresh({
     dependencies: fetching,
     request,
     quota: { includedSessions: period.includedSessions, periodSinceMs: since },
@@ -247,7 +247,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       agents,
       windows,
       densities: await densityByAgent(warehouse.writer, workspaceId, nowMs),
-      resting: request.unattended ? await restingWindows(warehouse.writer, workspaceId, nowMs) : [],
+      resting: request.unattended ? await pausedWindows(warehouse.writer, workspaceId, nowMs) : [],
       stored:
         request.mode === 'full'
           ? withUnloaded(await storedByDay(warehouse.writer, workspaceId), fetching.pending.all())

@@ -3,7 +3,7 @@
 // what is bought again on old knowledge is bought twice.
 import type { SyncRequest } from '../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
-import { type Again, NOTHING_AGAIN } from '../core/planner.ts'
+import { NOTHING_AGAIN, type RefreshRequest } from '../core/planner.ts'
 import type { IdsByAgent } from '../core/selection.ts'
 import { DAY } from '../core/time.ts'
 import {
@@ -11,7 +11,7 @@ import {
   billedByRereads,
   dirtyIds,
   type HeldId,
-  hidingStretches,
+  hidingRanges,
   lastSampledMs,
   lateRowsSeen,
   randomIds,
@@ -96,13 +96,13 @@ async function sampleIds(asking: Asking, dueMs: number): Promise<HeldId[]> {
 async function stretchesAgain(
   { dependencies, quota, nowMs }: Asking,
   sampling: boolean,
-): Promise<Pick<Again, 'stretches' | 'budgetSessions' | 'late'>> {
+): Promise<Pick<RefreshRequest, 'stretches' | 'budgetSessions' | 'late'>> {
   const { settings, warehouse, workspaceId } = dependencies
   const { writer } = warehouse
   const none = { stretches: [], budgetSessions: 0, late: false }
   if (settings.rereadShare === 0) return none
   const late = await lateRowsSeen(writer, workspaceId, nowMs - SEEN_WITHIN_MS)
-  const stretches = await hidingStretches(writer, workspaceId, {
+  const stretches = await hidingRanges(writer, workspaceId, {
     sinceMs: nowMs - settings.rereadHorizonMs,
     others: late ? 'all' : sampling ? SAMPLED_STRETCHES : 0,
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
@@ -114,7 +114,7 @@ async function stretchesAgain(
 }
 
 /** What to read again now. `waiting`: landed pages that are not loaded yet. */
-export async function readAgain(asking: Asking & { waiting: number }): Promise<Again> {
+export async function planRefresh(asking: Asking & { waiting: number }): Promise<RefreshRequest> {
   const { dependencies, request, waiting } = asking
   const { settings, warehouse, workspaceId } = dependencies
   if (request.mode !== 'incremental') return NOTHING_AGAIN

@@ -4,7 +4,7 @@ import { compactTimestamp, SECOND } from '../core/time.ts'
 import type { LandedFolder } from '../landing/folders.ts'
 import type { Landing } from '../landing/store.ts'
 import type { Writer } from '../warehouse/connection.ts'
-import { loadedFiles, noteWholeFolders, wholeFolders } from '../warehouse/planning/loaded-files.ts'
+import { loadedFiles, loadedFolders, recordLoadedFolders } from '../warehouse/planning/loaded-files.ts'
 import { readPending, type Unloaded } from './pending.ts'
 
 /** File systems tell times as coarsely as two seconds: a folder that changed just now may change again unnoticed. */
@@ -24,7 +24,7 @@ export async function readUnloaded(options: {
   nowMs: number
 }): Promise<Unloaded> {
   const { landing, writer, workspaceId, nowMs } = options
-  const whole = await wholeFolders(writer, workspaceId)
+  const whole = await loadedFolders(writer, workspaceId)
   const changed = (await landing.folders()).filter(({ folder, stamp }) => whole.get(folder) !== stamp)
   const folders = changed.map(({ folder }) => folder)
   // A kill while a page was written has changed its folder; the others need not be read for it.
@@ -32,6 +32,6 @@ export async function readUnloaded(options: {
   const unloaded = await readPending(landing, await loadedFiles(writer, workspaceId, folders), { folders })
   const waiting = new Set(unloaded.pages.map(({ path }) => path.slice(0, path.lastIndexOf('/'))))
   const over = changed.filter(folder => isOver(folder, nowMs) && !waiting.has(folder.folder))
-  await noteWholeFolders(writer, workspaceId, over)
+  await recordLoadedFolders(writer, workspaceId, over)
   return unloaded
 }

@@ -5,12 +5,12 @@
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import {
-  type BillTold,
-  type RateLimitTold,
+  type ReportedBill,
+  type ReportedRateLimit,
+  type ReportedUsage,
   soundCount,
   soundLimits,
   soundUsage,
-  type UsageTold,
 } from '../core/reported-usage.ts'
 import { ExactNumber } from '../json/exact-json.ts'
 import { isSegment } from './address.ts'
@@ -25,9 +25,9 @@ export interface ExportEnvelope {
   limit?: number
   /** Conversations looked at, those skipped for want of a human message included. */
   scanned: number | null
-  usage: UsageTold | null
-  bill: BillTold | null
-  rateLimit: RateLimitTold | null
+  usage: ReportedUsage | null
+  bill: ReportedBill | null
+  rateLimit: ReportedRateLimit | null
   mode: string | null
   source: string | null
   /** The query as the vendor says that it read it. */
@@ -99,7 +99,7 @@ const usage = z.looseObject({ periodKey, ...bill }).transform(told => ({
 }))
 
 /** What identifies the bill in an answer whose numbers were read with all their digits. */
-export const readBill = (parsed: unknown): BillTold | null =>
+export const readBill = (parsed: unknown): ReportedBill | null =>
   z.object({ usage: z.object(bill) }).safeParse(parsed).data?.usage ?? null
 const rateLimit = z.looseObject({}).transform(soundLimits)
 

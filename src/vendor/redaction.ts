@@ -4,7 +4,7 @@
 // environment, a tool field or header named after a secret, an audit entry about one), or by its value. Rules on names do not apply to
 // customer data (ADR 13).
 
-import { toldKey } from '../catalog/safe-path.ts'
+import { safeKey } from '../catalog/safe-path.ts'
 import { ExactNumber, MAX_DEPTH } from '../json/exact-json.ts'
 import { isSecret, isSecretName, nameMeaning } from './secret-names.ts'
 import { MASK, maySecretBeIn, withoutNamedSecret, withoutSecretValues } from './secret-values.ts'
@@ -118,7 +118,7 @@ function pathOf({ above, key }: Place): string {
   if (above === null) return ''
   const path = pathOf(above)
   if (typeof key === 'number') return `${path}[${key}]`
-  const told = isToldName(key) ? toldKey(key) : '*'
+  const told = isToldName(key) ? safeKey(key) : '*'
   return path === '' ? told : `${path}.${told}`
 }
 

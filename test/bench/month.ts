@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from '../workflows/open-simulated-house.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { openTelling } from '../workflows/telling.ts'
 import { type BenchOptions, rounded } from './measure.ts'
 import { agesOf, meanOf, quantileOf } from './month/ages.ts'
@@ -48,7 +48,7 @@ const SANDBOX = {
 type Bill = Pick<OracleBill, 'requests' | 'sessions'>
 
 interface Lived {
-  simulated: SimulatedHouse
+  simulated: SimulatedApp
   changes: Changes
   history: ReadonlyMap<string, number>
   polls: number[]
@@ -65,8 +65,8 @@ const billOf = (requests: readonly { billed: number }[]): Bill => ({
   sessions: requests.reduce((sum, { billed }) => sum + billed, 0),
 })
 
-async function live(simulated: SimulatedHouse): Promise<Lived> {
-  const { sandbox, config, house } = simulated
+async function live(simulated: SimulatedApp): Promise<Lived> {
+  const { sandbox, config, app } = simulated
   const changes = new Changes()
   const history = historyOf(sandbox, changes)
   const telling = openTelling(simulated, {
@@ -76,7 +76,7 @@ async function live(simulated: SimulatedHouse): Promise<Lived> {
     },
   })
   const workspace = config.workspaces[0]!
-  const spool = spoolOf({ house, home: config.home, workspace, now: simulated.clock.now })
+  const spool = spoolOf({ app, home: config.home, workspace, now: simulated.clock.now })
   const first = await simulated.sync()
   if (first.outcome !== 'done') throw new Error(`the first sync ended as ${first.outcome}`)
   const before = (await simulated.served()).length
@@ -128,14 +128,14 @@ function historyOf({ world }: Sandbox, changes: Changes): Map<string, number> {
 
 const SPENT = 'count(*)::INTEGER AS requests, coalesce(sum(billed_sessions), 0)::INTEGER AS sessions'
 
-async function tellSpent({ rows }: SimulatedHouse): Promise<void> {
+async function tellSpent({ rows }: SimulatedApp): Promise<void> {
   const kinds = await rows(`SELECT kind, ${SPENT}, sum(returned)::INTEGER AS conversations
     FROM _requests WHERE stream = 'conversations' GROUP BY kind ORDER BY kind`)
   for (const kind of kinds) console.log(JSON.stringify(kind))
 }
 
 /** What samples took: conversations at random, and the stretches that are read again along with them. */
-async function sampledBy({ rows }: SimulatedHouse): Promise<Bill> {
+async function sampledBy({ rows }: SimulatedApp): Promise<Bill> {
   const [bill] =
     await rows<Bill>(`SELECT ${SPENT} FROM _requests r JOIN _windows w USING (workspace_id, agent_id, "window")
     WHERE w.kind = 'sample' OR (w.kind = 'reread' AND EXISTS (SELECT 1 FROM _windows s
@@ -177,7 +177,7 @@ async function judge(lived: Lived): Promise<Record<string, number>> {
 }
 
 export async function monthBench({ seed }: BenchOptions): Promise<Record<string, number>> {
-  const { simulated, end } = await openSimulatedHouse({ sandbox: { ...SANDBOX, seed }, settings: SETTINGS })
+  const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, seed }, settings: SETTINGS })
   try {
     const lived = await live(simulated)
     await tellSpent(simulated)

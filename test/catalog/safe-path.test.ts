@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation.ts'
-import { toldPath } from '../../src/catalog/safe-path.ts'
+import { safePath } from '../../src/catalog/safe-path.ts'
 
-const told = (...keys: string[]): string => toldPath(conversation.fields, keys)
+const told = (...keys: string[]): string => safePath(conversation.fields, keys)
 
 describe('a told path', () => {
   it.each([

@@ -18,7 +18,7 @@ import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { newGovernor } from '../../src/core/governor.ts'
 import type { Ahead } from '../../src/run/temporal/follow.ts'
-import type { PlanTold } from '../../workflows/plan-summary.ts'
+import type { PlanSummary } from '../../workflows/plan-summary.ts'
 import { begun, newProgress } from '../../workflows/progress.ts'
 import { emptyReport } from '../../workflows/run.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
@@ -79,7 +79,7 @@ describe('progress', () => {
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
     expect(live(held)[0]).toMatch(/^ws {2}planning: leases of a run before are held until \d\d:\d\d UTC at most$/)
     const governor = newGovernor()
-    const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanTold
+    const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanSummary
     expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')
   })
 

@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
@@ -32,7 +32,7 @@ async function makeHouse(): Promise<{ home: string; file: string }> {
   return { home, file: path }
 }
 
-async function house(): Promise<{ env: Record<string, string>; file: string }> {
+async function app(): Promise<{ env: Record<string, string>; file: string }> {
   made ??= await makeHouse()
   const home = join(await temporaryFolder(), 'data')
   await cp(made.home, home, { recursive: true })
@@ -43,7 +43,7 @@ const json = async (ended: Promise<Ended>) => JSON.parse((await ended).stdout)
 
 describe('quarantine', () => {
   it('lists what could not be loaded, why, and since when', async () => {
-    const { env, file } = await house()
+    const { env, file } = await app()
     const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
     expect(quarantined).toMatchObject([
       { workspaceId: 'ws_demo', record: 'conversation', file, element: 2, reason: 'object without a usable ID' },
@@ -56,7 +56,7 @@ describe('quarantine', () => {
   })
 
   it('shows a record byte for byte, by its id or its place, and tells why on standard error', async () => {
-    const { env, file } = await house()
+    const { env, file } = await app()
     const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
     for (const name of [quarantined[0].id, `${file}#2`]) {
       const shown = await cli(['quarantine', 'show', name], { env })
@@ -69,9 +69,9 @@ describe('quarantine', () => {
   })
 
   it('tries records again: what can be loaded now is, and what cannot stays', async () => {
-    const { env, file } = await house()
+    const { env, file } = await app()
     // As an older version left it that could not load the first record either.
-    const opened = await openHouse({ config: readConfig({ env }) })
+    const opened = await openApp({ config: readConfig({ env }) })
     const { writer } = opened.warehouse
     await writer.run("DELETE FROM conversations WHERE conversation_id = 'good'")
     await writer.run(`INSERT INTO _quarantine VALUES ('ws_demo', 'conversation', '${file}', 1, 'once', '2026-01-01')`)
@@ -88,8 +88,8 @@ describe('quarantine', () => {
   })
 
   it('lists and shows while another process holds the warehouse, and tries nothing again', async () => {
-    const { env, file } = await house()
-    const opened = await openHouse({ config: readConfig({ env }) })
+    const { env, file } = await app()
+    const opened = await openApp({ config: readConfig({ env }) })
     onTestFinished(() => opened.close())
     expect((await json(cli(['quarantine', 'list', '--json'], { env }))).quarantined).toHaveLength(2)
     expect((await cli(['quarantine', 'show', `${file}#3`], { env })).stdout).toBe(`${DEEP}\n`)
@@ -101,7 +101,7 @@ describe('quarantine', () => {
 
 describe('status', () => {
   it('tells what was found, where, and how to see what is quarantined', async () => {
-    const { env, file } = await house()
+    const { env, file } = await app()
     const { stdout } = await cli(['status'], { env })
     expect(stdout).toContain('2 records quarantined')
     expect(stdout).toContain(
@@ -125,7 +125,7 @@ describe('status', () => {
 
 describe('replay of tables', () => {
   it('says what it rebuilt', async () => {
-    const { env } = await house()
+    const { env } = await app()
     const replayed = await cli(['replay', '--table', '_drift', '--table', 'conversations'], { env })
     expect(replayed).toMatchObject({ code: 0 })
     expect(replayed.stdout).toContain('Rebuilt _drift, conversations from 1 page')

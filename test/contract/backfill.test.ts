@@ -37,7 +37,7 @@ describeWithTemporal('a backfill', command => {
     ;[server, client] = opened
   })
 
-  async function house() {
+  async function app() {
     const there = await scene(elsewhere, { settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s', { since: '30d', schedule: { every: '1h' } })
     await workerProcess({ address: server.address, path, role: 'all' })
@@ -57,7 +57,7 @@ describeWithTemporal('a backfill', command => {
   }
 
   it('reads what is missing of its range, and nothing twice', { timeout: 120_000 }, async () => {
-    const there = await house()
+    const there = await app()
     const missing = await there.run('schedule', 'backfill', '--since', '60d')
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])
     await there.done('schedule', 'ensure')

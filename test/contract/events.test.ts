@@ -17,7 +17,7 @@ const SECRET = 'canary-webhook-secret'
 /** Each look is a process. */
 const LOOK_MS = 700
 
-async function house(more: Record<string, string> = {}) {
+async function app(more: Record<string, string> = {}) {
   const { sandbox, config } = await scene(elsewhere)
   const { home, temporal } = config
   const path = join(home, 'convohouse.yaml')
@@ -42,7 +42,7 @@ async function house(more: Record<string, string> = {}) {
   }
 }
 
-type House = Awaited<ReturnType<typeof house>>
+type House = Awaited<ReturnType<typeof app>>
 
 /** Where it waits for events. */
 async function receiverOf(running: Running): Promise<string> {
@@ -97,7 +97,7 @@ async function ended(running: Running, there: House): Promise<void> {
 
 describe('events beside the embedded engine', () => {
   it('are seen while it watches', async () => {
-    const there = await house()
+    const there = await app()
     const receiver = there.begin('receive')
     const url = await receiverOf(receiver)
     const watch = there.begin('sync', '--watch', '1h', '--yes')
@@ -106,7 +106,7 @@ describe('events beside the embedded engine', () => {
   })
 
   it('are applied by the next sync where nobody drained', async () => {
-    const there = await house()
+    const there = await app()
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
     await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'), LOOK_MS)
@@ -115,7 +115,7 @@ describe('events beside the embedded engine', () => {
   })
 
   it('are applied by a sync that would have ended before their segment is sealed', async () => {
-    const there = await house()
+    const there = await app()
     const spool = openSpool({ home: there.home, now: Date.now, sealAfterMs: 3_000 })
     onTestFinished(() => spool.close())
     await spool.append(spoolEvent({ createdAt: Date.now(), text: 'hello' }, 'ws_demo'))
@@ -134,7 +134,7 @@ describeWithTemporal('events under Temporal', command => {
   afterAll(() => server.stop())
 
   it('are drained by a workflow of their own, whose history holds nothing of them', async () => {
-    const there = await house({ TEMPORAL_ADDRESS: server.address })
+    const there = await app({ TEMPORAL_ADDRESS: server.address })
     const running = there.begin('up', '--every', '1h')
     await expectSeen(there, await receiverOf(running))
     const connection = await Connection.connect({ address: server.address })

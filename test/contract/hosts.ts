@@ -3,7 +3,7 @@ import { WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
-import { type House, openHouse } from '../../src/app.ts'
+import { type App, openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { syncOnce } from '../../src/run/embedded.ts'
 import { connectClient, type TemporalPlace } from '../../src/run/temporal/connection.ts'
@@ -17,13 +17,13 @@ import type { HostUnderTest } from './scene.ts'
 Runtime.install({ logger: new DefaultLogger('ERROR') })
 
 export async function embeddedHost(config: Config): Promise<HostUnderTest> {
-  const house = await openHouse({ config })
-  onTestFinished(() => house.close())
+  const app = await openApp({ config })
+  onTestFinished(() => app.close())
   const [workspace] = config.workspaces
   const signal = new AbortController().signal
   return {
-    sync: async request => (await syncOnce({ config, workspace: workspace!, house, request, signal }))!,
-    rows: sql => house.warehouse.writer.rows(sql),
+    sync: async request => (await syncOnce({ config, workspace: workspace!, app, request, signal }))!,
+    rows: sql => app.warehouse.writer.rows(sql),
   }
 }
 
@@ -32,9 +32,9 @@ export async function startWorker(
   config: Config,
   place: Partial<TemporalPlace>,
   role: Role = 'all',
-): Promise<{ house: House | null; stop(): Promise<void> }> {
+): Promise<{ app: App | null; stop(): Promise<void> }> {
   const [stopping, aborted] = [new AbortController(), new AbortController()]
-  let house: House | null = null
+  let app: App | null = null
   let ended: Promise<void> = Promise.resolve()
   await new Promise<void>((resolve, reject) => {
     ended = runWorker({
@@ -43,8 +43,8 @@ export async function startWorker(
       place,
       ending: { stopping: stopping.signal, aborted: aborted.signal },
       openHouse: async () => {
-        house = await openHouse({ config })
-        return house
+        app = await openApp({ config })
+        return app
       },
       ready: () => resolve(),
     })
@@ -55,7 +55,7 @@ export async function startWorker(
     await ended
   }
   onTestFinished(stop)
-  return { house, stop }
+  return { app, stop }
 }
 
 /** The report of a workflow that ended, well or not. */
@@ -74,7 +74,7 @@ export const temporalHost =
   (address: () => string) =>
   async (config: Config): Promise<HostUnderTest> => {
     const place = { address: address() }
-    const { house } = await startWorker(config, place)
+    const { app } = await startWorker(config, place)
     const client = await connectClient(place)
     onTestFinished(() => client.connection.close())
     return {
@@ -82,6 +82,6 @@ export const temporalHost =
         const { handle } = await askForSync(client, { queues: config.temporal.queues, request })
         return reportOf(handle)
       },
-      rows: sql => house!.warehouse.writer.rows(sql),
+      rows: sql => app!.warehouse.writer.rows(sql),
     }
   }

@@ -38,7 +38,7 @@ describeWithTemporal('where no worker answers', command => {
     ;[server, client] = opened
   })
 
-  async function house(sandbox: Partial<SandboxOptions> = {}) {
+  async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s', { schedule: { every: '1h' } })
     const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
@@ -71,7 +71,7 @@ describeWithTemporal('where no worker answers', command => {
   }
 
   it('pause, allow and resume say so, how to start one, and that they wait; and are heard when one is there', async () => {
-    const there = await house()
+    const there = await app()
     await there.own()
     const waiting = [there.begin('pause'), there.begin('allow', '--overage-packs', '2'), there.begin('resume')]
     for (const { said } of waiting) await said('Waiting on.')
@@ -81,7 +81,7 @@ describeWithTemporal('where no worker answers', command => {
   })
 
   it('what waited for a sync that has ended meanwhile says that none goes on', async () => {
-    const there = await house()
+    const there = await app()
     const owner = await there.own()
     const waiting = there.begin('pause')
     await waiting.said('Waiting on.')
@@ -90,7 +90,7 @@ describeWithTemporal('where no worker answers', command => {
   })
 
   it('cancel and a tick are taken by the server, and say what they wait for', async () => {
-    const there = await house()
+    const there = await app()
     await there.own()
     const cancelled = await there.run('cancel')
     expect([cancelled.code, cancelled.stdout]).toEqual([0, `${WORKSPACE}: asked to end\n`])
@@ -104,7 +104,7 @@ describeWithTemporal('where no worker answers', command => {
   })
 
   it('a sync says so and waits, until Ctrl-C or a worker comes', async () => {
-    const there = await house()
+    const there = await app()
     const given = there.begin('sync', '--on', 'temporal')
     await given.said('Waiting on.')
     given.process.kill('SIGINT')
@@ -117,7 +117,7 @@ describeWithTemporal('where no worker answers', command => {
   })
 
   it('whoever looks on at a sync is told, and looks on when a worker is there again', async () => {
-    const there = await house({ latencyMs: 300 })
+    const there = await app({ latencyMs: 300 })
     const worker = await there.worker()
     const looking = there.begin('sync', '--on', 'temporal')
     await until(async () => (await there.bought()).length >= 2)
@@ -129,7 +129,7 @@ describeWithTemporal('where no worker answers', command => {
   })
 
   it('a worker that is asked before it is given what has happened decides as a replay does', async () => {
-    const there = await house({ latencyMs: 300 })
+    const there = await app({ latencyMs: 300 })
     const worker = await there.worker()
     const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
     const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
@@ -157,7 +157,7 @@ describeWithTemporal('where no worker answers', command => {
   })
 
   it('the server tells of a queue whether it is polled, and of a query that it was not answered', async () => {
-    const there = await house()
+    const there = await app()
     expect(await isPolled(client, there.queue)).toBe(false)
     const owner = await there.own()
     const query = client.withDeadline(Date.now() + 300, () => owner.query('progress'))

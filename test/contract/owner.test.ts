@@ -4,14 +4,14 @@ import { type Client, type WorkflowHandle, WorkflowUpdateFailedError } from '@te
 import { expect, it, onTestFinished } from 'vitest'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
-import { madeThisHour } from '../../src/core/rate-limit.ts'
+import { requestsThisHour } from '../../src/core/rate-limit.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { follow } from '../../src/run/temporal/follow.ts'
 import { askForSync } from '../../src/run/temporal/owner.ts'
 import { dataConverter } from '../../src/run/temporal/payload-codec.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import type { PlanTold } from '../../workflows/plan-summary.ts'
+import type { PlanSummary } from '../../workflows/plan-summary.ts'
 import type { Progress } from '../../workflows/progress.ts'
 import type { Asked } from '../../workflows/requests.ts'
 import { whileSlowed } from '../cli/slowed.ts'
@@ -50,8 +50,8 @@ describeWithTemporal('the owner of a workspace', command => {
       sandbox,
       settings: { maxPage: 10, ...settings },
     })
-    const { house } = await startWorker(there.config, { address: server.address })
-    const rows: Scene['rows'] = sql => house!.warehouse.writer.rows(sql)
+    const { app } = await startWorker(there.config, { address: server.address })
+    const rows: Scene['rows'] = sql => app!.warehouse.writer.rows(sql)
     const ask = async (asked: AskedOf = {}) => {
       const request = { ...PLAIN_SYNC, ...asked, workspaceId: WORKSPACE }
       const answer = await askForSync(client, { queues: there.config.temporal.queues, request })
@@ -113,7 +113,7 @@ describeWithTemporal('the owner of a workspace', command => {
     const lengths = (await Promise.all(runs.map(each => each.describe()))).map(({ historyLength }) => historyLength)
     // What is under way when it is suggested still ends.
     expect(Math.max(...lengths)).toBeLessThan(2 * SUGGESTED_EVENTS)
-    const plans = await Promise.all(runs.map(each => each.query<PlanTold | null>('plan')))
+    const plans = await Promise.all(runs.map(each => each.query<PlanSummary | null>('plan')))
     expect(plans[0]!.windows.length).toBeGreaterThan(0)
     for (const plan of plans) expect(plan).toEqual(plans[0])
     await record(client.workflow.getHandle(handle.workflowId), 'carried-over')
@@ -123,7 +123,7 @@ describeWithTemporal('the owner of a workspace', command => {
     const there = await owned({ agents: AGENTS, conversations: 100 })
     const { handle } = await there.ask({ maxRequests: 2 })
     expect(await reportOf(handle)).toMatchObject({ outcome: 'limit-reached', requests: 2, failures: [] })
-    const plan = await handle.query<PlanTold | null>('plan')
+    const plan = await handle.query<PlanSummary | null>('plan')
     expect(plan!.windows.length).toBeGreaterThanOrEqual(AGENTS)
     const { events } = await handle.fetchHistory()
     const told = events!.flatMap(event => event.activityTaskCompletedEventAttributes?.result?.payloads ?? [])
@@ -336,7 +336,7 @@ describeWithTemporal('the owner of a workspace', command => {
       }
     })
     expect(budget.spent).toEqual({ requests: 0, sessions: 0 })
-    expect(madeThisHour(budget.hour, Date.now())).toBeGreaterThanOrEqual(made)
+    expect(requestsThisHour(budget.hour, Date.now())).toBeGreaterThanOrEqual(made)
     expect(await reportOf(next.handle)).toMatchObject({ outcome: 'done' })
     await expectTruth(there)
   })

@@ -59,7 +59,7 @@ describeWithTemporal('what the server is told', command => {
   })
 
   /** A house whose workspace has an id of its own: the server is shared. */
-  async function house(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
+  async function app(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox: { conversations: 80, ...sandbox },
       settings: { maxPage: 5, ...settings },
@@ -107,7 +107,7 @@ describeWithTemporal('what the server is told', command => {
     handle.result().catch((error: Error) => error)
 
   it('of syncs, refreshes, schedules and their ticks holds nothing that is private', async () => {
-    const there = await house()
+    const there = await app()
     const secrets = tellingTexts(there.sandbox)
     expect(secrets.length).toBeGreaterThan(500)
     const handle = await there.ask()
@@ -145,7 +145,7 @@ describeWithTemporal('what the server is told', command => {
   it('of failures holds neither, in no message, cause or stack', async () => {
     // Other conversations than those before: one of them was asked for by its id.
     const others = { seed: 2 }
-    const refused = await house(others, { readToken: () => WRONG_TOKEN })
+    const refused = await app(others, { readToken: () => WRONG_TOKEN })
     expect(await ended(await refused.ask())).toMatchObject({ cause: { type: 'API_UNAUTHORIZED' } })
     const hostile = {
       'wrong-types': 0.2,
@@ -157,9 +157,9 @@ describeWithTemporal('what the server is told', command => {
     }
     // A vendor that fails is left alone for a sixtieth of its hour.
     const script = [{ fault: 'cut-json', at: 2 } as const, { fault: 'missing-cursor', at: 6 } as const]
-    const spoilt = await house({ ...others, hostile, faults: { script }, hourMs: MINUTE }, { hourMs: MINUTE })
+    const spoilt = await app({ ...others, hostile, faults: { script }, hourMs: MINUTE }, { hourMs: MINUTE })
     expect(await ended(await spoilt.ask())).toMatchObject({ cause: { type: 'API_PROTOCOL' } })
-    const broken = await house(others)
+    const broken = await app(others)
     const landing = join(broken.config.home, 'landing')
     await rm(landing, { recursive: true, force: true })
     await writeFile(landing, '')

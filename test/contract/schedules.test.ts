@@ -108,7 +108,7 @@ describeWithTemporal('a schedule', command => {
       settings: { maxPage: 10, since: '80d', schedule: { everyMs: HOUR, jitterMs: 0 } },
     })
     const { config } = there
-    const { house } = await startWorker(config, { address: server.address })
+    const { app } = await startWorker(config, { address: server.address })
     const [workspace] = config.workspaces
     expect(await ensureSchedule(client, { config, workspace: workspace! })).toBe('created')
     onTestFinished(() => client.schedule.getHandle(ownerId(WORKSPACE)).delete())
@@ -129,7 +129,7 @@ describeWithTemporal('a schedule', command => {
     for await (const { workflowId } of client.workflow.list({ query: "WorkflowType = 'syncWorkspace'" }))
       owners.push(workflowId)
     expect(owners).toEqual([ownerId(WORKSPACE)])
-    const runs = () => house!.warehouse.writer.rows('SELECT run FROM _runs')
+    const runs = () => app!.warehouse.writer.rows('SELECT run FROM _runs')
     expect(await runs()).toEqual([{ run: byHand.run }])
 
     await changeSchedule(client, WORKSPACE, 'trigger')

@@ -39,7 +39,7 @@ describeWithTemporal('sync --on temporal', command => {
   })
   afterAll(() => server.stop())
 
-  async function house(sandbox: Partial<SandboxOptions> = {}) {
+  async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m')
     const worker = await workerProcess({ address: server.address, path, role: 'all' })
@@ -55,7 +55,7 @@ describeWithTemporal('sync --on temporal', command => {
   }
 
   it('shows that it is being planned and how it goes, and ends with its report, as an embedded one would', async () => {
-    const there = await house({ latencyMs: 30 })
+    const there = await app({ latencyMs: 30 })
     const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
     expect(code, stderr).toBe(0)
     const told = lines(stdout)
@@ -78,7 +78,7 @@ describeWithTemporal('sync --on temporal', command => {
   })
 
   it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {
-    const there = await house({ latencyMs: 1_500, conversations: 600 })
+    const there = await app({ latencyMs: 1_500, conversations: 600 })
     const first = there.begin('sync', '--on', 'temporal')
     while ((await there.bought()).length < 2) await new Promise(resolve => setTimeout(resolve, 20))
     expect((await there.run('pause')).stdout).toContain('paused')
@@ -111,7 +111,7 @@ describeWithTemporal('sync --on temporal', command => {
   })
 
   it('is not begun where it may take most of a period and nobody has said yes', async () => {
-    const there = await house({ conversations: 200, quotaSessions: 300 })
+    const there = await app({ conversations: 200, quotaSessions: 300 })
     const agent = there.sandbox.world.agentIds()[0]!
     const held = [...there.sandbox.world.conversations(agent, there.sandbox.clock.now())].slice(-60)
     const stdin = held.map(({ id }) => `${agent},${id}`).join('\n')

@@ -17,7 +17,7 @@ describeWithTemporal('what up shows', command => {
   afterAll(() => server.stop())
 
   /** A house of two workspaces: of the second one, the vendor gives nothing. */
-  async function house() {
+  async function app() {
     const paying = await scene(elsewhere)
     const unpaid = await scene(elsewhere, { sandbox: { workspaceId: 'ws_unpaid', paid: false } })
     const workspaces = [paying, unpaid].map(({ sandbox }, at) => ({
@@ -43,7 +43,7 @@ describeWithTemporal('what up shows', command => {
   }
 
   it('is how the syncs of all its workspaces go, how they end, and when the next one comes', async () => {
-    const { running, says, run } = await house()
+    const { running, says, run } = await app()
     await says(/^\S+Z ws_demo: up to date, after/m)
     // Over before anybody could look on, it is told with its reason all the same.
     await says(/^\S+Z ws_unpaid: error API_FORBIDDEN/m)

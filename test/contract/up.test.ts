@@ -24,7 +24,7 @@ async function serversOf(file: string): Promise<number[]> {
   return lines.map(line => Number.parseInt(line, 10))
 }
 
-async function house(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}, lease = '3s') {
+async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}, lease = '3s') {
   const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
   const path = await writeConfig(there.config, lease)
   const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
@@ -38,7 +38,7 @@ async function house(env: Record<string, string>, sandbox: Partial<SandboxOption
   }
 }
 
-type House = Awaited<ReturnType<typeof house>>
+type House = Awaited<ReturnType<typeof app>>
 
 const conversations = async ({ run }: House): Promise<number> => {
   const { code, stdout } = await run(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'])
@@ -97,7 +97,7 @@ describeWithTemporal('up', command => {
   const findable = { PATH: [dirname(command), process.env.PATH].join(delimiter) }
 
   it('runs server, worker and schedule, ends all of them at Ctrl-C, and goes on from the same file', async () => {
-    const there = await house(findable, { conversations: 600, latencyMs: 200 })
+    const there = await app(findable, { conversations: 600, latencyMs: 200 })
     const first = there.begin()
     let stdout = ''
     first.process.stdout!.on('data', text => {
@@ -128,7 +128,7 @@ describeWithTemporal('up', command => {
   const LONG_LEASE = '10m'
 
   it('says so where its server is gone, ends, and goes on when it is begun again, behind a Ctrl-C too, paying for nothing twice', async () => {
-    const there = await house(findable, { conversations: 300, latencyMs: 150 }, LONG_LEASE)
+    const there = await app(findable, { conversations: 300, latencyMs: 150 }, LONG_LEASE)
     const first = there.begin()
     await until(async () => (await there.bought()).length >= 4)
     await ended(first)
@@ -147,7 +147,7 @@ describeWithTemporal('up', command => {
   })
 
   it('that is killed goes on as soon as it is begun again, and pays at most for the requests under way twice', async () => {
-    const there = await house(findable, { latencyMs: 300 }, LONG_LEASE)
+    const there = await app(findable, { latencyMs: 300 }, LONG_LEASE)
     const first = there.begin()
     await until(async () => (await there.bought()).length >= 4)
     first.process.kill('SIGKILL')
@@ -161,7 +161,7 @@ describeWithTemporal('up', command => {
   it('takes the server that is configured and leaves it running, is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {
     const server = await startDevServer({ command })
     try {
-      const there = await house({ TEMPORAL_ADDRESS: server.address })
+      const there = await app({ TEMPORAL_ADDRESS: server.address })
       const first = there.begin()
       await untilWhole(there, first)
       const beside = await there.run(['up'])
@@ -181,7 +181,7 @@ describeWithTemporal('up', command => {
 
 describe('up where no Temporal can be had', () => {
   it('says so in one line, and syncs again and again without it', async () => {
-    const there = await house(await withoutTemporal())
+    const there = await app(await withoutTemporal())
     const running = there.begin('--every', '10s')
     await running.said('next round at')
     const rounds = (await there.served()).length

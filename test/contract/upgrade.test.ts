@@ -59,7 +59,7 @@ describeWithTemporal('an upgrade', command => {
     ;[server, client] = opened
   })
 
-  async function house() {
+  async function app() {
     const there = await scene(elsewhere, { sandbox: { conversations: 400 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m', { timeout: '60s' })
     const worker = (role: Role, main?: string) =>
@@ -77,7 +77,7 @@ describeWithTemporal('an upgrade', command => {
     'goes on with a sync that is under way: what was decided stays, and what is versioned is new from there on',
     PATIENCE,
     async () => {
-      const [there, next] = [await house(), await installRelease('patched.ts')]
+      const [there, next] = [await app(), await installRelease('patched.ts')]
       const old = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
       await until(async () => (await there.bought()).length >= 8)
@@ -115,7 +115,7 @@ describeWithTemporal('an upgrade', command => {
     'to a release that changes workflows without versioning harms nothing: they wait until it is taken back',
     PATIENCE,
     async () => {
-      const [there, careless] = [await house(), await installRelease('careless.ts')]
+      const [there, careless] = [await app(), await installRelease('careless.ts')]
       const [first, exporting] = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
       await until(async () => (await there.bought()).length >= 8)

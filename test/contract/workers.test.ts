@@ -32,7 +32,7 @@ describeWithTemporal('workers', command => {
     ;[server, client] = opened
   })
 
-  async function house(sandbox: Partial<SandboxOptions> = {}, lease = '2m') {
+  async function app(sandbox: Partial<SandboxOptions> = {}, lease = '2m') {
     const there = await scene(elsewhere, { sandbox: { conversations: 200, ...sandbox }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, lease)
     const worker = (role: 'export' | 'warehouse' | 'all', more: string[] = []) =>
@@ -47,7 +47,7 @@ describeWithTemporal('workers', command => {
   }
 
   it('share the work by role, tell Prometheus, log their syncs, and end in good order', async () => {
-    const there = await house()
+    const there = await app()
     const metrics = `127.0.0.1:${await freePort()}`
     const running = [await there.worker('warehouse', ['--metrics', metrics]), await there.worker('export')]
     expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
@@ -65,7 +65,7 @@ describeWithTemporal('workers', command => {
   })
 
   it('that are killed in the middle of a lease cost the requests that were under way', PATIENCE, async () => {
-    const there = await house({ latencyMs: 60 }, '3s')
+    const there = await app({ latencyMs: 60 }, '3s')
     const warehouse = await there.worker('warehouse')
     const first = await there.worker('export')
     const handle = await there.ask()
@@ -79,7 +79,7 @@ describeWithTemporal('workers', command => {
   })
 
   it('of the warehouse that are killed lose nothing', PATIENCE, async () => {
-    const there = await house({ latencyMs: 30 })
+    const there = await app({ latencyMs: 30 })
     const first = await there.worker('warehouse')
     const exporting = await there.worker('export')
     const handle = await there.ask()

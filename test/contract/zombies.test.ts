@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { expect, it, onTestFinished } from 'vitest'
 import { SECOND } from '../../src/core/time.ts'
-import { openLedger } from '../../src/landing/lease-log.ts'
+import { openLeaseLog } from '../../src/landing/lease-log.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { DevServer } from '../../src/run/temporal/dev-server.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/owner.ts'
@@ -25,7 +25,7 @@ const { EventType } = temporal.api.enums.v1
 
 /** Leases that have begun and not ended, as the ledger tells. */
 async function openLeases({ config, sandbox }: Scene): Promise<number> {
-  const ledger = openLedger({ home: config.home, workspaceId: WORKSPACE, run: 'looks-on' })
+  const ledger = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'looks-on' })
   const entries = await ledger.recent(sandbox.clock.now(), 3_600 * SECOND)
   await ledger.close()
   const over = new Set(entries.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
@@ -45,7 +45,7 @@ describeWithTemporal('a worker that is only thought dead', command => {
     ;[server, client] = opened
   })
 
-  async function house(lease: string, timeout: string) {
+  async function app(lease: string, timeout: string) {
     const there = await scene(elsewhere, { sandbox: { latencyMs: 60, conversations: 400 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, lease, { timeout })
     const worker = (role: Role) => workerProcess({ address: server.address, path, role })
@@ -70,7 +70,7 @@ describeWithTemporal('a worker that is only thought dead', command => {
   }
 
   it('and wakes when others have done its work asks for nothing more, and is of use again', PATIENCE, async () => {
-    const there = await house('3s', '2s')
+    const there = await app('3s', '2s')
     const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
     const handle = await there.ask()
     await until(async () => (await there.bought()).length >= 8)
@@ -98,7 +98,7 @@ describeWithTemporal('a worker that is only thought dead', command => {
   })
 
   it('and wakes before its leases are over keeps what it brings: nothing is paid for twice', PATIENCE, async () => {
-    const there = await house('25s', '25s')
+    const there = await app('25s', '25s')
     const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
     const handle = await there.ask()
     await until(async () => (await there.bought()).length >= 8)

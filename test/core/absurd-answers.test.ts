@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { clockTime, utc } from '../../src/cli/terminal/words.ts'
 import { type Answer, ask, type GovernorState, govern, newGovernor } from '../../src/core/governor.ts'
-import { recall } from '../../src/core/governor-recovery.ts'
+import { recoverGovernor } from '../../src/core/governor-recovery.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { readExportEnvelope } from '../../src/vendor/envelopes.ts'
 import { readRetryAfter } from '../../src/vendor/exchange.ts'
@@ -148,7 +148,7 @@ function run(steps: readonly Step[], raw: boolean): void {
     expectSound(state)
     const entry = { kind: 'request' as const, lease: null, agentId: 'a', error: null, ...answerOf(one, nowMs, raw) }
     const noted = JSON.parse(JSON.stringify(entry)) as typeof entry
-    expectSound(recall({}, [noted], { nowMs, holdersDead: true }))
+    expectSound(recoverGovernor({}, [noted], { nowMs, holdersDead: true }))
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type Estimate,
   estimateIds,
-  estimateStretch,
+  estimateRange,
   headReserve,
   hoursText,
   knownPerDay,
@@ -33,7 +33,7 @@ describe('the price of a page whose answer does not tell it', () => {
 
 describe('the estimate of a stretch', () => {
   it('is a range from the quietest to the busiest day', () => {
-    expect(estimateStretch(density, tenDays, 100)).toEqual({
+    expect(estimateRange(density, tenDays, 100)).toEqual({
       conversations: { low: 100, high: 300 },
       sessions: { low: 150, high: 450 },
       requests: { low: 1, high: 3 },
@@ -41,12 +41,12 @@ describe('the estimate of a stretch', () => {
   })
 
   it('asks at least once, even for a second', () => {
-    expect(estimateStretch(density, 1, 100)?.requests).toEqual({ low: 1, high: 1 })
+    expect(estimateRange(density, 1, 100)?.requests).toEqual({ low: 1, high: 1 })
   })
 
   it('is unknown where nothing was seen, or where the stretch has no beginning', () => {
-    expect(estimateStretch(null, 100, 100)).toBeNull()
-    expect(estimateStretch(density, null, 100)).toBeNull()
+    expect(estimateRange(null, 100, 100)).toBeNull()
+    expect(estimateRange(density, null, 100)).toBeNull()
   })
 })
 

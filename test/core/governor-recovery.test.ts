@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ask, type GovernorState, govern, newGovernor, requestsFor } from '../../src/core/governor.ts'
-import { recall } from '../../src/core/governor-recovery.ts'
-import type { LedgerEntry } from '../../src/core/lease-entries.ts'
+import { recoverGovernor } from '../../src/core/governor-recovery.ts'
+import type { LeaseEntry } from '../../src/core/lease-entries.ts'
 import { sessionsFor } from '../../src/core/session-budget.ts'
 
 const START = 1_750_000_000_000
@@ -11,7 +11,7 @@ const INCLUDED = 3_000
 
 interface Undisturbed {
   /** What a runner writes down, with its governor as it was right after each entry. */
-  ledger: { entry: LedgerEntry; after: GovernorState }[]
+  ledger: { entry: LeaseEntry; after: GovernorState }[]
   endMs: number
 }
 
@@ -49,7 +49,7 @@ function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
     state = next
     if (decision.kind !== 'grant') continue
     const { grant } = decision
-    const note = (entry: LedgerEntry) => ledger.push({ entry, after: state })
+    const note = (entry: LeaseEntry) => ledger.push({ entry, after: state })
     note({
       kind: 'lease',
       lease: grant.lease,
@@ -108,7 +108,7 @@ describe('a governor that is recalled from a ledger', () => {
         if (ledger.length === 0) return
         const at = cut % ledger.length
         const kept = ledger.slice(0, at + 1).map(({ entry }) => entry)
-        const state = recall(OPTIONS, kept, { nowMs: endMs, holdersDead })
+        const state = recoverGovernor(OPTIONS, kept, { nowMs: endMs, holdersDead })
         // The undisturbed one has told its run's spending, which is no limit here.
         const whole = ledger[at]!.after
         const open = whole.leases.filter(held => kept.some(entry => entry.kind === 'lease' && entry.lease === held.id))
@@ -128,7 +128,7 @@ describe('a governor that is recalled from a ledger', () => {
     fc.assert(
       fc.property(leases, lags, (plan, lag) => {
         const { ledger, endMs } = undisturbed(plan, lag)
-        const state = recall(
+        const state = recoverGovernor(
           OPTIONS,
           ledger.map(({ entry }) => entry),
           { nowMs: endMs, holdersDead: true },
@@ -147,9 +147,9 @@ describe('a governor that is recalled from a ledger', () => {
       fc.property(leases, plan => {
         const { ledger, endMs } = undisturbed(plan)
         const entries = ledger.map(({ entry }) => entry)
-        const read = JSON.parse(JSON.stringify(entries)) as LedgerEntry[]
+        const read = JSON.parse(JSON.stringify(entries)) as LeaseEntry[]
         const recalled = { nowMs: endMs, holdersDead: true }
-        expect(recall(OPTIONS, read, recalled)).toEqual(recall(OPTIONS, entries, recalled))
+        expect(recoverGovernor(OPTIONS, read, recalled)).toEqual(recoverGovernor(OPTIONS, entries, recalled))
       }),
     )
   })
@@ -160,7 +160,7 @@ describe('a governor that is recalled from a ledger', () => {
       { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
     ])
     const killed = ledger.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
-    const state = recall(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
+    const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
     expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 3)
     expect(state.period.pending).toMatchObject({ sinceMs: START + 100, sessions: 150 + 4 })
   })
@@ -171,7 +171,7 @@ describe('a governor that is recalled from a ledger', () => {
       { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
     ])
     const open = ledger.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
-    const state = recall(OPTIONS, open, { nowMs: START + 100, holdersDead: false })
+    const state = recoverGovernor(OPTIONS, open, { nowMs: START + 100, holdersDead: false })
     expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 2 - 2)
     expect(state.leases).toMatchObject([{ id: 'l1', requests: 3, made: 1, billed: 9 }])
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { reachingTo, stretchOf } from '../../src/core/page-range.ts'
+import { pageRangeOf, reachingTo } from '../../src/core/page-range.ts'
 import { advance, openWindow, type PageFacts, startOf, type WindowKind } from '../../src/core/windows.ts'
 
 const openedAtMs = Date.UTC(2026, 5, 1)
@@ -27,7 +27,7 @@ function stretches(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
   let progress = startOf(window)
   return pages.map((given, index) => {
     const facts = page(window, index + 1, given)
-    const stretch = stretchOf(progress, facts)
+    const stretch = pageRangeOf(progress, facts)
     progress = advance(progress, facts)
     return stretch
   })

@@ -6,13 +6,13 @@ import {
   holdPending,
   newPeriod,
   type PeriodState,
-  recallPeriod,
+  recoverPeriod,
   sessionsLeft,
   tellPeriod,
 } from '../../src/core/quota.ts'
-import type { UsageTold } from '../../src/core/reported-usage.ts'
+import type { ReportedUsage } from '../../src/core/reported-usage.ts'
 
-const usage = (told: Partial<UsageTold>): UsageTold => ({
+const usage = (told: Partial<ReportedUsage>): ReportedUsage => ({
   periodKey: 'p1',
   billableUsedThisRequest: null,
   billableUsedThisPeriod: null,
@@ -24,11 +24,11 @@ const usage = (told: Partial<UsageTold>): UsageTold => ({
   ...told,
 })
 
-const tell = (period: PeriodState, told: Partial<UsageTold>, sentAtMs = 1, billed = 0) =>
+const tell = (period: PeriodState, told: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
   tellPeriod(period, usage(told), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
 /** Tells it twice, one after the other, as a period that has turned is told by every answer. */
-const turn = (period: PeriodState, told: Partial<UsageTold>, sentAtMs = 1) =>
+const turn = (period: PeriodState, told: Partial<ReportedUsage>, sentAtMs = 1) =>
   tell(tell(period, told, sentAtMs), told, sentAtMs + 1)
 
 const told = {
@@ -123,7 +123,7 @@ describe('a billing period', () => {
 
   it('asks no less often for answers that a restart tells anew', () => {
     const spent = { periodKey: 'p0', billableUsedThisPeriod: 1_000 }
-    const recalled = recallPeriod({ proved, newest: [{ key: 'p0', usedSessions: 1_000, toldAtMs: 100 }] })
+    const recalled = recoverPeriod({ proved, newest: [{ key: 'p0', usedSessions: 1_000, toldAtMs: 100 }] })
     const anew = [10, 20, 30, 40].reduce((state, sentAtMs) => tell(state, spent, sentAtMs), recalled)
     expect(clearsUpAtMs(anew)).toBe(0)
   })
@@ -163,7 +163,7 @@ describe('a billing period', () => {
   const answer = (key: string, toldAtMs: number) => ({ key, usedSessions: 130, toldAtMs })
 
   it('is recalled as the last that was proved, with the highest that was ever told of it', () => {
-    const period = recallPeriod({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
+    const period = recoverPeriod({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
     expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, past: ['p1'], known: true })
     expect(sessionsLeft(period, 0)).toBe(370)
     expect(tell(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
@@ -171,19 +171,19 @@ describe('a billing period', () => {
       key: 'p3',
       past: ['p1', 'p2'],
     })
-    expect(recallPeriod({ proved: [], newest: [] })).toEqual(newPeriod())
+    expect(recoverPeriod({ proved: [], newest: [] })).toEqual(newPeriod())
   })
 
   it('is recalled without another that the newest two answers do not tell of', () => {
-    const once = recallPeriod({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
+    const once = recoverPeriod({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
     expect(once.rumour).toMatchObject({ key: 'p0', last: false, against: 1 })
     expect(tell(once, { periodKey: 'p2' }, 8).rumour).toBeNull()
-    expect(recallPeriod({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).rumour).toBeNull()
+    expect(recoverPeriod({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).rumour).toBeNull()
   })
 
   it('is recalled with what our own answers billed, where reports are late', () => {
     const late = [{ ...proved[1]!, certainSessions: 260 }]
-    expect(recallPeriod({ proved: late, newest: [answer('p2', 5)] }).usedSessions).toBe(260)
+    expect(recoverPeriod({ proved: late, newest: [answer('p2', 5)] }).usedSessions).toBe(260)
   })
 
   it('never returns to a key that was left', () => {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { planRereads, type ReadStretch, type RereadOptions } from '../../src/core/rereads.ts'
+import { planRereads, type ReadRange, type RereadOptions } from '../../src/core/rereads.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 
 const NOW = Date.UTC(2026, 5, 20)
 const NOW_SEC = NOW / 1_000
 
-const stretch = (given: Partial<ReadStretch> = {}): ReadStretch => ({
+const stretch = (given: Partial<ReadRange> = {}): ReadRange => ({
   agentId: 'a',
   fromSec: NOW_SEC - 2 * 86_400,
   toSec: NOW_SEC - 2 * 86_400 + 899,
@@ -18,7 +18,7 @@ const stretch = (given: Partial<ReadStretch> = {}): ReadStretch => ({
   ...given,
 })
 
-const planned = (stretches: ReadStretch[], given: Partial<RereadOptions> = {}) =>
+const planned = (stretches: ReadRange[], given: Partial<RereadOptions> = {}) =>
   planRereads({
     stretches,
     nowMs: NOW,
@@ -75,7 +75,7 @@ describe('a stretch that hides something', () => {
   })
 
   it('goes by what it hides for its price where not all can be paid: free ones first', () => {
-    const at = (hour: number, given: Partial<ReadStretch>) =>
+    const at = (hour: number, given: Partial<ReadRange>) =>
       stretch({ fromSec: NOW_SEC - 172_800 + hour * 3_600, toSec: NOW_SEC - 172_800 + hour * 3_600 + 899, ...given })
     const dear = at(0, { scanned: 100, returned: 88, sessions: 100 })
     const cheap = at(2, { scanned: 10, returned: 5, sessions: 5 })

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { unansweredOf } from '../../src/core/unanswered.ts'
 import {
   advance,
-  asksAgain,
   idsFitting,
+  isReaskingIds,
   nextRequest,
   openWindow,
   type PageFacts,
@@ -32,7 +32,7 @@ function factsOf(progress: WindowProgress, asked: readonly string[], fates: Read
     lastTsMs: null,
     missing: asked.filter(id => fates.get(id) !== 'exported'),
     askedBefore: progress.asked,
-    ...(asksAgain(progress) && { again: true }),
+    ...(isReaskingIds(progress) && { again: true }),
   }
 }
 

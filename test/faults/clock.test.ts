@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { Clock } from '../../src/clock.ts'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import type { CliOptions } from '../cli/cli-process.ts'
-import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 import { simulatedTime } from '../workflows/simulated-time.ts'
 import { readThrough, truthOf } from '../workflows/truth.ts'
 import { boughtTwice, expectMended, expectWhole, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
@@ -73,16 +73,16 @@ interface Polled {
 }
 
 /** Syncs with a clock that is so far from the vendor's, in a house that is opened for it, and looks at what it then holds. */
-async function syncedAt({ config, sandbox }: SimulatedHouse, aheadMs: number): Promise<Polled> {
+async function syncedAt({ config, sandbox }: SimulatedApp, aheadMs: number): Promise<Polled> {
   const time = simulatedTime(sandbox.clock)
   const clock: Clock = {
     now: () => time.now() + aheadMs,
     sleepUntil: (untilMs, signal) => time.sleepUntil(untilMs - aheadMs, signal),
   }
-  const house = await openHouse({ config })
+  const app = await openApp({ config })
   const { signal } = new AbortController()
-  const run = { config, workspace: config.workspaces[0]!, house, signal, clock, request: PLAIN_SYNC }
-  const { rows } = house.warehouse.writer
+  const run = { config, workspace: config.workspaces[0]!, app, signal, clock, request: PLAIN_SYNC }
+  const { rows } = app.warehouse.writer
   try {
     const { outcome } = (await syncOnce(run))!
     const held = await rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')
@@ -91,13 +91,13 @@ async function syncedAt({ config, sandbox }: SimulatedHouse, aheadMs: number): P
     )
     return { outcome, held, windows: windows! }
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
 describe('polls by a clock that is a day ahead, behind, and right again', () => {
   it('close no window over what is not there yet, and buy each conversation once', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60, arrivalsPerDay: 400, agents: 2 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60, arrivalsPerDay: 400, agents: 2 } })
     const { sandbox } = simulated
     await simulated.close()
     let count = 0

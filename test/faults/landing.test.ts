@@ -2,19 +2,19 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 import { simulatedTime } from '../workflows/simulated-time.ts'
 import { expectWhole } from './scene.ts'
 
-interface Landed extends SimulatedHouse {
+interface Landed extends SimulatedApp {
   /** Pages of conversations, in order. */
   pages: string[]
   fileOf(page: string): string
@@ -22,7 +22,7 @@ interface Landed extends SimulatedHouse {
 
 /** All is landed, and the warehouse is gone: nothing is loaded. */
 async function landedOnly(): Promise<Landed> {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 120 }, settings: { maxPage: 10 } })
+  const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 10 } })
   await simulated.sync()
   await simulated.close()
   const { home } = simulated.config
@@ -32,25 +32,25 @@ async function landedOnly(): Promise<Landed> {
   return { ...simulated, pages, fileOf: page => join(landing.root, page) }
 }
 
-async function synced({ config, sandbox }: SimulatedHouse): Promise<SyncReport> {
-  const house = await openHouse({ config })
+async function synced({ config, sandbox }: SimulatedApp): Promise<SyncReport> {
+  const app = await openApp({ config })
   const { signal } = new AbortController()
-  const run = { config, workspace: config.workspaces[0]!, house, signal, clock: simulatedTime(sandbox.clock) }
+  const run = { config, workspace: config.workspaces[0]!, app, signal, clock: simulatedTime(sandbox.clock) }
   try {
     return (await syncOnce({ ...run, request: PLAIN_SYNC }))!
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
 /** The first failure of a sync, told or thrown. */
-const failureOf = (simulated: SimulatedHouse): Promise<Pick<ConvohouseError, 'code' | 'message'>> =>
+const failureOf = (simulated: SimulatedApp): Promise<Pick<ConvohouseError, 'code' | 'message'>> =>
   synced(simulated).then(
     ({ failures: [first] }) => ({ code: first!.code, message: `${first!.what} ${first!.hint}` }),
     (error: ConvohouseError) => ({ code: error.code, message: `${error.message} ${error.hint}` }),
   )
 
-const whole = ({ sandbox, config }: SimulatedHouse) => expectWhole({ sandbox, home: config.home })
+const whole = ({ sandbox, config }: SimulatedApp) => expectWhole({ sandbox, home: config.home })
 
 /** A page with two before it and some behind it, in its window. */
 const inTheMiddle = ({ pages }: Landed): string => pages.find(page => page.endsWith('p000003.json.gz'))!

@@ -1,15 +1,15 @@
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
+import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
 import { isProbe } from '../workflows/probe.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 
 const SMALL_PAGES = { maxPage: 10 }
 
-const folderOf = ({ config }: SimulatedHouse): string => join(config.home, 'landing', 'ws_demo', 'ledger')
+const folderOf = ({ config }: SimulatedApp): string => join(config.home, 'landing', 'ws_demo', 'ledger')
 
-async function eachFile(simulated: SimulatedHouse, damage: (file: string) => Promise<unknown>): Promise<void> {
+async function eachFile(simulated: SimulatedApp, damage: (file: string) => Promise<unknown>): Promise<void> {
   for (const name of await readdir(folderOf(simulated))) await damage(join(folderOf(simulated), name))
 }
 
@@ -30,7 +30,7 @@ const GARBAGE = [
   '',
 ]
 
-const DAMAGES: Record<string, (simulated: SimulatedHouse) => Promise<unknown>> = {
+const DAMAGES: Record<string, (simulated: SimulatedApp) => Promise<unknown>> = {
   'deleted as a whole': simulated => rm(folderOf(simulated), { recursive: true }),
   'of empty files': simulated => eachFile(simulated, file => writeFile(file, '')),
   'cut off in the middle of a line': simulated => eachFile(simulated, halfOf),
@@ -40,7 +40,7 @@ const DAMAGES: Record<string, (simulated: SimulatedHouse) => Promise<unknown>> =
 describe('a ledger', () => {
   it.each(Object.keys(DAMAGES))('%s lets nothing be spent beyond hour and period', async damage => {
     const sandbox = { conversations: 300, historyDays: 2_000, quotaSessions: 330, hourlyRequests: 25 }
-    const simulated = await simulatedHouse({ sandbox, settings: SMALL_PAGES })
+    const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES })
     const bought: number[] = []
     for (const maxRequests of [8, 4, null]) {
       const { outcome } = await simulated.sync({ wait: maxRequests === null, maxRequests })
@@ -59,7 +59,7 @@ describe('a ledger', () => {
   })
 
   it('that cannot be read is told, before anything is bought', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 }, settings: SMALL_PAGES })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: SMALL_PAGES })
     await simulated.sync({ maxRequests: 3 })
     const bought = (await simulated.bought()).length
     const folder = join(folderOf(simulated), '20260101T000000000Z-folder.ndjson')

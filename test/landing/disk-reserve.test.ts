@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { unusable } from '../../src/core/disk.ts'
-import { keepRoom, withRoom } from '../../src/landing/disk-reserve.ts'
+import { keepReserve, withReserve } from '../../src/landing/disk-reserve.ts'
 import { temporaryHome } from './temporary-home.ts'
 
 const full = () => unusable('/data/page', Object.assign(new Error('full'), { code: 'ENOSPC' }))
@@ -10,32 +10,32 @@ const full = () => unusable('/data/page', Object.assign(new Error('full'), { cod
 describe('the room that is kept', () => {
   it('is made once, for its owner alone', async () => {
     const root = await temporaryHome()
-    await keepRoom(root)
+    await keepReserve(root)
     const made = await stat(join(root, '.room'))
     expect([made.size, made.mode & 0o777]).toEqual([4 * 1024 * 1024, 0o600])
-    await keepRoom(root)
+    await keepReserve(root)
     expect((await stat(join(root, '.room'))).mtimeMs).toBe(made.mtimeMs)
   })
 
   it('is given up where the disk is full; the work is done in it, and the error told all the same', async () => {
     const root = await temporaryHome()
-    await keepRoom(root)
+    await keepReserve(root)
     const attempts: string[][] = []
     const work = async () => {
       attempts.push(await readdir(root))
       if (attempts.length === 1) throw full()
     }
-    await expect(withRoom(root, work)).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
+    await expect(withReserve(root, work)).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
     expect(attempts).toEqual([['.room'], []])
-    await keepRoom(root)
+    await keepReserve(root)
     expect(await readdir(root)).toEqual(['.room'])
   })
 
   it('stays where another error is thrown', async () => {
     const root = await temporaryHome()
-    await keepRoom(root)
+    await keepReserve(root)
     const refused = unusable('/data/page', Object.assign(new Error('no'), { code: 'EACCES' }))
-    await expect(withRoom(root, () => Promise.reject(refused))).rejects.toBe(refused)
+    await expect(withReserve(root, () => Promise.reject(refused))).rejects.toBe(refused)
     expect(await readdir(root)).toEqual(['.room'])
   })
 })

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { LeaseGranted, RequestMade } from '../../src/core/lease-entries.ts'
-import type { UsageTold } from '../../src/core/reported-usage.ts'
+import type { ReportedUsage } from '../../src/core/reported-usage.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
-import { type Ledger, openLedger } from '../../src/landing/lease-log.ts'
+import { type LeaseLog, openLeaseLog } from '../../src/landing/lease-log.ts'
 import { temporaryHome } from './temporary-home.ts'
 
 /** On the hour, so that minutes below name the file too. */
@@ -23,7 +23,7 @@ const lease = (atMs: number, name = 'lease-1'): LeaseGranted => ({
   deadlineMs: atMs + 5 * MINUTE,
 })
 
-const USAGE: UsageTold = {
+const USAGE: ReportedUsage = {
   periodKey: '2026-11',
   billableUsedThisRequest: 3,
   billableUsedThisPeriod: 120,
@@ -52,8 +52,8 @@ const request = (sentAtMs: number, parts: Partial<RequestMade> = {}): RequestMad
 
 const end = (atMs: number) => ({ kind: 'end' as const, lease: 'lease-1', atMs })
 
-async function ledgerIn(home: string, run = 'run-1'): Promise<Ledger> {
-  return openLedger({ home, workspaceId: 'ws', run })
+async function ledgerIn(home: string, run = 'run-1'): Promise<LeaseLog> {
+  return openLeaseLog({ home, workspaceId: 'ws', run })
 }
 
 const folderOf = (home: string): string => join(home, 'landing', 'ws', 'ledger')

@@ -47,7 +47,7 @@ interface Status {
 }
 
 /** A workspace that has webhooks, and one whose token is wrong. */
-async function house() {
+async function app() {
   const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 120, arrivalsPerDay: 0 })
   const folder = await temporaryFolder()
   const path = join(folder, 'convohouse.yaml')
@@ -75,7 +75,7 @@ const documented = [...OPERATIONS.matchAll(/^\| `(convohouse_\w+)` \|/gm)].map((
 
 await describeWithPromtool('the metrics of a process', promtool => {
   it('tell of each workspace what is known of it, whichever process is asked', async () => {
-    const { sandbox, begin, status } = await house()
+    const { sandbox, begin, status } = await app()
     const watch = begin('sync', '--watch', '1h', '--yes', ...ANY_PORT)
     const receive = begin('receive')
     const [watchUrl, receiveUrl] = await Promise.all([metricsUrl(watch), metricsUrl(receive)])
@@ -140,7 +140,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
   })
 
   it('at an address that another program has are an error that names it', async () => {
-    const { begin, sandbox } = await house()
+    const { begin, sandbox } = await app()
     await sandbox.close()
     const address = new URL(await metricsUrl(begin('receive'))).host
     for (const words of [['sync', '--watch', '1h'], ['up']]) {

@@ -3,18 +3,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { takeAsSent } from '../../src/receiver/as-sent.ts'
-import { makeDoor } from '../../src/receiver/authenticate.ts'
-import { type Judged, judge } from '../../src/receiver/parse-event.ts'
+import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
+import { type ParsedEvent, parseEvent } from '../../src/receiver/parse-event.ts'
 import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
 
 const SECRET = 'whsec-canary-8a1f/+='
 const NEXT = '0123456789'
-const door = makeDoor([{ id: 'ws', secrets: [SECRET, NEXT] }])
+const door = makeAuthenticator([{ id: 'ws', secrets: [SECRET, NEXT] }])
 
-const quickly = (body: string | Buffer): Judged | null => takeAsSent(Buffer.from(body), null, door)
-const slowly = (body: string | Buffer): Judged => judge(Buffer.from(body), null, door)
+const quickly = (body: string | Buffer): ParsedEvent | null => takeAsSent(Buffer.from(body), null, door)
+const slowly = (body: string | Buffer): ParsedEvent => parseEvent(Buffer.from(body), null, door)
 
-function eventOf(judged: Judged | null): IdentifiedEvent {
+function eventOf(judged: ParsedEvent | null): IdentifiedEvent {
   if (judged === null || 'refused' in judged) throw new Error(judged?.refused ?? 'in doubt')
   return identified({ ...judged.event, receivedAtMs: 0 })
 }
@@ -135,7 +135,7 @@ describe('a body is in doubt', () => {
 
   it('where JSON may write the secret otherwise', () => {
     for (const secret of ['with "quotes"', 'with-{braces}', 'ümläüts', 'with\\slash', 'a,b:c[d]']) {
-      const one = makeDoor([{ id: 'ws', secrets: [secret] }])
+      const one = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
       expect(takeAsSent(Buffer.from(JSON.stringify({ workspaceSecret: secret, a: 1 })), null, one)).toBeNull()
     }
   })
@@ -163,7 +163,7 @@ describe('a secret is found elsewhere', () => {
   it('however it is made and written, and wherever it stands', () => {
     fc.assert(
       fc.property(secrets, around, around, fc.boolean(), fc.nat(2), (secret, before, behind, isFirst, way) => {
-        const opens = makeDoor([{ id: 'ws', secrets: [secret] }])
+        const opens = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
         const form = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)][way]
         const [own, other] = [`"workspaceSecret":"${secret}"`, `"x":${JSON.stringify(before + form + behind)}`]
         const body = Buffer.from(`{${isFirst ? `${own},${other}` : `${other},${own}`}}`)

@@ -1,9 +1,9 @@
 // Which secret opens a door, and which that looks like it does not.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeDoor } from '../../src/receiver/authenticate.ts'
+import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
 
-const door = makeDoor([
+const door = makeAuthenticator([
   { id: 'a', secrets: ['first-secret', 'its-next'] },
   { id: 'b', secrets: ['größe-😀-long-long-long-long'] },
 ])
@@ -38,14 +38,14 @@ describe('a door', () => {
   })
 
   it('of nobody is opened by nothing', () => {
-    for (const given of ['', '\0', 'x', undefined]) expect(makeDoor([])(given, null)).toBeNull()
+    for (const given of ['', '\0', 'x', undefined]) expect(makeAuthenticator([])(given, null)).toBeNull()
   })
 
   it('is opened by the texts that are its secrets, and by no other', () => {
     const texts = fc.string({ unit: fc.constantFrom('a', '\0', 'ä', '😀'), minLength: 1, maxLength: 6 })
     fc.assert(
       fc.property(fc.uniqueArray(texts, { minLength: 1, maxLength: 4 }), texts, (secrets, given) => {
-        const opened = makeDoor(secrets.map((secret, at) => ({ id: `${at}`, secrets: [secret] })))(given, null)
+        const opened = makeAuthenticator(secrets.map((secret, at) => ({ id: `${at}`, secrets: [secret] })))(given, null)
         expect(opened?.id ?? null).toBe(secrets.includes(given) ? `${secrets.indexOf(given)}` : null)
       }),
     )

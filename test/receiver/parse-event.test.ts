@@ -2,23 +2,24 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { takeAsSent } from '../../src/receiver/as-sent.ts'
-import { makeDoor } from '../../src/receiver/authenticate.ts'
-import { judge } from '../../src/receiver/parse-event.ts'
+import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
+import { parseEvent } from '../../src/receiver/parse-event.ts'
 
 const SECRET = 'whsec-canary-"8a1f/Ω"'
 const NEXT = 'whsec-canary-next-77b0'
 const OTHER = 'whsec-canary-other-31c9'
-const door = makeDoor([
+const door = makeAuthenticator([
   { id: 'ws', secrets: [SECRET, NEXT] },
   { id: 'other', secrets: [OTHER] },
 ])
 
-const ofText = (text: string | Buffer, addressed: string | null = null) => judge(Buffer.from(text), addressed, door)
+const ofText = (text: string | Buffer, addressed: string | null = null) =>
+  parseEvent(Buffer.from(text), addressed, door)
 const of = (payload: object, addressed: string | null = null) =>
   ofText(JSON.stringify({ workspaceSecret: SECRET, ...payload }), addressed)
 
 /** Of what is kept: workspace, type and payload. */
-function kept(judged: ReturnType<typeof judge>) {
+function kept(judged: ReturnType<typeof parseEvent>) {
   if ('refused' in judged) throw new Error(judged.refused)
   const { workspaceId, type, payload, id } = judged.event
   return {
@@ -80,9 +81,9 @@ describe('a secret', () => {
 
   it('is kept in no encoding: not escaped in JSON inside of a text, not in small hexadecimal, not in base64', () => {
     const secret = 'whsec-canary/8a1f+Ω=?>~'
-    const opens = makeDoor([{ id: 'ws', secrets: [secret] }])
+    const opens = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
     const plain = 'whsec-canary/8a1f+=?>~'
-    const opensPlain = makeDoor([{ id: 'ws', secrets: [plain] }])
+    const opensPlain = makeAuthenticator([{ id: 'ws', secrets: [plain] }])
     const forms = (own: string) => [
       `{"workspaceSecret":"${own.replaceAll('/', '\\/')}"}`,
       encodeURIComponent(own).replace(/%../g, byte => byte.toLowerCase()),
@@ -97,7 +98,7 @@ describe('a secret', () => {
       for (const form of forms(own)) {
         const body = Buffer.from(JSON.stringify({ workspaceSecret: own, messageContent: `it is ${form}!` }))
         expect(takeAsSent(Buffer.from(body), null, door)).toBeNull()
-        const { text, payload } = kept(judge(body, null, door))
+        const { text, payload } = kept(parseEvent(body, null, door))
         expect(text).not.toContain(form)
         expect(payload.messageContent).toMatch(/^it is .*\*\*\*.*!$/s)
         expect(text.replaceAll('\\', '')).not.toContain(own)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RequestMade } from '../../src/core/lease-entries.ts'
-import { openLedger } from '../../src/landing/lease-log.ts'
+import { openLeaseLog } from '../../src/landing/lease-log.ts'
 import { quotaStatus } from '../../src/reports/quota.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 
@@ -8,7 +8,7 @@ const NOW_MS = Date.UTC(2026, 5, 1, 12)
 
 it('sessions that answers under way at once billed are counted once', async () => {
   const home = await temporaryHome()
-  const ledger = openLedger({ home, workspaceId: 'ws', run: 'a' })
+  const ledger = openLeaseLog({ home, workspaceId: 'ws', run: 'a' })
   const lease = (name: string) =>
     ledger.append({
       kind: 'lease',

@@ -2,21 +2,21 @@ import { getEventListeners } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { exportsAgain } from '../../src/core/planner.ts'
+import { isBilledAgain } from '../../src/core/planner.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 
 const MINUTE = 60_000
 
 /** A host without simulated time but for the sandbox's clock, which sleeping moves. */
-function embedded(simulated: SimulatedHouse, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
-  const { sandbox, config, house } = simulated
+function embedded(simulated: SimulatedApp, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
+  const { sandbox, config, app } = simulated
   return {
     config,
     workspace: config.workspaces[0]!,
-    house,
+    app,
     signal: new AbortController().signal,
     clock: {
       now: () => sandbox.clock.now(),
@@ -31,12 +31,12 @@ function embedded(simulated: SimulatedHouse, more: Partial<EmbeddedOptions> = {}
   }
 }
 
-const runs = (simulated: SimulatedHouse) =>
+const runs = (simulated: SimulatedApp) =>
   simulated.rows<{ run: string; outcome: string | null }>('SELECT run, outcome FROM _runs ORDER BY started_at, run')
 
 describe('a plan that is only looked at', () => {
   it('buys nothing, and is no run', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     const { plan } = await planOnly(embedded(simulated))
     expect(plan.windows).toHaveLength(3)
     expect(await simulated.served()).toEqual([])
@@ -44,7 +44,7 @@ describe('a plan that is only looked at', () => {
   })
 
   it('is exactly what a sync then executes', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     const { plan } = await planOnly(embedded(simulated))
     await syncOnce(embedded(simulated))
     const planned = plan.windows.map(({ progress }) => `${progress.window.agentId} ${progress.window.name}`)
@@ -55,20 +55,20 @@ describe('a plan that is only looked at', () => {
 
 describe('a plan of a full export', () => {
   it('prices what has landed and is not loaded, and so is asked about: it would be billed again', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     const { sessions } = await simulated.sync()
     await simulated.close()
     await rm(join(simulated.config.home, 'warehouse.duckdb'))
     await simulated.restart()
     const { plan } = await planOnly(embedded(simulated, { request: { ...PLAIN_SYNC, mode: 'full' } }))
-    expect(exportsAgain(plan)).toBe(true)
+    expect(isBilledAgain(plan)).toBe(true)
     expect(plan.total.sessions.high).toBe(sessions)
   })
 })
 
 describe('a sync', () => {
   it('buys nothing where nobody says yes', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     const asked: number[] = []
     const confirm = async ({ plan }: { plan: { firstBackfills: number } }) => {
       asked.push(plan.firstBackfills)
@@ -81,7 +81,7 @@ describe('a sync', () => {
   })
 
   it('tells of each page as it lands, and writes down how it ended', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 250 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 250 } })
     const pages: number[] = []
     const report = await syncOnce(embedded(simulated, { onPage: page => pages.push(page.records) }))
     expect(pages).toHaveLength(report!.pages)
@@ -90,7 +90,7 @@ describe('a sync', () => {
   })
 
   it('ends when it is told to, with what is under way landed', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 600, latencyMs: 30 },
       settings: { maxPage: 10 },
     })
@@ -108,7 +108,7 @@ describe('a sync', () => {
 
 describe('a watch', () => {
   it('syncs from start to start, until it is told to end', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60, arrivalsPerDay: 500 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60, arrivalsPerDay: 500 } })
     const controller = new AbortController()
     const rounds: { report: SyncReport | null; atMs: number; nextMs: number }[] = []
     const listening: number[] = []
@@ -130,7 +130,7 @@ describe('a watch', () => {
   })
 
   it('ends by itself for what waiting does not mend', async () => {
-    const simulated = await simulatedHouse({ sandbox: { paid: false } })
+    const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await watch({ ...embedded(simulated), everyMs: MINUTE, each: () => {} })
     expect(report?.failures).toMatchObject([{ code: 'API_FORBIDDEN' }])
   })
@@ -138,7 +138,7 @@ describe('a watch', () => {
 
 describe('a watch that reaches nobody', () => {
   it('leaves one row a round, with who asked and why it failed', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     await simulated.sandbox.close()
     const controller = new AbortController()
     let rounds = 0
@@ -161,7 +161,7 @@ describe('a watch that reaches nobody', () => {
 
 describe('a watch whose vendor does not answer any more', () => {
   it('has no success to tell, though its agents are known, but why: also where the next round takes over', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     await syncOnce(embedded(simulated))
     simulated.sandbox.clock.advance(60 * MINUTE)
     await simulated.sandbox.close()
@@ -187,7 +187,7 @@ describe('a watch whose vendor does not answer any more', () => {
 
 describe('a round that is still at new conversations when the next one is due', () => {
   it('waits for its answers instead of asking itself again and again, which would let none come', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 6, arrivalsPerDay: 2_000, hourlyRequests: 9 },
       settings: { requestsPerHour: 9 },
     })

@@ -5,29 +5,29 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
 import { HOSTILE_NAMES } from '../../src/sandbox/hostile/hostile-table.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { everyColumn } from '../workflows/every-column.ts'
-import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from '../workflows/open-simulated-house.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { openTelling } from '../workflows/telling.ts'
 
 const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
-  const house = await openHouse({ config })
+  const app = await openApp({ config })
   try {
-    return await everyColumn(house.warehouse.writer.rows)
+    return await everyColumn(app.warehouse.writer.rows)
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
 /** Days in which things change, are told, asked for again, and are gone. */
-async function live(simulated: SimulatedHouse, steps: readonly Step[]): Promise<void> {
-  const { sandbox, config, house, clock } = simulated
-  const spool = spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
+async function live(simulated: SimulatedApp, steps: readonly Step[]): Promise<void> {
+  const { sandbox, config, app, clock } = simulated
+  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
   const telling = openTelling(simulated, { dropped: 0.1 })
   const agents = sandbox.world.agentIds()
   let toldMs = START_MS
@@ -89,7 +89,7 @@ describe('a replay', () => {
   it.each([11, 12])('gives every table as it was, here and elsewhere: seed %i', async seed => {
     await fc.assert(
       fc.asyncProperty(steps, async given => {
-        const { simulated, end } = await openSimulatedHouse({
+        const { simulated, end } = await openSimulatedApp({
           sandbox: {
             ...{ seed, agents: 3, conversations: 60, historyDays: 6, arrivalsPerDay: 25, traffic: true },
             hostile: seed % 2 === 0 ? hostile(0.02) : {},

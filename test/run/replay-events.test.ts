@@ -8,11 +8,11 @@ import { spoolFolders } from '../../src/spool/folders.ts'
 import { eventId } from '../../src/spool/identity.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { type SimulatedHouse, WORKSPACE } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import { type SimulatedApp, WORKSPACE } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 
 /** Receives messages, and seals them. */
-async function receive({ config, sandbox, clock }: SimulatedHouse, texts: readonly string[]): Promise<void> {
+async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly string[]): Promise<void> {
   const spool = openSpool({ home: config.home, now: clock.now })
   const [agentId] = sandbox.world.agentIds()
   const [createdAt, type] = [clock.now(), 'message_received']
@@ -31,11 +31,11 @@ describe('a replay, where files of the spool are gone', () => {
     ['as many', ['four', 'five', 'six']],
     ['more', ['four', 'five', 'six', 'seven']],
   ])('keeps their events, though %s wait to be applied', async (_, waiting) => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 5, agents: 1 } })
-    const { config, house, clock } = simulated
+    const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
+    const { config, app, clock } = simulated
     await simulated.sync()
     await receive(simulated, ['one', 'two', 'three'])
-    await drainAll(spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
+    await drainAll(spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
     await rm(spoolFolders(config.home, WORKSPACE).drained, { recursive: true })
     simulated.advance(1_000)
     await receive(simulated, waiting)
@@ -45,7 +45,7 @@ describe('a replay, where files of the spool are gone', () => {
   })
 })
 
-const texts = async (simulated: SimulatedHouse): Promise<string[]> => {
+const texts = async (simulated: SimulatedApp): Promise<string[]> => {
   const told = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
   return told.map(({ text }) => text.slice(0, 5)).sort()
 }
@@ -54,11 +54,11 @@ const MANY = Array.from({ length: 60 }, (_, n) => `${String(n).padStart(5, '0')}
 
 /** A house whose events are all in a packed file of its archive, of which not all can be read any more. */
 async function damagedArchive(damage: (packed: Buffer) => Buffer) {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 5, agents: 1 } })
-  const { config, house, clock } = simulated
+  const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
+  const { config, app, clock } = simulated
   await simulated.sync()
   await receive(simulated, MANY)
-  await drainAll(spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
+  await drainAll(spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
   const { drained } = spoolFolders(config.home, WORKSPACE)
   const [plain] = await readdir(drained)
   const packed = gzipSync(await readFile(join(drained, plain!)))
@@ -90,8 +90,8 @@ describe('a replay, where a file of the archive is damaged', () => {
 
   it('and there is no warehouse, applies all lines that can be read', async () => {
     const { simulated, file } = await damagedArchive(DAMAGES[0]![1])
-    await simulated.house.close()
-    await rm(simulated.house.warehouse.file)
+    await simulated.app.close()
+    await rm(simulated.app.warehouse.file)
     const { damaged, events } = await simulated.replay()
     expect(damaged).toEqual([{ file, why: 'Z_BUF_ERROR' }])
     const kept = await texts(simulated)

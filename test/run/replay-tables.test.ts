@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -12,16 +12,16 @@ import { applyEvents } from '../../src/warehouse/events/apply.ts'
 import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
 import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
-import { WORKSPACE } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import { WORKSPACE } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 import { madeOnce, once, rowsOfTables } from './synced-home.ts'
 
 async function withWriter<T>(config: Config, work: (writer: Writer) => Promise<T>): Promise<T> {
-  const house = await openHouse({ config })
+  const app = await openApp({ config })
   try {
-    return await work(house.warehouse.writer)
+    return await work(app.warehouse.writer)
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
@@ -46,12 +46,12 @@ const misnumbered = (config: Config): Promise<Row[]> =>
 
 /** A synced house, with a page of odd records, an event about one conversation, and one about another that only it tells of. */
 const synced = madeOnce(async () => {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 80 } })
+  const simulated = await simulatedApp({ sandbox: { conversations: 80 } })
   await landConversations(openLanding(simulated.config.home, WORKSPACE), {
     records: [{ ID: 'odd', messagesNum: 'many', extraField: 1 }, null, { ID: 'even' }],
   })
   await simulated.sync()
-  const { writer } = simulated.house.warehouse
+  const { writer } = simulated.app.warehouse
   const updated = (convoId: string) =>
     eventOf(
       'conversation_updated',
@@ -152,7 +152,7 @@ describe('a replay of single tables', () => {
   })
 
   it('is refused for a table that landing does not tell, and names those that it does', async () => {
-    const { config } = await simulatedHouse()
+    const { config } = await simulatedApp()
     await expect(replayTables({ config, tables: ['_runs'] })).rejects.toMatchObject({
       code: 'TABLE_UNKNOWN',
       hint: expect.stringContaining('conversation_observations') as string,

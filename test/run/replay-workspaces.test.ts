@@ -1,15 +1,15 @@
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { replay } from '../../src/run/replay.ts'
 import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
-import { WORKSPACE } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import { WORKSPACE } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 import { madeOnce, once, rowsOfTables } from './synced-home.ts'
 
 const OTHER = 'ws_other'
@@ -22,13 +22,13 @@ const twoAndAFormerOne = madeOnce(async () => {
     sandbox: { conversations: 60, agents: 2, hostile: { 'wrong-types': 0.2, 'unknown-fields': 0.1, 'no-id': 0.05 } },
     settings: { maxPage: 10 },
   }
-  const first = await simulatedHouse(options)
-  const { house, config } = first
+  const first = await simulatedApp(options)
+  const { app, config } = first
   const beside = (workspaceId: string, seed: number) =>
-    simulatedHouse({
+    simulatedApp({
       ...options,
       sandbox: { ...options.sandbox, seed },
-      beside: { house, home: config.home, workspaceId },
+      beside: { app, home: config.home, workspaceId },
     })
   const [other, former] = [await beside(OTHER, 2), await beside(FORMER, 3)]
   for (const simulated of [first, other, former])
@@ -74,15 +74,15 @@ describe('a replay of several workspaces', () => {
   it('of a warehouse with columns and tables that are declared no more gives back all others', async () => {
     const config = await twoAndAFormerOne()
     const before = await asSynced()
-    const house = await openHouse({ config })
+    const app = await openApp({ config })
     for (const statement of [
       'ALTER TABLE conversations ADD COLUMN of_before VARCHAR',
       'ALTER TABLE conversation_tags ADD COLUMN of_before VARCHAR',
       'ALTER TABLE _requests ADD COLUMN of_before VARCHAR',
       'CREATE TABLE conversations_of_before (workspace_id VARCHAR)',
     ])
-      await house.warehouse.writer.run(statement)
-    await house.close()
+      await app.warehouse.writer.run(statement)
+    await app.close()
     await replay({ config })
     expect(await snapshot(config)).toEqual(before)
   })

@@ -1,24 +1,24 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
 
-async function tablesOf({ config }: SimulatedHouse): Promise<Record<string, string[]>> {
-  const house = await openHouse({ config })
+async function tablesOf({ config }: SimulatedApp): Promise<Record<string, string[]>> {
+  const app = await openApp({ config })
   try {
-    return asLines(await warehouseTables(house.warehouse.writer.rows))
+    return asLines(await warehouseTables(app.warehouse.writer.rows))
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
-async function synced(): Promise<SimulatedHouse> {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 120 } })
+async function synced(): Promise<SimulatedApp> {
+  const simulated = await simulatedApp({ sandbox: { conversations: 120 } })
   await simulated.sync()
   await simulated.close()
   return simulated
@@ -27,10 +27,10 @@ async function synced(): Promise<SimulatedHouse> {
 describe('a replay', () => {
   it('that would end with fewer rows fails, names them, and keeps the warehouse; with --allow-incomplete it keeps the rows', async () => {
     const simulated = await synced()
-    const house = await openHouse({ config: simulated.config })
-    await house.warehouse.writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
+    const app = await openApp({ config: simulated.config })
+    await app.warehouse.writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
       SELECT workspace_id, agent_id, 'told by nothing that landed', true, _fetched_at, _record + 1000000 FROM conversations LIMIT 1`)
-    await house.close()
+    await app.close()
     const before = await tablesOf(simulated)
     await expect(replay({ config: simulated.config })).rejects.toMatchObject({
       code: 'REPLAY_LOSES_ROWS',

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 
@@ -46,9 +46,9 @@ export async function rowsOfTables(
   config: Config,
   { tables, without }: { tables: readonly string[]; without: readonly string[] },
 ): Promise<Record<string, Row[]>> {
-  const house = await openHouse({ config })
+  const app = await openApp({ config })
   try {
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     // All at once: to list the columns takes longer than to read a table.
     const columns = await writer.rows<{ name: string; kept: string[] }>(
       `SELECT table_name AS name, list(column_name ORDER BY column_index) AS kept FROM duckdb_columns()
@@ -60,6 +60,6 @@ export async function rowsOfTables(
       found[table] = await writer.rows(`SELECT ${kept.get(table)!} FROM ${table} ORDER BY ALL`)
     return found
   } finally {
-    await house.close()
+    await app.close()
   }
 }

@@ -13,11 +13,11 @@ import { flipped } from '../landing/flipped.ts'
 import { AGENT } from '../warehouse/landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): Draining => ({
   ...context,
-  home: house.home,
+  home: app.home,
   now: () => nowMs,
 })
 
@@ -27,7 +27,7 @@ const drain = (workspace: Workspace, nowMs?: number) =>
 
 /** Receives messages, one segment of them. */
 async function receive(workspace: Workspace, ...texts: string[]): Promise<void> {
-  const spool = openSpool({ home: house.home, now: () => LOADED_AT_MS })
+  const spool = openSpool({ home: app.home, now: () => LOADED_AT_MS })
   await Promise.all(
     texts.map(text => {
       const payload = Buffer.from(
@@ -45,25 +45,25 @@ const messages = async (workspace: Workspace): Promise<unknown[]> =>
   (await workspace.rows('messages_received', 'message_content')).map(row => row.message_content)
 
 const archived = async ({ id }: Workspace): Promise<string[]> =>
-  readdir(spoolFolders(house.home, id).drained).catch(() => [])
+  readdir(spoolFolders(app.home, id).drained).catch(() => [])
 
 describe('draining', () => {
   it('applies what is sealed, and keeps it by day', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await receive(workspace, 'one', 'two')
     await receive(workspace, 'three')
-    expect((await spoolWaiting(house.home, workspace.id)).events).toBe(3)
+    expect((await spoolWaiting(app.home, workspace.id)).events).toBe(3)
     expect(await drain(workspace)).toEqual({ events: 3, taken: 3, waiting: 0 })
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
     expect(await archived(workspace)).toEqual(['2026-11-20.ndjson'])
-    expect(await spoolWaiting(house.home, workspace.id)).toMatchObject({ events: 0, bytes: 0, sinceMs: null })
+    expect(await spoolWaiting(app.home, workspace.id)).toMatchObject({ events: 0, bytes: 0, sinceMs: null })
     expect(await drain(workspace)).toEqual({ events: 0, taken: 0, waiting: 0 })
   })
 
   it('applies nothing twice that a kill has left both applied and sealed', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await receive(workspace, 'one')
-    const { sealed } = spoolFolders(house.home, workspace.id)
+    const { sealed } = spoolFolders(app.home, workspace.id)
     const [name] = await readdir(sealed)
     const bytes = await readFile(join(sealed, name!))
     await drain(workspace)
@@ -73,7 +73,7 @@ describe('draining', () => {
   })
 
   it('counts what it has taken, and what of that was new', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const steps = spoolSteps(drainingOf(workspace))
     await receive(workspace, 'one', 'two')
     await steps.drain({ workspaceId: workspace.id })
@@ -83,10 +83,10 @@ describe('draining', () => {
   })
 
   it('tells once of lines that have been damaged, keeps what they were, and applies the others', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const { id } = workspace
     await receive(workspace, 'one', 'secret words', 'three')
-    const { sealed } = spoolFolders(house.home, id)
+    const { sealed } = spoolFolders(app.home, id)
     const [name] = await readdir(sealed)
     const bytes = await readFile(join(sealed, name!))
     const spoilt = flipped(bytes, 8 * bytes.indexOf('secret words'))
@@ -107,26 +107,26 @@ describe('draining', () => {
     ])
     expect(Object.values(told[0]!).join()).not.toMatch(/secret|words/)
     expect(await readFile(join(sealed, `${name}.damaged`))).toHaveLength(bytes.length)
-    expect((await spoolWaiting(house.home, id)).events).toBe(0)
-    await house.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
+    expect((await spoolWaiting(app.home, id)).events).toBe(0)
+    await app.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
     expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 0, damaged: [] })
     expect(await workspace.rows('_issues')).toEqual(told)
   })
 
   it('is not held up by a segment that cannot be read: it is told, tried again, and applied once it can be', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const { id } = workspace
     let nowMs = LOADED_AT_MS
     const steps = spoolSteps({ ...drainingOf(workspace), now: () => nowMs })
     await receive(workspace, 'one')
-    const { sealed } = spoolFolders(house.home, id)
+    const { sealed } = spoolFolders(app.home, id)
     const [name] = await readdir(sealed)
     await rename(join(sealed, name!), join(sealed, 'elsewhere'))
     await mkdir(join(sealed, name!))
     await receive(workspace, 'two')
     await steps.drain({ workspaceId: id })
     expect(steps.failing()).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringContaining(name!), attempts: 1 })
-    expect(await readDrainFailure(house.home, id)).toEqual(steps.failing())
+    expect(await readDrainFailure(app.home, id)).toEqual(steps.failing())
     // Not before its time: nobody waits for a disk that fails.
     await receive(workspace, 'three')
     await steps.drain({ workspaceId: id })
@@ -139,16 +139,16 @@ describe('draining', () => {
     await rename(join(sealed, 'elsewhere'), join(sealed, name!))
     nowMs += retryAfterMs(2)
     await steps.drain({ workspaceId: id })
-    expect([steps.failing(), await readDrainFailure(house.home, id)]).toEqual([null, null])
+    expect([steps.failing(), await readDrainFailure(app.home, id)]).toEqual([null, null])
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
   })
 
   it('goes on where nothing can be archived, and archives each event once when it can', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const { id } = workspace
     let nowMs = LOADED_AT_MS
     const steps = spoolSteps({ ...drainingOf(workspace), now: () => nowMs })
-    const { drained, sealed } = spoolFolders(house.home, id)
+    const { drained, sealed } = spoolFolders(app.home, id)
     await receive(workspace, 'one')
     await writeFile(drained, '')
     for (const text of ['two', 'three']) {
@@ -166,31 +166,31 @@ describe('draining', () => {
   })
 
   it('is tried again at once when a process begins, and what one before has left to be told is gone when it succeeds', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const { id } = workspace
     await receive(workspace, 'one')
-    const { drained } = spoolFolders(house.home, id)
+    const { drained } = spoolFolders(app.home, id)
     await writeFile(drained, '')
     await drain(workspace)
-    expect(await readDrainFailure(house.home, id)).not.toBe(null)
+    expect(await readDrainFailure(app.home, id)).not.toBe(null)
     await rm(drained)
     await drain(workspace)
-    expect(await readDrainFailure(house.home, id)).toBe(null)
+    expect(await readDrainFailure(app.home, id)).toBe(null)
   })
 
   it('packs a day that is over, and begins a line anew where a kill has cut one off', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await receive(workspace, 'one')
     await drain(workspace)
-    const { drained } = spoolFolders(house.home, workspace.id)
+    const { drained } = spoolFolders(app.home, workspace.id)
     await appendFile(join(drained, '2026-11-20.ndjson'), '{"crc":"0000')
     await receive(workspace, 'two')
     await drain(workspace)
     await receive(workspace, 'three')
     await drain(workspace, LOADED_AT_MS + DAY)
     expect((await archived(workspace)).sort()).toEqual(['2026-11-20.1.ndjson.gz', '2026-11-21.ndjson'])
-    await house.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
-    await house.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)
+    await app.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
+    await app.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)
     expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 3, damaged: [] })
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
   })

@@ -1,12 +1,12 @@
 // What is left of a lease whose holder was lost, over a real landing and ledger.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openStations } from '../../src/app/workspace-context.ts'
+import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
 import type { Grant } from '../../src/core/governor.ts'
 import { startOf, type WindowProgress } from '../../src/core/windows.ts'
-import { openLedger } from '../../src/landing/lease-log.ts'
-import { type SimulatedHouse, WORKSPACE } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import { openLeaseLog } from '../../src/landing/lease-log.ts'
+import { type SimulatedApp, WORKSPACE } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 
 const MINUTE = 60_000
 
@@ -21,7 +21,7 @@ const grantOf = (nowMs: number, more: Partial<Grant> = {}): Grant => ({
   ...more,
 })
 
-function windowOf({ sandbox }: SimulatedHouse): WindowProgress {
+function windowOf({ sandbox }: SimulatedApp): WindowProgress {
   const nowMs = sandbox.clock.now()
   const name = 'a-window'
   const [agentId] = sandbox.world.agentIds()
@@ -29,8 +29,8 @@ function windowOf({ sandbox }: SimulatedHouse): WindowProgress {
 }
 
 /** What a process of its own has of that house. */
-async function processAt({ config, clock }: SimulatedHouse, holder: string | undefined) {
-  const stations = openStations({
+async function processAt({ config, clock }: SimulatedApp, holder: string | undefined) {
+  const stations = openWorkspaceContexts({
     config,
     leaseMs: 2 * MINUTE,
     ...(holder !== undefined && { holder }),
@@ -41,7 +41,7 @@ async function processAt({ config, clock }: SimulatedHouse, holder: string | und
 }
 
 async function holding({ holder }: { holder?: string } = {}) {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
+  const simulated = await simulatedApp({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
   const { steps, station } = await processAt(simulated, holder)
   const call = { signal: new AbortController().signal }
   return { simulated, steps, station, call, request: { workspaceId: WORKSPACE, run: newRunId() } }
@@ -87,7 +87,7 @@ describe('a lease whose holder was lost', () => {
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
     // Two of its five requests were made when its process was killed: the ledger has no end of it.
     const whole = await steps.fetchPages({ ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 }) }, call)
-    const ledger = openLedger({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
+    const ledger = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
     onTestFinished(() => ledger.close())
     const { agentId, name } = input.progress.window
     const { lease, requests, sessions, pageSessions, deadlineMs } = input.grant
@@ -131,7 +131,7 @@ describe('a lease whose holder was lost', () => {
 describe('a lease of the embedded engine', () => {
   it('is waited for by nobody: whoever held the warehouse is dead', async () => {
     const { simulated, steps } = await holding()
-    const ledger = openLedger({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
+    const ledger = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
     onTestFinished(() => ledger.close())
     const nowMs = simulated.sandbox.clock.now()
     const { lease: _lease, limit: _limit, kind: _kind, ...granted } = grantOf(nowMs)

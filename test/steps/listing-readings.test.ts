@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { READINGS } from '../../src/sandbox/readings.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 
 type Readings = NonNullable<SandboxOptions['readings']>
 
@@ -13,7 +13,7 @@ const each: Readings[] = READINGS.starred.values.flatMap(starred =>
 )
 
 async function listed(sandbox: Partial<SandboxOptions>) {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 10, agents: AGENTS, ...sandbox } })
+  const simulated = await simulatedApp({ sandbox: { conversations: 10, agents: AGENTS, ...sandbox } })
   const report = await simulated.sync({ maxRequests: 0 })
   const rows = await simulated.rows('SELECT agent_id FROM agents WHERE _missing_since IS NULL')
   return { agents: rows.length, warnings: report.warnings ?? [] }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { TOKEN } from '../workflows/open-simulated-house.ts'
+import { TOKEN } from '../workflows/open-simulated-app.ts'
 
 export interface ListedAgent {
   ID: string

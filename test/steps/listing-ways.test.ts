@@ -4,8 +4,8 @@ import { workspaceLines } from '../../src/cli/status/status-text.ts'
 import { workspaceStatus } from '../../src/cli/status/workspace.ts'
 import { startProgress } from '../../src/cli/sync/progress.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
-import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 import { type Listed, type ListingAnswer, listingVendor, pageOf } from './listing-vendor.ts'
 
 const AGENTS = 130
@@ -13,7 +13,7 @@ const LISTING_ONLY = { maxRequests: 0 }
 
 async function houseListedBy(answer: (listed: Listed) => ListingAnswer, agents = AGENTS) {
   const asked: URLSearchParams[] = []
-  const simulated = await simulatedHouse({
+  const simulated = await simulatedApp({
     sandbox: { conversations: 10, agents },
     through: async sandbox => {
       const vendor = await listingVendor(sandbox, listed => {
@@ -26,19 +26,19 @@ async function houseListedBy(answer: (listed: Listed) => ListingAnswer, agents =
   return { simulated, asked }
 }
 
-const agentIds = async ({ rows }: SimulatedHouse, which = 'true'): Promise<string[]> =>
+const agentIds = async ({ rows }: SimulatedApp, which = 'true'): Promise<string[]> =>
   (await rows<{ id: string }>(`SELECT agent_id AS id FROM agents WHERE ${which} ORDER BY id`)).map(({ id }) => id)
 
-const missing = (simulated: SimulatedHouse) => agentIds(simulated, '_missing_since IS NOT NULL')
+const missing = (simulated: SimulatedApp) => agentIds(simulated, '_missing_since IS NOT NULL')
 
 const starredOf = ({ agents }: Listed) => agents.filter(({ starred }) => starred)
 
-async function statusText({ config, house, clock }: SimulatedHouse): Promise<string> {
+async function statusText({ config, app, clock }: SimulatedApp): Promise<string> {
   const status = await workspaceStatus({
     home: config.home,
     workspaceId: config.workspaces[0]!.id,
     settings: config.workspaces[0],
-    rows: sql => house.warehouse.writer.rows(sql),
+    rows: sql => app.warehouse.writer.rows(sql),
     isHeld: () => true,
     nowMs: clock.now(),
   })

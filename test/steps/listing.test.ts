@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
 import { CANARY } from '../../src/sandbox/agents/canary.ts'
 import { meddlingProxy } from '../workflows/meddling-proxy.ts'
-import type { SimulatedHouse } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 
-async function listings({ config }: SimulatedHouse): Promise<string[]> {
+async function listings({ config }: SimulatedApp): Promise<string[]> {
   const folder = join(config.home, 'landing', 'ws_demo', 'agents')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   return entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
@@ -16,7 +16,7 @@ async function listings({ config }: SimulatedHouse): Promise<string[]> {
 
 describe('the listing of agents', () => {
   it('lands without the secrets that agents hold', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 10 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 10 } })
     const raw = await fetch(`${simulated.sandbox.url}/v3/agents/search`, {
       headers: { authorization: `Bearer ${simulated.config.workspaces[0]!.readToken()}` },
     })
@@ -29,7 +29,7 @@ describe('the listing of agents', () => {
   })
 
   it('lands once while it stays the same, and is one row an agent over many pages', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 10, agents: 230 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 10, agents: 230 } })
     const { agents } = await simulated.sync({ maxRequests: 0 }).then(async () => ({
       agents: await simulated.rows('SELECT agent_id FROM agents'),
     }))
@@ -42,7 +42,7 @@ describe('the listing of agents', () => {
 
   it('is taken from the warehouse where the vendor does not answer', async () => {
     let down = false
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 20 },
       through: async sandbox => (await meddlingProxy(sandbox.url, () => undefined, { searchIsDown: () => down })).url,
     })
@@ -54,7 +54,7 @@ describe('the listing of agents', () => {
 
   it('fails the sync where the vendor does not answer and no window is due: nothing was read', async () => {
     let down = false
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 20 },
       through: async sandbox => (await meddlingProxy(sandbox.url, () => undefined, { searchIsDown: () => down })).url,
     })
@@ -75,7 +75,7 @@ describe('the listing of agents', () => {
   })
 
   it('fails where nothing is known yet and the vendor does not answer', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       through: async sandbox => (await meddlingProxy(sandbox.url, () => undefined, { searchIsDown: () => true })).url,
     })
     await expect(simulated.sync()).rejects.toMatchObject({ code: 'API_UNAVAILABLE' })

@@ -5,11 +5,11 @@ import { DAY, HOUR } from '../../src/core/time.ts'
 import { PLAIN_SYNC, planOnly } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
-import { type SimulatedHouse, TOKEN } from '../workflows/open-simulated-house.ts'
-import { simulatedHouse } from '../workflows/simulated-house.ts'
+import { type SimulatedApp, TOKEN } from '../workflows/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated-app.ts'
 
 /** Requests for organizations and their teams, `id` and `id/teams`. */
-async function asked({ sandbox }: SimulatedHouse): Promise<string[]> {
+async function asked({ sandbox }: SimulatedApp): Promise<string[]> {
   const answer = await fetch(`${sandbox.url}/_sandbox/requests`)
   const { requests } = (await answer.json()) as { requests: ServedRequest[] }
   return requests.flatMap(({ kind, organizationId }) => {
@@ -18,12 +18,12 @@ async function asked({ sandbox }: SimulatedHouse): Promise<string[]> {
   })
 }
 
-const names = (simulated: SimulatedHouse) =>
+const names = (simulated: SimulatedApp) =>
   simulated.rows<{ id: string; name: string | null; missing: boolean }>(
     'SELECT organization_id AS id, name, _missing_since IS NOT NULL AS missing FROM organizations ORDER BY id',
   )
 
-const remove = ({ sandbox }: SimulatedHouse, id: string) =>
+const remove = ({ sandbox }: SimulatedApp, id: string) =>
   fetch(`${sandbox.url}/v3/orgs/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${TOKEN}` } })
 
 const BOTH = ['org_alpha', 'org_alpha/teams', 'org_beta', 'org_beta/teams']
@@ -52,7 +52,7 @@ async function organizationsAnswer(
 
 describe('the organizations that handoffs name', () => {
   it('have their names, teams and members beside them in SQL when the sync is done', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     await simulated.sync()
     expect(await asked(simulated)).toEqual(BOTH)
     const joined = await simulated.rows(`SELECT DISTINCT h.organization_id AS id, o.name FROM conversation_handoffs h
@@ -75,7 +75,7 @@ describe('the organizations that handoffs name', () => {
   })
 
   it('are asked for again when a day has passed, and not before', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     await simulated.sync()
     simulated.advance(23 * HOUR)
     await simulated.sync()
@@ -88,7 +88,7 @@ describe('the organizations that handoffs name', () => {
   })
 
   it('are asked for again when one is known to have changed', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     await simulated.sync()
     simulated.advance(HOUR)
     const changed = new Date(simulated.clock.now()).toISOString().slice(0, -1)
@@ -103,7 +103,7 @@ describe('the organizations that handoffs name', () => {
   })
 
   it('are marked when they are gone, and not asked for again for a day', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     await simulated.sync()
     await remove(simulated, 'org_beta')
     simulated.advance(25 * HOUR)
@@ -120,11 +120,11 @@ describe('the organizations that handoffs name', () => {
   })
 
   it('are not asked for by a plan, nor at the end of a sync that was stopped', async () => {
-    const simulated = await simulatedHouse({ settings: { organizations: ['org_alpha'] } })
-    const { config, house, clock } = simulated
+    const simulated = await simulatedApp({ settings: { organizations: ['org_alpha'] } })
+    const { config, app, clock } = simulated
     const { signal } = new AbortController()
     const workspace = config.workspaces[0]!
-    await planOnly({ config, workspace, house, request: PLAIN_SYNC, signal, clock: clock.within })
+    await planOnly({ config, workspace, app, request: PLAIN_SYNC, signal, clock: clock.within })
     const stopped = await simulated.sync({}, AbortSignal.abort()).catch(error => error)
     expect(stopped).toMatchObject({ code: 'INTERRUPTED' })
     expect(await asked(simulated)).toEqual([])
@@ -134,7 +134,7 @@ describe('the organizations that handoffs name', () => {
 describe('organizations of the configuration', () => {
   it('are asked for though nothing names them, and unknown ones once a day', async () => {
     const organizations = ['org_alpha', 'org_nobody', '..', 'a/b c', 'a\0b', '\ud800']
-    const simulated = await simulatedHouse({ sandbox: { conversations: 0 }, settings: { organizations } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 0 }, settings: { organizations } })
     const { warnings, outcome } = await simulated.sync()
     expect(outcome).toBe('done')
     expect(warnings).toEqual(
@@ -148,7 +148,7 @@ describe('organizations of the configuration', () => {
   })
 
   it('that cannot be asked for are told; a sync that asks for nothing else is no success, and does not fail', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 20 },
       settings: { organizations: ['org_alpha'] },
       through: sandbox => organizationsAnswer(sandbox.url, () => ({ status: 503 })),
@@ -171,7 +171,7 @@ describe('organizations of the configuration', () => {
 
   it('are fifty a run at most', async () => {
     const organizations = Array.from({ length: 60 }, (_, at) => `org_${at}`)
-    const simulated = await simulatedHouse({ sandbox: { conversations: 0 }, settings: { organizations } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 0 }, settings: { organizations } })
     const counts: number[] = []
     for (let run = 0; run < 3; run++) {
       await simulated.sync()
@@ -194,7 +194,7 @@ describe('a vendor that fails to answer for organizations', () => {
   it.each(FAILING)('with %s fails no sync; the next one asks again', async (_, answer, requests) => {
     let failing = true
     const paths: string[] = []
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       through: sandbox =>
         organizationsAnswer(sandbox.url, path => {
           if (failing) paths.push(path)
@@ -209,7 +209,7 @@ describe('a vendor that fails to answer for organizations', () => {
   })
 
   it('of one whose teams are refused has its name all the same', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       through: sandbox =>
         organizationsAnswer(sandbox.url, path => (path.includes('/teams') ? { status: 400 } : undefined)),
     })
@@ -259,7 +259,7 @@ describe('a vendor that fails to answer for organizations', () => {
     async (_, answer, { listed, isComplete }) => {
       let gone = ''
       let pages = 0
-      const simulated = await simulatedHouse({
+      const simulated = await simulatedApp({
         sandbox: { conversations: 0 },
         settings: { organizations: ['org_alpha'] },
         through: sandbox =>
@@ -291,7 +291,7 @@ describe('a vendor that fails to answer for organizations', () => {
 
 describe('what is known of organizations', () => {
   it('is brought back by a replay, who is missing too, without one request', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     await simulated.sync()
     await remove(simulated, 'org_beta')
     simulated.advance(25 * HOUR)

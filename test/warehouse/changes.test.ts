@@ -4,7 +4,7 @@ import { applyTo, eventOf } from './events/events-in.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 const [T1, T2, T3, T4] = [1, 2, 3, 4].map(minutes => SENT_AT_MS + minutes * 60_000) as [number, number, number, number]
 
 const exported = (workspace: Workspace, atMs: number, record: Record<string, unknown>) =>
@@ -45,7 +45,7 @@ const NOTHING = {
 
 describe('changes of a conversation', () => {
   it('begin with how it was seen first', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await exported(workspace, T1, { state: 'ai-chatting', stage: 'lead' })
     await exported(workspace, T2, { state: 'ai-chatting', stage: 'lead' })
     expect(await changes(workspace)).toEqual([
@@ -54,7 +54,7 @@ describe('changes of a conversation', () => {
   })
 
   it('take nothing that an export told for nothing: what an event leaves out is not what was there before it', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await exported(workspace, T1, { state: 'requested_chat', stage: 'lead' })
     await exported(workspace, T2, { state: null, stage: 'lead' })
     // Nothing of the four is told: nothing changes, and the state that an export took away does not come back.
@@ -75,7 +75,7 @@ describe('changes of a conversation', () => {
   })
 
   it('tell what an event tells to be nothing', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await exported(workspace, T1, { chatAssignedTo: 'ada', isResolved: false })
     await told(workspace, T2, { chatAssignedTo: null, lastModified: T2 })
     await told(workspace, T3, { isResolved: true })
@@ -94,7 +94,7 @@ describe('changes of a conversation', () => {
   })
 
   it('call a value that is told for the first time no change', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await told(workspace, T1, { state: 'ai-chatting' })
     await exported(workspace, T2, { state: 'ai-chatting', stage: 'lead' })
     await told(workspace, T3, { stage: 'customer' })
@@ -114,7 +114,7 @@ describe('changes of a conversation', () => {
   })
 
   it('are the same in whatever order they arrived', async () => {
-    const [forwards, backwards] = [house.workspace(), house.workspace()]
+    const [forwards, backwards] = [app.workspace(), app.workspace()]
     const arrivals = [
       (workspace: Workspace) => exported(workspace, T1, { state: 'requested_chat', chatAssignedTo: 'ada' }),
       (workspace: Workspace) => told(workspace, T2, { state: null, lastModified: T2 }),

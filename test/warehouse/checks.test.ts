@@ -12,10 +12,10 @@ const sqlOf = (where: URL) =>
   readdirSync(where).map(name => [name, readFileSync(new URL(name, where), 'utf8')] as const)
 
 describe('the data tests of sql/checks', () => {
-  const house = temporaryWarehouse()
+  const app = temporaryWarehouse()
 
   it('find nothing in what was loaded, and find what was broken by hand', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const record = {
       ID: 'c1',
       ts: 1_763_000_000_000,
@@ -34,7 +34,7 @@ describe('the data tests of sql/checks', () => {
       eventOf('conversation_updated', { ...at, turns: [{ text: 'hello' }], messagesHistory: [{ role: 'user' }] }),
       eventOf('form_submitted', { ...at, formType: 'ui_engine_form', formData: { name: 'Eve' } }),
     )
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     for (const [name, sql] of sqlOf(folder)) expect(await writer.rows(sql), name).toEqual([])
 
     await writer.run('INSERT INTO conversations SELECT * FROM conversations LIMIT 1')
@@ -60,10 +60,9 @@ describe('the data tests of sql/checks', () => {
   it('has views that open with what they are, and answer', async () => {
     for (const [name, sql] of sqlOf(views)) {
       expect(sql, name).toMatch(new RegExp(`^-- ${name.replace('.sql', '')}: `))
-      expect(
-        await house.warehouse.writer.rows(`SELECT * FROM ${name.replace('.sql', '')} LIMIT 1`),
-        name,
-      ).toBeInstanceOf(Array)
+      expect(await app.warehouse.writer.rows(`SELECT * FROM ${name.replace('.sql', '')} LIMIT 1`), name).toBeInstanceOf(
+        Array,
+      )
     }
   })
 })

@@ -7,7 +7,7 @@ import { applyTo, eventOf } from './events/events-in.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 /** Ahead of the answer that told it: the absurd one of the vendor, years, days and hours. */
 const AHEAD = [5e13, SENT_AT_MS + 3_650 * DAY, SENT_AT_MS + 30 * DAY, SENT_AT_MS + 6 * HOUR]
@@ -22,7 +22,7 @@ describe('a lastModified that lies ahead', () => {
     '(%d) does not freeze the conversation against later exports, told rightly, so again, or not at all',
     async ahead => {
       for (const next of [SENT_AT_MS - HOUR, SENT_AT_MS + MINUTE, ahead, ahead - 1, undefined]) {
-        const workspace = house.workspace()
+        const workspace = app.workspace()
         await exported(workspace, { state: 'old', lastModified: ahead }, SENT_AT_MS)
         await exported(workspace, { state: 'new', lastModified: next }, SENT_AT_MS + DAY)
         expect(await stateOf(workspace)).toBe('new')
@@ -43,7 +43,7 @@ describe('a lastModified that lies ahead', () => {
         async versions => {
           const states = new Set<unknown>()
           for (const order of [versions, [...versions].reverse(), 'batch' as const]) {
-            const workspace = house.workspace()
+            const workspace = app.workspace()
             const pages = []
             for (const { hour, modified } of order === 'batch' ? versions : order) {
               const sentAtMs = SENT_AT_MS + hour * HOUR
@@ -65,7 +65,7 @@ describe('a lastModified that lies ahead', () => {
   })
 
   it.each(AHEAD)('(%d) in an event does not hold its values against later exports', async ahead => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await exported(workspace, { state: 'exported', lastModified: SENT_AT_MS - DAY }, SENT_AT_MS)
     const event = (createdAt: number, lightConvoData: object) =>
       eventOf(
@@ -82,19 +82,19 @@ describe('a lastModified that lies ahead', () => {
   })
 
   it('is no sign of life: the conversation is not exported again for ever', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const old = SENT_AT_MS - 400 * DAY
     await exported(workspace, { lastModified: 5e13, ts: old, lastMessageTS: old }, SENT_AT_MS)
     const options = { activeSinceMs: SENT_AT_MS - 7 * DAY, readBeforeMs: SENT_AT_MS + DAY }
-    expect(await agedIds(house.warehouse.writer, workspace.id, options)).toEqual([])
+    expect(await agedIds(app.warehouse.writer, workspace.id, options)).toEqual([])
     await exported(workspace, { lastModified: SENT_AT_MS - DAY, ts: old, lastMessageTS: old }, SENT_AT_MS + HOUR)
-    expect(await agedIds(house.warehouse.writer, workspace.id, options)).toEqual([{ agentId: AGENT, id: 'c' }])
+    expect(await agedIds(app.warehouse.writer, workspace.id, options)).toEqual([{ agentId: AGENT, id: 'c' }])
   })
 })
 
 describe('an event that was created days or years ahead', () => {
   it('has happened when it was received: it marks no conversation as changed for years, nor holds its values', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await exported(workspace, { state: 'exported' }, SENT_AT_MS)
     for (const createdAt of [5e13, SENT_AT_MS + 3 * 365 * DAY, SENT_AT_MS + 100 * DAY, SENT_AT_MS + 2 * DAY]) {
       const told = {

@@ -5,7 +5,7 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection, emptyNotes } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
-import type { BillTold, RateLimitTold, UsageTold } from '../../src/core/reported-usage.ts'
+import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../src/core/reported-usage.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { Landing } from '../../src/landing/store.ts'
@@ -37,9 +37,9 @@ export interface ConversationPage {
   sentAtMs?: number
   catalogVersion?: number
   facts?: Partial<PageFacts>
-  usage?: UsageTold
-  bill?: BillTold
-  rateLimit?: RateLimitTold
+  usage?: ReportedUsage
+  bill?: ReportedBill
+  rateLimit?: ReportedRateLimit
 }
 
 const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'string' ? Buffer.from(body) : body)

@@ -6,7 +6,7 @@ import { applyPatches } from '../../src/warehouse/events/patches.ts'
 import { AGENT, freshWindow, landConversations } from './landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
@@ -48,20 +48,20 @@ async function read(workspace: Workspace, page: Page): Promise<void> {
 }
 
 const ledger = (workspace: Workspace, what: string) =>
-  house.warehouse.writer.rows(
+  app.warehouse.writer.rows(
     `SELECT ${what} FROM _ledger WHERE workspace_id = '${workspace.id}' ORDER BY day NULLS LAST`,
   )
 
 const skippedIn = async (workspace: Workspace): Promise<number> => (await total(workspace))[0]!.n
 
 const total = (workspace: Workspace) =>
-  house.warehouse.writer.rows<{ n: number; behind: number }>(
+  app.warehouse.writer.rows<{ n: number; behind: number }>(
     `SELECT coalesce(sum(skipped), 0)::INTEGER AS n, coalesce(sum(hidden_behind), 0)::INTEGER AS behind FROM _ledger WHERE workspace_id = '${workspace.id}'`,
   )
 
 describe('the ledger', () => {
   it('counts by the day of ts, and what has none by no day', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await read(workspace, {
       kind: 'tail',
       fromSec: null,
@@ -90,7 +90,7 @@ describe('the ledger', () => {
   })
 
   it('has the days of the workspace, as it is configured', async () => {
-    const workspace = house.workspace({ timeZone: 'America/New_York' })
+    const workspace = app.workspace({ timeZone: 'America/New_York' })
     // 03:00 UTC is 22:00 of the day before.
     await read(workspace, { toSec: MIDNIGHT + 4 * HOUR, at: [MIDNIGHT + 3 * HOUR], skipped: 1 })
     await read(workspace, { fromSec: MIDNIGHT + 5 * HOUR, toSec: MIDNIGHT + 6 * HOUR, at: [MIDNIGHT + 5 * HOUR] })
@@ -99,7 +99,7 @@ describe('the ledger', () => {
       { day: '2026-11-10', held: 1, skipped: 0 },
     ])
     // A zone whose offset is no whole hour.
-    const nepal = house.workspace({ timeZone: 'Asia/Kathmandu' })
+    const nepal = app.workspace({ timeZone: 'Asia/Kathmandu' })
     await read(nepal, { at: [MIDNIGHT - 5 * HOUR - 45 * 60 - 1, MIDNIGHT - 5 * HOUR - 45 * 60] })
     expect(await ledger(nepal, 'day::VARCHAR AS day, held::INTEGER AS held')).toEqual([
       { day: '2026-11-09', held: 1 },
@@ -108,7 +108,7 @@ describe('the ledger', () => {
   })
 
   it('counts skipped ones by the newest finished reading of their stretch', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const stretch = { fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR }
     await read(workspace, { ...stretch, skipped: 5 })
     await read(workspace, { ...stretch, fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, skipped: 7 })
@@ -141,7 +141,7 @@ describe('the ledger', () => {
   })
 
   it('is not misled by the readings of another agent or workspace', async () => {
-    const [one, other] = [house.workspace(), house.workspace()]
+    const [one, other] = [app.workspace(), app.workspace()]
     await read(one, { skipped: 5 })
     await read(other, { kind: 'full', fromSec: null, openedAt: MIDNIGHT + DAY })
     expect(await skippedIn(one)).toBe(5)
@@ -149,15 +149,15 @@ describe('the ledger', () => {
   })
 
   it('prices the pages that skipped some by what they billed', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await read(workspace, { at: [MIDNIGHT + 1, MIDNIGHT + 2], skipped: 1 })
     await read(workspace, { fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, at: [MIDNIGHT + HOUR + 5] })
     expect(await total(workspace)).toEqual([{ n: 1, behind: 2 }])
   })
 
   it('tells rows apart that are incomplete, told by events, stale or missing', async () => {
-    const workspace = house.workspace()
-    const { writer } = house.warehouse
+    const workspace = app.workspace()
+    const { writer } = app.warehouse
     await read(workspace, { at: [MIDNIGHT, MIDNIGHT, MIDNIGHT, MIDNIGHT] })
     const [changed, stale, missing] = (await workspace.rows('conversations', 'conversation_id AS id')).map(({ id }) =>
       String(id),
@@ -194,7 +194,7 @@ describe('the ledger', () => {
   })
 
   it('counts what was given and could not be loaded as returned', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const window = freshWindow({ kind: 'head', fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR })
     const records = [{ ID: 'whole', ts: MIDNIGHT * 1_000 }, 'no record']
     await workspace.load(await landConversations(workspace.landing, { window, records }))

@@ -6,7 +6,7 @@ import { applyTo, eventOf, RECEIVED_MS } from './events/events-in.ts'
 import { AGENT, landConversations } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const two = (value: number): string => String(value).padStart(2, '0')
 
@@ -175,7 +175,7 @@ async function readIn(workspace: Workspace): Promise<Map<string, Set<string>>> {
 const expected = ({ text, micros }: Told): Set<string> => new Set([String(micros), `sent ${text}`])
 
 async function load(texts: readonly Told[], pageSize: number): Promise<Map<string, Set<string>>> {
-  const workspace = house.workspace()
+  const workspace = app.workspace()
   const records = texts.map(({ text }, index) => recordOf(`c${index}`, text))
   const pages = []
   for (let from = 0; from < records.length; from += pageSize)
@@ -220,7 +220,7 @@ describe('a date of the session', () => {
       { text: '2026-07-15', micros: BigInt(Date.UTC(2026, 6, 15)) * 1_000n },
       { text: '2026-07-15T10:00+0530', micros: BigInt(Date.UTC(2026, 6, 15, 4, 30)) * 1_000n },
     ]
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     await writer.run(`SET TimeZone = 'America/New_York'`)
     try {
       const read = await load(texts, 3)
@@ -251,7 +251,7 @@ describe('a text that is no date', () => {
     workspace.rows('_issues', 'path, occurrences::VARCHAR AS occurrences').then(rows => rows)
 
   it('is told as a data issue, by path, and an empty one is not', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(await landConversations(workspace.landing, { records }))
     expect(await issues(workspace)).toEqual(UNREAD)
     const [row] = await workspace.rows('_issues', 'DISTINCT issue')
@@ -259,7 +259,7 @@ describe('a text that is no date', () => {
   })
 
   it('is told once where its page is taken apart for another reason', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const awkward = records.map((record, index) => (index === 0 ? { ...record, 'a.b': 1 } : record))
     await workspace.load(await landConversations(workspace.landing, { records: awkward }))
     expect(await issues(workspace)).toEqual(UNREAD)
@@ -268,7 +268,7 @@ describe('a text that is no date', () => {
 
 describe('a date in the part of a record that an event carries', () => {
   it('is read by the same rule, and told where it cannot be', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const event = (convoId: string, demoDate: unknown) =>
       eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt: RECEIVED_MS, lightConvoData: { demoDate } })
     const dates = ['2026-01-15 10:00:00 PST', '2026-01-15 10:00:00', '2026-01-15T10:00+02', '5']
@@ -297,7 +297,7 @@ describe('what inspection takes for a date', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 100, maxLength: 100 }), async texts => {
-        const rows = await house.warehouse.writer.rows<{ x: string; read: boolean }>(
+        const rows = await app.warehouse.writer.rows<{ x: string; read: boolean }>(
           `SELECT x, parse_moment(x) IS NOT NULL AS read FROM (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')) AS x)`,
           [JSON.stringify(texts)],
         )

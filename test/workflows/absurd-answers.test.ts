@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import { Draw, PURPOSE } from '../../src/sandbox/random.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 type Body = Record<string, unknown>
 interface Passed {
@@ -38,10 +38,10 @@ async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const stored = async ({ rows }: SimulatedHouse): Promise<number> =>
+const stored = async ({ rows }: SimulatedApp): Promise<number> =>
   (await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
-const waits = ({ news }: SimulatedHouse) => news.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
+const waits = ({ news }: SimulatedApp) => news.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
 
 describe('a vendor that asks for an absurd pause', () => {
   it.each([
@@ -55,7 +55,7 @@ describe('a vendor that asks for an absurd pause', () => {
     '-5',
     'NaN',
   ])('(Retry-After: %s) is waited for an hour at most, and then all is read', async retryAfter => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },
       through: sandbox =>
         meddled(sandbox, (passed, number) =>
@@ -80,7 +80,7 @@ describe('a vendor whose usage and limits are no numbers', () => {
   it.each([1, 2, 3, 4])('is read to its end, and no session beyond the quota is bought (%i)', async seed => {
     const draw = new Draw(seed, 0, PURPOSE.exportFault)
     const absurd = () => NOTHING[Math.floor(draw.unit() * NOTHING.length)]
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 400, historyDays: 1_800, quotaSessions: 120 },
       through: sandbox =>
         meddled(sandbox, passed => {
@@ -115,11 +115,11 @@ describe('a vendor whose usage and limits are no numbers', () => {
 describe('an answer of 404 to an export', () => {
   const PROXY = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>default backend - 404</html>' }
   const VENDOR = { message: 'Agent not found', code: 'NOT_FOUND', issues: [{ message: 'Agent not found' }] }
-  const marked = ({ rows }: SimulatedHouse) => rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')
+  const marked = ({ rows }: SimulatedApp) => rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')
 
   it('of a proxy is an error, and takes no agent for gone; all is read once it is mended', async () => {
     let isDown = true
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 60 },
       through: sandbox => meddled(sandbox, passed => (isDown ? PROXY : passed)),
     })
@@ -133,7 +133,7 @@ describe('an answer of 404 to an export', () => {
   })
 
   it('in the words of the vendor takes the agent for gone', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },
       through: sandbox => meddled(sandbox, passed => ({ ...passed, status: 404, body: VENDOR })),
     })
@@ -142,7 +142,7 @@ describe('an answer of 404 to an export', () => {
   })
 
   it.each([408, 425])('rather, one of %i, is waited out: nothing fails', async status => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },
       through: sandbox =>
         meddled(sandbox, (passed, number) => (number > 1 && number < 7 ? { ...passed, status, body: {} } : passed)),
@@ -154,7 +154,7 @@ describe('an answer of 404 to an export', () => {
 
 describe('a vendor whose answer cannot be read', () => {
   it('is what a sync waits for, and asks for no pause', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 10 },
       through: sandbox =>
         meddled(sandbox, (passed, number) => (number < 5 ? { ...passed, body: '<html>Sign in</html>' } : passed)),

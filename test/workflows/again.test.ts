@@ -3,23 +3,23 @@ import { spoolOf } from '../../src/app/spool.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { expectedTables } from './expected-rows.ts'
-import { type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { openTelling } from './telling.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
-const windows = (simulated: SimulatedHouse, kind: string) =>
+const windows = (simulated: SimulatedApp, kind: string) =>
   simulated.rows<{ n: number; billed: number; returned: number }>(
     `SELECT count(*)::INTEGER AS n, coalesce(sum(billed), 0)::INTEGER AS billed, coalesce(sum(returned), 0)::INTEGER AS returned
      FROM _windows WHERE kind = '${kind}'`,
   )
 
-const held = async (simulated: SimulatedHouse): Promise<Set<string>> =>
+const held = async (simulated: SimulatedApp): Promise<Set<string>> =>
   new Set((await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations')).map(row => row.id))
 
 /** Ids of conversations that can be exported, as the sandbox has them now, up to the end of what is read. */
-function exportable(simulated: SimulatedHouse, atMs = simulated.sandbox.clock.now()): string[] {
+function exportable(simulated: SimulatedApp, atMs = simulated.sandbox.clock.now()): string[] {
   const { world } = simulated.sandbox
   const throughMs = readThrough(atMs, 2 * MINUTE)
   return world
@@ -35,7 +35,7 @@ describe('a conversation in which a person writes only later', () => {
   const sandbox = { agents: 2, conversations: 500, historyDays: 6 }
 
   it('is found by reading its stretch again, within the horizon', async () => {
-    const simulated = await simulatedHouse({ sandbox, settings: { maxPage: 5, rereadShare: 0.2 } })
+    const simulated = await simulatedApp({ sandbox, settings: { maxPage: 5, rereadShare: 0.2 } })
     await simulated.sync()
     const before = await held(simulated)
     simulated.advance(30 * HOUR)
@@ -60,11 +60,11 @@ describe('a conversation in which a person writes only later', () => {
   })
 
   it('is looked for within the budget of the period, and not at all without one', async () => {
-    const limited = await simulatedHouse({
+    const limited = await simulatedApp({
       sandbox: { ...sandbox, quotaSessions: 10_000 },
       settings: { maxPage: 5, rereadShare: 0.01 },
     })
-    const none = await simulatedHouse({ sandbox, settings: { maxPage: 20, rereadShare: 0 } })
+    const none = await simulatedApp({ sandbox, settings: { maxPage: 20, rereadShare: 0 } })
     for (const { simulated, days } of [
       { simulated: limited, days: 3 },
       { simulated: none, days: 1 },
@@ -83,13 +83,13 @@ describe('a conversation in which a person writes only later', () => {
   })
 
   it('is not looked for where events have told of it: they tell of the person, too', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 0, arrivalsPerDay: 24, traffic: true },
       settings: { rereadShare: 0.2 },
     })
-    const { sandbox: vendor, config, house, clock } = simulated
+    const { sandbox: vendor, config, app, clock } = simulated
     const workspace = config.workspaces[0]!
-    const spool = spoolOf({ house, home: config.home, workspace, now: clock.now })
+    const spool = spoolOf({ app, home: config.home, workspace, now: clock.now })
     const telling = openTelling(simulated, { dropped: 0 })
     await simulated.sync()
     for (let hour = 0; hour < 48; hour += 12) {
@@ -113,7 +113,7 @@ describe('a conversation in which a person writes only later', () => {
   })
 
   it('comes into the next head by itself where ts is the last activity: nothing is read again', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { ...sandbox, ts: 'activity' },
       settings: { maxPage: 5, rereadShare: 0.2 },
     })
@@ -128,7 +128,7 @@ describe('a conversation in which a person writes only later', () => {
 
 describe('conversations that enter the mirror late', () => {
   it('are noticed by a sample of stretches, and then all recent ones are read again', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 200, historyDays: 20, arrivalsPerDay: 150, mirrorLagMs: 40 * MINUTE },
       settings: { mirrorLagMs: 2 * MINUTE, rereadHorizonMs: 20 * DAY, rereadShare: 0.5, sampleShare: 0.002 },
     })
@@ -154,7 +154,7 @@ describe('conversations that enter the mirror late', () => {
 
 describe('a refresh', () => {
   it('buys again what was active within an age and whose copy is old, besides what is new', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 300, historyDays: 20, arrivalsPerDay: 20 },
     })
     await simulated.sync()
@@ -179,7 +179,7 @@ describe('a refresh', () => {
   })
 
   it('buys again the conversations that are named', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 100 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 100 } })
     await simulated.sync()
     const rows = await simulated.rows<{ agent_id: string; id: string }>(
       'SELECT agent_id, conversation_id AS id FROM conversations ORDER BY id LIMIT 5',
@@ -195,7 +195,7 @@ describe('a refresh', () => {
   })
 
   it('buys what is dirty once, when it has been quiet, and asks for what is gone no more', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 100 },
     })
     await simulated.sync()
@@ -222,12 +222,12 @@ describe('a refresh', () => {
 
 describe('a change that events tell in full', () => {
   it('is not bought again where only what was written since counts, and the record is the true one but for what no event carries', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 50, historyDays: 3, arrivalsPerDay: 0, traffic: true },
       settings: { refreshOn: 'message' },
     })
-    const { sandbox, config, house, clock } = simulated
-    const spool = spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
+    const { sandbox, config, app, clock } = simulated
+    const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
     const telling = openTelling(simulated, { dropped: 0 })
     await simulated.sync()
     for (const days of [4, 3]) {
@@ -256,7 +256,7 @@ describe('a change that events tell in full', () => {
 
 describe('a sample', () => {
   it('is bought once a week within its share, and tells how many have changed', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 400, historyDays: 10, quotaSessions: 20_000 },
       settings: { sampleShare: 0.02 },
     })

@@ -1,13 +1,13 @@
 // What identifies a bill at the vendor, and what is reckoned with where an answer tells none.
 import { describe, expect, it } from 'vitest'
 import { replay } from '../../src/run/replay.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 const BILLS = 'SELECT file, kind, log_id, usage_summary, export_request_count FROM _requests ORDER BY file'
 
 describe('a billed answer', () => {
   it("is found by the vendor's own id of its bill, its summary and its count of requests, also after a replay", async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     await simulated.sync()
     const [first] = await simulated.rows<{ agent: string; id: string }>(
       'SELECT agent_id AS agent, conversation_id AS id FROM conversations ORDER BY ALL',
@@ -31,7 +31,7 @@ describe('a billed answer', () => {
 
 describe('an answer that does not tell what it billed', () => {
   it.each(['absent', 'nested'] as const)('is priced by the sessions that its records show: usage %s', async usage => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300, readings: { usage } } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300, readings: { usage } } })
     const report = await simulated.sync()
     const { billableUsedThisPeriod: billed } = await simulated.usage()
     expect(billed).toBeGreaterThan(report.conversations)

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/time.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const PERIOD_DAYS = 30
-const idsIn = async (simulated: SimulatedHouse): Promise<Set<string>> =>
+const idsIn = async (simulated: SimulatedApp): Promise<Set<string>> =>
   new Set((await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations')).map(({ id }) => id))
 
-const trueIds = (simulated: SimulatedHouse): string[] =>
+const trueIds = (simulated: SimulatedApp): string[] =>
   truthOf(simulated.sandbox, { throughMs: readThrough(simulated.sandbox.clock.now(), 2 * MINUTE) }).map(({ record }) =>
     String(record.ID),
   )
 
 /** Syncs to the end of the period, once a day. */
-async function liveThrough(simulated: SimulatedHouse): Promise<void> {
+async function liveThrough(simulated: SimulatedApp): Promise<void> {
   for (let poll = 0; poll < PERIOD_DAYS - 1; poll++) {
     simulated.advance(DAY)
     const { outcome } = await simulated.sync()
@@ -25,7 +25,7 @@ async function liveThrough(simulated: SimulatedHouse): Promise<void> {
 
 describe('a first sync of a busy workspace with little quota', () => {
   it('leaves enough for the new conversations of the rest of the period', { timeout: 120_000 }, async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: {
         agents: 2,
         conversations: 1_800,
@@ -54,7 +54,7 @@ describe('a first sync of a busy workspace with little quota', () => {
   })
 
   it('reads all of a history that leaves enough, in pages of the usual size', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 3, conversations: 900, historyDays: 900, quotaSessions: 50_000 },
     })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
@@ -66,7 +66,7 @@ describe('sessions that return', () => {
   const SPENT = { conversations: 1_158, historyDays: 2_000, agents: 3, quotaSessions: 300 }
 
   it('are read with large pages again', async () => {
-    const simulated = await simulatedHouse({ sandbox: SPENT })
+    const simulated = await simulatedApp({ sandbox: SPENT })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
     const before = await simulated.bought()
     expect(Math.min(...before.map(({ query }) => Number(query.limit)))).toBeLessThanOrEqual(5)
@@ -79,7 +79,7 @@ describe('sessions that return', () => {
 
   it('are those of a pack that a person allows, though more than that is reserved for new conversations', async () => {
     const busy = { agents: 2, conversations: 1_800, historyDays: 30, arrivalsPerDay: 60, quotaSessions: 200 }
-    const simulated = await simulatedHouse({ sandbox: busy })
+    const simulated = await simulatedApp({ sandbox: busy })
     await simulated.sync()
     simulated.advance(6 * DAY)
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })

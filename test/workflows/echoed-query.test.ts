@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import { misread } from '../../src/vendor/echo.ts'
 import { type Meddling, meddlingProxy, type Passing } from './meddling-proxy.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 type Echo = Record<string, unknown>
 
@@ -49,14 +49,14 @@ describe('an echoed query', () => {
 })
 
 async function houseEchoing(meddle: (echo: Echo, passing: Passing) => Meddling | undefined) {
-  return simulatedHouse({
+  return simulatedApp({
     sandbox: { conversations: 120, agents: 1 },
     through: async ({ url }) =>
       (await meddlingProxy(url, passing => meddle(Object.fromEntries(passing.query), passing))).url,
   })
 }
 
-const stored = async ({ rows }: SimulatedHouse): Promise<number> =>
+const stored = async ({ rows }: SimulatedApp): Promise<number> =>
   (await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
 describe('a vendor that reads another time than was asked for', () => {

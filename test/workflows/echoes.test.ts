@@ -8,9 +8,9 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/store.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { cli, temporaryFolder } from '../cli/cli-process.ts'
-import { TOKEN } from './open-simulated-house.ts'
+import { TOKEN } from './open-simulated-app.ts'
 import { PROBE_TS } from './probe.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const inHtml = (text: string): string => text.replaceAll('-', '&#45;')
@@ -95,7 +95,7 @@ const holds = (text: string): boolean => FORMS.some(form => text.includes(form))
 
 it('lands no token that an answer echoes, in whatever form and packing, and keeps what else it said', async () => {
   const agents = ECHOES.length
-  const simulated = await simulatedHouse({ sandbox: { agents, conversations: 80 }, through: echoingProxy })
+  const simulated = await simulatedApp({ sandbox: { agents, conversations: 80 }, through: echoingProxy })
   const { home } = simulated.config
   const report = await simulated.sync()
   expect(report.failures.length).toBeGreaterThanOrEqual(5)

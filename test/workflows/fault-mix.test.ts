@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mixOf, runMix } from './fault-mix.ts'
 import { checkComplaints } from './fault-witness.ts'
-import { emptyHouse } from './open-simulated-house.ts'
+import { emptyApp } from './open-simulated-app.ts'
 
 /** A second of processor time each: a part of them here, all two hundred by FAULT_RUNS=200; one alone by FAULT_SEED and FAULT_RUNS=1. */
 const RUNS = Number(process.env.FAULT_RUNS ?? 12)
@@ -9,9 +9,9 @@ const FROM = Number(process.env.FAULT_SEED ?? 1)
 const AT_ONCE = 4
 
 describe('a vendor who does everything wrong, at random', () => {
-  let shared: Awaited<ReturnType<typeof emptyHouse>>
+  let shared: Awaited<ReturnType<typeof emptyApp>>
   beforeAll(async () => {
-    shared = await emptyHouse()
+    shared = await emptyApp()
   })
   afterAll(() => shared.close())
   const seeds = Array.from({ length: Math.ceil(RUNS / AT_ONCE) }, (_, chunk) =>
@@ -25,6 +25,6 @@ describe('a vendor who does everything wrong, at random', () => {
       }),
     )
     expect(found.flat()).toEqual([])
-    expect(await checkComplaints({ rows: sql => shared.house.warehouse.writer.rows(sql) })).toEqual([])
+    expect(await checkComplaints({ rows: sql => shared.app.warehouse.writer.rows(sql) })).toEqual([])
   })
 })

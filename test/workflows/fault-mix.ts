@@ -1,7 +1,7 @@
 // One short run of a workspace with a vendor at its worst, chosen by a seed: which faults, how often, what changes while it
 // runs, how much it is stopped. Then the faults stop, and it is synced until nothing is left.
 
-import type { House } from '../../src/app.ts'
+import type { App } from '../../src/app.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { ConditionSettings } from '../../src/sandbox/condition-settings.ts'
@@ -12,8 +12,8 @@ import { Draw } from '../../src/sandbox/random.ts'
 import type { Rate } from '../../src/sandbox/rate.ts'
 import { VendorError } from '../../src/vendor/vendor-error.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 const PURPOSE = 9_000
 
@@ -97,7 +97,7 @@ export function mixOf(seed: number): Mix {
 }
 
 /** Stops the run at that export request, as a signal would. */
-function stopper(simulated: SimulatedHouse, stopAt: number | null): { signal: AbortSignal; end(): void } {
+function stopper(simulated: SimulatedApp, stopAt: number | null): { signal: AbortSignal; end(): void } {
   const controller = new AbortController()
   if (stopAt === null) return { signal: controller.signal, end() {} }
   const timer = setInterval(() => {
@@ -116,7 +116,7 @@ interface Finished {
 }
 
 /** Syncs without faults until nothing is left; a spent period turns, a spent hour is waited for. */
-export async function finish(simulated: SimulatedHouse): Promise<Finished> {
+export async function finish(simulated: SimulatedApp): Promise<Finished> {
   simulated.sandbox.faults.set({})
   simulated.sandbox.conditions.set(QUIET)
   simulated.sandbox.clock.setSpeed(0)
@@ -138,7 +138,7 @@ export async function finish(simulated: SimulatedHouse): Promise<Finished> {
 const MOST_REQUESTS = 500
 
 /** A sync that may be stopped, or find the vendor in no state to answer. True where it was stopped. */
-async function disturbed(simulated: SimulatedHouse, wait: boolean, stopAt: number | null): Promise<boolean> {
+async function disturbed(simulated: SimulatedApp, wait: boolean, stopAt: number | null): Promise<boolean> {
   const stop = stopper(simulated, stopAt)
   try {
     await simulated.sync({ wait }, stop.signal)
@@ -152,9 +152,9 @@ async function disturbed(simulated: SimulatedHouse, wait: boolean, stopAt: numbe
 }
 
 /** Runs it; returns what does not hold. */
-export async function runMix(mix: Mix, beside: { house: House; home: string; workspaceId: string }): Promise<string[]> {
+export async function runMix(mix: Mix, beside: { app: App; home: string; workspaceId: string }): Promise<string[]> {
   const { rates, script, search, seed, settings } = mix
-  const simulated = await simulatedHouse({
+  const simulated = await simulatedApp({
     beside,
     sandbox: { speed: 1, ...mix.sandbox },
     settings,

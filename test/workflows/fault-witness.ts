@@ -1,24 +1,24 @@
 // What must hold of a workspace whatever its vendor did, told as complaints: empty where all of it holds.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LeaseEnded, LedgerEntry, RequestMade } from '../../src/core/lease-entries.ts'
+import type { LeaseEnded, LeaseEntry, RequestMade } from '../../src/core/lease-entries.ts'
 import { MINUTE, SECOND } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { FAULTS, type FaultName } from '../../src/sandbox/faults/fault-table.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { type ExpectedTables, expectedTables } from './expected-rows.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
 import { isProbe } from './probe.ts'
 import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
-const idOf = (simulated: SimulatedHouse): string => simulated.config.workspaces[0]!.id
+const idOf = (simulated: SimulatedApp): string => simulated.config.workspaces[0]!.id
 
-export function ledgerOf(simulated: SimulatedHouse): LedgerEntry[] {
+export function ledgerOf(simulated: SimulatedApp): LeaseEntry[] {
   const folder = join(simulated.config.home, 'landing', idOf(simulated), 'ledger')
   const lines = readdirSync(folder).flatMap(name => readFileSync(join(folder, name), 'utf8').split('\n'))
-  return lines.filter(line => line !== '').map(line => JSON.parse(line) as LedgerEntry)
+  return lines.filter(line => line !== '').map(line => JSON.parse(line) as LeaseEntry)
 }
 
 /** Billed, and the answer never came whole. */
@@ -34,7 +34,7 @@ const UNDER_WAY_MS = 5 * SECOND
  * After a lease that ended with a failure, nothing may be sent for a minute, unless the vendor has answered a request
  * that was sent after the failure.
  */
-export function pauseComplaints(ledger: readonly LedgerEntry[]): string[] {
+export function pauseComplaints(ledger: readonly LeaseEntry[]): string[] {
   const requests = ledger.filter((entry): entry is RequestMade => entry.kind === 'request')
   const ended = new Set(ledger.filter((entry): entry is LeaseEnded => entry.kind === 'end').map(({ lease }) => lease))
   const lastOf = new Map(requests.map(request => [request.lease, request]))
@@ -63,7 +63,7 @@ function counted(lines: readonly string[]): Map<string, number> {
 
 /** Each request that was served is in the ledger, and no other; but for `torn`, those that were under way at an abort. */
 export function ledgerComplaints(
-  ledger: readonly LedgerEntry[],
+  ledger: readonly LeaseEntry[],
   served: readonly ServedRequest[],
   torn: number,
 ): string[] {
@@ -88,7 +88,7 @@ export function ledgerComplaints(
     : differences.map(({ line, difference }) => `ledger and requests differ by ${difference}: ${line}`)
 }
 
-async function landedComplaints(simulated: SimulatedHouse): Promise<string[]> {
+async function landedComplaints(simulated: SimulatedApp): Promise<string[]> {
   const landed = (await openLanding(simulated.config.home, idOf(simulated)).list()).map(({ path }) => path).sort()
   const loads = await simulated.rows<{ file: string }>(
     `SELECT file FROM _loads WHERE workspace_id = '${idOf(simulated)}' ORDER BY file`,
@@ -110,7 +110,7 @@ interface Books {
  * again: a page, or all that share the `ts` at which it began.
  */
 async function billingComplaints(
-  simulated: SimulatedHouse,
+  simulated: SimulatedApp,
   served: readonly ServedRequest[],
   { torn, ofOneTs = 0 }: Circumstances,
 ): Promise<string[]> {
@@ -135,7 +135,7 @@ async function billingComplaints(
 const CHECKS = new URL('../../sql/checks/', import.meta.url)
 
 /** What the data tests find, in all of the warehouse. */
-export async function checkComplaints(simulated: Pick<SimulatedHouse, 'rows'>): Promise<string[]> {
+export async function checkComplaints(simulated: Pick<SimulatedApp, 'rows'>): Promise<string[]> {
   const complaints: string[] = []
   for (const name of readdirSync(CHECKS)) {
     const rows = await simulated.rows(readFileSync(new URL(name, CHECKS), 'utf8'))
@@ -144,7 +144,7 @@ export async function checkComplaints(simulated: Pick<SimulatedHouse, 'rows'>): 
   return complaints
 }
 
-async function usageComplaints(simulated: SimulatedHouse, ledger: readonly LedgerEntry[]): Promise<string[]> {
+async function usageComplaints(simulated: SimulatedApp, ledger: readonly LeaseEntry[]): Promise<string[]> {
   const told = ledger.flatMap(entry => (entry.kind === 'request' ? (entry.usage?.overageUsedThisPeriod ?? []) : []))
   const usage = await simulated.usage()
   const overage = Math.max(0, usage.overageUsedThisPeriod, ...told)
@@ -163,7 +163,7 @@ export interface Circumstances {
 }
 
 /** All that must hold of what was asked, paid, landed and loaded. */
-export async function houseComplaints(simulated: SimulatedHouse, circumstances: Circumstances): Promise<string[]> {
+export async function houseComplaints(simulated: SimulatedApp, circumstances: Circumstances): Promise<string[]> {
   const { torn, boughtAgain = false, tellsUsage = true } = circumstances
   const ledger = ledgerOf(simulated)
   const served = await simulated.served()
@@ -191,7 +191,7 @@ export interface TruthOptions {
   tellsSkipped?: boolean
 }
 
-async function skippedByAgent(simulated: SimulatedHouse): Promise<Map<string, number>> {
+async function skippedByAgent(simulated: SimulatedApp): Promise<Map<string, number>> {
   const rows = await simulated.rows<{ agent: string; skipped: number }>(
     `SELECT agent_id AS agent, sum(scanned - returned)::INTEGER AS skipped FROM _windows
      WHERE workspace_id = '${idOf(simulated)}' GROUP BY agent_id`,
@@ -202,7 +202,7 @@ async function skippedByAgent(simulated: SimulatedHouse): Promise<Map<string, nu
 const keyOf = ({ agentId, record }: TrueRecord): string => `${agentId} ${String(record.ID)}`
 
 /** Where the tables differ from the truth: conversations that are missing or too many, and the first lines of each table. */
-export async function truthComplaints(simulated: SimulatedHouse, options: TruthOptions): Promise<string[]> {
+export async function truthComplaints(simulated: SimulatedApp, options: TruthOptions): Promise<string[]> {
   const { mirrorLagMs, settleMs } = simulated.config.workspaces[0]!
   const throughMs = readThrough(options.plannedAtMs, Math.max(mirrorLagMs, settleMs))
   const truth = truthOf(simulated.sandbox, { throughMs })

@@ -3,8 +3,8 @@ import { MINUTE } from '../../src/core/time.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { expectedTables } from './expected-rows.ts'
 import { type Meddling, meddlingProxy, type Passing } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS, TOKEN } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS, TOKEN } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
@@ -18,8 +18,8 @@ const htmlOf = (authorization: string): string =>
   `<html><body>Sign in. You sent: authorization: ${authorization}, accept: application/json</body></html>`
 const HTML: Meddling = { answer: { status: 200, body: htmlOf(`Bearer ${TOKEN}`), contentType: 'text/html' } }
 
-const meddled = (meddle: (passing: Passing) => Meddling | undefined): Promise<SimulatedHouse> =>
-  simulatedHouse({
+const meddled = (meddle: (passing: Passing) => Meddling | undefined): Promise<SimulatedApp> =>
+  simulatedApp({
     sandbox: { conversations: 200 },
     settings: { maxPage: 25 },
     through: async sandbox => (await meddlingProxy(sandbox.url, meddle)).url,
@@ -37,12 +37,12 @@ function once(condition: (passing: Passing) => boolean): (passing: Passing) => b
 
 const hasCursor = ({ query }: Passing): boolean => query.has('cursor')
 
-async function expectTruth(simulated: SimulatedHouse): Promise<void> {
+async function expectTruth(simulated: SimulatedApp): Promise<void> {
   const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
   expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth)))
 }
 
-const generations = async (simulated: SimulatedHouse): Promise<number> =>
+const generations = async (simulated: SimulatedApp): Promise<number> =>
   (
     await simulated.rows<{ n: number }>(`SELECT max((progress->>'$.generation')::INTEGER)::INTEGER AS n FROM _windows`)
   )[0]!.n
@@ -106,7 +106,7 @@ describe('a vendor who says that there is more and does not say where', () => {
 /** From the third page of a window on so many pages hold nothing; the cursors go on. */
 const emptied = (pages: number, told: Record<string, unknown>) => {
   let page = 0
-  return simulatedHouse({
+  return simulatedApp({
     sandbox: { agents: 1, conversations: 160, historyDays: 20 },
     settings: { maxPage: 1 },
     through: async sandbox => {

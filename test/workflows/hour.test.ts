@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS, TOKEN } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS, TOKEN } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const SMALL_HOUR = { conversations: 400, hourlyRequests: 20 }
 const SMALL_PAGES = { maxPage: 10 }
 
-async function expectTruth(simulated: SimulatedHouse): Promise<void> {
+async function expectTruth(simulated: SimulatedApp): Promise<void> {
   const found = await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')
   const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
   expect(found.map(row => row.id)).toEqual(truth.map(({ record }) => String(record.ID)).sort())
@@ -24,7 +24,7 @@ async function useUpTheHour(sandbox: Sandbox): Promise<void> {
 
 describe('a sync whose requests exceed the hour', () => {
   it('waits for room and goes on, and is never turned away by its own doing', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR, settings: SMALL_PAGES })
+    const simulated = await simulatedApp({ sandbox: SMALL_HOUR, settings: SMALL_PAGES })
     const report = await simulated.sync()
     expect(report.outcome).toBe('done')
     expect(report.requests).toBeGreaterThan(40)
@@ -35,7 +35,7 @@ describe('a sync whose requests exceed the hour', () => {
   })
 
   it('leaves the reserve of the hour alone', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: SMALL_HOUR,
       settings: { ...SMALL_PAGES, hourReserveShare: 0.25 },
     })
@@ -47,7 +47,7 @@ describe('a sync whose requests exceed the hour', () => {
   })
 
   it('ends where it was told not to wait, and the next one goes on behind it', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR, settings: SMALL_PAGES })
+    const simulated = await simulatedApp({ sandbox: SMALL_HOUR, settings: SMALL_PAGES })
     const outcomes: string[] = []
     for (let round = 0; round < 5; round++) {
       const report = await simulated.sync({ wait: false })
@@ -66,7 +66,7 @@ describe('a sync whose requests exceed the hour', () => {
 
 describe('a sync beside somebody who uses up the hour', () => {
   it('comes back when the vendor says', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR })
+    const simulated = await simulatedApp({ sandbox: SMALL_HOUR })
     await useUpTheHour(simulated.sandbox)
     const before = (await simulated.served()).length
     const report = await simulated.sync()
@@ -80,7 +80,7 @@ describe('a sync beside somebody who uses up the hour', () => {
   it('asks once a minute where the vendor does not say', async () => {
     const silent = async (sandbox: Sandbox) =>
       (await meddlingProxy(sandbox.url, () => undefined, { dropRetryAfter: true })).url
-    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR, through: silent })
+    const simulated = await simulatedApp({ sandbox: SMALL_HOUR, through: silent })
     await useUpTheHour(simulated.sandbox)
     simulated.advance(HOUR - 6 * MINUTE)
     const before = (await simulated.served()).length
@@ -94,7 +94,7 @@ describe('a sync beside somebody who uses up the hour', () => {
   })
 
   it('ends at once where it was told not to wait, in the next run too', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_HOUR })
+    const simulated = await simulatedApp({ sandbox: SMALL_HOUR })
     await useUpTheHour(simulated.sandbox)
     const before = (await simulated.served()).length
     expect(await simulated.sync({ wait: false })).toMatchObject({ outcome: 'hour-spent', requests: 1 })

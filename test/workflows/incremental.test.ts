@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest'
 import { expectedTables } from './expected-rows.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const SETTLE_MS = 120_000
 const DAY = 86_400_000
 
-const idsIn = async (simulated: SimulatedHouse): Promise<string[]> =>
+const idsIn = async (simulated: SimulatedApp): Promise<string[]> =>
   (await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')).map(
     row => row.id,
   )
 
-const trueIds = (simulated: SimulatedHouse): string[] =>
+const trueIds = (simulated: SimulatedApp): string[] =>
   truthOf(simulated.sandbox, { throughMs: readThrough(simulated.sandbox.clock.now(), SETTLE_MS) })
     .map(({ record }) => String(record.ID))
     .sort()
 
 describe('a second sync', () => {
   it('buys only what has arrived since, where ts is created', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300, arrivalsPerDay: 100 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300, arrivalsPerDay: 100 } })
     await simulated.sync()
     const before = await idsIn(simulated)
     simulated.advance(DAY)
@@ -32,7 +32,7 @@ describe('a second sync', () => {
   })
 
   it('replaces the rows of what has changed, where ts is the last activity', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 300, historyDays: 8, arrivalsPerDay: 20, ts: 'activity' },
     })
     await simulated.sync()
@@ -59,14 +59,14 @@ describe('a second sync', () => {
   })
 
   it('asks nothing where nothing can be new', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     await simulated.sync()
     const report = await simulated.sync()
     expect(report).toMatchObject({ outcome: 'done', requests: 0, pages: 0 })
   })
 
   it('reads everything again when asked for a full one, and replaces each row once', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
     const first = await simulated.sync()
     const tables = asLines(await warehouseTables(simulated.rows))
     const report = await simulated.sync({ mode: 'full' })
@@ -77,7 +77,7 @@ describe('a second sync', () => {
 
 describe('a sync between two moments', () => {
   it('reads what lies between them, and later the rest, nothing twice', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
     const [sinceMs, untilMs] = [START_MS - 40 * DAY, START_MS - 20 * DAY]
     await simulated.sync({ sinceMs, untilMs })
     const between = truthOf(simulated.sandbox, { throughMs: untilMs - 1 }).filter(
@@ -91,7 +91,7 @@ describe('a sync between two moments', () => {
   })
 
   it('reads only the agents that were asked for', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
     const [agentId] = simulated.sandbox.world.agentIds()
     await simulated.sync({ agents: [agentId!] })
     const agents = await simulated.rows('SELECT DISTINCT agent_id FROM conversations')
@@ -102,7 +102,7 @@ describe('a sync between two moments', () => {
 
 describe('a selection', () => {
   it('brings the conversations of those ids, and marks the ones that are not there any more', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
     const [agentId] = simulated.sandbox.world.agentIds()
     const truth = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(one => one.agentId === agentId)
     const ids = truth.slice(0, 130).map(({ record }) => String(record.ID))
@@ -115,7 +115,7 @@ describe('a selection', () => {
   })
 
   it('leaves coverage alone: the rest is bought all the same', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 100 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 100 } })
     const [agentId] = simulated.sandbox.world.agentIds()
     const [one] = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(each => each.agentId === agentId)
     await simulated.sync({ mode: 'selected', ids: { [agentId!]: [String(one!.record.ID)] } })
@@ -124,7 +124,7 @@ describe('a selection', () => {
   })
 
   it('keeps the row of a conversation that the vendor has purged, and says since when', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     await simulated.sync()
     const purged = (await idsIn(simulated))[0]!
     const [row] = await simulated.rows<{ agent_id: string }>(

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const QUOTA = 300
 /** Few new conversations are to be expected, so history may take nearly all. */
 const WORLD = { conversations: 600, historyDays: 1_800, quotaSessions: QUOTA }
 
-const found = async (simulated: SimulatedHouse): Promise<number> =>
+const found = async (simulated: SimulatedApp): Promise<number> =>
   (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
 describe('a vendor who reports usage late', () => {
   it.each(['1', '2', '5'] as const)('charges no pack, whose count is %s requests behind', async lag => {
-    const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings: { 'usage-lag': lag } } })
+    const simulated = await simulatedApp({ sandbox: { ...WORLD, readings: { 'usage-lag': lag } } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
     const { usage } = simulated
     const first = await usage()
@@ -29,7 +29,7 @@ describe('a vendor who reports usage late', () => {
   })
 
   it('leaves nothing unused in the periods that follow', async () => {
-    const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings: { 'usage-lag': '2' } } })
+    const simulated = await simulatedApp({ sandbox: { ...WORLD, readings: { 'usage-lag': '2' } } })
     for (let period = 0; period < 6; period++) {
       if ((await simulated.sync()).outcome === 'done') break
       expect((await simulated.usage()).overageUsedThisPeriod).toBe(0)
@@ -45,14 +45,14 @@ describe('one answer that tells of a period that never was', () => {
   const stale = (at: number) => ({ script: [{ at, fault: 'unseen-period-told' as const }] })
 
   it.each([1, 2, 4])('stops no export, come it as answer %i', async at => {
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set(stale(at))
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
     expect(simulated.sandbox.faults.told().served['unseen-period-told']).toBe(1)
   })
 
   it('stops none after a restart, nor after a replay', async () => {
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set(stale(5))
     await simulated.sync({ maxRequests: 5 })
     simulated.advance(3 * HOUR)
@@ -71,7 +71,7 @@ describe('a vendor whose every third answer names the period before, all of it u
     { agents: 3, maxPage: 20 },
     { agents: 6, maxPage: 20 },
   ])('is exported whole: $agents agents in pages of $maxPage', async ({ agents, maxPage }) => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: {
         conversations: 300,
         historyDays: 1_800,
@@ -93,7 +93,7 @@ describe('a vendor whose every third answer names the period before, all of it u
 
 describe('a vendor who names no period', () => {
   it('is asked a few times whether more is left, and not as often as the hour allows', async () => {
-    const simulated = await simulatedHouse({ sandbox: { ...WORLD, readings: { 'period-key': 'absent' } } })
+    const simulated = await simulatedApp({ sandbox: { ...WORLD, readings: { 'period-key': 'absent' } } })
     const report = await simulated.sync()
     expect(report.outcome).toBe('period-spent')
     expect(report.requests).toBeLessThan(60)
@@ -107,7 +107,7 @@ describe('a vendor who names no period', () => {
     async lag => {
       const readings = { 'period-key': 'absent', 'usage-lag': lag } as const
       // Time goes by: answers of one millisecond could not be told by when they were asked for.
-      const simulated = await simulatedHouse({ sandbox: { ...WORLD, speed: 1, readings } })
+      const simulated = await simulatedApp({ sandbox: { ...WORLD, speed: 1, readings } })
       expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
       simulated.sandbox.conditions.set({ turnPeriod: true })
       simulated.advance(10 * MINUTE)
@@ -121,7 +121,7 @@ describe('a vendor who names no period', () => {
 
 describe('a vendor whose periods are named by the day, though sessions are counted by the month', () => {
   it('leaves new conversations their sessions: history does not take what is kept for the rest of the month', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: {
         conversations: 1_000,
         agents: 2,
@@ -147,7 +147,7 @@ describe('a vendor whose periods are named by the day, though sessions are count
 
 describe('a vendor who reports no usage', () => {
   it('has what was exported days ago counted all the same', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 300, arrivalsPerDay: 50, readings: { usage: 'absent' } },
     })
     const { sessions } = await simulated.sync()

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { timeMs } from './expected-rows.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 const SETTLE_MS = 2 * MINUTE
 /** Nothing is read a second time but what a test asks for. */
@@ -26,7 +26,7 @@ const accountOf = (visible: number, exportable: number): Account => ({
 
 const SUMS = ['scanned', 'returned', 'skipped', 'held'].map(name => `sum(${name})::INTEGER AS ${name}`).join(', ')
 
-async function byAgent({ rows }: SimulatedHouse): Promise<Record<string, Account>> {
+async function byAgent({ rows }: SimulatedApp): Promise<Record<string, Account>> {
   const found = await rows<Account & { agent_id: string }>(`SELECT agent_id, ${SUMS} FROM _ledger GROUP BY agent_id`)
   return Object.fromEntries(found.map(({ agent_id, ...account }) => [agent_id, account]))
 }
@@ -50,7 +50,7 @@ function trueBetween({ world, clock }: Sandbox, agentId: string, fromMs: number,
 
 describe('the ledger of a synced workspace', () => {
   it('agrees with the truth by agent, and after a second reading of everything agrees with the truth by then', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 400, arrivalsPerDay: 30, agents: 3 },
       settings: { ...ONCE, maxPage: 20 },
     })
@@ -79,7 +79,7 @@ describe('the ledger of a synced workspace', () => {
     const newYork = 4 * 60 * MINUTE
     /** Midnight in New York, where summer time is kept. */
     const midnight = Date.UTC(2026, 5, 1) + newYork
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 0, arrivalsPerDay: 80, agents: 2, startMs: midnight + SETTLE_MS - SECOND },
       settings: { ...ONCE, timeZone: 'America/New_York' },
     })
@@ -101,7 +101,7 @@ describe('the ledger of a synced workspace', () => {
   })
 
   it('counts what a re-read has brought to light no longer as skipped', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 900, historyDays: 6 },
       settings: { maxPage: 5, rereadShare: 0.2, sampleShare: 0 },
     })

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { type MeddlingProxy, meddlingProxy } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
-const rowsIn = async (simulated: SimulatedHouse): Promise<number> =>
+const rowsIn = async (simulated: SimulatedApp): Promise<number> =>
   (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
-const cursorsOf = async (simulated: SimulatedHouse): Promise<string[]> =>
+const cursorsOf = async (simulated: SimulatedApp): Promise<string[]> =>
   (await simulated.bought()).flatMap(request => request.query.cursor ?? [])
 
 describe('a run that was given a limit', () => {
   it('makes no more requests than that, and the next one goes on behind it', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 900 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 900 } })
     const first = await simulated.sync({ maxRequests: 5 })
     expect(first).toMatchObject({ outcome: 'limit-reached', requests: 5 })
     expect(first.windowsLeft).toBeGreaterThan(0)
@@ -27,7 +27,7 @@ describe('a run that was given a limit', () => {
   })
 
   it('bills no more sessions than that', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 900 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 900 } })
     const report = await simulated.sync({ maxSessions: 250 })
     expect(report).toMatchObject({ outcome: 'limit-reached', failures: [] })
     expect(report.sessions).toBeLessThanOrEqual(250)
@@ -36,7 +36,7 @@ describe('a run that was given a limit', () => {
   })
 
   it('does nothing with a limit of nothing', async () => {
-    const simulated = await simulatedHouse()
+    const simulated = await simulatedApp()
     expect(await simulated.sync({ maxRequests: 0 })).toMatchObject({ outcome: 'limit-reached', requests: 0 })
     expect(await simulated.served()).toEqual([])
   })
@@ -45,7 +45,7 @@ describe('a run that was given a limit', () => {
 describe('windows', () => {
   it('are read several at once, and each of them page by page', async () => {
     let proxy: MeddlingProxy | undefined
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 1_200, agents: 6, latencyMs: 25 },
       settings: { maxPage: 20 },
       through: async sandbox => {
@@ -60,7 +60,7 @@ describe('windows', () => {
   })
 
   it('of all agents get their turn before any is far ahead', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 1_200, agents: 6 }, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 1_200, agents: 6 }, settings: { maxPage: 10 } })
     await simulated.sync({ maxRequests: 40 })
     const byAgent = new Map<string, number>()
     for (const { agentId } of await simulated.bought()) byAgent.set(agentId!, (byAgent.get(agentId!) ?? 0) + 1)

@@ -4,8 +4,8 @@ import { DAY } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { Steps } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { simulatedHost } from './simulated-host.ts'
-import { simulatedHouse } from './simulated-house.ts'
 import { simulatedTime } from './simulated-time.ts'
 
 function gate() {
@@ -17,12 +17,12 @@ function gate() {
 }
 
 it('the first rows are loaded while the rest is fetched, and the rest in few loads', async () => {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 900 }, settings: { maxPage: 5 } })
-  const { config, house, sandbox } = simulated
+  const simulated = await simulatedApp({ sandbox: { conversations: 900 }, settings: { maxPage: 5 } })
+  const { config, app, sandbox } = simulated
   const [workspace] = config.workspaces
   const clock = simulatedTime(sandbox.clock)
   const signal = new AbortController().signal
-  const { run, steps, close } = await openRun({ config, workspace: workspace!, house, signal, clock })
+  const { run, steps, close } = await openRun({ config, workspace: workspace!, app, signal, clock })
   let [leases, loads] = [0, 0]
   const [listing, firstRows] = [gate(), gate()]
   const counted: Steps = {
@@ -52,16 +52,16 @@ it('the first rows are loaded while the rest is fetched, and the rest in few loa
 })
 
 it('a poll of a workspace that has rows waits until all has landed, and loads it once', async () => {
-  const simulated = await simulatedHouse({
+  const simulated = await simulatedApp({
     sandbox: { conversations: 40, arrivalsPerDay: 60 },
     settings: { maxPage: 5 },
   })
   await simulated.sync()
-  const { config, house, sandbox } = simulated
+  const { config, app, sandbox } = simulated
   sandbox.clock.advance(DAY)
   const clock = simulatedTime(sandbox.clock)
   const signal = new AbortController().signal
-  const { run, steps, close } = await openRun({ config, workspace: config.workspaces[0]!, house, signal, clock })
+  const { run, steps, close } = await openRun({ config, workspace: config.workspaces[0]!, app, signal, clock })
   const done: string[] = []
   const noted: Steps = {
     ...steps,

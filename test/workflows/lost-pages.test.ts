@@ -3,19 +3,19 @@ import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { expectedTables } from './expected-rows.ts'
-import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const SETTLE_MS = 120_000
 
-const truth = ({ sandbox }: SimulatedHouse) =>
+const truth = ({ sandbox }: SimulatedApp) =>
   asLines(expectedTables(truthOf(sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })))
 
 interface Lost {
@@ -24,7 +24,7 @@ interface Lost {
 }
 
 /** Deletes pages of conversations, and tells what was on them. */
-async function lose({ config }: SimulatedHouse, which: (index: number, of: number) => boolean): Promise<Lost> {
+async function lose({ config }: SimulatedApp, which: (index: number, of: number) => boolean): Promise<Lost> {
   const landing = openLanding(config.home, WORKSPACE)
   const pages = await landing.list('conversations')
   const lost = pages.filter((_, index) => which(index, pages.length))
@@ -36,32 +36,32 @@ async function lose({ config }: SimulatedHouse, which: (index: number, of: numbe
   return { sessions, windows: new Set(lost.map(({ path, window }) => `${path.split('/').at(-3)} ${window}`)).size }
 }
 
-const withoutWarehouse = async (simulated: SimulatedHouse): Promise<void> => {
+const withoutWarehouse = async (simulated: SimulatedApp): Promise<void> => {
   await simulated.close()
   await rm(warehouseFile(simulated.config.home), { force: true })
   await rm(`${warehouseFile(simulated.config.home)}.wal`, { force: true })
 }
 
-const billed = async (simulated: SimulatedHouse): Promise<number> => (await simulated.usage()).billableUsedThisPeriod
+const billed = async (simulated: SimulatedApp): Promise<number> => (await simulated.usage()).billableUsedThisPeriod
 
 /** Syncs until nothing is left to read. */
-async function syncAll(simulated: SimulatedHouse): Promise<void> {
+async function syncAll(simulated: SimulatedApp): Promise<void> {
   await simulated.restart()
   const report = await simulated.sync()
   expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0, failures: [] })
 }
 
-async function tablesOf(simulated: SimulatedHouse): Promise<Record<string, string[]>> {
-  const house = await openHouse({ config: simulated.config })
+async function tablesOf(simulated: SimulatedApp): Promise<Record<string, string[]>> {
+  const app = await openApp({ config: simulated.config })
   try {
-    return asLines(await warehouseTables(house.warehouse.writer.rows))
+    return asLines(await warehouseTables(app.warehouse.writer.rows))
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
 /** What was lost comes again, and hardly more; then nothing does; and all that landed gives all rows. */
-async function expectMended(simulated: SimulatedHouse, lost: Lost, pageSize: number): Promise<void> {
+async function expectMended(simulated: SimulatedApp, lost: Lost, pageSize: number): Promise<void> {
   const before = await billed(simulated)
   await syncAll(simulated)
   const again = (await billed(simulated)) - before
@@ -75,7 +75,7 @@ async function expectMended(simulated: SimulatedHouse, lost: Lost, pageSize: num
   expect(await tablesOf(simulated)).toEqual(truth(simulated))
 }
 
-const pageSizeOf = (simulated: SimulatedHouse, size: number): void => {
+const pageSizeOf = (simulated: SimulatedApp, size: number): void => {
   simulated.config.workspaces[0]!.maxPage = size
 }
 
@@ -89,7 +89,7 @@ describe('a page that was deleted', () => {
     ['every other one', 20, 20, (index: number) => index % 2 === 0],
     ['every one', 50, 50, () => true],
   ])('is exported again, and hardly more than was on it: %s', async (_, size, then, which) => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
     await simulated.sync()
     await withoutWarehouse(simulated)
     const lost = await lose(simulated, which)
@@ -98,7 +98,7 @@ describe('a page that was deleted', () => {
   })
 
   it('of a window that was begun anew with pages of another size, and is not finished', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300, agents: 1 }, settings: { maxPage: 40 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300, agents: 1 }, settings: { maxPage: 40 } })
     await simulated.sync({ maxRequests: 3 })
     pageSizeOf(simulated, 15)
     await simulated.sync({ maxRequests: 4 })
@@ -111,7 +111,7 @@ describe('a page that was deleted', () => {
   })
 
   it.each(['truncated', 'overwritten'] as const)('because it was %s, as the hint says', async how => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 200, agents: 1 }, settings: { maxPage: 20 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 200, agents: 1 }, settings: { maxPage: 20 } })
     await simulated.sync()
     await withoutWarehouse(simulated)
     const landing = openLanding(simulated.config.home, WORKSPACE)
@@ -144,7 +144,7 @@ describe('a page that was deleted', () => {
           kept: fc.array(fc.boolean(), { minLength: 5, maxLength: 40 }),
         }),
         async ({ seed, ts, sizes, requests, finished, after, kept }) => {
-          const { simulated, end } = await openSimulatedHouse({
+          const { simulated, end } = await openSimulatedApp({
             sandbox: { conversations: 160, agents: 2, seed, ts },
           })
           try {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 import { isProbe } from './probe.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 
 /**
@@ -18,7 +18,7 @@ const AGENTS = 2
 it('a quiet workspace that is polled for 30 days is billed for no session twice', {
   timeout: 600_000,
 }, async () => {
-  const simulated = await simulatedHouse({ sandbox: { agents: AGENTS, conversations: 20, arrivalsPerDay: 1 } })
+  const simulated = await simulatedApp({ sandbox: { agents: AGENTS, conversations: 20, arrivalsPerDay: 1 } })
   const { sandbox } = simulated
   const known = new Map<unknown, TrueRecord>()
   /** A conversation bills the sessions that it has when it is bought: once, as soon as it has settled. */

@@ -7,8 +7,8 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { cli } from '../cli/cli-process.ts'
-import { type SimulatedHouse, TOKEN } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, TOKEN } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 const UNUSABLE = ['..', '.', 'a\0b', 'a\ud800b']
 const ODD = [
@@ -51,11 +51,11 @@ const listingAlso =
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-const conversations = ({ rows }: SimulatedHouse) =>
+const conversations = ({ rows }: SimulatedApp) =>
   rows('SELECT agent_id, count(*)::INTEGER AS n FROM conversations GROUP BY ALL ORDER BY 1')
 
 it('an agent with an id that no request can carry costs that agent alone, and is named', async () => {
-  const simulated = await simulatedHouse({
+  const simulated = await simulatedApp({
     sandbox: { agents: 2, conversations: 30 },
     through: listingAlso([...UNUSABLE, '', null]),
   })
@@ -84,7 +84,7 @@ it('an agent with an id that no request can carry costs that agent alone, and is
 })
 
 it('other odd ids are asked for as they are, side by side with those that differ by case alone', async () => {
-  const simulated = await simulatedHouse({ sandbox: { agents: 2, conversations: 30 }, through: listingAlso(ODD) })
+  const simulated = await simulatedApp({ sandbox: { agents: 2, conversations: 30 }, through: listingAlso(ODD) })
   expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
   expect(await conversations(simulated)).toHaveLength(2)
   const read = await simulated.rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM _windows')
@@ -96,7 +96,7 @@ it('other odd ids are asked for as they are, side by side with those that differ
 })
 
 it('events of such agents, organizations and conversations stop nothing either', async () => {
-  const simulated = await simulatedHouse({ sandbox: { agents: 1, conversations: 10 } })
+  const simulated = await simulatedApp({ sandbox: { agents: 1, conversations: 10 } })
   const { home } = simulated.config
   await simulated.sync()
   const spool = openSpool({ home, now: Date.now })
@@ -111,8 +111,8 @@ it('events of such agents, organizations and conversations stop nothing either',
     }
   }
   await spool.close()
-  const { house, config, clock } = simulated
-  await drainAll(spoolOf({ house, home, workspace: config.workspaces[0]!, now: () => clock.now() }), 'ws_demo')
+  const { app, config, clock } = simulated
+  await drainAll(spoolOf({ app, home, workspace: config.workspaces[0]!, now: () => clock.now() }), 'ws_demo')
   for (const _ of ['first', 'next']) {
     const report = await simulated.sync()
     expect(report).toMatchObject({ outcome: 'done', failures: [] })

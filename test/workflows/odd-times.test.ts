@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { expectedTables } from './expected-rows.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const SETTLE_MS = 2 * MINUTE
 
 /** What could be exported and had settled, of what began after `afterMs`: places in the vendor's order say it, not the `ts` of a record. */
-function settled(simulated: SimulatedHouse, afterMs = Number.NEGATIVE_INFINITY): TrueRecord[] {
+function settled(simulated: SimulatedApp, afterMs = Number.NEGATIVE_INFINITY): TrueRecord[] {
   const throughMs = readThrough(simulated.sandbox.clock.now(), SETTLE_MS)
   return truthOf(simulated.sandbox, { throughMs: Number.POSITIVE_INFINITY }).filter(({ record }) => {
     const beganMs = Number(record.firstMessageTS)
@@ -18,7 +18,7 @@ function settled(simulated: SimulatedHouse, afterMs = Number.NEGATIVE_INFINITY):
 }
 
 /** Syncs, and tells what has to have come by it: each conversation is read once, in the state that it has when its time comes. */
-async function syncAndLearn(simulated: SimulatedHouse, known: Map<string, TrueRecord>): Promise<TrueRecord[]> {
+async function syncAndLearn(simulated: SimulatedApp, known: Map<string, TrueRecord>): Promise<TrueRecord[]> {
   const beganMs = simulated.sandbox.clock.now()
   const report = await simulated.sync()
   expect(report).toMatchObject({ outcome: 'done', failures: [] })
@@ -29,19 +29,19 @@ async function syncAndLearn(simulated: SimulatedHouse, known: Map<string, TrueRe
   return [...known.values()]
 }
 
-const lastThrough = new WeakMap<SimulatedHouse, number>()
+const lastThrough = new WeakMap<SimulatedApp, number>()
 
-const asTables = async (simulated: SimulatedHouse): Promise<Record<string, string[]>> =>
+const asTables = async (simulated: SimulatedApp): Promise<Record<string, string[]>> =>
   asLines(await warehouseTables(simulated.rows))
 
-const heldIds = async (simulated: SimulatedHouse): Promise<string[]> =>
+const heldIds = async (simulated: SimulatedApp): Promise<string[]> =>
   (await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY id')).map(
     row => row.id,
   )
 
 const idsOf = (records: readonly TrueRecord[]): string[] => records.map(({ record }) => String(record.ID)).sort()
 
-const returned = async (simulated: SimulatedHouse): Promise<number> =>
+const returned = async (simulated: SimulatedApp): Promise<number> =>
   (await simulated.bought()).reduce((sum, request) => sum + request.returned, 0)
 
 /** The sizes of the groups that share one agent and one `ts`, largest first. */
@@ -62,7 +62,7 @@ describe('more conversations of one ts than a page holds', () => {
   ])(
     'all come, once, in history and among arrivals: $burstSize in pages of $maxPage',
     async ({ maxPage, ...bursts }) => {
-      const simulated = await simulatedHouse({ sandbox: { agents: 1, ...bursts }, settings: { maxPage } })
+      const simulated = await simulatedApp({ sandbox: { agents: 1, ...bursts }, settings: { maxPage } })
       const known = new Map<string, TrueRecord>()
       const history = await syncAndLearn(simulated, known)
       expect(await asTables(simulated)).toEqual(asLines(expectedTables(history)))
@@ -78,7 +78,7 @@ describe('more conversations of one ts than a page holds', () => {
   it('all come where every cursor is refused once, and page sizes change: only their second is bought again', async () => {
     const bursts = { burstEvery: 160, burstSize: 150 }
     const world = { agents: 1, conversations: 480, quotaSessions: 760, tsUnit: 'mixed', ...bursts } as const
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 100, headReserveShare: 0 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 100, headReserveShare: 0 } })
     simulated.sandbox.faults.set({ script: [{ every: 3, fault: 'expired-cursor' }] })
     for (let period = 0; period < 6; period++) {
       const { outcome } = await simulated.sync()
@@ -99,7 +99,7 @@ describe('more conversations of one ts than a page holds', () => {
 
   it('are bought once where windows end in the middle of their second', async () => {
     const world = { agents: 1, conversations: 200, arrivalsPerDay: 200, burstEvery: 160, burstSize: 150 }
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     const upcoming = [
       ...simulated.sandbox.world.conversations(simulated.sandbox.world.agentIds()[0]!, START_MS + 2 * DAY),
     ]
@@ -118,7 +118,7 @@ describe('more conversations of one ts than a page holds', () => {
 describe('a ts', () => {
   it.each(['s', 'mixed'] as const)('in %s is read as the time that it is, and resumed behind', async tsUnit => {
     const world = { agents: 2, conversations: 300, arrivalsPerDay: 80, tsUnit, burstEvery: 100, burstSize: 60 }
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set({ rates: { 'expired-cursor': 0.3 } })
     await simulated.sync()
     const generations = await simulated.rows<{ n: number }>(
@@ -134,7 +134,7 @@ describe('a ts', () => {
   it('that is missing, or is no time, hides no conversation and moves no coverage', async () => {
     const hostile = { 'ts-missing': 0.2, 'ts-nonsense': 0.2 }
     const world = { agents: 2, conversations: 240, arrivalsPerDay: 60, tsUnit: 'mixed', hostile } as const
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
     simulated.sandbox.faults.set({ script: [{ every: 4, fault: 'expired-cursor' }] })
     const known = new Map<string, TrueRecord>()
     await syncAndLearn(simulated, known)
@@ -162,10 +162,10 @@ describe('a conversation that arrives behind the cursor while its window is page
     const late = { lateShare: 0.5, lateMs: 40 * MINUTE }
     // Twenty-four pages at twelve an hour: time goes on between them.
     const sandbox = { agents: 1, conversations: 240, historyDays: 1, hourlyRequests: 12, ...late }
-    const patient = await simulatedHouse({ sandbox, settings: { maxPage: 10, settleMs: 45 * MINUTE } })
-    const hasty = await simulatedHouse({ sandbox, settings: { maxPage: 10 } })
+    const patient = await simulatedApp({ sandbox, settings: { maxPage: 10, settleMs: 45 * MINUTE } })
+    const hasty = await simulatedApp({ sandbox, settings: { maxPage: 10 } })
     /** What could be exported at the start, had the mirror not been late. */
-    const atStart = ({ sandbox: { world } }: SimulatedHouse, throughMs: number) =>
+    const atStart = ({ sandbox: { world } }: SimulatedApp, throughMs: number) =>
       truthOf(hasty.sandbox, { throughMs })
         .filter(({ agentId, record }) => {
           const index = world.find(agentId, String(record.ID), START_MS + HOUR)!
@@ -189,7 +189,7 @@ describe('a conversation that arrives behind the cursor while its window is page
 })
 
 describe('an agent that is gone', () => {
-  const since = async (simulated: SimulatedHouse, agentId: string) =>
+  const since = async (simulated: SimulatedApp, agentId: string) =>
     (
       await simulated.rows<{ since: number | null }>(
         `SELECT epoch_ms(_missing_since)::DOUBLE AS since FROM agents WHERE agent_id = '${agentId}'`,
@@ -198,7 +198,7 @@ describe('an agent that is gone', () => {
   const world = { agents: 2, conversations: 300, arrivalsPerDay: 60 }
 
   it('from the listing is not asked for, keeps its rows, and goes on where its coverage ended when it is back', async () => {
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 20 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     const [agentId] = simulated.sandbox.world.agentIds() as [string]
     const known = new Map<string, TrueRecord>()
     await syncAndLearn(simulated, known)
@@ -231,7 +231,7 @@ describe('an agent that is gone', () => {
   })
 
   it('in the middle of a run (404) ends its windows there and nobody else, and they go on when it is back', async () => {
-    const simulated = await simulatedHouse({ sandbox: world, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
     const [agentId] = simulated.sandbox.world.agentIds() as [string]
     simulated.sandbox.faults.set({ script: [{ at: 8, set: { gone: [agentId] } }] })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [agentId] })
@@ -254,7 +254,7 @@ describe('a clock that is wrong', () => {
     ['ours, behind by a day', { vendorMs: 0, oursMs: -DAY }],
   ])('covers no time before it has passed: %s', async (_, { vendorMs, oursMs }) => {
     const sandbox = { agents: 2, conversations: 60, arrivalsPerDay: 2_000 }
-    const simulated = await simulatedHouse({ sandbox })
+    const simulated = await simulatedApp({ sandbox })
     await simulated.sync()
     simulated.sandbox.conditions.set({ clockOffsetMs: vendorMs })
     simulated.clock.goAhead(oursMs)
@@ -281,7 +281,7 @@ describe('a clock that is wrong', () => {
 
 describe('a tail that ends at a since', () => {
   it('goes on to an earlier one, and to the beginning, each conversation once', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 240, tsUnit: 'mixed' },
       settings: { maxPage: 20 },
     })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { isProbe } from './probe.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const QUOTA = 300
@@ -10,18 +10,18 @@ const QUOTA = 300
 const SMALL_QUOTA = { conversations: 400, historyDays: 1_800, quotaSessions: QUOTA }
 const RESERVE = { headReserveShare: 0.2 }
 
-const limitsOf = async (simulated: SimulatedHouse): Promise<number[]> =>
+const limitsOf = async (simulated: SimulatedApp): Promise<number[]> =>
   (await simulated.bought()).map(request => Number(request.query.limit))
 
-const found = async (simulated: SimulatedHouse): Promise<number> =>
+const found = async (simulated: SimulatedApp): Promise<number> =>
   (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
-const truth = (simulated: SimulatedHouse): number =>
+const truth = (simulated: SimulatedApp): number =>
   truthOf(simulated.sandbox, { throughMs: readThrough(simulated.sandbox.clock.now(), 2 * MINUTE) }).length
 
 describe('a first sync of more than the period includes', () => {
   it('stops before overage, with smaller and smaller pages, and leaves the reserve for new conversations', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    const simulated = await simulatedApp({ sandbox: SMALL_QUOTA, settings: RESERVE })
     const report = await simulated.sync()
     expect(report).toMatchObject({ outcome: 'period-spent', failures: [] })
     expect(report.windowsLeft).toBeGreaterThan(0)
@@ -41,7 +41,7 @@ describe('a first sync of more than the period includes', () => {
   })
 
   it('buys new conversations out of the reserve, while history waits', async () => {
-    const simulated = await simulatedHouse({ sandbox: { ...SMALL_QUOTA, arrivalsPerDay: 10 }, settings: RESERVE })
+    const simulated = await simulatedApp({ sandbox: { ...SMALL_QUOTA, arrivalsPerDay: 10 }, settings: RESERVE })
     await simulated.sync()
     const before = await found(simulated)
     simulated.advance(2 * DAY)
@@ -52,7 +52,7 @@ describe('a first sync of more than the period includes', () => {
   })
 
   it('goes on when the period has turned, and buys nothing twice', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    const simulated = await simulatedApp({ sandbox: SMALL_QUOTA, settings: RESERVE })
     for (let period = 0; period < 4; period++) {
       const { outcome } = await simulated.sync()
       if (outcome === 'done') break
@@ -70,7 +70,7 @@ describe('a first sync of more than the period includes', () => {
   })
 
   it('asks for nothing within the hour, and after it whether the period has turned', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    const simulated = await simulatedApp({ sandbox: SMALL_QUOTA, settings: RESERVE })
     const history = { untilMs: START_MS - DAY }
     await simulated.sync(history)
     const before = (await simulated.served()).length
@@ -83,7 +83,7 @@ describe('a first sync of more than the period includes', () => {
   })
 
   it('goes on where packs are allowed, and charges no more than those', async () => {
-    const simulated = await simulatedHouse({ sandbox: SMALL_QUOTA, settings: RESERVE })
+    const simulated = await simulatedApp({ sandbox: SMALL_QUOTA, settings: RESERVE })
     const report = await simulated.sync({ allowedPacks: 1 })
     expect(report.outcome).toBe('done')
     expect(await found(simulated)).toBe(truth(simulated))
@@ -91,7 +91,7 @@ describe('a first sync of more than the period includes', () => {
   })
 
   it('never sleeps for the period: round after round probes once an hour, and goes on when it has turned', async () => {
-    const simulated = await simulatedHouse({ sandbox: { ...SMALL_QUOTA, periodDays: 0.25 }, settings: RESERVE })
+    const simulated = await simulatedApp({ sandbox: { ...SMALL_QUOTA, periodDays: 0.25 }, settings: RESERVE })
     const history = { untilMs: START_MS - DAY }
     for (let round = 0; ; round++) {
       const { outcome } = await simulated.sync(history)
@@ -112,7 +112,7 @@ describe('a first sync of more than the period includes', () => {
 
 describe('a quota that is not the usual one', () => {
   it('is reserved by its own measure from the first sync on', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 100, quotaSessions: 2_000 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 100, quotaSessions: 2_000 } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
   })
 })

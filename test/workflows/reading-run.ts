@@ -2,7 +2,7 @@
 // a workspace that is not paid and an agent that is gone for a while, and a replay at the end.
 
 import fc from 'fast-check'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { pollSeconds } from '../../src/core/planner.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
@@ -16,7 +16,7 @@ import type { SyncReport } from '../../workflows/steps.ts'
 import { expectedListings } from './expected-listings.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, lineComplaints, truthComplaints } from './fault-witness.ts'
-import { openSimulatedHouse, type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
 import { asLines, listingTables, warehouseTables } from './warehouse-tables.ts'
 
 export interface ReadingRun {
@@ -81,7 +81,7 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
   })
 
 /** One that may find the vendor in no state to answer. */
-async function tried(simulated: SimulatedHouse): Promise<SyncReport | null> {
+async function tried(simulated: SimulatedApp): Promise<SyncReport | null> {
   try {
     return await simulated.sync()
   } catch (error) {
@@ -96,7 +96,7 @@ interface Exported {
   isRestart: boolean
 }
 
-async function exportedRecords({ config }: SimulatedHouse): Promise<Exported[]> {
+async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
   const landing = openLanding(config.home, WORKSPACE)
   const pages = await landing.list('conversations')
   const found: Exported[] = []
@@ -110,7 +110,7 @@ async function exportedRecords({ config }: SimulatedHouse): Promise<Exported[]> 
 }
 
 /** Records that came again as they were, and not because a window had to begin again. */
-async function twiceComplaints(simulated: SimulatedHouse): Promise<string[]> {
+async function twiceComplaints(simulated: SimulatedApp): Promise<string[]> {
   const before = new Set<string>()
   const twice: string[] = []
   for (const { key, text, isRestart } of await exportedRecords(simulated)) {
@@ -123,7 +123,7 @@ async function twiceComplaints(simulated: SimulatedHouse): Promise<string[]> {
 const LISTED = ['agents', 'organizations', 'organization_agents', 'organization_members', 'teams', 'team_members']
 
 /** Every column of all agents, and of the organizations that handoffs name and their teams; of a vendor that gives the first team alone, of that. */
-async function listingComplaints({ sandbox, rows }: SimulatedHouse, run: ReadingRun): Promise<string[]> {
+async function listingComplaints({ sandbox, rows }: SimulatedApp, run: ReadingRun): Promise<string[]> {
   const named = await rows<{ id: string }>(
     `SELECT DISTINCT organization_id AS id FROM conversation_handoffs WHERE organization_id IS NOT NULL
      UNION SELECT organization_id FROM organizations`,
@@ -150,7 +150,7 @@ const isPlain404 = (readings: Readings): boolean =>
   readings['unknown-ids'] === '404' && readings['not-found'] !== 'envelope'
 
 /** Exported once more, by id, with one that is not there. */
-async function selectedComplaints(simulated: SimulatedHouse): Promise<string[]> {
+async function selectedComplaints(simulated: SimulatedApp): Promise<string[]> {
   const held = await simulated.rows<{ agent: string; id: string }>(
     `SELECT agent_id AS agent, conversation_id AS id FROM conversations
      WHERE agent_id = (SELECT min(agent_id) FROM conversations) ORDER BY id LIMIT 3`,
@@ -167,13 +167,13 @@ async function selectedComplaints(simulated: SimulatedHouse): Promise<string[]> 
       ]
 }
 
-async function replayComplaints(simulated: SimulatedHouse): Promise<string[]> {
+async function replayComplaints(simulated: SimulatedApp): Promise<string[]> {
   const before = asLines(await warehouseTables(simulated.rows))
   await simulated.close()
   await replay({ config: simulated.config })
-  const house = await openHouse({ config: simulated.config })
-  const after = asLines(await warehouseTables(sql => house.warehouse.writer.rows(sql)))
-  await house.close()
+  const app = await openApp({ config: simulated.config })
+  const after = asLines(await warehouseTables(sql => app.warehouse.writer.rows(sql)))
+  await app.close()
   return Object.keys({ ...before, ...after })
     .filter(table => JSON.stringify(before[table]) !== JSON.stringify(after[table]))
     .map(table => `a replay makes other rows of ${table}`)
@@ -182,7 +182,7 @@ async function replayComplaints(simulated: SimulatedHouse): Promise<string[]> {
 /** Longer than any pause that the faults ask for, and shorter than what an absurd one asks for. */
 const LONGEST_SYNC_MS = 6 * HOUR
 
-async function unpaidComplaints(simulated: SimulatedHouse): Promise<string[]> {
+async function unpaidComplaints(simulated: SimulatedApp): Promise<string[]> {
   simulated.sandbox.conditions.set({ paid: false })
   const requests = (await simulated.served()).length
   const report = await tried(simulated)
@@ -193,7 +193,7 @@ async function unpaidComplaints(simulated: SimulatedHouse): Promise<string[]> {
   return made > 5 ? [`an unpaid workspace was asked ${made} times`] : []
 }
 
-async function lived(run: ReadingRun, simulated: SimulatedHouse): Promise<string[]> {
+async function lived(run: ReadingRun, simulated: SimulatedApp): Promise<string[]> {
   const { sandbox } = simulated
   const complaints: string[] = []
   const timed = async (what: string, sync: () => Promise<unknown>) => {
@@ -235,7 +235,7 @@ const LOAD_MS = 5 * MINUTE
 /** Lives it; returns what does not hold. */
 export async function liveReadings(run: ReadingRun): Promise<string[]> {
   const { readings, settings } = run
-  const { simulated, end } = await openSimulatedHouse({
+  const { simulated, end } = await openSimulatedApp({
     sandbox: { ...run.sandbox, readings },
     settings,
     loadMs: LOAD_MS,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
-import { START_MS, TOKEN } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { START_MS, TOKEN } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const envelope = (code: string) => JSON.stringify({ message: code, code, issues: [] })
@@ -10,7 +10,7 @@ const envelope = (code: string) => JSON.stringify({ message: code, code, issues:
 describe('an agent that is gone', () => {
   it('is marked, and the others are read', async () => {
     let gone = ''
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 300 },
       through: async sandbox => {
         gone = sandbox.world.agentIds()[1]!
@@ -33,7 +33,7 @@ describe('an agent that is gone', () => {
 
 describe('a workspace that has never paid', () => {
   it('is told so by the first answer, and asks no more', async () => {
-    const simulated = await simulatedHouse({ sandbox: { paid: false } })
+    const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await simulated.sync()
     expect(report.outcome).toBe('failed')
     expect(report.failures).toMatchObject([{ code: 'API_FORBIDDEN', kind: 'access' }])
@@ -44,7 +44,7 @@ describe('a workspace that has never paid', () => {
 
 describe('a token that is not accepted', () => {
   it('ends the run before anything is bought, and is shown nowhere', async () => {
-    const simulated = await simulatedHouse({ settings: { readToken: () => 'another-secret-token' } })
+    const simulated = await simulatedApp({ settings: { readToken: () => 'another-secret-token' } })
     const error = await simulated.sync().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'API_UNAUTHORIZED', kind: 'access' })
     expect(JSON.stringify([error, String(error), (error as Error).stack])).not.toMatch(/another-secret-token/)
@@ -54,7 +54,7 @@ describe('a token that is not accepted', () => {
 
 describe('a token', () => {
   it('is in no file of the data folder', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     await simulated.sync()
     await simulated.close()
     const { readdir, readFile } = await import('node:fs/promises')

@@ -3,7 +3,7 @@
 
 import { MINUTE } from '../../src/core/time.ts'
 import type { World } from '../../src/sandbox/world.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
 import type { Look, Mirror, Sight } from './soak-looks.ts'
 import type { Soaked } from './soak-run.ts'
 
@@ -50,7 +50,7 @@ export const grouped = <R, K, V>(rows: R[], keyOf: (row: R) => K, made: (row: R)
 }
 
 /** What the tables tell of what was read, and what came of it. */
-export async function readBooks({ rows }: SimulatedHouse): Promise<Books> {
+export async function readBooks({ rows }: SimulatedApp): Promise<Books> {
   const agents = await rows<{ id: string }>('SELECT agent_id AS id FROM agents WHERE _missing_since IS NOT NULL')
   const covered = await rows<{ agent: string; from: number; to: number }>(
     'SELECT agent_id AS agent, from_sec::DOUBLE AS "from", to_sec::DOUBLE AS "to" FROM _covered',

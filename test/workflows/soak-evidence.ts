@@ -2,11 +2,11 @@
 // request of the one is which page of the other.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { LedgerEntry, RequestMade } from '../../src/core/lease-entries.ts'
+import type { LeaseEntry, RequestMade } from '../../src/core/lease-entries.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import { openLanding } from '../../src/landing/store.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
-import { type SimulatedHouse, WORKSPACE } from './open-simulated-house.ts'
+import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 
 export interface LandedPage {
   path: string
@@ -31,14 +31,14 @@ export interface Evidence {
 /** Our time at a time of the sandbox's. */
 export type OurClock = (sandboxMs: number) => number
 
-async function ledgerEntries(home: string): Promise<LedgerEntry[]> {
+async function ledgerEntries(home: string): Promise<LeaseEntry[]> {
   const folder = join(home, 'landing', WORKSPACE, 'ledger')
   const files = await Promise.all((await readdir(folder)).map(name => readFile(join(folder, name), 'utf8')))
   return files.flatMap(text =>
     text
       .split('\n')
       .filter(line => line !== '')
-      .map(line => JSON.parse(line) as LedgerEntry),
+      .map(line => JSON.parse(line) as LeaseEntry),
   )
 }
 
@@ -51,7 +51,7 @@ const keyOf = (agentId: string | null, query: Record<string, string>, sentAtMs: 
   JSON.stringify([agentId, sentAtMs, Object.entries(query).sort()])
 
 /** Brings together what each side has of each request; a page is brought by one request, and a request brings one. */
-export async function gather(simulated: SimulatedHouse, ourTime: OurClock): Promise<Evidence> {
+export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promise<Evidence> {
   const requests = await simulated.served()
   const answered = new Map<string, ServedRequest[]>()
   for (const request of requests.filter(

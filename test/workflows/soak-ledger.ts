@@ -1,6 +1,6 @@
 // What the view `_ledger` has to say of a soak, worked out from the sandbox's log and the account, not from the view's own tables.
 import { unansweredOf } from '../../src/core/unanswered.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
 import { type AgentAccount, elementKey } from './soak-account.ts'
 import type { Evidence } from './soak-evidence.ts'
 
@@ -17,7 +17,7 @@ export interface LedgerSums {
 const NAMES = ['scanned', 'returned', 'skipped', 'held', 'quarantined', 'incomplete', 'missing'] as const
 
 /** What the view tells, by agent. */
-export async function ledgerSums({ rows }: SimulatedHouse): Promise<Record<string, LedgerSums>> {
+export async function ledgerSums({ rows }: SimulatedApp): Promise<Record<string, LedgerSums>> {
   const sums = NAMES.map(name => `sum(${name})::INTEGER AS ${name}`).join(', ')
   const found = await rows<LedgerSums & { agent: string }>(
     `SELECT agent_id AS agent, ${sums} FROM _ledger GROUP BY agent_id ORDER BY agent_id`,

@@ -4,13 +4,13 @@ import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { Draw } from '../../src/sandbox/random.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { type Mirror, mirrorOf } from './soak-looks.ts'
 import { weatherOf } from './soak-weather.ts'
 
 export interface Soaked {
-  simulated: SimulatedHouse
+  simulated: SimulatedApp
   /** Our time at a time of the sandbox's. */
   ourTime(sandboxMs: number): number
   mirror: Mirror
@@ -21,7 +21,7 @@ export interface Soaked {
 }
 
 interface Soak {
-  simulated: SimulatedHouse
+  simulated: SimulatedApp
   seed: number
   days: number
   draw: Draw
@@ -43,7 +43,7 @@ const count = ({ ends }: Soak, what: string): void => {
   ends[what] = (ends[what] ?? 0) + 1
 }
 
-async function run(soak: Soak, asked: Parameters<SimulatedHouse['sync']>[0], giveUpShare: number): Promise<void> {
+async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], giveUpShare: number): Promise<void> {
   const { simulated, draw } = soak
   const giveUp = new AbortController()
   const timer = draw.chance(giveUpShare) ? setTimeout(() => giveUp.abort(), draw.int(1, GIVE_UP_MS)) : undefined
@@ -106,10 +106,10 @@ export async function soakFor(options: {
   seed: number
   days: number
   sandbox: Partial<SandboxOptions>
-  settings: NonNullable<Parameters<typeof simulatedHouse>[0]>['settings']
+  settings: NonNullable<Parameters<typeof simulatedApp>[0]>['settings']
 }): Promise<Soaked> {
   const { seed, days, sandbox, settings } = options
-  const simulated = await simulatedHouse({ sandbox: { ...sandbox, seed }, settings: settings! })
+  const simulated = await simulatedApp({ sandbox: { ...sandbox, seed }, settings: settings! })
   const draw = new Draw(seed, 0, PURPOSE)
   const soak: Soak = { simulated, seed, days, draw, ahead: [], lags: [], ends: {}, packs: 0 }
   await rounds(soak)

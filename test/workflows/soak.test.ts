@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import { createWorld } from '../../src/sandbox/world.ts'
 import { expectedTables } from './expected-rows.ts'
-import { START_MS } from './open-simulated-house.ts'
+import { START_MS } from './open-simulated-app.ts'
 import { type AgentAccount, accountOf, grouped, readBooks } from './soak-account.ts'
 import { type Evidence, gather } from './soak-evidence.ts'
 import {

@@ -7,19 +7,19 @@ import type { Carried } from '../../workflows/run.ts'
 import type { SyncRequest } from '../../workflows/steps.ts'
 import { beginSync, goOn } from '../../workflows/sync.ts'
 import { expectedTables } from './expected-rows.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { simulatedHost, timed } from './simulated-host.ts'
-import { simulatedHouse } from './simulated-house.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const signal = new AbortController().signal
 
 /** Begins a sync under a host of whatever wishes, and runs until it ends or hands over. */
-async function steered(simulated: SimulatedHouse, asked: Partial<SyncRequest>, wishes: Partial<Host>) {
-  const { config, house, clock } = simulated
+async function steered(simulated: SimulatedApp, asked: Partial<SyncRequest>, wishes: Partial<Host>) {
+  const { config, app, clock } = simulated
   const workspace = config.workspaces[0]!
-  const { run, steps, close } = await openRun({ config, workspace, house, signal, clock: clock.within })
+  const { run, steps, close } = await openRun({ config, workspace, app, signal, clock: clock.within })
   const host = { ...simulatedHost(clock, { signal, tell: () => {} }), ...wishes }
   const request: SyncRequest = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
   const within = timed(steps, clock)
@@ -32,7 +32,7 @@ async function steered(simulated: SimulatedHouse, asked: Partial<SyncRequest>, w
 
 describe('a sync that is handed over again and again', () => {
   it('ends as one that never was, and asks for nothing twice', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300 }, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300 }, settings: { maxPage: 10 } })
     const { sandbox } = simulated
     const nowMs = sandbox.clock.now()
     let turns = 0
@@ -61,7 +61,7 @@ describe('a sync that is handed over again and again', () => {
 
 describe('a sync that is cancelled while it hands over', () => {
   it('is told as interrupted, by nobody else', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 }, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: { maxPage: 10 } })
     let cancelled = false
     const handsOver = () => {
       cancelled = true
@@ -77,7 +77,7 @@ describe('a sync that is cancelled while it hands over', () => {
 
 describe('a sync that is paused', () => {
   it('asks for nothing until it is resumed', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     let resume = () => {}
     const resumed = new Promise<void>(resolve => {
       resume = resolve
@@ -94,7 +94,7 @@ describe('a sync that is paused', () => {
 
 describe('a sync that is allowed more while it goes on', () => {
   it('goes beyond what it was given', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
     const wishes = [[{ requests: 500 }]]
     const { begin, goOn, close } = await steered(simulated, { maxRequests: 3 }, { raised: () => wishes.pop() ?? [] })
     const { report } = await goOn(await begin())

@@ -1,13 +1,13 @@
 // The vendor's events into the spool, in process: judged and appended as the receiver does it, at the time of the sandbox's clock.
 
 import { takeAsSent } from '../../src/receiver/as-sent.ts'
-import { makeDoor } from '../../src/receiver/authenticate.ts'
-import { judge } from '../../src/receiver/parse-event.ts'
+import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
+import { parseEvent } from '../../src/receiver/parse-event.ts'
 import type { WorldEvent } from '../../src/sandbox/events/traffic.ts'
 import { bodyOf } from '../../src/sandbox/webhooks/body.ts'
 import { EventFaults } from '../../src/sandbox/webhooks/event-faults.ts'
 import { openSpool } from '../../src/spool/spool.ts'
-import { type SimulatedHouse, WORKSPACE } from './open-simulated-house.ts'
+import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 
 const SECRET = 'whsec_of_a_simulated_house'
 
@@ -19,7 +19,7 @@ export interface Telling {
 }
 
 export function openTelling(
-  { sandbox, config }: SimulatedHouse,
+  { sandbox, config }: SimulatedApp,
   options: {
     /** Share of the events that are never sent. */
     dropped: number
@@ -28,7 +28,7 @@ export function openTelling(
   },
 ): Telling {
   const faults = new EventFaults({ rates: { dropped: options.dropped } })
-  const door = makeDoor([{ id: WORKSPACE, secrets: [SECRET] }])
+  const door = makeAuthenticator([{ id: WORKSPACE, secrets: [SECRET] }])
   return {
     async tell(afterMs, untilMs) {
       const spool = openSpool({ home: config.home, now: () => sandbox.clock.now() })
@@ -39,7 +39,7 @@ export function openTelling(
         options.each?.(event, isSent)
         if (!isSent) continue
         const body = Buffer.from(bodyOf(event, fate, { secret: SECRET, readings: sandbox.readings }))
-        const judged = takeAsSent(body, null, door) ?? judge(body, null, door)
+        const judged = takeAsSent(body, null, door) ?? parseEvent(body, null, door)
         if ('refused' in judged) throw new Error(`an event was refused: ${judged.refused}`)
         kept.push(spool.append({ ...judged.event, receivedAtMs: event.createdMs }))
       }

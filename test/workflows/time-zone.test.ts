@@ -1,13 +1,13 @@
 // A changed `timeZone`: every day that is stored follows it, whether or not anything new is read.
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { openTelling } from './telling.ts'
 
 const ZONE = 'Pacific/Kiritimati'
@@ -29,14 +29,14 @@ const expectDaysIn = (zone: string, rows: Stored[]) => {
 }
 
 /** Conversations that were exported, and some that only events have told of. */
-async function living(): Promise<SimulatedHouse> {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 60, arrivalsPerDay: 300, traffic: true } })
+async function living(): Promise<SimulatedApp> {
+  const simulated = await simulatedApp({ sandbox: { conversations: 60, arrivalsPerDay: 300, traffic: true } })
   await simulated.sync()
   simulated.advance(2 * HOUR)
   const telling = openTelling(simulated, { dropped: 0 })
   await telling.tell(START_MS, simulated.sandbox.clock.now())
-  const { house, config } = simulated
-  const spool = spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now })
+  const { app, config } = simulated
+  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now })
   await drainAll(spool, WORKSPACE)
   return simulated
 }
@@ -74,11 +74,11 @@ describe('a time zone that is changed in the configuration', () => {
     const simulated = await living()
     await simulated.close()
     await replay({ config: zoned(simulated.config) })
-    const house = await openHouse({ config: simulated.config })
+    const app = await openApp({ config: simulated.config })
     try {
-      expectDaysIn(ZONE, await house.warehouse.writer.rows<Stored>(DAYS))
+      expectDaysIn(ZONE, await app.warehouse.writer.rows<Stored>(DAYS))
     } finally {
-      await house.close()
+      await app.close()
     }
   })
 })

@@ -5,8 +5,8 @@ import { HOUR } from '../../src/core/time.ts'
 import { READINGS, type Readings } from '../../src/sandbox/readings.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { expectedTables } from './expected-rows.ts'
-import { type SimulatedHouse, START_MS, WORKSPACE } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { openTelling } from './telling.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
@@ -21,9 +21,9 @@ interface SentTurn {
 /** What was said in each conversation, as the last event told it that carries turns. */
 type Transcripts = Map<string, SentTurn[]>
 
-async function told(readings: Partial<Readings>): Promise<{ simulated: SimulatedHouse; sent: Transcripts }> {
+async function told(readings: Partial<Readings>): Promise<{ simulated: SimulatedApp; sent: Transcripts }> {
   const world = { conversations: 30, agents: 1, arrivalsPerDay: 300, traffic: true, readings }
-  const simulated = await simulatedHouse({ sandbox: world })
+  const simulated = await simulatedApp({ sandbox: world })
   await simulated.sync()
   simulated.advance(2 * HOUR)
   const sent: Transcripts = new Map()
@@ -35,9 +35,9 @@ async function told(readings: Partial<Readings>): Promise<{ simulated: Simulated
     },
   })
   await telling.tell(START_MS, simulated.sandbox.clock.now())
-  const { house, config } = simulated
+  const { app, config } = simulated
   await drainAll(
-    spoolOf({ house, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now }),
+    spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now }),
     WORKSPACE,
   )
   return { simulated, sent }
@@ -115,7 +115,7 @@ describe('channels', () => {
 
 describe('the call of an external voice platform', () => {
   it('is in ext_ columns where records call it vapi, and is no drift', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 120, readings: { ext: 'vapi' } } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 120, readings: { ext: 'vapi' } } })
     await simulated.sync()
     const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 120_000) })
     const renamed = truth.map(({ agentId, record: { vapi, ...record } }) => ({

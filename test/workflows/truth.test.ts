@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { openHouse } from '../../src/app.ts'
+import { openApp } from '../../src/app.ts'
 import { replay } from '../../src/run/replay.ts'
 import { expectedTables } from './expected-rows.ts'
-import { START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
@@ -21,7 +21,7 @@ describe('a sync of a workspace', () => {
   it.each(['created', 'activity'] as const)(
     'brings every conversation that counts, every field and child, once, where ts is %s',
     async ts => {
-      const simulated = await simulatedHouse({ sandbox: { conversations: 600, ts } })
+      const simulated = await simulatedApp({ sandbox: { conversations: 600, ts } })
       const report = await simulated.sync()
       expect(report).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0, breaches: 0 })
       const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
@@ -35,7 +35,7 @@ describe('a sync of a workspace', () => {
   )
 
   it('asks for nothing twice', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 1_000, agents: 5 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 1_000, agents: 5 } })
     const report = await simulated.sync()
     const requests = await simulated.served()
     const keys = requests.map(({ agentId, query }) => JSON.stringify([agentId, query]))
@@ -51,7 +51,7 @@ describe('a sync of a workspace', () => {
 
   it('sees what a late mirror has only once it is there', async () => {
     const mirrorLagMs = 20 * 60_000
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 300, arrivalsPerDay: 400, mirrorLagMs },
       settings: { mirrorLagMs },
     })
@@ -69,7 +69,7 @@ describe('a sync of a workspace', () => {
 
 describe('a replay', () => {
   it('gives the same tables and books in an empty warehouse', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 400, arrivalsPerDay: 200, ts: 'activity' } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 400, arrivalsPerDay: 200, ts: 'activity' } })
     await simulated.sync()
     simulated.advance(86_400_000)
     await simulated.sync()
@@ -78,10 +78,10 @@ describe('a replay', () => {
     await simulated.close()
 
     await replay({ config: simulated.config })
-    const house = await openHouse({ config: simulated.config })
-    const { rows } = house.warehouse.writer
+    const app = await openApp({ config: simulated.config })
+    const { rows } = app.warehouse.writer
     const after = { tables: asLines(await warehouseTables(rows)), books: await rows(BOOKS) }
-    await house.close()
+    await app.close()
     expect(after).toEqual(before)
     expect((await simulated.served()).length).toBe(requests)
   })

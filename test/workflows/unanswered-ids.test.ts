@@ -5,11 +5,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { ledgerLines } from '../../src/cli/ledger/ledger-text.ts'
 import { workspaceLedger } from '../../src/cli/ledger/workspace.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import type { SimulatedHouse, SimulatedHouseOptions } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import type { SimulatedApp, SimulatedAppOptions } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 interface Scene {
-  simulated: SimulatedHouse
+  simulated: SimulatedApp
   agentId: string
   /** In which a person has written, and that are stored. */
   stored: string[]
@@ -19,9 +19,9 @@ interface Scene {
 
 async function scene(
   readings: SandboxOptions['readings'] = {},
-  through: NonNullable<SimulatedHouseOptions['through']> = async ({ url }) => url,
+  through: NonNullable<SimulatedAppOptions['through']> = async ({ url }) => url,
 ): Promise<Scene> {
-  const simulated = await simulatedHouse({ sandbox: { conversations: 300, agents: 1, readings }, through })
+  const simulated = await simulatedApp({ sandbox: { conversations: 300, agents: 1, readings }, through })
   const { sandbox, clock } = simulated
   const [agentId] = sandbox.world.agentIds() as [string]
   await simulated.sync()

@@ -1,11 +1,11 @@
 import { connect, createServer, type Server } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import type { GovernorState } from '../../src/core/governor.ts'
-import { madeThisHour } from '../../src/core/rate-limit.ts'
+import { requestsThisHour } from '../../src/core/rate-limit.ts'
 import { HOUR } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import type { SimulatedHouse } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import type { SimulatedApp } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 /** A door to the sandbox that can be shut: then the machine refuses connections, and nothing is ever sent. */
 async function doorTo(sandbox: Sandbox): Promise<{ url: string; shut(): Promise<void>; open(): Promise<void> }> {
@@ -39,14 +39,14 @@ async function doorTo(sandbox: Sandbox): Promise<{ url: string; shut(): Promise<
   return { url: `http://127.0.0.1:${port}`, shut, open: listen }
 }
 
-const governorsOf = ({ news }: SimulatedHouse): GovernorState[] =>
+const governorsOf = ({ news }: SimulatedApp): GovernorState[] =>
   news.flatMap(one => (one.kind === 'governor' ? [one.governor] : []))
 
 it('a vendor who cannot be reached is held to have billed nothing, and counted nothing', {
   timeout: 60_000,
 }, async () => {
   let door!: Awaited<ReturnType<typeof doorTo>>
-  const simulated = await simulatedHouse({
+  const simulated = await simulatedApp({
     sandbox: { conversations: 900, agents: 3 },
     through: async sandbox => {
       door = await doorTo(sandbox)
@@ -63,7 +63,7 @@ it('a vendor who cannot be reached is held to have billed nothing, and counted n
   expect(told.length).toBeGreaterThan(0)
   for (const { period, hour } of told) {
     expect(period.pending).toBeNull()
-    expect(madeThisHour(hour, simulated.clock.now())).toBe(0)
+    expect(requestsThisHour(hour, simulated.clock.now())).toBe(0)
   }
   await door.open()
   expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })

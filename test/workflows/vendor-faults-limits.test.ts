@@ -4,13 +4,13 @@ import { LANES } from '../../workflows/window-loop.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
-import { type SimulatedHouse, START_MS } from './open-simulated-house.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
+import { simulatedApp } from './simulated-app.ts'
 
 const PAGES = { maxPage: 10 }
 
 /** Without faults it is synced to its end, and nothing is missing, doubled or paid for without being told. */
-async function expectWholeInTheEnd(simulated: SimulatedHouse, ofOneTs = 0): Promise<void> {
+async function expectWholeInTheEnd(simulated: SimulatedApp, ofOneTs = 0): Promise<void> {
   const { complaints, plannedAtMs } = await finish(simulated)
   expect(complaints).toEqual([])
   expect(await houseComplaints(simulated, { torn: 0, ofOneTs })).toEqual([])
@@ -21,7 +21,7 @@ describe('more conversations of one ts than a page holds', () => {
   const bursts = { conversations: 150, agents: 2, burstEvery: 60, burstSize: 35 }
 
   it('are read though cursors expire now and then', async () => {
-    const simulated = await simulatedHouse({ sandbox: bursts, settings: PAGES })
+    const simulated = await simulatedApp({ sandbox: bursts, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ every: 4, fault: 'expired-cursor' }] })
     await simulated.sync()
     expect(simulated.sandbox.faults.told().served['expired-cursor']).toBeGreaterThan(0)
@@ -29,7 +29,7 @@ describe('more conversations of one ts than a page holds', () => {
   })
 
   it('end their window where every cursor is refused, which is told, and pay for it three times at most', async () => {
-    const simulated = await simulatedHouse({ sandbox: bursts, settings: PAGES })
+    const simulated = await simulatedApp({ sandbox: bursts, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
     const report = await simulated.sync()
     expect(report.outcome).toBe('failed')
@@ -50,7 +50,7 @@ describe('a window that comes no further', () => {
   const ofOneSecond = { burstEvery: 40, burstSize: 35 }
 
   it('is bought a few times a day at most by a watch, and at once by whoever asks', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 80, agents: 1, ...ofOneSecond },
       settings: PAGES,
     })
@@ -76,7 +76,7 @@ describe('a window that comes no further', () => {
 
 describe('empty pages without end', () => {
   it('end the reading of their window after fifty in each sync, and the next one goes on behind them', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 40, agents: 1 }, settings: PAGES })
+    const simulated = await simulatedApp({ sandbox: { conversations: 40, agents: 1 }, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ from: 3, fault: 'empty-page' }] })
     const report = await simulated.sync()
     expect(report).toMatchObject({ outcome: 'failed', windowsLeft: 1 })
@@ -91,7 +91,7 @@ describe('empty pages without end', () => {
 
 describe('sessions that are billed otherwise than was thought', () => {
   it('count against the limit of a run where their answers were lost', async () => {
-    const simulated = await simulatedHouse({ sandbox: { conversations: 300 }, settings: { maxPage: 20 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 300 }, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set({ script: [{ every: 2, fault: 'html' }] })
     const report = await simulated.sync({ maxSessions: 150 })
     expect(report.outcome).toBe('limit-reached')
@@ -104,7 +104,7 @@ describe('sessions that are billed otherwise than was thought', () => {
 
   it('are told as a breach where a page bills more than its lease holds, and only what was under way is bought besides', async () => {
     const surprise = 90
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
       settings: { maxPage: 20 },
       through: async sandbox => {
@@ -137,7 +137,7 @@ describe('sessions that are billed otherwise than was thought', () => {
   })
 
   it('are remembered by a later run, though the last answer told too little', async () => {
-    const simulated = await simulatedHouse({
+    const simulated = await simulatedApp({
       sandbox: { conversations: 200, quotaSessions: 100, historyDays: 2_000 },
       settings: PAGES,
     })

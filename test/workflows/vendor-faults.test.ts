@@ -10,9 +10,9 @@ import { createWorld } from '../../src/sandbox/world.ts'
 import { expectedTables } from './expected-rows.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, ledgerOf, truthComplaints, wasLost } from './fault-witness.ts'
-import { emptyHouse, openSimulatedHouse, type SimulatedHouse, START_MS } from './open-simulated-house.ts'
+import { emptyApp, openSimulatedApp, type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { isProbe } from './probe.ts'
-import { simulatedHouse } from './simulated-house.ts'
+import { simulatedApp } from './simulated-app.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 interface Case {
@@ -69,9 +69,9 @@ const WORLD: Partial<SandboxOptions> = { conversations: 80, agents: 2 }
 const PAGES = { maxPage: 10 }
 const MOST_REQUESTS = 150
 
-let shared: Awaited<ReturnType<typeof emptyHouse>>
+let shared: Awaited<ReturnType<typeof emptyApp>>
 beforeAll(async () => {
-  shared = await emptyHouse()
+  shared = await emptyApp()
 })
 afterAll(() => shared.close())
 
@@ -79,7 +79,7 @@ describe('a vendor with one fault', () => {
   it.each(FAULT_NAMES)('%s: is survived, and costs no more than it must', async fault => {
     const { param, every = 3, sandbox: world, script = [], outcome = 'done', once = true } = CASES[fault]
     const beside = { ...shared, workspaceId: `fault_${fault}` }
-    const simulated = await simulatedHouse({ beside, sandbox: { ...WORLD, speed: 1, ...world }, settings: PAGES })
+    const simulated = await simulatedApp({ beside, sandbox: { ...WORLD, speed: 1, ...world }, settings: PAGES })
     const { faults, clock } = simulated.sandbox
     faults.set({ script: [...script, { every, fault, ...(param !== undefined && { param }) }] })
     const first = await simulated.sync()
@@ -112,12 +112,12 @@ describe('a vendor with one fault', () => {
 })
 
 describe('a list of agents with one fault', () => {
-  let simulated: SimulatedHouse
+  let simulated: SimulatedApp
   let end: () => Promise<void>
   let plannedAtMs: number
   beforeAll(async () => {
     const beside = { ...shared, workspaceId: 'search' }
-    const opened = await openSimulatedHouse({ beside, sandbox: { ...WORLD, conversations: 20 }, settings: PAGES })
+    const opened = await openSimulatedApp({ beside, sandbox: { ...WORLD, conversations: 20 }, settings: PAGES })
     simulated = opened.simulated
     end = opened.end
   })
@@ -180,7 +180,7 @@ describe('hostile records', () => {
       hostile: { [name]: rate },
     }
     const beside = { ...shared, workspaceId: `hostile_${name}` }
-    const simulated = await simulatedHouse({ beside, sandbox: options, settings: PAGES })
+    const simulated = await simulatedApp({ beside, sandbox: options, settings: PAGES })
     simulated.advance(HOUR)
     const nowMs = simulated.sandbox.clock.now()
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })

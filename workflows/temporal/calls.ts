@@ -46,7 +46,7 @@ export const leased = (timeoutMs: number, { deadlineMs }: Grant, summary: string
   })
 
 /** What an activity told of its failure, as the error that it was; anything else is passed on. */
-export function told(error: unknown): never {
+export function rethrowActivityFailure(error: unknown): never {
   const cause = error instanceof ActivityFailure ? error.cause : undefined
   const [failure] = cause instanceof ApplicationFailure ? ((cause.details ?? []) as Partial<Failure>[]) : []
   if (failure?.code === undefined) throw error

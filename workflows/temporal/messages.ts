@@ -2,7 +2,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
-import type { PlanTold } from '../plan-summary.ts'
+import type { PlanSummary } from '../plan-summary.ts'
 import type { Progress } from '../progress.ts'
 import type { Asked } from '../requests.ts'
 import type { SyncRequest } from '../steps.ts'
@@ -16,5 +16,5 @@ export const resumeSignal = defineSignal('resume')
 export const raiseBudgetUpdate = defineUpdate<GovernorState['options'] | null, [Allowance]>('raiseBudget')
 export const refreshUpdate = defineUpdate<Asked, [Record<string, string[]>]>('refresh')
 export const progressQuery = defineQuery<Progress>('progress')
-export const planQuery = defineQuery<PlanTold | null>('plan')
+export const planQuery = defineQuery<PlanSummary | null>('plan')
 export const budgetQuery = defineQuery<GovernorState | null>('budget')

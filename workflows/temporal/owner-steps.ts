@@ -2,14 +2,23 @@
 import { CancellationScope } from '@temporalio/workflow'
 import { ConvohouseError } from '../../src/core/errors.ts'
 import { rangeText } from '../../src/core/estimate.ts'
-import { exportsAgain, needsConsent } from '../../src/core/planner.ts'
+import { isBilledAgain, needsConsent } from '../../src/core/planner.ts'
 import type { Host } from '../host.ts'
 import { fetchOutliving, type HeldLease, type Outliving, probeOutliving, untilReleased } from '../lost-lease.ts'
-import { toldOf } from '../plan-summary.ts'
+import { planSummary } from '../plan-summary.ts'
 import { brought } from '../progress.ts'
-import type { Exporting, FetchInput, LeaseOutcome, Prepared, RunOf, Steps, SyncRequest, Told } from '../steps.ts'
+import type {
+  Exporting,
+  FetchInput,
+  LeaseAnswers,
+  LeaseOutcome,
+  Prepared,
+  RunOf,
+  Steps,
+  SyncRequest,
+} from '../steps.ts'
 import { isUrgent } from '../turns.ts'
-import { atEase, isLost, isUntaken, leased, told, warehouse } from './calls.ts'
+import { atEase, isLost, isUntaken, leased, rethrowActivityFailure, warehouse } from './calls.ts'
 import { cancelled, type Owner, show } from './owner.ts'
 
 function outliving(owner: Owner, host: Host): Outliving {
@@ -53,14 +62,14 @@ async function endedEarly(
 }
 
 /** A worker that ends gives up what is under way; that ends its lease, and no sync. */
-const unlessGivenUp = <T extends Told>(owner: Owner, outcome: T): T =>
+const unlessGivenUp = <T extends LeaseAnswers>(owner: Owner, outcome: T): T =>
   outcome.failure?.code === 'INTERRUPTED' && !cancelled(owner) ? { ...outcome, failure: null } : outcome
 
 /** @throws CONFIRMATION_NEEDED */
 function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor }: Prepared): void {
   if (consented !== false || !needsConsent(plan, governor.period.includedSessions)) return
   throw new ConvohouseError('CONFIRMATION_NEEDED', {
-    what: exportsAgain(plan)
+    what: isBilledAgain(plan)
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again; nothing was bought.`
       : `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was bought.`,
     hint: 'Say --yes, or limit it with --max-sessions or --since.',
@@ -83,7 +92,7 @@ export function stepsOf(owner: Owner, host: Host): Steps {
   return {
     async prepare(request) {
       await freeOfHolders(request.workspaceId, host)
-      const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(told)
+      const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(rethrowActivityFailure)
       // Whoever asked for the same meanwhile is served by this plan.
       if (owner.current) {
         owner.current.urgent = false
@@ -94,7 +103,7 @@ export function stepsOf(owner: Owner, host: Host): Steps {
       }
       owner.timeoutMs = timeoutMs
       owner.aheadMs = prepared.aheadMs
-      owner.plan = toldOf(prepared.plan)
+      owner.plan = planSummary(prepared.plan)
       if (owner.current?.leg === null) expectConsent(request, prepared)
       return prepared
     },
@@ -103,7 +112,7 @@ export function stepsOf(owner: Owner, host: Host): Steps {
       const input = { request: of(request), progress, grant, aheadMs: owner.aheadMs }
       const fetching = leased(owner.timeoutMs, grant, `${agentId} ${name}`)
       const pages = (given: FetchInput) => endedEarly(owner, given, () => fetching.fetchPages(given))
-      const outcome = await fetchOutliving(outliving(owner, host), input, pages).catch(told)
+      const outcome = await fetchOutliving(outliving(owner, host), input, pages).catch(rethrowActivityFailure)
       landed += outcome.pages
       show(owner, brought(owner.progress, outcome))
       return unlessGivenUp(owner, outcome)
@@ -111,17 +120,23 @@ export function stepsOf(owner: Owner, host: Host): Steps {
     async probe({ request, agentId, grant }) {
       const input = { request: of(request), agentId, grant, aheadMs: owner.aheadMs }
       const probing = leased(owner.timeoutMs, grant, `${agentId} probe`)
-      const outcome = probeOutliving(outliving(owner, host), grant, () => probing.probe(input)).catch(told)
+      const outcome = probeOutliving(outliving(owner, host), grant, () => probing.probe(input)).catch(
+        rethrowActivityFailure,
+      )
       return unlessGivenUp(owner, await outcome)
     },
     load: ({ workspaceId }) =>
       CancellationScope.nonCancellable(async () => {
         const before = landed
-        const outcome = await warehouse.load({ workspaceId, run: owner.current!.request.run }).catch(told)
+        const outcome = await warehouse
+          .load({ workspaceId, run: owner.current!.request.run })
+          .catch(rethrowActivityFailure)
         // What landed while it worked it may not have seen.
         return { ...outcome, waiting: outcome.waiting + landed - before }
       }),
     finish: ({ request, report }) =>
-      CancellationScope.nonCancellable(() => warehouse.finish({ request: of(request), report }).catch(told)),
+      CancellationScope.nonCancellable(() =>
+        warehouse.finish({ request: of(request), report }).catch(rethrowActivityFailure),
+      ),
   }
 }

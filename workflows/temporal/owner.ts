@@ -2,8 +2,8 @@
 import { type CancellationScope, setCurrentDetails } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
-import { newWake, type Wake } from '../deferred.ts'
-import type { PlanTold } from '../plan-summary.ts'
+import { type Deferred, newDeferred } from '../deferred.ts'
+import type { PlanSummary } from '../plan-summary.ts'
 import { details, type Progress } from '../progress.ts'
 import { nextOf, type Queued } from '../requests.ts'
 import type { Carried } from '../run.ts'
@@ -16,7 +16,7 @@ export interface SyncInput {
   carried?: { run: string; sync: Carried; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
   progress?: Progress
   /** Of the sync that goes on. */
-  plan?: PlanTold | null
+  plan?: PlanSummary | null
 }
 
 export interface Owner {
@@ -25,11 +25,11 @@ export interface Owner {
   /** The one of them that goes on. */
   current: Queued | null
   progress: Progress
-  plan: PlanTold | null
+  plan: PlanSummary | null
   governor: GovernorState | null
   allowed: Allowance[]
   /** Wakes those who sleep until a deadline. */
-  nudged: Wake
+  nudged: Deferred
   /** Of the sync that goes on: how long a request takes at most, and the vendor's clock. */
   timeoutMs: number
   aheadMs: number
@@ -65,5 +65,5 @@ export function endPatientLeases({ patient }: Owner): void {
 /** Wakes whoever sleeps: something was asked for. */
 export function nudge(owner: Owner): void {
   owner.nudged.resolve()
-  owner.nudged = newWake()
+  owner.nudged = newDeferred()
 }

@@ -1,6 +1,6 @@
 // The part of the demo that shows webhooks: a conversation goes on, the vendor posts what happens, and SQL has it within seconds.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { House } from '../../app.ts'
+import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { HOUR } from '../../core/time.ts'
 import { ingestBeside } from '../../run/ingest.ts'
@@ -52,32 +52,32 @@ async function applied(config: Config): Promise<void> {
   while ((await spoolWaiting(home, workspaces[0]!.id)).events > 0) await sleep(LOOK_EVERY_MS)
 }
 
-async function untilGoneOn(options: { house: House; config: Config; sandbox: Sandbox }): Promise<Conversation> {
-  const { house, config, sandbox } = options
+async function untilGoneOn(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
+  const { app, config, sandbox } = options
   for (;;) {
     sandbox.clock.advance(STEP_MS)
     await sandbox.webhooks.settled()
     await applied(config)
-    const [found] = await house.warehouse.writer.rows<Conversation>(GONE_ON)
+    const [found] = await app.warehouse.writer.rows<Conversation>(GONE_ON)
     if (found) return found
   }
 }
 
 /** Lets conversations go on until one that is held has, and its events are in the tables; it is the one to ask about. */
-export async function showEvents(options: { house: House; config: Config; sandbox: Sandbox }): Promise<Conversation> {
-  const { house, config, sandbox } = options
+export async function showEvents(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
+  const { app, config, sandbox } = options
   const receiver = await openReceiver(config)
   sandbox.webhooks.set({ url: `${receiver.url}/webhooks`, secret: WEBHOOK_SECRET })
   const ingesting = ingestBeside({
     config,
-    house,
+    app,
     failing: (_, failure) => {
       if (failure) throw new Error(failure.what)
     },
   })
   try {
     const conversation = await untilGoneOn(options)
-    const events = house.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
+    const events = app.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
     say(`The vendor has posted what happened: ${counted(events, 'event')} applied, without a request.`, '')
     return conversation
   } finally {

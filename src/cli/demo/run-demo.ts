@@ -4,7 +4,7 @@ import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SyncReport } from '../../../workflows/steps.ts'
-import { type House, openHouse } from '../../app.ts'
+import { type App, openApp } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { DAY, SECOND } from '../../core/time.ts'
@@ -60,10 +60,10 @@ function configFor(sandbox: Sandbox, home: string): Config {
   return { ...config, webhooks: { ...config.webhooks, port: 0 } }
 }
 
-const optionsFor = ({ config, stop }: Demo, house: House): EmbeddedOptions => ({
+const optionsFor = ({ config, stop }: Demo, app: App): EmbeddedOptions => ({
   config,
   workspace: config.workspaces[0]!,
-  house,
+  app,
   request: PLAIN_SYNC,
   signal: stop.aborted,
   stopping: stop.stopping,
@@ -71,11 +71,11 @@ const optionsFor = ({ config, stop }: Demo, house: House): EmbeddedOptions => ({
 
 /** Opens the warehouse for a while: between two of them it can be read by anybody. */
 async function inHouse<T>(demo: Demo, work: (options: EmbeddedOptions) => Promise<T>): Promise<T> {
-  const house = await openHouse({ config: demo.config })
+  const app = await openApp({ config: demo.config })
   try {
-    return await work(optionsFor(demo, house))
+    return await work(optionsFor(demo, app))
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
@@ -102,8 +102,8 @@ async function sync(options: EmbeddedOptions): Promise<SyncReport> {
   }
 }
 
-async function held({ house }: EmbeddedOptions): Promise<number> {
-  const [row] = await house.warehouse.writer.rows<{ n: number }>(
+async function held({ app }: EmbeddedOptions): Promise<number> {
+  const [row] = await app.warehouse.writer.rows<{ n: number }>(
     'SELECT count(*)::INTEGER AS n FROM conversations WHERE _complete',
   )
   return row!.n
@@ -137,7 +137,7 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   heading('Questions')
   await ask(demo, DEMO_QUERIES)
   heading('Conversations go on')
-  const goneOn = await inHouse(demo, ({ house, config }) => showEvents({ house, config, sandbox }))
+  const goneOn = await inHouse(demo, ({ app, config }) => showEvents({ app, config, sandbox }))
   await ask(demo, eventQueries(goneOn))
   heading(`${LATER_DAYS} days later`)
   sandbox.clock.advance(LATER_DAYS * DAY)

@@ -3,7 +3,7 @@
 import type { WorkspaceConfig } from '../../config.ts'
 import type { RequestMade } from '../../core/lease-entries.ts'
 import { DAY } from '../../core/time.ts'
-import { openLedger } from '../../landing/lease-log.ts'
+import { openLeaseLog } from '../../landing/lease-log.ts'
 import { quotaStatus } from '../../reports/quota.ts'
 import { ago, count, counted } from '../terminal/words.ts'
 import { examine, type Finding, ok, skip, warn } from './finding.ts'
@@ -12,7 +12,7 @@ import { examine, type Finding, ok, skip, warn } from './finding.ts'
 const REMEMBERED_MS = 7 * DAY
 
 async function lastAnswer(home: string, workspaceId: string, nowMs: number): Promise<RequestMade | undefined> {
-  const ledger = openLedger({ home, workspaceId, run: 'doctor' })
+  const ledger = openLeaseLog({ home, workspaceId, run: 'doctor' })
   const entries = await ledger.recent(nowMs, REMEMBERED_MS).finally(() => ledger.close())
   const answered = (entry: (typeof entries)[number]): entry is RequestMade =>
     entry.kind === 'request' && entry.status !== null && entry.status < 500

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { HOUR } from '../../core/time.ts'
 import { isTemporary, LEFT_BEHIND_MS } from '../../files/durable.ts'
 import { segment } from '../../files/path-segment.ts'
-import { openLedger } from '../../landing/lease-log.ts'
+import { openLeaseLog } from '../../landing/lease-log.ts'
 import { type LandedFile, type Landing, openLanding } from '../../landing/store.ts'
 import { count, counted } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, type Subject, warn } from './finding.ts'
@@ -55,7 +55,7 @@ export function landingChecks(home: string, workspaceId: string): Promise<Findin
     const folder = join(landing.root, segment(workspaceId))
     const pages = await pagesFinding(subject, landing, await landing.list())
     const left = leftFindings(subject, folder, await leftBehind(folder, nowMs))
-    const ledger = openLedger({ home, workspaceId, run: 'doctor' })
+    const ledger = openLeaseLog({ home, workspaceId, run: 'doctor' })
     const entries = await ledger.recent(nowMs, HOUR).finally(() => ledger.close())
     const written = ok(
       { check: 'ledger', workspaceId },

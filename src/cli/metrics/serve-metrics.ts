@@ -1,12 +1,12 @@
 // The metrics of a command that runs for long, and where they are served.
-import type { House } from '../../app.ts'
+import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
 import { listenForScrapes, type MetricsListener } from '../../metrics/listen.ts'
 import type { MetricsPage } from '../../metrics/page.ts'
 import { type ProcessMetrics, type ProcessRole, processMetrics } from '../../metrics/process-metrics.ts'
 import { packageFacts } from '../package-facts.ts'
-import { openHouseSoon } from '../sync/open-house.ts'
+import { openAppWhenReleased } from '../sync/open-app.ts'
 
 /** Where those look first who collect metrics of Temporal's SDK. */
 const USUAL = { host: '127.0.0.1', port: 9_464 }
@@ -25,8 +25,8 @@ export async function listenAnywhere(page: MetricsPage): Promise<MetricsListener
 }
 
 /** The warehouse, which metrics ask as long as it is open. @throws as `openHouseSoon` */
-export async function openMeasuredHouse(config: Config, metrics: ProcessMetrics): Promise<House> {
-  const house = await openHouseSoon(config)
-  const askNoMore = metrics.askHere(house.warehouse.instance)
-  return { ...house, close: () => askNoMore().then(house.close) }
+export async function openMeasuredApp(config: Config, metrics: ProcessMetrics): Promise<App> {
+  const app = await openAppWhenReleased(config)
+  const askNoMore = metrics.askHere(app.warehouse.instance)
+  return { ...app, close: () => askNoMore().then(app.close) }
 }

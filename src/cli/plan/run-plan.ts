@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openHouse } from '../../app.ts'
+import { openApp } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { budgetOf } from '../../core/budget.ts'
 import { planOnly } from '../../run/embedded.ts'
@@ -63,13 +63,13 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
   const stop = stopOnSignals()
   const place = await placeToPlan(configured)
   const { config } = place
-  const house = await openHouse({ config })
+  const app = await openApp({ config })
   try {
     for (const workspace of workspaces) {
-      const lookUp = lookUpIn(house, workspace.id)
+      const lookUp = lookUpIn(app, workspace.id)
       const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
       // Nothing is under way that had to be finished.
-      const prepared = await planOnly({ config, workspace, house, request, signal: stop.stopping }).catch(error => {
+      const prepared = await planOnly({ config, workspace, app, request, signal: stop.stopping }).catch(error => {
         throw withLines(error, named)
       })
       const facts = { workspaceId: workspace.id, prepared, nowMs: Date.now() }
@@ -77,7 +77,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
       else show(facts, isFlagged(flags))
     }
   } finally {
-    await house.close()
+    await app.close()
     await place.leave()
     stop.release()
   }

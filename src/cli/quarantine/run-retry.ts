@@ -1,18 +1,18 @@
 // `convohouse quarantine retry`: quarantined records tried again, under the warehouse's lock.
-import type { House } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { type RetryReport, retryRecords } from '../../run/quarantine-retry.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import type { Rows } from '../status/reading.ts'
-import { openHouseSoon } from '../sync/open-house.ts'
+import { openAppWhenReleased } from '../sync/open-app.ts'
 import { say, sayJson } from '../terminal/say.ts'
 import { counted } from '../terminal/words.ts'
 import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
 
 /** Rows as the holder of the warehouse reads them itself. */
 const rowsOf =
-  ({ warehouse }: House): Rows =>
+  ({ warehouse }: App): Rows =>
   <R>(sql: string) =>
     warehouse.writer.rows<R>(sql)
 
@@ -28,17 +28,17 @@ const lines = (reports: readonly (Entry & { staysFor: string | null })[]): strin
 
 async function retryAll(
   config: Config,
-  house: House,
+  app: App,
   workspaces: readonly WorkspaceConfig[],
   names: readonly string[],
 ): Promise<(Entry & { staysFor: string | null })[]> {
   const ids = new Set(workspaces.map(({ id }) => id))
-  const all = (await quarantined(rowsOf(house))).filter(({ workspaceId }) => ids.has(workspaceId))
+  const all = (await quarantined(rowsOf(app))).filter(({ workspaceId }) => ids.has(workspaceId))
   const chosen = names.length === 0 ? all : [...new Set(named(all, names))]
   const reports: (Entry & { staysFor: string | null })[] = []
   for (const workspace of workspaces) {
     const entries = chosen.filter(({ workspaceId }) => workspaceId === workspace.id)
-    const report: RetryReport = await retryRecords({ config, house, workspace, records: entries })
+    const report: RetryReport = await retryRecords({ config, app, workspace, records: entries })
     for (const entry of entries) reports.push({ ...entry, staysFor: report(entry) })
   }
   return reports
@@ -49,13 +49,13 @@ export async function runRetry(names: readonly string[], flags: QuarantineFlags)
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = chooseWorkspaces(config, flags.workspace)
   expectWarehouse(config.home)
-  const house = await openHouseSoon(config)
+  const app = await openAppWhenReleased(config)
   try {
-    const reports = await retryAll(config, house, workspaces, names)
+    const reports = await retryAll(config, app, workspaces, names)
     const quarantinedStill = reports.filter(({ staysFor }) => staysFor !== null)
     if (flags.json) sayJson({ loaded: reports.length - quarantinedStill.length, stillQuarantined: quarantinedStill })
     else say(...lines(reports))
   } finally {
-    await house.close()
+    await app.close()
   }
 }

@@ -35,7 +35,7 @@ interface Chosen {
 async function eachChosen(
   flags: ScheduleFlags,
   work: (chosen: Chosen) => Promise<void>,
-  behind: (house: Omit<Chosen, 'workspace'>) => Promise<void> = async () => {},
+  behind: (app: Omit<Chosen, 'workspace'>) => Promise<void> = async () => {},
 ): Promise<void> {
   const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
   const workspaces = chooseWorkspaces(config, flags.workspace)

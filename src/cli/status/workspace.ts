@@ -6,7 +6,7 @@ import { momentText } from '../../core/time.ts'
 import { segment } from '../../files/path-segment.ts'
 import { openLanding } from '../../landing/store.ts'
 import { type QuotaStatus, quotaStatus } from '../../reports/quota.ts'
-import { restingWindows } from '../../warehouse/planning/planner-queries.ts'
+import { pausedWindows } from '../../warehouse/planning/planner-queries.ts'
 import { type AgentStatus, agentStatus } from './agents.ts'
 import { type EventsStatus, eventsStatus } from './events.ts'
 import { type Findings, findingsStatus, NO_FINDINGS } from './findings.ts'
@@ -54,7 +54,7 @@ const first = (texts: (string | null)[]): string | null =>
   texts.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
 
 async function restingStatus(rows: Rows, workspaceId: string, nowMs: number): Promise<WorkspaceStatus['resting']> {
-  const resting = await restingWindows({ rows }, workspaceId, nowMs)
+  const resting = await pausedWindows({ rows }, workspaceId, nowMs)
   return resting.map(({ agentId, window, untilMs }) => ({ agentId, window, until: momentText(untilMs) }))
 }
 

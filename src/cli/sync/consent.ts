@@ -1,7 +1,7 @@
 // Before a full export, and before a first backfill or a refresh that may take most of a period: asking a person, or refusing where there is none.
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { exportsAgain, needsConsent } from '../../core/planner.ts'
+import { isBilledAgain, needsConsent } from '../../core/planner.ts'
 import { planSummary } from '../plan/plan-text.ts'
 import { confirm } from '../terminal/prompt.ts'
 import { remark } from '../terminal/say.ts'
@@ -18,11 +18,11 @@ export interface Consent {
 
 const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError =>
   new ConvohouseError('CONFIRMATION_NEEDED', {
-    what: exportsAgain(plan)
+    what: isBilledAgain(plan)
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${range(plan.total.sessions)} sessions again.`
       : `This sync of workspace ${workspaceId} may take most of a period's sessions.`,
     // A full export asks whatever its bounds are.
-    hint: exportsAgain(plan)
+    hint: isBilledAgain(plan)
       ? 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions.'
       : 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions or --since.',
   })
@@ -40,7 +40,7 @@ export async function mayBegin(consent: Consent): Promise<boolean> {
   }
   remark(`Sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))
   const size = must ? 'It may take most of a period.' : 'Its size is unknown; it stops before overage.'
-  const why = exportsAgain(plan) ? 'It exports and bills stored conversations again.' : size
+  const why = isBilledAgain(plan) ? 'It exports and bills stored conversations again.' : size
   const yes = await confirm(`${why} Begin?`, stopping)
   if (!yes) remark('Nothing was bought.')
   return yes

@@ -1,9 +1,9 @@
 // Whose conversations these are, as the warehouse knows it.
-import type { House } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { agentsOfConversations } from '../../warehouse/planning/planner-queries.ts'
 import type { LookUp } from '../flags/ids-file.ts'
 
 export const lookUpIn =
-  ({ warehouse }: House, workspaceId: string): LookUp =>
+  ({ warehouse }: App, workspaceId: string): LookUp =>
   ids =>
     agentsOfConversations(warehouse.writer, workspaceId, ids)

@@ -1,7 +1,7 @@
 // How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
 
 import type { News } from '../../../workflows/host.ts'
-import { type PlanTold, toldOf } from '../../../workflows/plan-summary.ts'
+import { type PlanSummary, planSummary } from '../../../workflows/plan-summary.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import { type Budget, budgetOf } from '../../core/budget.ts'
 import type { ErrorCode } from '../../core/errors.ts'
@@ -81,12 +81,12 @@ export const untold = ({ told }: Progress, { failures }: SyncReport): SyncReport
 
 /** What a sync begins with. */
 export interface Planned {
-  plan: PlanTold
+  plan: PlanSummary
   governor: GovernorState
 }
 
 /** As a run that has planned for itself tells it. */
-export const plannedBy = ({ plan, governor }: Prepared): Planned => ({ plan: toldOf(plan), governor })
+export const plannedBy = ({ plan, governor }: Prepared): Planned => ({ plan: planSummary(plan), governor })
 
 export function plannedProgress({ plan, governor }: Planned, before: Progress, nowMs: number): Progress {
   return {

@@ -3,7 +3,7 @@
 
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { spoolOf } from '../../app/spool.ts'
-import { type House, withReleasers } from '../../app.ts'
+import { type App, withReleasers } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
@@ -19,7 +19,7 @@ import { namedBy, notFound, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
-import { metricsOf, openMeasuredHouse } from '../metrics/serve-metrics.ts'
+import { metricsOf, openMeasuredApp } from '../metrics/serve-metrics.ts'
 import { isInteractive } from '../terminal/prompt.ts'
 import { stampLines } from '../terminal/say.ts'
 import { endAsParentSays } from '../terminal/signals.ts'
@@ -29,14 +29,14 @@ import { chooseDisplays, type Displays } from './choose-display.ts'
 import { mayBegin } from './consent.ts'
 import { tellDrainFailing } from './drain-failing.ts'
 import { lookUpIn } from './look-up.ts'
-import { openHouseSoon } from './open-house.ts'
+import { openAppWhenReleased } from './open-app.ts'
 import { exitCodeOfAll, exitCodeOfReport } from './outcome.ts'
 import { type Display, plannedBy } from './progress.ts'
 
 interface Syncing {
   flags: SyncFlags
   config: Config
-  house: House
+  app: App
   stop: Stop
   named: readonly NamedConversation[] | null
   displays: Displays
@@ -55,8 +55,8 @@ const declined = () => new ConvohouseError('INTERRUPTED', { what: 'Not begun; no
 
 /** One workspace's run, with its display. */
 async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run> {
-  const { flags, config, house, stop, named, displays, watched } = syncing
-  const lookUp = lookUpIn(house, workspace.id)
+  const { flags, config, app, stop, named, displays, watched } = syncing
+  const lookUp = lookUpIn(app, workspace.id)
   const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: systemClock.now() })
   const display = displays.of(workspace.id)
   watched.set(workspace.id, display)
@@ -74,7 +74,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   }
   const { aborted: signal, stopping } = stop
   const told = { tell: display.news, onPage: display.page, confirm }
-  return { options: { config, workspace, house, request, signal, stopping, ...told }, display }
+  return { options: { config, workspace, app, request, signal, stopping, ...told }, display }
 }
 
 /** Takes away what is only for the moment; nothing comes again. */
@@ -85,12 +85,12 @@ function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
 
 /** With a warning where conversations that were named one by one did not come. */
 async function withMissing(
-  { flags, house, named }: Syncing,
+  { flags, app, named }: Syncing,
   { workspace }: EmbeddedOptions,
   report: SyncReport,
 ): Promise<SyncReport> {
   if (named === null || report.outcome !== 'done') return report
-  const missing = await notFound({ named, agents: flags.agent ?? [], lookUp: lookUpIn(house, workspace.id) })
+  const missing = await notFound({ named, agents: flags.agent ?? [], lookUp: lookUpIn(app, workspace.id) })
   return missing === null ? report : { ...report, warnings: [...(report.warnings ?? []), missing] }
 }
 
@@ -182,27 +182,27 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   const opened = await withReleasers(async acquire => {
     // Of a supervised one, its parent tells.
     const served = acquire(parent ? null : await metricsOfWatch(flags, config), it => it?.close())
-    const opening = served ? openMeasuredHouse(config, served) : openHouseSoon(config, parent?.query)
-    return { served, house: acquire(await opening, it => it.close()) }
+    const opening = served ? openMeasuredApp(config, served) : openAppWhenReleased(config, parent?.query)
+    return { served, app: acquire(await opening, it => it.close()) }
   })
-  const { house, served } = opened
-  parent?.holds(house)
+  const { app, served } = opened
+  parent?.holds(app)
   if (served) displays.remark(`Metrics at ${served.url}.`)
   const ingesting = ingestBeside({
     config,
-    house,
+    app,
     failing: (workspaceId, failure) => tellDrainFailing(displays, workspaceId, failure),
   })
   const events = new Map(
     workspaces.map(workspace => {
       const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
-      const spool = spoolOf({ house, home: config.home, workspace, now: systemClock.now })
+      const spool = spoolOf({ app, home: config.home, workspace, now: systemClock.now })
       const drained = { counts: spool.counts, drain: () => spool.drain({ workspaceId: workspace.id }) }
       return [workspace.id, watchEvents({ drained, home: config.home, workspace, told })]
     }),
   )
   try {
-    return await syncAll({ flags, config, house, stop, named, displays, watched, events }, workspaces)
+    return await syncAll({ flags, config, app, stop, named, displays, watched, events }, workspaces)
   } finally {
     for (const watch of events.values()) watch.end()
     await ingesting.end()

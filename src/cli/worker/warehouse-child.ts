@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 import { obeyParent } from '../../run/supervision/child.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
-import { openHouseSoon } from '../sync/open-house.ts'
+import { openAppWhenReleased } from '../sync/open-app.ts'
 import { remark } from '../terminal/say.ts'
 import { endAsParentSays } from '../terminal/signals.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
@@ -14,8 +14,8 @@ import { stopOnSignals } from '../terminal/stop.ts'
 export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
   const parent = obeyParent(endAsParentSays().stop)
   const stop = stopOnSignals()
-  const house = await openHouseSoon(config, parent.query)
-  parent.holds(house)
+  const app = await openAppWhenReleased(config, parent.query)
+  parent.holds(app)
   const work = await parent.work()
   let isTaken = false
   try {
@@ -30,13 +30,13 @@ export async function runWarehouseChild(config: Config, install: () => Promise<s
       ending: stop,
       async openHouse() {
         isTaken = true
-        return house
+        return app
       },
       ready: at => parent.works({ place: at, metrics }),
     })
   } finally {
     stop.release()
     // The worker closes what it has taken.
-    if (!isTaken) await house.close()
+    if (!isTaken) await app.close()
   }
 }

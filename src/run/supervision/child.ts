@@ -1,13 +1,13 @@
 // The supervised side: the process that holds the warehouse ends with the one that has started it, and does what it is told by it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { House } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
 import { deferred } from './deferred.ts'
 import { type FromChild, GIVEN_UP, type ToChild, type Work, type Working } from './messages.ts'
 
 export interface Parent {
   /** Tells that the warehouse is held, from now on what its spools have drained, and ends the process where DuckDB answers nothing more. */
-  holds(house: House): void
+  holds(app: App): void
   /** A query begins (`sql`), or has ended (null). */
   query(id: number, sql: string | null): void
   /** Resolves when it is to work for Temporal; with null where it is to end before. */
@@ -38,16 +38,16 @@ export function obeyParent(stop: () => void): Parent {
   // To listen is no reason to stay: a command that has done its work ends.
   process.channel?.unref()
   return {
-    holds(house) {
+    holds(app) {
       tell({ kind: 'holding' })
       let told = ''
       setInterval(() => {
-        const counts = Object.fromEntries([...house.spools].map(([id, spool]) => [id, spool.counts()]))
+        const counts = Object.fromEntries([...app.spools].map(([id, spool]) => [id, spool.counts()]))
         const now = JSON.stringify(counts)
         if (now !== told) tell({ kind: 'events', counts })
         told = now
       }, LOOK_EVERY_MS).unref()
-      void endWhereGivenUp(house)
+      void endWhereGivenUp(app)
     },
     query: (id, sql) => tell({ kind: 'query', id, sql }),
     work: () => work.promise,
@@ -56,7 +56,7 @@ export function obeyParent(stop: () => void): Parent {
 }
 
 /** Looks again and again, once at a time. */
-async function endWhereGivenUp({ warehouse }: House): Promise<void> {
+async function endWhereGivenUp({ warehouse }: App): Promise<void> {
   for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { ref: false })
     try {

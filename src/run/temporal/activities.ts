@@ -5,15 +5,15 @@ import type { ExportActivities, WarehouseActivities } from '../../../workflows/a
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { RunOf } from '../../../workflows/steps.ts'
 import { type TaskLogs, warehouseSteps } from '../../app/warehouse-steps.ts'
-import type { Stations } from '../../app/workspace-context.ts'
-import type { House } from '../../app.ts'
+import type { WorkspaceContexts } from '../../app/workspace-context.ts'
+import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import type { RunLog } from '../../steps/run-log.ts'
 import { asActivity, type Ending, isHeldAt } from './call.ts'
 import { drainForAWhile } from './drain.ts'
 import type { RunLines } from './run-lines.ts'
 
-export function exportActivities(stations: Stations, ending: Ending, client: Client): ExportActivities {
+export function exportActivities(stations: WorkspaceContexts, ending: Ending, client: Client): ExportActivities {
   const at = async (request: RunOf) => (await stations.of(request.workspaceId)).steps
   const isHeld = () => isHeldAt(client)
   return {
@@ -25,20 +25,20 @@ export function exportActivities(stations: Stations, ending: Ending, client: Cli
 }
 
 export function warehouseActivities(options: {
-  stations: Stations
-  house: House
+  stations: WorkspaceContexts
+  app: App
   config: Config
   ending: Ending
   logs: TaskLogs
   lines: RunLines
   askOwner: WarehouseActivitiesAsk
 }): WarehouseActivities {
-  const { stations, house, config, ending, logs, lines, askOwner } = options
+  const { stations, app, config, ending, logs, lines, askOwner } = options
   const { home } = config
   const stepsFor = <T>({ workspaceId, run }: RunOf, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
       const { station } = await stations.of(workspaceId)
-      return work(await warehouseSteps({ house, home, station, run, call }))
+      return work(await warehouseSteps({ app, home, station, run, call }))
     })
   return {
     heldUntil: ({ workspaceId, lease }) =>
@@ -47,7 +47,7 @@ export function warehouseActivities(options: {
       asActivity(ending, call =>
         logged(logs(request), lines, request, async () => {
           const { station } = await stations.of(request.workspaceId)
-          const { prepare } = await warehouseSteps({ house, home, station, run: request.run, call })
+          const { prepare } = await warehouseSteps({ app, home, station, run: request.run, call })
           // Titles are for people who look on; a history is no place for them.
           return { ...(await prepare(request)), agents: [], timeoutMs: station.timeoutMs }
         }),
@@ -56,7 +56,7 @@ export function warehouseActivities(options: {
     load: run => stepsFor(run, ({ load }) => load({ workspaceId: run.workspaceId })),
     drain: ({ workspaceId }) =>
       asActivity(ending, ({ stopping = ending.stopping }) =>
-        drainForAWhile({ config, house, workspaceId, stopping, failing: logFailing }),
+        drainForAWhile({ config, app, workspaceId, stopping, failing: logFailing }),
       ),
     async finish(input) {
       const finished = await stepsFor(input.request, ({ finish }) => finish(input))

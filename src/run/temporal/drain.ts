@@ -4,7 +4,7 @@ import { type Drained, warehouseQueue } from '../../../workflows/activities.ts'
 import { type DrainFailing, ingest } from '../../../workflows/ingest.ts'
 import type { IngestInput } from '../../../workflows/temporal/ingest.ts'
 import { spoolOf } from '../../app/spool.ts'
-import type { House } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { MINUTE } from '../../core/time.ts'
@@ -37,12 +37,12 @@ export const ingestingTasks = (config: Config): number => withWebhooks(config).l
 /** Drains as events come, for some minutes or until the worker ends. What fails is tried again: no failure of it ends the workflow. */
 export async function drainForAWhile(options: {
   config: Config
-  house: House
+  app: App
   workspaceId: string
   stopping: AbortSignal
   failing: (failure: DrainFailing) => void
 }): Promise<Drained> {
-  const { config, house, workspaceId, stopping, failing } = options
+  const { config, app, workspaceId, stopping, failing } = options
   const workspace = config.workspaces.find(({ id }) => id === workspaceId)
   if (!workspace) return { events: 0, over: true }
   const over = workspace.readWebhookSecrets === null
@@ -50,7 +50,7 @@ export async function drainForAWhile(options: {
   const untilMs = now() + DRAIN_FOR_MS
   let events = 0
   await ingest(
-    spoolOf({ house, home: config.home, workspace, now }),
+    spoolOf({ app, home: config.home, workspace, now }),
     {
       now,
       cancelled: () => over || stopping.aborted || now() >= untilMs,

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common'
-import type { PlanTold } from '../../../workflows/plan-summary.ts'
+import type { PlanSummary } from '../../../workflows/plan-summary.ts'
 import type { Progress } from '../../../workflows/progress.ts'
 import type { Failure, SyncReport } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
@@ -15,7 +15,7 @@ import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface Seen {
   progress: Progress
-  plan: PlanTold | null
+  plan: PlanSummary | null
   budget: GovernorState | null
 }
 
@@ -62,10 +62,10 @@ export const progressOf = (client: Client, workspaceId: string): Promise<Progres
   asked<Progress>(client, workspaceId, 'progress')
 
 /** The plan is asked for once: it does not change, and may be long. */
-async function look(client: Client, workspaceId: string, plan: PlanTold | null): Promise<Seen> {
+async function look(client: Client, workspaceId: string, plan: PlanSummary | null): Promise<Seen> {
   return {
     progress: await progressOf(client, workspaceId),
-    plan: plan ?? (await asked<PlanTold | null>(client, workspaceId, 'plan')),
+    plan: plan ?? (await asked<PlanSummary | null>(client, workspaceId, 'plan')),
     budget: await asked<GovernorState | null>(client, workspaceId, 'budget'),
   }
 }
@@ -89,7 +89,7 @@ interface Following {
 }
 
 /** One look; null where no worker answers, or `signal` ended the looking. */
-async function lookOnce(following: Following, plan: PlanTold | null): Promise<Seen | null> {
+async function lookOnce(following: Following, plan: PlanSummary | null): Promise<Seen | null> {
   const { client, workspaceId, signal, answered = work => work() } = following
   try {
     return await answered(() => abortable(client, signal, () => look(client, workspaceId, plan)))
@@ -114,7 +114,7 @@ const isOf = async (result: Promise<SyncReport | null>, run: string): Promise<bo
 export async function follow(following: Following): Promise<SyncReport | null> {
   const { client, signal, tell } = following
   const { run, handle } = following.asked
-  let plan: PlanTold | null = null
+  let plan: PlanSummary | null = null
   let over = false
   let looks = 0
   const result = abortable(client, signal, () => reportOf(handle)).finally(() => {

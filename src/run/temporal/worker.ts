@@ -6,8 +6,8 @@ import type { Asked } from '../../../workflows/requests.ts'
 import type { Failure } from '../../../workflows/steps.ts'
 import type { RunSinks } from '../../../workflows/temporal/sinks.ts'
 import { type TaskLogs, taskLogs } from '../../app/warehouse-steps.ts'
-import { openStations, type Stations, workspaceOf } from '../../app/workspace-context.ts'
-import { type House, newRunId } from '../../app.ts'
+import { openWorkspaceContexts, type WorkspaceContexts, workspaceOf } from '../../app/workspace-context.ts'
+import { type App, newRunId } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
@@ -41,7 +41,7 @@ export interface WorkerSettings {
   /** Shared by the processes of one command: one uses leases, another holds the warehouse. */
   holder?: string
   /** Opens the warehouse; an export worker needs none. */
-  openHouse?(): Promise<House>
+  openHouse?(): Promise<App>
   /** Told when a sync begins and ends, in a line each. */
   tell?(line: string): void
   /** Told when tasks are taken. */
@@ -51,7 +51,7 @@ export interface WorkerSettings {
 interface Holding extends WorkerSettings {
   connection: NativeConnection
   at: TemporalPlace
-  stations: Stations
+  stations: WorkspaceContexts
 }
 
 const common = ({ connection, at }: Holding) => ({
@@ -106,15 +106,15 @@ const errorOf = (failure: Failure | null): ConvohouseError => {
   return new ConvohouseError(code, { what, ...(hint && { hint }) })
 }
 
-async function warehouseWorker(holding: Holding, house: House): Promise<Worker> {
-  const logs = taskLogs({ house, home: holding.config.home })
+async function warehouseWorker(holding: Holding, app: App): Promise<Worker> {
+  const logs = taskLogs({ app, home: holding.config.home })
   const lines = runLines(holding.tell ?? (() => {}))
   return Worker.create({
     ...common(holding),
     workflowBundle: await workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
     activities: {
-      ...warehouseActivities({ ...holding, house, logs, lines, askOwner: askerOf(holding) }),
+      ...warehouseActivities({ ...holding, app, logs, lines, askOwner: askerOf(holding) }),
     },
     sinks: runSinks(logs, lines),
     maxCachedWorkflows: CACHED_WORKFLOWS,
@@ -140,17 +140,17 @@ async function runAll(workers: readonly Worker[], { stopping }: Ending): Promise
 
 async function work(holding: Holding): Promise<void> {
   const { role, ending } = holding
-  const house = role === 'export' ? null : await holding.openHouse!()
+  const app = role === 'export' ? null : await holding.openHouse!()
   try {
     const workers = [
-      ...(house ? [await warehouseWorker(holding, house)] : []),
+      ...(app ? [await warehouseWorker(holding, app)] : []),
       ...(role === 'warehouse' ? [] : [await exportWorker(holding)]),
     ]
-    if (house) await startIngesting(clientOf(holding), holding.config)
+    if (app) await startIngesting(clientOf(holding), holding.config)
     holding.ready?.(holding.at)
     await runAll(workers, ending)
   } finally {
-    await house?.close()
+    await app?.close()
   }
 }
 
@@ -158,7 +158,11 @@ async function work(holding: Holding): Promise<void> {
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
   const { config, role, holder = role === 'all' ? newRunId() : undefined } = settings
-  const stations = openStations({ config, leaseMs: config.temporal.leaseMs, ...(holder !== undefined && { holder }) })
+  const stations = openWorkspaceContexts({
+    config,
+    leaseMs: config.temporal.leaseMs,
+    ...(holder !== undefined && { holder }),
+  })
   try {
     await work({ ...settings, connection, at: place, stations })
   } finally {

@@ -4,7 +4,7 @@ import { webhookEvent } from '../../catalog/event-records.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { iso, type Writer } from '../connection.ts'
 
-export interface DamageTold {
+export interface ReportedDamage {
   /** The segment's name. */
   segment: string
   begunMs: number
@@ -17,7 +17,7 @@ export interface DamageTold {
 /** However often it is told, there is one row of it. */
 export async function tellDamage(
   { writer, workspaceId }: { writer: Writer; workspaceId: string },
-  { segment, begunMs, lines, bytes, file }: DamageTold,
+  { segment, begunMs, lines, bytes, file }: ReportedDamage,
 ): Promise<void> {
   const workspace = quoteText(workspaceId)
   const [record, path, issue] = [webhookEvent.name, segment, 'damaged in the spool'].map(quoteText)

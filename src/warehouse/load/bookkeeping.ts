@@ -2,7 +2,7 @@
 // told, drift and data issues. Written in the transaction that loads the records.
 
 import { CATALOG_VERSION } from '../../catalog/records.ts'
-import type { Stretch } from '../../core/page-range.ts'
+import type { PageRange } from '../../core/page-range.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import type { LoadablePage } from './page.ts'
 import { atSecond, foldWindows } from './window-progress.ts'
@@ -56,7 +56,7 @@ export interface LoadedFile {
   unreadable: { element: number; reason: string }[]
 }
 
-const requestRow = (workspaceId: string, { path, head }: LoadablePage, covers: Stretch | null): Row => ({
+const requestRow = (workspaceId: string, { path, head }: LoadablePage, covers: PageRange | null): Row => ({
   workspace_id: workspaceId,
   file: path,
   run: head.run,

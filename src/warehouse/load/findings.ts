@@ -3,7 +3,7 @@
 
 import type { Issue } from '../../catalog/coerce.ts'
 import type { PageNotes } from '../../catalog/inspect.ts'
-import { ANY_KEY, toldKey } from '../../catalog/safe-path.ts'
+import { ANY_KEY, safeKey } from '../../catalog/safe-path.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { UNREAD_TIME } from '../../catalog/unread-times.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
@@ -77,7 +77,7 @@ export const inspected = (notes: PageNotes): PageFindings => ({
   drift: driftOf(
     Object.entries(notes.unknown).map(([path, { count, seen }]) => ({
       // What stands before the last dot is declared: inspection looks no deeper than the first key that is not.
-      path: prefixOf(path) + toldKey(path.slice(prefixOf(path).length)),
+      path: prefixOf(path) + safeKey(path.slice(prefixOf(path).length)),
       seen,
       count,
     })),

@@ -1,6 +1,6 @@
 // A landed page as the loader needs it. The landing's heads have this shape.
 import type { PageNotes } from '../../catalog/inspect.ts'
-import type { BillTold, RateLimitTold, UsageTold } from '../../core/reported-usage.ts'
+import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../core/reported-usage.ts'
 import type { PageFacts } from '../../core/windows.ts'
 import type { LoadedStream } from './streams.ts'
 
@@ -30,9 +30,9 @@ export interface LoadablePage {
     lastPage: boolean
     /** Of the page that a listing ends with: why it may be cut off. */
     cutOff?: string
-    usage: UsageTold | null
-    bill?: BillTold
-    rateLimit: RateLimitTold | null
+    usage: ReportedUsage | null
+    bill?: ReportedBill
+    rateLimit: ReportedRateLimit | null
     notes: PageNotes
   }
 }

@@ -1,11 +1,11 @@
 // Which records of a page cannot be loaded: it is halved, and each half tried, until each one at fault stands alone.
 import { isAboutRecords, isAboutThisRecord, tellable } from './quarantine-reason.ts'
-import type { MendedRecordText, Unreadable } from './tolerant.ts'
+import type { CoercedRecordText, Unreadable } from './tolerant.ts'
 
 export interface Search {
-  records: readonly MendedRecordText[]
+  records: readonly CoercedRecordText[]
   /** Loads these records and takes them back again; what went wrong, else null. */
-  rehearse: (records: readonly MendedRecordText[]) => Promise<unknown>
+  rehearse: (records: readonly CoercedRecordText[]) => Promise<unknown>
   /** Columns that a reason may name. */
   columns: ReadonlySet<string>
 }

@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { coerceRecord, type Issue } from '../../catalog/coerce.ts'
 import { isObject, jsonType } from '../../catalog/inspect.ts'
 import { elementTexts } from '../../catalog/page-elements.ts'
-import { toldPath } from '../../catalog/safe-path.ts'
+import { safePath } from '../../catalog/safe-path.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../../json/exact-json.ts'
 import { MENDED } from '../maintenance/left-behind.ts'
 import { listsOf } from './streams.ts'
 
-export interface MendedRecordText {
+export interface CoercedRecordText {
   /** Position in the page, from 1. */
   element: number
   json: string
@@ -28,7 +28,7 @@ export interface Unreadable {
 
 /** A page taken apart: what can be staged, what cannot be read, and what there is to tell of it. */
 export interface Tolerated {
-  records: MendedRecordText[]
+  records: CoercedRecordText[]
   unreadable: Unreadable[]
   issues: Issue[]
   drift: { path: string; seen: string }[]
@@ -48,7 +48,7 @@ export function landedRecord(record: RecordType, body: Uint8Array, element: numb
   return found === undefined ? undefined : Buffer.from(found, 'latin1')
 }
 
-type One = Pick<MendedRecordText, 'json'> & Pick<Tolerated, 'issues' | 'drift'>
+type One = Pick<CoercedRecordText, 'json'> & Pick<Tolerated, 'issues' | 'drift'>
 type None = { reason: string; issue: Issue }
 
 /** Two ids that were mended into one would be one conversation; so an id is never mended. */
@@ -96,7 +96,7 @@ function tolerateOne(record: RecordType, text: string, replaced: boolean): One |
   const { issues, drift } = mended
   for (const { path, fault } of read.faults) {
     const seen = fault === 'duplicate key' ? 'object' : 'string'
-    issues.push({ path: toldPath(sentFields(record), path), issue: fault, declared: null, seen })
+    issues.push({ path: safePath(sentFields(record), path), issue: fault, declared: null, seen })
   }
   if (replaced && text.includes('\uFFFD'))
     issues.push({ path: RECORD_PATH, issue: 'bytes that are no UTF-8', declared: null, seen: 'string' })
@@ -133,7 +133,7 @@ export interface CoercedFile {
 const FILE_BYTES = 8 * 1024 * 1024
 
 /** Mended records in pieces of about FILE_BYTES, one record at least. */
-function* pieces(records: readonly MendedRecordText[]): Generator<string[]> {
+function* pieces(records: readonly CoercedRecordText[]): Generator<string[]> {
   let piece: string[] = []
   let length = 0
   for (const { json } of records) {
@@ -149,7 +149,7 @@ function* pieces(records: readonly MendedRecordText[]): Generator<string[]> {
 }
 
 /** Writes mended records into files below `folder`. The caller removes them when the batch is loaded. */
-export async function writeCoerced(folder: string, records: readonly MendedRecordText[]): Promise<CoercedFile[]> {
+export async function writeCoerced(folder: string, records: readonly CoercedRecordText[]): Promise<CoercedFile[]> {
   await makeFolder(folder)
   const files: CoercedFile[] = []
   try {

@@ -1,7 +1,7 @@
 // The windows of a batch: how far its pages bring them, what they cover, and what stretch of `ts` each page covers. Written in the
 // transaction that loads the pages' records.
 import { quoteText } from '../../catalog/layout.ts'
-import { reachingTo, type Stretch, stretchOf } from '../../core/page-range.ts'
+import { type PageRange, pageRangeOf, reachingTo } from '../../core/page-range.ts'
 import { advance, isById, startOf, type WindowProgress } from '../../core/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { coverDone } from '../planning/coverage.ts'
@@ -76,8 +76,8 @@ export async function foldWindows(
   writer: Writer,
   workspaceId: string,
   pages: readonly LoadablePage[],
-): Promise<Map<LoadablePage, Stretch | null>> {
-  const covered = new Map<LoadablePage, Stretch | null>()
+): Promise<Map<LoadablePage, PageRange | null>> {
+  const covered = new Map<LoadablePage, PageRange | null>()
   const facts = pages.flatMap(page => (page.head.facts ? [page.head.facts] : []))
   if (facts.length === 0) return covered
   const names = [...new Set(facts.map(fact => quoteText(fact.window.name)))].join(', ')
@@ -94,7 +94,7 @@ export async function foldWindows(
     if (fact === null) continue
     const key = windowKey(fact.window.agentId, fact.window.name)
     const before = folded.get(key) ?? startOf(fact.window)
-    covered.set(page, stretchOf(before, fact))
+    covered.set(page, pageRangeOf(before, fact))
     const earlier = newest.get(key)
     const stretch = earlier && covered.get(earlier)
     if (stretch) covered.set(earlier, reachingTo(stretch, before, fact))

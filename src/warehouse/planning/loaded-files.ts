@@ -3,7 +3,7 @@ import { quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 
 /** The stamp that each folder had when all of it was loaded. */
-export async function wholeFolders(writer: Writer, workspaceId: string): Promise<Map<string, string>> {
+export async function loadedFolders(writer: Writer, workspaceId: string): Promise<Map<string, string>> {
   const rows = await writer.rows<{ folder: string; stamp: string }>(
     `SELECT folder, stamp FROM _folders WHERE workspace_id = ${quoteText(workspaceId)}`,
   )
@@ -11,7 +11,7 @@ export async function wholeFolders(writer: Writer, workspaceId: string): Promise
 }
 
 /** Notes folders all of whose pages are loaded. */
-export async function noteWholeFolders(
+export async function recordLoadedFolders(
   writer: Writer,
   workspaceId: string,
   folders: readonly { folder: string; stamp: string }[],

@@ -2,7 +2,7 @@
 import { quoteText } from '../../catalog/layout.ts'
 import type { Density } from '../../core/estimate.ts'
 import { observedSince } from '../../core/planner.ts'
-import type { recallPeriod } from '../../core/quota.ts'
+import type { recoverPeriod } from '../../core/quota.ts'
 import { restsUntil } from '../../core/window-backoff.ts'
 import type { WindowProgress } from '../../core/windows.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -15,18 +15,18 @@ export async function openWindows(writer: Writer, workspaceId: string): Promise<
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
 }
 
-export interface RestingWindow {
+export interface PausedWindow {
   agentId: string
   window: string
   untilMs: number
 }
 
 /** Unfinished windows that rest. */
-export async function restingWindows(
+export async function pausedWindows(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
   nowMs: number,
-): Promise<RestingWindow[]> {
+): Promise<PausedWindow[]> {
   const begunAnew = await rows<{ progress: string; sent: string }>(
     `SELECT any_value(w.progress)::VARCHAR AS progress, epoch_ms(max(r.sent_at))::VARCHAR AS sent
      FROM _windows w JOIN _requests r USING (workspace_id, agent_id, "window")
@@ -103,7 +103,10 @@ export async function agentsGone({ rows }: Pick<Writer, 'rows'>, workspaceId: st
  * What the landed answers have reported of each period that is proved (`core/period.ts`), by when it was, and what the newest two
  * answers reported. Of a key under which no less was used than before nothing is proved by two answers: it may be of a period that is over. Sessions of others are at least what was reported less what our own answers had billed by then.
  */
-export async function periodsTold(writer: Writer, workspaceId: string): Promise<Parameters<typeof recallPeriod>[0]> {
+export async function reportedPeriods(
+  writer: Writer,
+  workspaceId: string,
+): Promise<Parameters<typeof recoverPeriod>[0]> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const told = `
     told AS (FROM _quota WHERE ${here} AND period_key IS NOT NULL

@@ -1,6 +1,6 @@
 // What the warehouse knows of conversations and stretches that may be worth reading again.
 import { quoteText } from '../../catalog/layout.ts'
-import type { ReadStretch } from '../../core/rereads.ts'
+import type { ReadRange } from '../../core/rereads.ts'
 import { CLOCKS_DIFFER_MS } from '../../core/time.ts'
 import type { WindowProgress } from '../../core/windows.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -14,15 +14,15 @@ const at = (ms: number): string => `TIMESTAMP '${iso(ms)}'`
  * what a later window has read again, or is reading, is left out. Besides them `others` heads that hide nothing: what enters
  * the mirror late may be anywhere.
  */
-export async function hidingStretches(
+export async function hidingRanges(
   writer: Rows,
   workspaceId: string,
   options: { sinceMs: number; others: 'all' | number; seed: number },
-): Promise<ReadStretch[]> {
+): Promise<ReadRange[]> {
   const { sinceMs, others, seed } = options
   const here = `workspace_id = ${quoteText(workspaceId)} AND to_at >= ${at(sinceMs)}`
   const limit = others === 'all' ? '' : `LIMIT ${others}`
-  const rows = await writer.rows<Record<keyof ReadStretch, string>>(`
+  const rows = await writer.rows<Record<keyof ReadRange, string>>(`
     WITH again AS (SELECT agent_id, from_at, to_at, opened_at FROM _windows WHERE ${here} AND kind IN ('full', 'reread')),
     newest AS (
       SELECT * FROM _requests r WHERE ${here} AND NOT EXISTS (

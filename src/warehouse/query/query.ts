@@ -7,7 +7,7 @@ import { batchesOf } from './result-cells.ts'
 import { shapeOf, typeName } from './result-types.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
-import { assertWhole, withoutFirstLine } from './stream-failure.ts'
+import { assertComplete, withoutFirstLine } from './stream-failure.ts'
 
 export interface QueryRequest extends QueryLimits {
   /** Used by nothing else until the result is closed. */
@@ -73,7 +73,7 @@ async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; 
   try {
     for (;;) {
       const chunk = await session.step(() => answer.fetchChunk())
-      if (!chunk || chunk.rowCount === 0) return await assertWhole(query)
+      if (!chunk || chunk.rowCount === 0) return await assertComplete(query)
       for (const batch of batchesOf(chunk, columns)) {
         // Through the session, so that a timeout is noticed and the event loop gets its turn between batches.
         await session.step(() => nextTurn())

@@ -20,7 +20,7 @@ interface Ended {
  *
  * @throws SQL_INVALID with DuckDB's message where it failed
  */
-export async function assertWhole({ session, connection, guarded, cast }: Ended): Promise<void> {
+export async function assertComplete({ session, connection, guarded, cast }: Ended): Promise<void> {
   const alive = await session.step(() => connection.run('SELECT 1').then(yes, no))
   if (alive) return
   throw await session.step(() => findReason(connection, guarded, cast)).catch(error => error)

@@ -2,7 +2,7 @@
 
 import { LIGHT_FIELDS } from '../../../src/sandbox/events/light-fields.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import type { SimulatedHouse } from '../../workflows/open-simulated-house.ts'
+import type { SimulatedApp } from '../../workflows/open-simulated-app.ts'
 import type { Change, ChangedConversation, Changes } from './changes.ts'
 
 interface Row {
@@ -40,7 +40,7 @@ function lacksSince(sandbox: Sandbox, row: Row, changes: readonly Change[], nowM
 }
 
 /** Ages of all rows of the warehouse, ms; 0 for those that are as the vendor's record is. */
-export async function agesOf(simulated: SimulatedHouse, changes: Changes, nowMs: number): Promise<number[]> {
+export async function agesOf(simulated: SimulatedApp, changes: Changes, nowMs: number): Promise<number[]> {
   const rows = await simulated.rows<Row>(`SELECT agent_id AS "agentId", conversation_id AS id,
     epoch_ms(last_modified)::VARCHAR AS "modifiedMs", CASE WHEN _complete THEN epoch_ms(_as_of)::VARCHAR END AS "exportedMs"
     FROM conversations`)

@@ -1,5 +1,5 @@
 // Rows that are not as the vendor's records are.
-import type { SimulatedHouse } from '../../workflows/open-simulated-house.ts'
+import type { SimulatedApp } from '../../workflows/open-simulated-app.ts'
 import type { Changes } from './changes.ts'
 
 export interface Staleness {
@@ -22,7 +22,7 @@ interface Row {
 }
 
 /** Looks at every row of the warehouse, which is as fresh as it gets at that time. */
-export async function stalenessOf({ rows }: SimulatedHouse, changes: Changes): Promise<Staleness> {
+export async function stalenessOf({ rows }: SimulatedApp, changes: Changes): Promise<Staleness> {
   const held =
     await rows<Row>(`SELECT agent_id AS "agentId", conversation_id AS id, epoch_ms(last_modified)::VARCHAR AS "modifiedMs",
     _complete AS "isComplete", _dirty_since IS NOT NULL AS "isDirty" FROM conversations`)

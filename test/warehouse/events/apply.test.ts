@@ -3,14 +3,14 @@ import { AGENT, landConversations, landOrganization, SENT_AT_MS } from '../lande
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 import { applyTo, eventOf, RECEIVED_MS } from './events-in.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const AT = SENT_AT_MS + 1_000
 const of = { agentId: AGENT, agentName: 'Ada', convoId: 'c1', createdAt: AT }
 
 describe('an event', () => {
   it('is a row of webhook_events, whole, without looking at what it is', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const payload = { createdAt: AT, agentId: 7, odd: [1, { deep: null }], big: 1e300 }
     await applyTo(workspace, eventOf('unknown', payload))
     const what = 'type, created_at, received_at, agent_id, conversation_id, _source'
@@ -29,7 +29,7 @@ describe('an event', () => {
   })
 
   it('that was delivered more than once is applied once, also when it was applied before', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const event = eventOf('message_received', { ...of, messageContent: 'hello', channel: 'webchat' })
     expect(await applyTo(workspace, event, { ...event, receivedAtMs: RECEIVED_MS + 1 })).toEqual({
       applied: 1,
@@ -43,7 +43,7 @@ describe('an event', () => {
   })
 
   it('that does not say when it happened, or says nonsense, happened when it was received, and is known again', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const event = eventOf('message_received', { ...of, createdAt: 1e20, messageContent: 'when?' })
     await applyTo(workspace, event)
     expect(await applyTo(workspace, { ...event, receivedAtMs: RECEIVED_MS + 9e8 })).toEqual({ applied: 0, known: 1 })
@@ -55,7 +55,7 @@ describe('an event', () => {
 
 describe('the table of its own', () => {
   it('has a lead, a form with its answers, a delegation and a report of a fault', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await applyTo(
       workspace,
       eventOf('lead_captured', {
@@ -97,7 +97,7 @@ describe('the table of its own', () => {
   })
 
   it('keeps a value of a wrong type, and a field that nobody declared, in extra, and tells of both', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await applyTo(workspace, eventOf('message_received', { ...of, messageContent: { html: '<p>' }, unheard: 1 }))
     const [row] = await workspace.rows('messages_received', 'message_content, extra')
     expect(row!.message_content).toBeNull()
@@ -117,7 +117,7 @@ const updated = (createdAt: number, more: Record<string, unknown>, convoId = 'c1
 
 describe('conversation_updated', () => {
   it('lays what it carries over the record, and marks it as changed', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(
       await landConversations(workspace.landing, {
         records: [{ ID: 'c1', state: 'ai-chatting', stage: 'new' }],
@@ -143,7 +143,7 @@ describe('conversation_updated', () => {
   })
 
   it('keeps the newest transcript, whichever came last', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const turn = (text: string) => ({ turnId: `t-${text}`, sessionId: 's', role: 'user', text, timestamp: AT })
     const newer = updated(AT + 1, { turns: [turn('a'), turn('b')], messagesHistory: [{ role: 'user', content: 'b' }] })
     await applyTo(workspace, newer)
@@ -159,7 +159,7 @@ describe('conversation_updated', () => {
   })
 
   it('of a conversation that no export has told of makes a row that is not complete', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await applyTo(workspace, eventOf('message_received', { ...of, messageContent: 'first', channel: 'whatsapp' }))
     expect(
       await workspace.rows('conversations', 'channel, _complete, _source, epoch_ms(_dirty_since) AS dirty'),
@@ -169,7 +169,7 @@ describe('conversation_updated', () => {
 
 describe('a resource', () => {
   it('that was deleted is marked, not removed, and so are the clients of an organization', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const client = {
       organisationId: 'o1',
       organisationName: 'Acme',
@@ -206,7 +206,7 @@ describe('a resource', () => {
   })
 
   it('that was fetched keeps what it was fetched with, and is to be fetched again when an event has changed it', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const fetched = async (name: string, sentAtMs: number) =>
       workspace.load(await landOrganization(workspace.landing, { id: 'o1', data: { ID: 'o1', name }, sentAtMs }))
     const event = (change: string, createdAt: number) =>

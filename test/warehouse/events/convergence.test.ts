@@ -7,7 +7,7 @@ import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 import { applyTo, eventOf } from './events-in.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const KEYS = ['state', 'tags', 'unheard', 'userPlatform'] as const
 
@@ -135,7 +135,7 @@ const scrambled = histories.chain(conversations => {
 it('exports and events converge, in any order and any number of times', async () => {
   await fc.assert(
     fc.asyncProperty(scrambled, async ({ inOrder, scrambled }) => {
-      const [once, often] = [house.workspace(), house.workspace()]
+      const [once, often] = [app.workspace(), app.workspace()]
       await tell(once, inOrder)
       await tell(often, scrambled)
       expect(await tablesOf(often)).toEqual(await tablesOf(once))

@@ -8,7 +8,7 @@ import { AGENT } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 import { applyTo, eventOf, RECEIVED_MS } from './events-in.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const FIELDS = [
   ...new Set(EVENT_TYPES.flatMap(({ fields }) => Object.keys(fields))),
@@ -70,7 +70,7 @@ describe('events of any shape', () => {
   it('are all kept, each once, and every table can be read', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(oddEvent, { minLength: 20, maxLength: 40 }), async events => {
-        const workspace = house.workspace()
+        const workspace = app.workspace()
         await applyTo(workspace, ...events)
         await applyTo(workspace, ...events)
         const kept = await workspace.rows('webhook_events', 'event_id')
@@ -89,7 +89,7 @@ describe('events of any shape', () => {
 
 describe('an id that begins with a byte order mark', () => {
   it('is another one than without, and what events tell of it is in its row', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const told = (convoId: string, state: string) =>
       eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt: RECEIVED_MS, lightConvoData: { state } })
     await applyTo(workspace, told('\ufeff', 'alone'), told('\ufeffc1', 'with'), told('c1', 'without'))
@@ -104,8 +104,8 @@ describe('an id that begins with a byte order mark', () => {
 
 describe('an event that was quarantined', () => {
   it('is applied when it is tried again', async () => {
-    const workspace = house.workspace()
-    const { writer } = house.warehouse
+    const workspace = app.workspace()
+    const { writer } = app.warehouse
     const event = eventOf('message_received', {
       agentId: AGENT,
       convoId: 'c1',

@@ -7,7 +7,7 @@ import { applyPatches, type Patch } from '../../../src/warehouse/events/patches.
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 const layout = layoutOf(conversation)
 
 const modifiedAt = (version: number): number => SENT_AT_MS - 60 * MINUTE + version * 1_000
@@ -22,8 +22,8 @@ const patch = (version: number, values: Record<string, unknown>, id = 'c'): Patc
 })
 
 const apply = (workspace: Workspace, ...patches: Patch[]) =>
-  house.warehouse.writer.transaction(() =>
-    applyPatches(house.warehouse.writer, { layout, workspaceId: workspace.id, patches, nowMs: LOADED_AT_MS }),
+  app.warehouse.writer.transaction(() =>
+    applyPatches(app.warehouse.writer, { layout, workspaceId: workspace.id, patches, nowMs: LOADED_AT_MS }),
   )
 
 const base = async (workspace: Workspace, version: number, values: Record<string, unknown>, id = 'c') =>
@@ -41,7 +41,7 @@ const extraOf = async (workspace: Workspace): Promise<unknown> => {
 
 describe('a patch', () => {
   it('lays its keys over the full record and leaves the others as they are', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { state: 'ai-chatting', stage: 'new', csat: { ease10: 4, comment: 'so so' } })
     await apply(workspace, patch(2, { state: 'human-chatting', csat: { ease10: 9 } }))
     expect(await workspace.rows('conversations', 'state, stage, csat_ease10, csat_comment, _complete')).toEqual([
@@ -50,7 +50,7 @@ describe('a patch', () => {
   })
 
   it('that carries null clears its key', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { state: 'ai-chatting', tags: ['x'] })
     await apply(workspace, patch(2, { state: null, tags: null }))
     expect(await workspace.rows('conversations', 'state')).toEqual([{ state: null }])
@@ -58,7 +58,7 @@ describe('a patch', () => {
   })
 
   it('before any full record makes a row that is not complete, and a full record completes it', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await apply(workspace, patch(2, { state: 'human-chatting', tags: ['told by an event'] }))
     const what = 'state, stage, _complete, _source'
     expect(await workspace.rows('conversations', what)).toEqual([
@@ -74,7 +74,7 @@ describe('a patch', () => {
   })
 
   it('is dropped by a full record that is newer', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await apply(workspace, patch(2, { state: 'human-chatting', tags: ['told by an event'], unheard: 1 }))
     await base(workspace, 3, { state: 'ended_chat', tags: ['exported'] })
     expect(await workspace.rows('conversations', 'state, extra')).toEqual([{ state: 'ended_chat', extra: null }])
@@ -83,7 +83,7 @@ describe('a patch', () => {
   })
 
   it('that is older than the full record changes nothing', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 3, { state: 'ended_chat' })
     await apply(workspace, patch(2, { state: 'human-chatting' }))
     expect(await workspace.rows('conversations', 'state')).toEqual([{ state: 'ended_chat' }])
@@ -91,7 +91,7 @@ describe('a patch', () => {
   })
 
   it('of an array replaces the rows of that array, and of no other', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { tags: ['a', 'b'], sessions: [{ id: 's1' }], crmActivities: [{ id: 'x' }] })
     await apply(workspace, patch(2, { tags: ['c'], crmActivities: [{ id: 'y', notesHistory: [{ text: 'n' }] }] }))
     expect(await workspace.rows('conversation_tags', 'position, tag')).toEqual([{ position: 1, tag: 'c' }])
@@ -101,14 +101,14 @@ describe('a patch', () => {
   })
 
   it('derives the channel and the day anew from the keys that it carries', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { userPlatform: 'whatsapp', ts: modifiedAt(0) })
     await apply(workspace, patch(2, { userPlatform: 'web-chat', firstMessageTS: Date.UTC(2026, 0, 2) }))
     expect(await workspace.rows('conversations', 'channel, day')).toEqual([{ channel: 'webchat', day: '2026-01-02' }])
   })
 
   it('keeps keys that the catalog does not know in extra, each whole as it was last told', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { unheard: { of: 1, kept: true }, untouched: 'x', cleared: 1 })
     await apply(workspace, patch(2, { unheard: { by: [null, 'the catalog'] }, "it's new": 1, cleared: null }))
     expect(await extraOf(workspace)).toEqual({
@@ -119,13 +119,13 @@ describe('a patch', () => {
   })
 
   it('with a lone surrogate is taken, with the replacement character in its place', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await apply(workspace, patch(1, { summary: 'cut \ud83d off, not \\ud83d' }))
     expect(await workspace.rows('conversations', 'summary')).toEqual([{ summary: 'cut \ufffd off, not \\ud83d' }])
   })
 
   it('takes a value that did not fit out of extra when it carries one that does', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { messagesNum: 'many', unheard: 1 })
     await apply(workspace, patch(2, { messagesNum: 7 }))
     expect(await workspace.rows('conversations', 'messages_num')).toEqual([{ messages_num: 7 }])
@@ -133,7 +133,7 @@ describe('a patch', () => {
   })
 
   it('with a value of a wrong type, or of a field that the catalog does not know, loses neither', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { messagesNum: 3, detailedCost: { llmCost: 1 } })
     await apply(
       workspace,
@@ -154,7 +154,7 @@ describe('a patch', () => {
   })
 
   it('for many conversations at once touches each of them alone', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await base(workspace, 1, { state: 'base' }, 'left')
     await base(workspace, 1, { state: 'base' }, 'right')
     await apply(workspace, patch(2, { state: 'patched' }, 'left'), patch(2, { state: 'new' }, 'third'))
@@ -242,7 +242,7 @@ describe('full records and patches', () => {
   it('converge in any order of arrival', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(histories, { minLength: 20, maxLength: 30 }), async conversations => {
-        const workspace = house.workspace()
+        const workspace = app.workspace()
         await tellAll(workspace, conversations)
         expect(await shownRows(workspace)).toEqual(conversations.map(wantedOf))
       }),

@@ -4,7 +4,7 @@ import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 import { applyTo, eventOf } from './events-in.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const AT = SENT_AT_MS + 60_000
 
@@ -13,7 +13,7 @@ const updated = (createdAt: number, more: Record<string, unknown>) =>
 
 describe('a transcript', () => {
   it("in the vendor's own shape has a row for each message of a turn, by time, with its session", async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const item = (message: string) => ({ type: 'text', item: { type: 'text', payload: { message } } })
     const turns = [
       { from: 'bot', messages: [item('Hello'), item('How can I help?')], ts: 1_768_471_200, session_id: 's1' },
@@ -33,7 +33,7 @@ describe('a transcript', () => {
   })
 
   it('of what the model saw has the text of a content that is a list of parts', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const messagesHistory = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
@@ -50,7 +50,7 @@ describe('a transcript', () => {
 
 describe('vapi', () => {
   it('is read into ext_ columns from exports and from events, and what is not known of it is kept', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const records = [
       { ID: 'c1', vapi: { cost: 1.5, callStatus: 'ended', newField: 'x' } },
       { ID: 'c2', ext: { cost: 2 } },
@@ -72,7 +72,7 @@ describe('vapi', () => {
 
 describe('handoffs', () => {
   it('keep the ids and the keys of their teams apart: nothing says that the two lists are parallel', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const handoffHistory = [{ teamIds: ['t1', 't2'], teamKeys: ['sales'] }, { teamKeys: ['support', 'billing'] }]
     await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c1', handoffHistory }] }))
     const where = 'handoff_position AS handoff, position'
@@ -96,7 +96,7 @@ describe('the channel of a conversation', () => {
     [{ origin: 'web-chat' }, { userPlatform: 'voice' }, 'voice'],
     [{ userPlatform: 'voice', origin: 'ad' }, { stage: 'won' }, 'voice'],
   ])('of %j is right after an event that tells %j: %s', async (exported, lightConvoData, channel) => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const records = [{ ID: 'c1', ts: SENT_AT_MS, ...exported }]
     await workspace.load(await landConversations(workspace.landing, { records }))
     await applyTo(workspace, updated(AT, { lightConvoData }))

@@ -5,7 +5,7 @@ import { MINUTE } from '../../../src/core/time.ts'
 import { freshWindow, landAgents, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const shown = (ms: number): string =>
   new Date(ms)
@@ -26,7 +26,7 @@ const NOTHING_TOLD = {
 
 describe('a loaded page', () => {
   it('is told in _loads, with how many records it held and whether it was mended', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const plain = await landConversations(workspace.landing, { records: [{ ID: 'a' }, { ID: 'b' }] })
     const mended = await landConversations(workspace.landing, { records: [{ ID: 'c', isTest: 'perhaps' }, null] })
     await workspace.load(plain, mended)
@@ -39,7 +39,7 @@ describe('a loaded page', () => {
   })
 
   it('is told in _requests, with what it cost', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const window = freshWindow({ agentId: 'agent-7' })
     const facts = { scanned: 5, billed: 3 }
     const bill = { logId: 'export_7', summary: '3 sessions' }
@@ -71,7 +71,7 @@ describe('a loaded page', () => {
   })
 
   it('is told in columns that the data dictionary describes', async () => {
-    const columns = await house.warehouse.writer.rows<{ name: string; type: string }>(
+    const columns = await app.warehouse.writer.rows<{ name: string; type: string }>(
       "SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = '_requests'",
     )
     const described = REQUESTS_TABLE.columns.map(({ name, sqlType }) => ({ name, type: sqlType }))
@@ -81,7 +81,7 @@ describe('a loaded page', () => {
   })
 
   it('tells the quota as the vendor told it, and nothing where it told none', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(
       await landConversations(workspace.landing, { records: [{ ID: 'a' }] }),
       await landConversations(workspace.landing, {
@@ -106,7 +106,7 @@ describe('a loaded page', () => {
   })
 
   it('without a record is loaded too', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     expect(await workspace.load(await landConversations(workspace.landing, { records: [] }))).toMatchObject({
       files: 1,
     })
@@ -117,7 +117,7 @@ describe('a loaded page', () => {
 
 describe('a window', () => {
   it('is folded from its pages, in one batch or in several', async () => {
-    const [once, twice] = [house.workspace(), house.workspace()]
+    const [once, twice] = [app.workspace(), app.workspace()]
     const window = freshWindow({ kind: 'tail', fromSec: 1_763_000_000, toSec: 1_763_600_000 })
     for (const workspace of [once, twice]) {
       const paged = (sequence: number, hasMore: boolean) =>
@@ -155,7 +155,7 @@ describe('a window', () => {
   })
 
   it('of the same name of two agents is two windows', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const window = freshWindow({ agentId: 'left' })
     await workspace.load(
       await landConversations(workspace.landing, { records: [], window }),
@@ -167,7 +167,7 @@ describe('a window', () => {
 
 describe('drift', () => {
   it('is told once for each path, over all pages', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = (record: object, minute: number) =>
       landConversations(workspace.landing, {
         records: [
@@ -197,7 +197,7 @@ describe('drift', () => {
 
 describe('a key that may be data', () => {
   it('is told as a placeholder, whichever path its page takes', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const people = { 'ada@mail.example': 1, 'Ada Lovelace': 2, tel4915112345678: 3, Jürgen: 4, plain_field: 5 }
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`name_${index}`, index]))
     await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c', csat: people }] }))
@@ -211,7 +211,7 @@ describe('a key that may be data', () => {
   })
 
   it('is told as a placeholder in issues too', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const body = '{"data":[{"ID":"c","capturedVariables":{"ada@mail.example":1,"ada@mail.example":{"a":1,"a":2}}}]}'
     await workspace.load(await landConversations(workspace.landing, { body }))
     expect(await workspace.rows('_issues', 'path, issue, seen, occurrences')).toEqual([
@@ -222,7 +222,7 @@ describe('a key that may be data', () => {
 
 describe('an issue', () => {
   it('is told once for each path, with types and counts', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const records = [{ ID: 'c', isTest: 'perhaps', resolvedAt: 0 }, { ID: 'd', isTest: 7, resolvedAt: 0 }, null]
     await workspace.load(await landConversations(workspace.landing, { records }))
     await workspace.load(await landConversations(workspace.landing, { records }))
@@ -234,7 +234,7 @@ describe('an issue', () => {
   })
 
   it('never tells a value, nor does any other bookkeeping', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const canary = 'C4n4ry-of-a-person'
     const records = [
       {
@@ -260,7 +260,7 @@ describe('an issue', () => {
 
 describe('a conversation that was asked for by id and not answered', () => {
   it('stays, with the moment since when, until it is answered again', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = (minute: number, ids: string[], missing: string[]) =>
       landConversations(workspace.landing, {
         records: ids.map(ID => ({ ID })),
@@ -287,7 +287,7 @@ describe('a listing of agents', () => {
   const what = 'agent_id, title, extra, _missing_since IS NOT NULL AS missing'
 
   it('is the union of agents and starred agents, and what has no column is kept', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const agents = [
       { ID: 'a1', title: 'One', ui: { color: 'red' } },
       { ID: 'a2', limits: { maxMessages: 9 } },
@@ -308,7 +308,7 @@ describe('a listing of agents', () => {
   })
 
   it('that is complete tells which agents are gone, and which have come back', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const list = async (minute: number, ids: string[], lastPage = true) =>
       workspace.load(
         await landAgents(workspace.landing, {

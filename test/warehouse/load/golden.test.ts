@@ -12,13 +12,13 @@ const cases = readdirSync(folder).flatMap(name =>
   name.endsWith('.records.json') ? [basename(name, '.records.json')] : [],
 )
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 describe('a page of golden records', () => {
   it.each(cases)('%s: becomes exactly its golden rows', async name => {
     // The text itself, so that a case may hold what no JavaScript value does: digits of large numbers, a key twice.
     const body = `{"data":${readFileSync(join(folder, `${name}.records.json`), 'utf8')}}`
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(await landConversations(workspace.landing, { body }))
     const rows = `${JSON.stringify(await recordRows(workspace), null, 2)}\n`
     await expect(rows).toMatchFileSnapshot(join(folder, `${name}.rows.json`))

@@ -4,7 +4,7 @@ import { MINUTE, SECOND } from '../../../src/core/time.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 /** One conversation as one page told it. */
 interface Version {
@@ -81,7 +81,7 @@ async function convergedRows(workspace: Workspace) {
 async function converges(modified: fc.Arbitrary<number | null>): Promise<void> {
   await fc.assert(
     fc.asyncProperty(versionsBy(modified), orders, async (versions, order) => {
-      const workspace = house.workspace()
+      const workspace = app.workspace()
       await loadInOrder(workspace, versions, order)
       expect(await convergedRows(workspace)).toEqual(expectedRows(versions))
     }),
@@ -104,7 +104,7 @@ async function loadOne(workspace: Workspace, record: object, minute = 0) {
 
 describe('a full record', () => {
   it('replaces an older one with all of its children', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const sessions = [{ id: 's1' }, { id: 's2' }]
     const crmActivities = [{ id: 'a', notesHistory: [{ text: 'n' }] }]
     await loadOne(workspace, { lastModified: MODIFIED, tags: ['x', 'y'], sessions, crmActivities })
@@ -117,7 +117,7 @@ describe('a full record', () => {
   })
 
   it('that is older than the row changes nothing, though it was fetched later', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await loadOne(workspace, { lastModified: MODIFIED, state: 'newer', tags: ['x'] })
     const before = await workspace.rows('conversations')
     const result = await loadOne(workspace, { lastModified: MODIFIED - 1, state: 'older', tags: [] }, 5)
@@ -127,21 +127,21 @@ describe('a full record', () => {
   })
 
   it('of an equal version wins by the later fetch', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched first' })
     await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched last' }, 1)
     expect(await workspace.rows('conversations', 'state')).toEqual([{ state: 'fetched last' }])
   })
 
   it('of an equal version loses by the earlier fetch', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched last' }, 1)
     await loadOne(workspace, { lastModified: MODIFIED, state: 'fetched first' })
     expect(await workspace.rows('conversations', 'state')).toEqual([{ state: 'fetched last' }])
   })
 
   it('tells its version: its own last change, else its request less the lag of the mirror', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const records = [{ ID: 'silent' }, { ID: 'told', lastModified: MODIFIED }]
     await workspace.load(await landConversations(workspace.landing, { records }))
     const lagged = new Date(SENT_AT_MS - MIRROR_LAG_MS).toISOString().replace('T', ' ').slice(0, 19)
@@ -158,7 +158,7 @@ describe('a full record', () => {
   })
 
   it('belongs to its agent: the same id of another agent is another conversation', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = (agentId: string) =>
       landConversations(workspace.landing, { records: [{ ID: 'c', state: agentId }], window: freshWindow({ agentId }) })
     await workspace.load(await page('left'), await page('right'))
@@ -169,7 +169,7 @@ describe('a full record', () => {
   })
 
   it('leaves the same conversation of another workspace alone', async () => {
-    const [mine, yours] = [house.workspace(), house.workspace()]
+    const [mine, yours] = [app.workspace(), app.workspace()]
     await loadOne(mine, { lastModified: MODIFIED, tags: ['mine'] })
     await loadOne(yours, { lastModified: MODIFIED + 1, tags: ['yours'] })
     expect(await mine.rows('conversation_tags', 'tag')).toEqual([{ tag: 'mine' }])
@@ -178,14 +178,14 @@ describe('a full record', () => {
 
 describe('a conversation known to have changed', () => {
   const markDirty = (workspace: Workspace, atMs: number) =>
-    house.warehouse.writer.run(
+    app.warehouse.writer.run(
       `UPDATE conversations SET _dirty_since = make_timestamp(${atMs * 1_000}), _changed_at = make_timestamp(${atMs * 1_000}), _missing_since = make_timestamp(${atMs * 1_000})
        WHERE workspace_id = '${workspace.id}'`,
     )
   const changedAt = SENT_AT_MS + 10 * MINUTE
 
   async function dirtyAfterRequestAt(sentAtMs: number) {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await loadOne(workspace, {})
     await markDirty(workspace, changedAt)
     await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c' }], sentAtMs }))
@@ -204,7 +204,7 @@ describe('a conversation known to have changed', () => {
 
 describe('an observation', () => {
   it('is kept of every version that was seen, of those that lose too', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const tokenUsage = { cumulativeUsd: 2 }
     await loadOne(workspace, { lastModified: MODIFIED, state: 'newer', tokenUsage })
     await loadOne(workspace, { lastModified: MODIFIED - 1, state: 'older' }, 1)
@@ -231,7 +231,7 @@ describe('an observation', () => {
 describe('a day', () => {
   it("is a day of the workspace's time zone", async () => {
     const records = [{ ID: 'late', firstMessageTS: Date.UTC(2026, 10, 20, 23, 30), ts: Date.UTC(2026, 0, 1) }]
-    const [utc, berlin] = [house.workspace(), house.workspace({ timeZone: 'Europe/Berlin' })]
+    const [utc, berlin] = [app.workspace(), app.workspace({ timeZone: 'Europe/Berlin' })]
     for (const workspace of [utc, berlin]) await workspace.load(await landConversations(workspace.landing, { records }))
     expect(await utc.rows('conversations', 'day')).toEqual([{ day: '2026-11-20' }])
     expect(await berlin.rows('conversations', 'day')).toEqual([{ day: '2026-11-21' }])

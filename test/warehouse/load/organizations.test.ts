@@ -11,12 +11,12 @@ const cases = readdirSync(folder).flatMap(name =>
   name.endsWith('.answer.json') ? [basename(name, '.answer.json')] : [],
 )
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 describe('a golden answer about an organization', () => {
   it.each(cases)('%s: becomes exactly its golden rows', async name => {
     const { data, teams } = JSON.parse(readFileSync(join(folder, `${name}.answer.json`), 'utf8'))
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = teams
       ? await landTeams(workspace.landing, { id: 'org_1', teams })
       : await landOrganization(workspace.landing, { id: 'org_1', data })
@@ -51,7 +51,7 @@ describe('organizations', () => {
     })
 
   it('stay when they are gone, with their teams, and say since when, until they are told again', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(
       await tell(workspace, 0, 'o1'),
       await tell(workspace, 0, 'o2'),
@@ -74,14 +74,14 @@ describe('organizations', () => {
   })
 
   it('that were told later are not marked by an older answer', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(await tell(workspace, 5, 'o1'))
     await workspace.load(await tell(workspace, 4, 'o1', null))
     expect(await ids(workspace, 'organizations')).toEqual(['o1'])
   })
 
   it('that nobody knows leave no row', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     expect(await workspace.load(await tell(workspace, 0, 'nobody', null))).toMatchObject({ files: 1, records: 0 })
     expect(await ids(workspace, 'organizations')).toEqual([])
     expect(await workspace.rows('_requests', 'stream, status, returned')).toEqual([
@@ -90,7 +90,7 @@ describe('organizations', () => {
   })
 
   it('are one row each with the newest answer, and the children of that one', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const data = (name: string, adminIDs: string[]) => ({ ID: 'o1', name, adminIDs, supportIDs: ['s'] })
     await workspace.load(await tell(workspace, 0, 'o1', data('old', ['a', 'b'])))
     await workspace.load(await tell(workspace, 1, 'o1', data('new', ['c'])))
@@ -102,7 +102,7 @@ describe('organizations', () => {
   })
 
   it('have teams that are gone when a whole list does not tell them, of that organization alone', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(await list(workspace, 0, 'o1', ['t1', 't2']), await list(workspace, 0, 'o2', ['t3']))
     await workspace.load(await list(workspace, 1, 'o1', ['t1'], false))
     expect(await ids(workspace, 'teams')).toEqual(['t1', 't2', 't3'])

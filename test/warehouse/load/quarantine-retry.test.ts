@@ -4,7 +4,7 @@ import { landConversations } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const RECORDS = [
   { ID: 'c1', tags: ['a'], title: 't' },
@@ -27,7 +27,7 @@ async function quarantine(
   file: string,
   { element, id, reason = 'Conversion Error in column value' }: { element: number; id: string; reason?: string },
 ): Promise<void> {
-  const { writer } = house.warehouse
+  const { writer } = app.warehouse
   const here = `workspace_id = '${workspace.id}'`
   for (const table of ['conversations', 'conversation_tags', 'conversation_observations'])
     await writer.run(`DELETE FROM ${table} WHERE ${here} AND conversation_id = '${id}'`)
@@ -39,7 +39,7 @@ async function quarantine(
 
 describe('a quarantined record that is tried again', () => {
   it('is loaded where it can be, and all is as if it always had been', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: RECORDS })
     await workspace.load(page)
     const before = await everything(workspace)
@@ -53,12 +53,12 @@ describe('a quarantined record that is tried again', () => {
     ['no JSON', 'no JSON'],
     ['object without a usable ID', 'wrong type'],
   ])('of which nothing had been read but %j is told of like any other', async (reason, issue) => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: RECORDS })
     await workspace.load(page)
     const before = await everything(workspace)
     await quarantine(workspace, page.path, { element: 2, id: 'c2', reason })
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     // Its own issue, and its share of the drift, had not been told; that it was not read had.
     await writer.run(`UPDATE _issues SET path = '(record)', issue = '${issue}' WHERE workspace_id = '${workspace.id}'`)
     await writer.run(`UPDATE _drift SET occurrences = occurrences - 1 WHERE workspace_id = '${workspace.id}'`)
@@ -67,7 +67,7 @@ describe('a quarantined record that is tried again', () => {
   })
 
   it('does not overrule a newer version of its conversation', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: [{ ID: 'c1', summary: 'old' }] })
     await workspace.load(page)
     await quarantine(workspace, page.path, { element: 1, id: 'c1' })
@@ -81,13 +81,13 @@ describe('a quarantined record that is tried again', () => {
   })
 
   it('is told of once, where it could be read before it could be loaded', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const records = [{ ID: 'c1' }, { ID: 'c2', userName: 'text', messagesNum: 'many', title: 'u' }]
     const page = await landConversations(workspace.landing, { records })
     await workspace.load(page)
     const before = await everything(workspace)
     await quarantine(workspace, page.path, { element: 2, id: 'c2', reason: 'no JSON' })
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     const here = `workspace_id = '${workspace.id}'`
     await writer.run(`UPDATE _issues SET path = '(record)', issue = 'no JSON' WHERE ${here}`)
     await writer.run(`DELETE FROM _drift WHERE ${here}`)
@@ -105,10 +105,10 @@ describe('a quarantined record that is tried again', () => {
   })
 
   it('stays where it still cannot be loaded, with the reason of today', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: [{ ID: 'c1' }, { id: 'none' }] })
     await workspace.load(page)
-    await house.warehouse.writer.run(`UPDATE _quarantine SET reason = 'once' WHERE workspace_id = '${workspace.id}'`)
+    await app.warehouse.writer.run(`UPDATE _quarantine SET reason = 'once' WHERE workspace_id = '${workspace.id}'`)
     const reason = 'object without a usable ID'
     expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason }])
     expect(await workspace.rows('_quarantine', 'element, reason')).toEqual([{ element: 2, reason }])

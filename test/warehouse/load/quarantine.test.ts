@@ -5,7 +5,7 @@ import { anyConversation } from '../../catalog/arbitrary-records.ts'
 import { AGENT, freshWindow, landConversations } from '../landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const CANARY = 'canary-of-a-person'
 /** Of pages at random; more of them by `FAULT_RUNS=200`. */
@@ -21,7 +21,7 @@ const quarantined = (workspace: Workspace) => workspace.rows('_quarantine', 'ele
 
 /** Until the test ends, the column of summaries takes numbers only: as after a change that somebody made by hand. */
 async function narrowColumn(): Promise<void> {
-  const { writer } = house.warehouse
+  const { writer } = app.warehouse
   const to = (type: string) => writer.run(`ALTER TABLE conversations ALTER COLUMN summary TYPE ${type}`)
   await writer.run('DELETE FROM conversations')
   await to('INTEGER')
@@ -40,7 +40,7 @@ describe('records that DuckDB refuses even when they are mended', () => {
     'are quarantined, and all others of their page are loaded: %j',
     async faulty => {
       await narrowColumn()
-      const workspace = house.workspace()
+      const workspace = app.workspace()
       const landed = await page(
         workspace,
         records(faulty).map(record => JSON.stringify(record)),
@@ -60,7 +60,7 @@ describe('records that DuckDB refuses even when they are mended', () => {
 
   it('hold back neither the pages behind them nor those of other windows', async () => {
     await narrowColumn()
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const window = freshWindow()
     const paged = (sequence: number, hasMore: boolean, summary: string) =>
       landConversations(workspace.landing, {
@@ -79,7 +79,7 @@ describe('records that DuckDB refuses even when they are mended', () => {
 
   it('tell no value of theirs, in no table and no message', async () => {
     await narrowColumn()
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     // One that looks as if it named the column itself.
     const sly = `${CANARY} when casting from source column ${CANARY.replaceAll('-', '_')}`
     await workspace.load(
@@ -93,8 +93,8 @@ describe('records that DuckDB refuses even when they are mended', () => {
 
 describe('what is no fault of a record', () => {
   it('stops its window, quarantines nothing, and tells no value', async () => {
-    const workspace = house.workspace()
-    const { writer } = house.warehouse
+    const workspace = app.workspace()
+    const { writer } = app.warehouse
     await writer.run('ALTER TABLE conversation_tags RENAME TO conversation_tags_away')
     onTestFinished(() => writer.run('ALTER TABLE conversation_tags_away RENAME TO conversation_tags'))
     const landed = await page(workspace, [JSON.stringify({ ID: CANARY, tags: [CANARY], messagesNum: CANARY })])
@@ -115,7 +115,7 @@ describe('an element that cannot be a record', () => {
   const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
   it('is quarantined with its reason', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const elements = [
       '{"ID":"good"}',
       `{"ID":"deep","x":${deep(20_000)}}`,
@@ -137,7 +137,7 @@ describe('an element that cannot be a record', () => {
   })
 
   it('is quarantined where bytes of its id are no UTF-8, and only then', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const parts = [
       '{"data":[{"ID":"a',
       0xff,
@@ -160,7 +160,7 @@ describe('an element that cannot be a record', () => {
 
 describe('a record', () => {
   it('with 10,000 keys that no field declares keeps all of them, and tells one path', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`person_${index}`, index]))
     await workspace.load(await page(workspace, [JSON.stringify({ ID: 'c', ...keys }), '{"ID":"d","title":"t"}']))
     const [row] = await workspace.rows('conversations', 'extra')
@@ -169,7 +169,7 @@ describe('a record', () => {
   })
 
   it('of 20 MB in a page that must be mended is loaded whole', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const summary = 'twenty megabytes '.repeat(1_200_000)
     const elements = [{ ID: 'long', summary, isTest: 'maybe' }, { ID: 'short' }].map(record => JSON.stringify(record))
     await workspace.load(await page(workspace, elements))
@@ -180,7 +180,7 @@ describe('a record', () => {
   })
 
   it('keeps every digit in extra and in fields of any shape', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const record =
       '{"ID":"c","value":98765432109876543210,"origin":{"n":12345678901234567890},"x":123456789012345678901234}'
     await workspace.load(await page(workspace, [record]))
@@ -244,7 +244,7 @@ describe('whatever a page holds', () => {
   it('is loaded or quarantined, each record once, and stops nothing', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyPage, { minLength: 1, maxLength: 4 }), async pages => {
-        const workspace = house.workspace()
+        const workspace = app.workspace()
         // Each page of an agent of its own, so that equal ids of two pages are two conversations.
         const landed = await Promise.all(
           pages.map((elements, index) =>

@@ -21,14 +21,14 @@ const record = (id: string, elements = 2) => ({
 })
 
 describe('the number of a record', () => {
-  const house = temporaryWarehouse()
+  const app = temporaryWarehouse()
   const misnumbered = async (): Promise<Row[]> =>
-    (await Promise.all(RULES.map(rule => house.warehouse.writer.rows(rule)))).flat()
-  const numbersIn = async (workspace: ReturnType<typeof house.workspace>, table: string): Promise<number[]> =>
+    (await Promise.all(RULES.map(rule => app.warehouse.writer.rows(rule)))).flat()
+  const numbersIn = async (workspace: ReturnType<typeof app.workspace>, table: string): Promise<number[]> =>
     (await workspace.rows(table, '_record::VARCHAR AS n')).map(row => Number(row.n))
 
   it('is the same in its row and in its child rows, and grows where it is replaced', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const load = async (...ids: string[]) =>
       workspace.load(await landConversations(workspace.landing, { records: ids.map(id => record(id)) }))
     await load('a', 'b')
@@ -47,7 +47,7 @@ describe('the number of a record', () => {
   })
 
   it('is kept by a patch, whose other child rows stay', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(await landConversations(workspace.landing, { records: [record('a')] }))
     const before = await numbersIn(workspace, 'conversations')
     const patch = (conversationId: string) => ({
@@ -58,7 +58,7 @@ describe('the number of a record', () => {
       createdMs: SENT_AT_MS + 1,
       placeMs: SENT_AT_MS + 1,
     })
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     const options = { layout: layoutOf(conversation), workspaceId: workspace.id, nowMs: 0 }
     await writer.transaction(() => applyPatches(writer, { ...options, patches: [patch('a'), patch('b')] }))
     expect(await misnumbered()).toEqual([])
@@ -71,10 +71,10 @@ describe('the number of a record', () => {
   })
 
   it('joins a record that left the quarantine with its child rows', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: [record('a'), record('b')] })
     await workspace.load(page)
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     const table = `workspace_id = '${workspace.id}'`
     for (const name of ['conversations', ...layoutOf(conversation).children.map(child => child.table)])
       await writer.run(`DELETE FROM ${name} WHERE ${table} AND conversation_id = 'b'`)
@@ -97,7 +97,7 @@ describe('the number of a record', () => {
     )
     await fc.assert(
       fc.asyncProperty(loads, async pages => {
-        const workspace = house.workspace()
+        const workspace = app.workspace()
         for (const { records, sentAtMs } of pages) {
           const given = records.map(([id, elements]) => record(id, elements))
           await workspace.load(await landConversations(workspace.landing, { records: given, sentAtMs }))

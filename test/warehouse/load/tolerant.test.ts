@@ -15,7 +15,7 @@ import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const goldenRecords = (name: string): object[] =>
   JSON.parse(readFileSync(join(import.meta.dirname, `../golden/${name}.records.json`), 'utf8')) as object[]
@@ -31,7 +31,7 @@ describe('a record', () => {
     'of %s gives the same rows by the fast and by the tolerant path',
     async name => {
       const golden = goldenRecords(name).filter(record => !('resolvedAt' in record && record.resolvedAt !== 0))
-      const [fast, tolerant] = [house.workspace(), house.workspace()]
+      const [fast, tolerant] = [app.workspace(), app.workspace()]
       await fast.load(await records(fast, ...golden))
       // An element that is no record sends its page through the tolerant path, and leaves no row.
       const result = await tolerant.load(await records(tolerant, ...golden, null))
@@ -43,7 +43,7 @@ describe('a record', () => {
 
 describe('a page of whatever records', () => {
   it('is loaded, with a row for each of them', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const odd = fc.sample(anyConversation, 300).map((record, index) => ({ ...record, ID: `c${index}` }))
     // Pages of few records, so that some of them take the fast path.
     for (let first = 0; first < odd.length; first += 100) {
@@ -64,7 +64,7 @@ describe('a page on more than one line', () => {
     ['with the line ends of Windows', JSON.stringify({ data: golden }, null, '\t').replaceAll('\n', '\r\n')],
     ['behind an empty line', `\n\n${JSON.stringify({ data: golden })}\n\n`],
   ])('%s gives the same rows as on one, and is not mended', async (_, body) => {
-    const [one, more] = [house.workspace(), house.workspace()]
+    const [one, more] = [app.workspace(), app.workspace()]
     await one.load(await records(one, ...golden), await page(one, beside))
     const result = await more.load(await page(more, body), await page(more, beside))
     expect(result).toMatchObject({ files: 2, records: golden.length + 1, mended: 0, quarantined: 0 })
@@ -74,7 +74,7 @@ describe('a page on more than one line', () => {
 
 describe('a page that DuckDB refuses', () => {
   it('for a lone surrogate is loaded with the replacement character in its place', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const body = String.raw`{"data":[{"ID":"c1","summary":"cut \ud800 off","bad \udfff key":"\\ud800 stays"},{"ID":"c2","summary":"\ud83d\ude80"}]}`
     const result = await workspace.load(await page(workspace, body))
     expect(result).toMatchObject({ records: 2, mended: 1, inserted: 2, quarantined: 0 })
@@ -85,14 +85,14 @@ describe('a page that DuckDB refuses', () => {
   })
 
   it('for a key that stands twice in an object is loaded with the last of the two', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const body = '{"data":[{"ID":"c1","summary":"first","csat":{"ease10":1,"ease10":2},"summary":"last"}]}'
     expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 1 })
     expect(await workspace.rows('conversations', 'summary, csat_ease10')).toEqual([{ summary: 'last', csat_ease10: 2 }])
   })
 
   it('for bytes that are not UTF-8 is loaded with the replacement character in their place', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const body = Buffer.concat([Buffer.from('{"data":[{"ID":"c1","summary":"a'), Buffer.of(0xff), Buffer.from('b"}]}')])
     const landed = await page(workspace, body)
     expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
@@ -101,7 +101,7 @@ describe('a page that DuckDB refuses', () => {
   })
 
   it('takes no other page of its batch with it', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const surrogate = String.raw`{"data":[{"ID":"c2","summary":"\ud800"}]}`
     const pages = [await records(workspace, { ID: 'c1' }), await page(workspace, surrogate)]
     const result = await workspace.load(...pages, await records(workspace, { ID: 'c3' }))
@@ -113,14 +113,14 @@ describe('a page that DuckDB refuses', () => {
 
 describe('a page', () => {
   it('with a record of 20 MB is loaded whole', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const summary = 'twenty megabytes '.repeat(1_200_000)
     expect(await workspace.load(await records(workspace, { ID: 'long', summary }))).toMatchObject({ mended: 0 })
     expect(await workspace.rows('conversations', 'length(summary)::INTEGER AS n')).toEqual([{ n: summary.length }])
   })
 
   it('of elements that are no records keeps none of them, and tells of each in the quarantine', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const elements = [{ ID: 'c1' }, null, 'text', [1], {}, { ID: '' }, { ID: { deep: 1 } }, { ID: 'c2' }]
     const landed = await records(workspace, ...elements)
     expect(await workspace.load(landed)).toMatchObject({ inserted: 2, records: 2, quarantined: 6 })
@@ -135,7 +135,7 @@ describe('a page', () => {
   })
 
   it('with more unknown paths than a schema should hold loses none of them', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key_${index}`, index]))
     expect(await workspace.load(await records(workspace, { ID: 'c1', ...many }))).toMatchObject({ mended: 1 })
     const [row] = await workspace.rows('conversations', 'extra')
@@ -143,7 +143,7 @@ describe('a page', () => {
   })
 
   it('whose unknown key differs only by case from that of another page of the batch keeps both', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const pages = [
       await records(workspace, { ID: 'c1', Title: 'upper', csat: { Mood: 1 } }),
       await records(workspace, { ID: 'c2', title: 'lower', csat: { mood: 2 } }),
@@ -156,7 +156,7 @@ describe('a page', () => {
   })
 
   it('inspected under an older catalog is inspected again before it is loaded', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const landed = await landConversations(workspace.landing, {
       records: [{ ID: 'c1', messagesNum: 'many', title: 't' }],
       catalogVersion: 0,
@@ -168,9 +168,9 @@ describe('a page', () => {
   })
 
   it('leaves no mended copy behind', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await workspace.load(await records(workspace, { ID: 'c1', messagesNum: 'many' }))
-    expect((await readdir(temporaryFolder(house.home))).filter(name => name.startsWith('mended-'))).toEqual([])
+    expect((await readdir(temporaryFolder(app.home))).filter(name => name.startsWith('mended-'))).toEqual([])
   })
 })
 
@@ -181,7 +181,7 @@ describe('a page with nesting around its records that would end the process', ()
     ['before them', `{"x":${deep},"data":[{"ID":"c1","title":"t"},{"ID":"c2"}]}`],
     ['behind them', `{"data":[{"ID":"c1","title":"t"},{"ID":"c2"}],"usage":${deep}}`],
   ])('%s is loaded, each record as it came', async (_, body) => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 2, mended: 1, quarantined: 0 })
     expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
       { conversation_id: 'c1', extra: '{"title":"t"}' },
@@ -190,7 +190,7 @@ describe('a page with nesting around its records that would end the process', ()
   })
 
   it('is loaded also where an older catalog inspected it', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const landed = await landConversations(workspace.landing, {
       body: `{"data":[{"ID":"c1"}],"x":${deep}}`,
       catalogVersion: 0,
@@ -219,7 +219,7 @@ describe('a landed file that cannot be read', () => {
     )
 
   it('is told by its name, and every page of another window is loaded', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const pages = [
       await records(workspace, { ID: 'before' }),
       await records(workspace, { ID: 'cut', summary: 'x'.repeat(500) }),
@@ -238,7 +238,7 @@ describe('a landed file that cannot be read', () => {
   })
 
   it('is told so too where inspection had sent it through the tolerant path', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const pages = [
       await records(workspace, { ID: 'cut', messagesNum: 'many', summary: 'x'.repeat(500) }),
       await records(workspace, { ID: 'behind' }),
@@ -249,7 +249,7 @@ describe('a landed file that cannot be read', () => {
   })
 
   it('is told so where it is cut off exactly behind its head, and so still is a whole gzip file', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const landed = await records(workspace, { ID: 'cut' })
     await truncate(landed.absolutePath, (await bytesOf(landed)).length - landed.head.packed!.bytes)
     const error = await failureOf(workspace.load(landed))
@@ -258,7 +258,7 @@ describe('a landed file that cannot be read', () => {
   })
 
   it('because a bit of it has flipped is not loaded with another value', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const landed = await records(workspace, { ID: 'c1', summary: 'Seventeen zebras jumped quickly over my lazy box' })
     const intact = await bytesOf(landed)
     const begin = intact.length - landed.head.packed!.bytes
@@ -279,7 +279,7 @@ describe('a landed file that cannot be read', () => {
   })
 
   it('holds back the later pages of its own window, so that nothing counts as covered that is not there', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     const window = freshWindow()
     const paged = (sequence: number, hasMore: boolean) =>
       landConversations(workspace.landing, {

@@ -6,12 +6,12 @@ import { keysReported } from '../../../src/warehouse/planning/period-keys.ts'
 import { answersOf, keyedRuns } from '../../core/keyed-vendor.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 /** Days on which a page told of a period, as in `_quota`. */
 async function lengthInDays(told: [day: number, key: string][]): Promise<number | null> {
-  const { id } = house.workspace()
-  const { writer } = house.warehouse
+  const { id } = app.workspace()
+  const { writer } = app.warehouse
   for (const [day, key] of told)
     await writer.run(
       `INSERT INTO _quota (workspace_id, told_at, period_key) VALUES ('${id}', TIMESTAMP '2026-01-01' + INTERVAL ${day} DAY, '${key}')`,
@@ -47,10 +47,10 @@ describe('the length of a period', () => {
 
 describe('keys that name days', () => {
   it('name the periods in which the count goes on, whatever our own answers bill under them, however late reports are', async () => {
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     await fc.assert(
       fc.asyncProperty(keyedRuns, async run => {
-        const { id } = house.workspace()
+        const { id } = app.workspace()
         const { answers, sinceMs } = answersOf(run)
         const told = answers.map(({ sentAtMs, key, used }) => `('${id}', epoch_ms(${sentAtMs}), '${key}', ${used})`)
         const made = answers.map(

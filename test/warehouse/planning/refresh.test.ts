@@ -6,7 +6,7 @@ import { applyTo, eventOf } from '../events/events-in.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
-const house = temporaryWarehouse()
+const app = temporaryWarehouse()
 
 const WRITTEN = SENT_AT_MS - 12 * HOUR
 const CHANGED = SENT_AT_MS + 6 * HOUR
@@ -33,7 +33,7 @@ interface Case {
 
 /** Of conversations by their ids, those that are bought again where any change counts, and where it must be more than events told. */
 async function boughtAgain(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
-  const workspace = house.workspace()
+  const workspace = app.workspace()
   const records = Object.entries(cases).map(([ID, { writtenMs = WRITTEN }]) => ({
     ID,
     lastModified: WRITTEN,
@@ -44,7 +44,7 @@ async function boughtAgain(cases: Record<string, Case>): Promise<{ change: strin
   for (const place of [0, 1])
     await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { told }]) => told[place]?.(id) ?? []))
   const ids = async (toldIsEnough: boolean) => {
-    const found = await dirtyIds(house.warehouse.writer, workspace.id, { beforeMs: LATER, toldIsEnough, limit: 100 })
+    const found = await dirtyIds(app.warehouse.writer, workspace.id, { beforeMs: LATER, toldIsEnough, limit: 100 })
     return found.map(({ id }) => id).sort()
   }
   return { change: await ids(false), message: await ids(true) }
@@ -89,9 +89,9 @@ describe('a conversation that is held and has changed', () => {
 
 describe('a conversation that no export has brought', () => {
   it('is bought, whatever events told, once a head has passed it', async () => {
-    const workspace = house.workspace()
+    const workspace = app.workspace()
     await applyTo(workspace, resolved()('new'))
-    const { writer } = house.warehouse
+    const { writer } = app.warehouse
     const ids = () => dirtyIds(writer, workspace.id, { beforeMs: LATER, toldIsEnough: true, limit: 10 })
     expect(await ids()).toEqual([])
     const window = freshWindow({ toSec: Math.floor(LATER / 1_000) })

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type House, openHouse, openRun } from '../../src/app.ts'
+import { type App, openApp, openRun } from '../../src/app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../src/config.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { ReplayReport } from '../../src/run/rebuild.ts'
@@ -28,10 +28,10 @@ const LOAD_MS = 1
 
 type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
 
-export interface SimulatedHouse {
+export interface SimulatedApp {
   sandbox: Sandbox
   config: Config
-  house: House
+  app: App
   clock: SimulatedTime
   /** What the last sync told. */
   news: News[]
@@ -53,7 +53,7 @@ export interface SimulatedHouse {
   close(): Promise<void>
 }
 
-export interface SimulatedHouseOptions {
+export interface SimulatedAppOptions {
   sandbox?: Partial<SandboxOptions>
   settings?: Partial<WorkspaceConfig>
   /** What stands between the house and the sandbox. */
@@ -61,7 +61,7 @@ export interface SimulatedHouseOptions {
   /** A sandbox that is there already. */
   at?: Sandbox
   /** A house that is there already, for a workspace of its own in it; it is closed by whoever opened it. */
-  beside?: { house: House; home: string; workspaceId: string }
+  beside?: { app: App; home: string; workspaceId: string }
   /** How long each load takes, simulated: meanwhile more lands, and there are fewer of them. Default: a moment. */
   loadMs?: number
 }
@@ -92,30 +92,30 @@ function configOf({ home, url, id }: Place, settings: Partial<WorkspaceConfig>):
 }
 
 /** A house without a workspace of its own: those that share it are opened `beside` it. */
-export async function emptyHouse(): Promise<{ home: string; house: House; close(): Promise<void> }> {
+export async function emptyApp(): Promise<{ home: string; app: App; close(): Promise<void> }> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
-  const house = await openHouse({ config: configOf({ home, url: 'http://127.0.0.1', id: WORKSPACE }, {}) })
+  const app = await openApp({ config: configOf({ home, url: 'http://127.0.0.1', id: WORKSPACE }, {}) })
   const close = async () => {
-    await house.close()
+    await app.close()
     await rm(home, { recursive: true })
   }
-  return { home, house, close }
+  return { home, app, close }
 }
 
 /** Whoever opens it calls `end` when it is done with: all that was opened for it is closed, and its folder removed. */
-export async function openSimulatedHouse(
-  options: SimulatedHouseOptions = {},
-): Promise<{ simulated: SimulatedHouse; end(): Promise<void> }> {
+export async function openSimulatedApp(
+  options: SimulatedAppOptions = {},
+): Promise<{ simulated: SimulatedApp; end(): Promise<void> }> {
   const { beside } = options
   const id = beside?.workspaceId ?? WORKSPACE
   const sandbox = options.at ?? (await openStillSandbox({ workspaceId: id, ...options.sandbox }))
   const home = beside?.home ?? (await mkdtemp(join(tmpdir(), 'convohouse-')))
   const url = (await options.through?.(sandbox)) ?? sandbox.url
   const config = configOf({ home, url, id }, options.settings ?? {})
-  let house = beside?.house ?? (await openHouse({ config }))
+  let app = beside?.app ?? (await openApp({ config }))
   let open = beside === undefined
   const close = async () => {
-    if (open) await house.close()
+    if (open) await app.close()
     open = false
   }
   const end = async () => {
@@ -127,16 +127,16 @@ export async function openSimulatedHouse(
   const door = async <T>(path: string) => (await (await fetch(`${sandbox.url}/_sandbox/${path}`)).json()) as T
   const served = async () => (await door<{ requests: ServedRequest[] }>('requests?kind=export')).requests
 
-  const simulated: SimulatedHouse = {
+  const simulated: SimulatedApp = {
     sandbox,
     config,
-    house,
+    app,
     clock,
     news: [],
     async sync(asked = {}, signal = new AbortController().signal) {
       simulated.news = []
       const workspace = config.workspaces[0]!
-      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock: clock.within })
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, app, signal, clock: clock.within })
       const host = simulatedHost(clock, { signal, tell: news => simulated.news.push(news) })
       const request = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
       const load: Steps['load'] = async input => {
@@ -148,7 +148,7 @@ export async function openSimulatedHouse(
     async polls({ count, everyMs, each }) {
       const signal = new AbortController().signal
       const workspace = config.workspaces[0]!
-      const { run, steps, close: closeRun } = await openRun({ config, workspace, house, signal, clock: clock.within })
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, app, signal, clock: clock.within })
       const host = simulatedHost(clock, { signal, tell: () => {} })
       for (let poll = 0; poll < count; poll++) {
         sandbox.clock.advance(everyMs)
@@ -156,22 +156,22 @@ export async function openSimulatedHouse(
       }
       await closeRun()
     },
-    rows: sql => house.warehouse.writer.rows(sql),
+    rows: sql => app.warehouse.writer.rows(sql),
     served,
     bought: async () => (await served()).filter(request => !isProbe(request)),
-    usage: async () => (await door<{ usage: Awaited<ReturnType<SimulatedHouse['usage']>> }>('state')).usage,
+    usage: async () => (await door<{ usage: Awaited<ReturnType<SimulatedApp['usage']>> }>('state')).usage,
     advance: ms => sandbox.clock.advance(ms),
     async restart() {
-      await house.close()
-      house = await openHouse({ config })
+      await app.close()
+      app = await openApp({ config })
       open = true
-      simulated.house = house
+      simulated.app = app
     },
     async replay() {
-      await house.close()
+      await app.close()
       const report = await replay({ config })
-      house = await openHouse({ config })
-      simulated.house = house
+      app = await openApp({ config })
+      simulated.app = app
       return report
     },
     close,

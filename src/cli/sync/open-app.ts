@@ -1,6 +1,6 @@
 // Opening the warehouse to write, with a little patience: a query that has it open for reading is soon done.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type House, type HouseOptions, openHouse } from '../../app.ts'
+import { type App, type AppOptions, openApp } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -19,11 +19,11 @@ const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): Con
   })
 
 /** @throws WAREHOUSE_LOCKED where another process still holds it after two seconds; WAREHOUSE_NEWER, HOME_UNUSABLE */
-export async function openHouseSoon(config: Config, noted?: HouseOptions['noted']): Promise<House> {
+export async function openAppWhenReleased(config: Config, noted?: AppOptions['noted']): Promise<App> {
   const untilMs = systemClock.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await openHouse({ config, ...(noted && { noted }) })
+      return await openApp({ config, ...(noted && { noted }) })
     } catch (error) {
       if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
       if (systemClock.now() > untilMs) throw heldByOther(error)

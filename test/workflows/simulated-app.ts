@@ -1,0 +1,10 @@
+// A house on simulated time for one test.
+import { onTestFinished } from 'vitest'
+import { openSimulatedApp, type SimulatedApp, type SimulatedAppOptions } from './open-simulated-app.ts'
+
+/** Closed when the test is over. */
+export async function simulatedApp(options: SimulatedAppOptions = {}): Promise<SimulatedApp> {
+  const { simulated, end } = await openSimulatedApp(options)
+  onTestFinished(end)
+  return simulated
+}
