@@ -42,7 +42,7 @@ export async function startWorker(
       role,
       place,
       ending: { stopping: stopping.signal, aborted: aborted.signal },
-      openHouse: async () => {
+      openApp: async () => {
         app = await openApp({ config })
         return app
       },

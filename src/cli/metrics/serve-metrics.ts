@@ -24,7 +24,7 @@ export async function listenAnywhere(page: MetricsPage): Promise<MetricsListener
   }
 }
 
-/** The warehouse, which metrics ask as long as it is open. @throws as `openHouseSoon` */
+/** The warehouse, which metrics ask as long as it is open. @throws as `openAppWhenReleased` */
 export async function openMeasuredApp(config: Config, metrics: ProcessMetrics): Promise<App> {
   const app = await openAppWhenReleased(config)
   const askNoMore = metrics.askHere(app.warehouse.instance)

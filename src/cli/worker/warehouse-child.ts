@@ -28,7 +28,7 @@ export async function runWarehouseChild(config: Config, install: () => Promise<s
       ...(work.holder !== null && { holder: work.holder }),
       ...(work.tells && { tell: remark }),
       ending: stop,
-      async openHouse() {
+      async openApp() {
         isTaken = true
         return app
       },

@@ -41,7 +41,7 @@ export interface WorkerSettings {
   /** Shared by the processes of one command: one uses leases, another holds the warehouse. */
   holder?: string
   /** Opens the warehouse; an export worker needs none. */
-  openHouse?(): Promise<App>
+  openApp?(): Promise<App>
   /** Told when a sync begins and ends, in a line each. */
   tell?(line: string): void
   /** Told when tasks are taken. */
@@ -140,7 +140,7 @@ async function runAll(workers: readonly Worker[], { stopping }: Ending): Promise
 
 async function work(holding: Holding): Promise<void> {
   const { role, ending } = holding
-  const app = role === 'export' ? null : await holding.openHouse!()
+  const app = role === 'export' ? null : await holding.openApp!()
   try {
     const workers = [
       ...(app ? [await warehouseWorker(holding, app)] : []),

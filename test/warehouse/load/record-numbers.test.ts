@@ -10,7 +10,7 @@ import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const RULES = ['children_have_records', 'records_numbered'].map(name =>
-  readFileSync(new URL(`../../sql/checks/${name}.sql`, import.meta.url), 'utf8'),
+  readFileSync(new URL(`../../../sql/checks/${name}.sql`, import.meta.url), 'utf8'),
 )
 
 const record = (id: string, elements = 2) => ({

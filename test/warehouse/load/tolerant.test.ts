@@ -18,7 +18,7 @@ import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 const app = temporaryWarehouse()
 
 const goldenRecords = (name: string): object[] =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `../golden/${name}.records.json`), 'utf8')) as object[]
+  JSON.parse(readFileSync(join(import.meta.dirname, `../../golden/${name}.records.json`), 'utf8')) as object[]
 
 const page = (workspace: Workspace, body: string | Uint8Array) => landConversations(workspace.landing, { body })
 
