@@ -3,10 +3,10 @@ import { type Command, CommanderError } from 'commander'
 import { reasonOf } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { unlikeFlag } from './commands/query.ts'
-import { errorJson, errorLines, exitCodeOf } from './failure/failure-text.ts'
+import { errorJson, errorLines, exitCodeOf } from './terminal/error-text.ts'
 import { isCalmEnd, usageError, wantsHelp } from './failure/usage-error.ts'
 import { createProgram } from './program.ts'
-import { remark, timeStamp } from './terminal/say.ts'
+import { log, timestamp } from './terminal/print.ts'
 import { endOnSignals } from './terminal/signals.ts'
 import { styleOf } from './terminal/style.ts'
 import { optimizeWasmLate } from './wasm-tiers.ts'
@@ -23,8 +23,8 @@ function commandName(program: Command, args: readonly string[]): string {
 }
 
 function tell(error: unknown, args: readonly string[]): void {
-  if (args.includes('--json')) remark(JSON.stringify({ at: timeStamp(), ...errorJson(error) }))
-  else remark(...errorLines(error, styleOf(process.stderr)))
+  if (args.includes('--json')) log(JSON.stringify({ at: timestamp(), ...errorJson(error) }))
+  else log(...errorLines(error, styleOf(process.stderr)))
   process.exitCode = exitCodeOf(error)
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exitCodeOfReport } from '../../src/cli/sync/outcome.ts'
+import { exitCodeOfReport } from '../../src/cli/sync/exit-code.ts'
 import {
   overProgress,
   type Progress,

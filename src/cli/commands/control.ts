@@ -1,10 +1,10 @@
 // `pause`, `resume`, `allow`, `cancel`: what may be said to a sync that Temporal runs.
 import { Command } from 'commander'
-import type { SteerFlags, Steering } from '../control/run-control.ts'
+import type { ControlFlags, ControlCommand } from '../control.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { whole } from '../flags/values.ts'
 
-const ABOUT: Record<Steering, { description: string; example: string }> = {
+const ABOUT: Record<ControlCommand, { description: string; example: string }> = {
   pause: {
     description: 'let the sync that Temporal runs ask for nothing until it is resumed',
     example: '     what is under way still lands',
@@ -20,13 +20,13 @@ const ABOUT: Record<Steering, { description: string; example: string }> = {
   },
 }
 
-const steerCommand = (steering: Steering): Command => {
+const steerCommand = (steering: ControlCommand): Command => {
   const { description, example } = ABOUT[steering]
   return addWorkspaceFlag(addConfigFlag(new Command(steering).description(description)))
     .addHelpText('after', `\nExamples:\n  $ convohouse ${steering} --workspace ws_1${example}`)
-    .action(async (flags: SteerFlags) => {
-      const { runSteer } = await import('../control/run-control.ts')
-      await runSteer(steering, flags)
+    .action(async (flags: ControlFlags) => {
+      const { runControl } = await import('../control.ts')
+      await runControl(steering, flags)
     })
 }
 

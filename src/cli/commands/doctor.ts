@@ -22,6 +22,6 @@ One request is made for each workspace, of its list of agents, which costs nothi
 failed, else that of the first check that did.`,
     )
     .action(async (flags: DoctorFlags) => {
-      const { runDoctor } = await import('../doctor/run-doctor.ts')
+      const { runDoctor } = await import('../doctor/doctor.ts')
       process.exitCode = await runDoctor(flags)
     })

@@ -12,6 +12,6 @@ Examples:
   $ convohouse init --force      the same, over the file that is there`,
     )
     .action(async (flags: { force?: boolean }) => {
-      const { runInit } = await import('../init/run-init.ts')
+      const { runInit } = await import('../init.ts')
       await runInit(flags)
     })

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { filled, whole } from '../flags/values.ts'
-import type { ReceiveFlags } from '../receive/run-receive.ts'
+import type { ReceiveFlags } from '../receive/receive.ts'
 
 export const receiveCommand = (): Command =>
   addConfigFlag(new Command('receive').description("take the vendor's webhooks in, until it is stopped"))
@@ -22,6 +22,6 @@ without a file CONVOHOUSE_WEBHOOK_SECRET itself; SIGHUP has them read anew. SIGT
 shows how to set the vendor's address, TLS in front, and a test.`,
     )
     .action(async (flags: ReceiveFlags) => {
-      const { runReceive } = await import('../receive/run-receive.ts')
+      const { runReceive } = await import('../receive/receive.ts')
       await runReceive(flags)
     })

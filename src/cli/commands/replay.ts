@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { repeated } from '../flags/values.ts'
-import type { ReplayFlags } from '../replay/run-replay.ts'
+import type { ReplayFlags } from '../replay.ts'
 
 export const replayCommand = (): Command =>
   addWorkspaceFlag(
@@ -22,6 +22,6 @@ Examples:
 Meanwhile the old warehouse answers queries; it is replaced when the new one is whole.`,
     )
     .action(async (flags: ReplayFlags) => {
-      const { runReplay } = await import('../replay/run-replay.ts')
+      const { runReplay } = await import('../replay.ts')
       await runReplay(flags)
     })

@@ -6,9 +6,9 @@ import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
 import { READINGS } from '../../sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../sandbox/webhooks/event-fault-table.ts'
 import { duration, filled, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
-import { namesTable, rated } from '../sandbox/rate-flags.ts'
+import { namesTable, rated } from '../flags/name-value.ts'
 import { readings, readingsTable } from '../sandbox/reading-flags.ts'
-import type { SandboxFlags } from '../sandbox/run-sandbox.ts'
+import type { SandboxFlags } from '../sandbox.ts'
 
 export const sandboxCommand = (): Command =>
   new Command('sandbox')
@@ -160,6 +160,6 @@ Examples:
   $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
     .action(async (flags: SandboxFlags) => {
-      const { runSandbox } = await import('../sandbox/run-sandbox.ts')
+      const { runSandbox } = await import('../sandbox.ts')
       await runSandbox(flags)
     })

@@ -3,7 +3,7 @@ import { CHANGES, type Change } from '../../run/temporal/schedule-change.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, whole } from '../flags/values.ts'
 import type { BackfillFlags } from '../schedule/run-backfill.ts'
-import type { ScheduleFlags } from '../schedule/run-schedule.ts'
+import type { ScheduleFlags } from '../schedule.ts'
 
 const addFlags = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object a workspace, for machines')
@@ -18,7 +18,7 @@ const ABOUT: Record<Change, string> = {
 const ensureCommand = (): Command =>
   addFlags(new Command('ensure').description('make the schedules what the configuration says')).action(
     async (flags: ScheduleFlags) => {
-      const { runEnsure } = await import('../schedule/run-schedule.ts')
+      const { runEnsure } = await import('../schedule.ts')
       await runEnsure(flags)
     },
   )
@@ -27,13 +27,13 @@ const listCommand = (): Command =>
   addFlags(
     new Command('list').description('which there are, when their ticks come, and what became of the last run'),
   ).action(async (flags: ScheduleFlags) => {
-    const { runList } = await import('../schedule/run-schedule.ts')
+    const { runList } = await import('../schedule.ts')
     await runList(flags)
   })
 
 const changeCommand = (change: Change): Command =>
   addFlags(new Command(change).description(ABOUT[change])).action(async (flags: ScheduleFlags) => {
-    const { runChange } = await import('../schedule/run-schedule.ts')
+    const { runChange } = await import('../schedule.ts')
     await runChange(change, flags)
   })
 

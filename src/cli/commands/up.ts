@@ -40,6 +40,6 @@ Where a workspace has a webhook secret, it takes the vendor's webhooks in as wel
 Ctrl-C lets what is under way land and ends all that it started; the next \`convohouse up\` goes on there.`,
     )
     .action(async (flags: UpFlags) => {
-      const { runUp } = await import('../up/run-up.ts')
+      const { runUp } = await import('../up/up.ts')
       process.exitCode = await runUp(flags)
     })

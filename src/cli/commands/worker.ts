@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { metricsAddress } from '../flags/metrics-address.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
-import type { WorkerFlags } from '../worker/run-worker.ts'
+import type { WorkerFlags } from '../worker/worker.ts'
 import { role } from '../worker/worker-flags.ts'
 
 export const workerCommand = (): Command =>
@@ -25,6 +25,6 @@ Where Temporal is, Temporal's own variables and profile files say: TEMPORAL_ADDR
 TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C end it when what is under way has landed.`,
     )
     .action(async (flags: WorkerFlags) => {
-      const { runWorkerCommand } = await import('../worker/run-worker.ts')
+      const { runWorkerCommand } = await import('../worker/worker.ts')
       await runWorkerCommand(flags)
     })

@@ -1,7 +1,7 @@
 // `convohouse completion`: a script for the shell, derived from the program itself; or the ids that such a script asks for.
 import type { Command } from 'commander'
 import { invalidFlag } from '../flags/values.ts'
-import { say } from '../terminal/say.ts'
+import { print } from '../terminal/print.ts'
 import { bashScript } from './bash.ts'
 import { fishScript } from './fish.ts'
 import { idsOf } from './ids.ts'
@@ -20,7 +20,7 @@ export async function runCompletion(
   values: IdKind | undefined,
 ): Promise<void> {
   // An id with a line break in it cannot be typed on a line.
-  if (values) return say(...(await idsOf(values, words)).filter(id => !/\p{Cc}/u.test(id)))
+  if (values) return print(...(await idsOf(values, words)).filter(id => !/\p{Cc}/u.test(id)))
   const [shell, ...more] = words
   if (!isShell(shell) || more.length > 0)
     throw invalidFlag(

@@ -7,7 +7,7 @@ import { ingestBeside } from '../../run/ingest.ts'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { spoolWaiting } from '../../spool/waiting.ts'
 import { openReceiver } from '../receive/open-receiver.ts'
-import { say } from '../terminal/say.ts'
+import { print } from '../terminal/print.ts'
 import { counted } from '../terminal/words.ts'
 import type { DemoQuery } from './queries.ts'
 
@@ -78,7 +78,7 @@ export async function showEvents(options: { app: App; config: Config; sandbox: S
   try {
     const conversation = await untilGoneOn(options)
     const events = app.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
-    say(`The vendor has posted what happened: ${counted(events, 'event')} applied, without a request.`, '')
+    print(`The vendor has posted what happened: ${counted(events, 'event')} applied, without a request.`, '')
     return conversation
   } finally {
     sandbox.webhooks.set({ url: null })

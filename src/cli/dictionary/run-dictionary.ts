@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { dictionary } from '../../catalog/dictionary.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { invalidFlag } from '../flags/values.ts'
-import { remark } from '../terminal/say.ts'
+import { log } from '../terminal/print.ts'
 
 /** @throws FLAG_INVALID where the file cannot be written */
 export async function runDictionary({ output }: { output?: string }): Promise<void> {
@@ -18,5 +18,5 @@ export async function runDictionary({ output }: { output?: string }): Promise<vo
       'Give a file in a folder that is there.',
     )
   })
-  remark(`Wrote ${output}`)
+  log(`Wrote ${output}`)
 }

@@ -1,7 +1,7 @@
 // This machine's clock against the vendor's, as its one answer tells it.
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { aheadBy, type Dated } from '../../steps/server-clock.ts'
-import { type Finding, ok, skip, warn } from './finding.ts'
+import { type Finding, ok, skip, warn } from './findings.ts'
 
 /** Beyond this a clock is not just ticking a little differently. */
 const A_FEW_SECONDS_MS = 5 * SECOND

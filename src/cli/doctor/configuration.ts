@@ -4,7 +4,7 @@ import { isCode } from '../../core/errors.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { type Storage, storageOf } from '../query/storage.ts'
 import { counted } from '../terminal/words.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { type Finding, fail, ok } from './findings.ts'
 
 export interface DoctorFlags {
   config?: string

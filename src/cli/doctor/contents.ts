@@ -5,7 +5,7 @@ import { type SqlFile, sqlFiles } from '../../warehouse/sql-files.ts'
 import { type Rows, workspacesIn } from '../status/reading.ts'
 import { landingStatus } from '../status/workspace.ts'
 import { count, counted } from '../terminal/words.ts'
-import { examine, type Finding, fail, ok, skip, warn } from './finding.ts'
+import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }
 const AGENTS = { check: 'agents' }

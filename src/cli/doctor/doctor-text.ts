@@ -1,7 +1,7 @@
 // The diagnosis for people.
 import { type Look, plain, type Style } from '../terminal/style.ts'
 import { counted } from '../terminal/words.ts'
-import type { Finding, State } from './finding.ts'
+import type { Finding, State } from './findings.ts'
 
 const LOOKS: Record<State, Look> = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'dim' }
 

@@ -6,7 +6,7 @@ import { DAY } from '../../core/time.ts'
 import { openLeaseLog } from '../../landing/lease-log.ts'
 import { quotaStatus } from '../../reports/quota.ts'
 import { ago, count, counted } from '../terminal/words.ts'
-import { examine, type Finding, ok, skip, warn } from './finding.ts'
+import { examine, type Finding, ok, skip, warn } from './findings.ts'
 
 /** Refusals are remembered so long; the last answer that told a usage, however old it is. */
 const REMEMBERED_MS = 7 * DAY

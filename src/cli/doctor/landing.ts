@@ -7,7 +7,7 @@ import { segment } from '../../files/path-segment.ts'
 import { openLeaseLog } from '../../landing/lease-log.ts'
 import { type LandedFile, type Landing, openLanding } from '../../landing/store.ts'
 import { count, counted } from '../terminal/words.ts'
-import { examine, type Finding, fail, ok, type Subject, warn } from './finding.ts'
+import { examine, type Finding, fail, ok, type Subject, warn } from './findings.ts'
 
 /** Of each stream: what a crash of the machine or a full disk may have hurt is what was written last. */
 const SAMPLE_PAGES = 20

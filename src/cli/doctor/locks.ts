@@ -5,7 +5,7 @@ import { REBUILT } from '../../run/rebuild.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { fileSize } from '../status/sizes.ts'
 import { bytes } from '../terminal/words.ts'
-import { examine, type Finding, ok, skip, warn } from './finding.ts'
+import { examine, type Finding, ok, skip, warn } from './findings.ts'
 import { type Holding, holderText } from './holder.ts'
 
 const SUBJECT = { check: 'locks' }

@@ -2,7 +2,7 @@
 
 import { ConvohouseError } from '../../core/errors.ts'
 import type { PackageFacts } from '../package-facts.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { type Finding, fail, ok } from './findings.ts'
 
 const partsOf = (version: string): number[] => version.split('.').map(Number)
 

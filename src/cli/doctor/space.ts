@@ -4,9 +4,9 @@ import { ConvohouseError } from '../../core/errors.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { landingSize, warehouseSize } from '../status/sizes.ts'
 import { bytes } from '../terminal/words.ts'
-import { nearest } from './data-folder.ts'
+import { nearest } from './disk.ts'
 import { type FileSystem, volumeOf } from './file-system.ts'
-import { examine, type Finding, fail, ok, warn } from './finding.ts'
+import { examine, type Finding, fail, ok, warn } from './findings.ts'
 
 export interface Room {
   freeBytes: number

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import type { SecretPlace } from '../../config/kept-secret.ts'
 import type { WorkspaceConfig } from '../../config.ts'
-import { examine, type Finding, ok, warn } from './finding.ts'
+import { examine, type Finding, ok, warn } from './findings.ts'
 
 const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
 

@@ -5,7 +5,7 @@ import type { Storage } from '../query/storage.ts'
 import { type Rows, readerOf } from '../status/reading.ts'
 import { warehouseSize } from '../status/sizes.ts'
 import { bytes } from '../terminal/words.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Finding, fail, ok, warn } from './findings.ts'
 import { findHolder, type Holding, holderText } from './holder.ts'
 
 const SUBJECT = { check: 'warehouse' }

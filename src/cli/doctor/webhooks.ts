@@ -6,8 +6,8 @@ import { readDrainFailure } from '../../spool/drain-failure.ts'
 import { hasSpool } from '../../spool/folders.ts'
 import { type Refused, readRefused } from '../../spool/refusal-record.ts'
 import { counted } from '../terminal/words.ts'
-import { hintOf, refusedText } from '../webhooks/refused-text.ts'
-import { examine, type Finding, ok, type Subject, warn } from './finding.ts'
+import { hintOf, refusedText } from '../terminal/refusal-text.ts'
+import { examine, type Finding, ok, type Subject, warn } from './findings.ts'
 
 const CHECK = 'webhooks'
 

@@ -10,7 +10,7 @@ import { writeResult } from '../output/write.ts'
 import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
 import { askWarehouse } from '../query/warehouse-client.ts'
 import { type Rows, readerOf, reading, workspacesIn } from '../status/reading.ts'
-import { say, sayJson } from '../terminal/say.ts'
+import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { type By, ledgerSql, type Scope } from './counts.ts'
 import { ledgerLines } from './ledger-text.ts'
@@ -57,8 +57,8 @@ async function expectAgents(rows: Rows, { workspaceIds, agents }: Scope): Promis
 function show(ledgers: readonly WorkspaceLedger[]): void {
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   const options = { width, style: styleOf(process.stdout) }
-  if (ledgers.length === 0) say('Nothing has been read yet: run `convohouse sync`.')
-  for (const [at, ledger] of ledgers.entries()) say(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
+  if (ledgers.length === 0) print('Nothing has been read yet: run `convohouse sync`.')
+  for (const [at, ledger] of ledgers.entries()) print(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
 }
 
 /** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
@@ -87,6 +87,6 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
     }
     return found
   })
-  if (flags.json) sayJson({ home: storage.home, workspaces: ledgers })
+  if (flags.json) printJson({ home: storage.home, workspaces: ledgers })
   else show(ledgers)
 }

@@ -13,7 +13,7 @@ import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
 import { lookUpIn } from '../sync/look-up.ts'
-import { say, sayJson } from '../terminal/say.ts'
+import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { layoutOf } from './budget.ts'
@@ -31,7 +31,7 @@ export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object =>
 
 function show(facts: PlanFacts, asFlagged: boolean): void {
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
-  say(
+  print(
     ...planLines(facts, { width, style: styleOf(process.stdout) }),
     '',
     `Nothing was bought. \`convohouse sync\`${asFlagged ? ' with the same flags' : ''} carries it out.`,
@@ -73,7 +73,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
         throw withLines(error, named)
       })
       const facts = { workspaceId: workspace.id, prepared, nowMs: Date.now() }
-      if (flags.json) sayJson(planJson(facts))
+      if (flags.json) printJson(planJson(facts))
       else show(facts, isFlagged(flags))
     }
   } finally {

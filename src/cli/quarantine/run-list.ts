@@ -2,7 +2,7 @@
 import { storageOf } from '../query/storage.ts'
 import { readerOf } from '../status/reading.ts'
 import { grid } from '../terminal/grid.ts'
-import { say, sayJson } from '../terminal/say.ts'
+import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { counted } from '../terminal/words.ts'
 import { type Entry, type QuarantineFlags, quarantined } from './entries.ts'
@@ -39,6 +39,6 @@ function lines(entries: readonly Entry[]): string[] {
 export async function runList(flags: QuarantineFlags): Promise<void> {
   const rows = readerOf(storageOf(flags.config))
   const entries = await quarantined(rows, flags.workspace)
-  if (flags.json) sayJson({ quarantined: entries })
-  else say(...lines(entries))
+  if (flags.json) printJson({ quarantined: entries })
+  else print(...lines(entries))
 }

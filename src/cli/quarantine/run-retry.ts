@@ -6,7 +6,7 @@ import { expectWarehouse } from '../../warehouse/open.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import type { Rows } from '../status/reading.ts'
 import { openAppWhenReleased } from '../sync/open-app.ts'
-import { say, sayJson } from '../terminal/say.ts'
+import { print, printJson } from '../terminal/print.ts'
 import { counted } from '../terminal/words.ts'
 import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
 
@@ -53,8 +53,8 @@ export async function runRetry(names: readonly string[], flags: QuarantineFlags)
   try {
     const reports = await retryAll(config, app, workspaces, names)
     const quarantinedStill = reports.filter(({ staysFor }) => staysFor !== null)
-    if (flags.json) sayJson({ loaded: reports.length - quarantinedStill.length, stillQuarantined: quarantinedStill })
-    else say(...lines(reports))
+    if (flags.json) printJson({ loaded: reports.length - quarantinedStill.length, stillQuarantined: quarantinedStill })
+    else print(...lines(reports))
   } finally {
     await app.close()
   }

@@ -8,7 +8,7 @@ import { storedEvent } from '../../warehouse/events/stored.ts'
 import { landedRecord } from '../../warehouse/load/tolerant.ts'
 import { storageOf } from '../query/storage.ts'
 import { type Rows, readerOf } from '../status/reading.ts'
-import { remark, sayJson } from '../terminal/say.ts'
+import { log, printJson } from '../terminal/print.ts'
 import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
 
 async function recordOf(home: string, { workspaceId, record, file, element }: Entry): Promise<Uint8Array> {
@@ -36,8 +36,8 @@ export async function runShow(name: string, flags: QuarantineFlags): Promise<voi
   const [entry] = named(await quarantined(rows, flags.workspace), [name])
   const isEvent = entry!.record === webhookEvent.name
   const bytes = await (isEvent ? eventOf(rows, entry!) : recordOf(storage.home, entry!))
-  if (flags.json) return sayJson({ ...entry, text: new TextDecoder().decode(bytes) })
-  remark(`${entry!.file}#${entry!.element}`, `Quarantined since ${entry!.since}: ${entry!.reason}`)
+  if (flags.json) return printJson({ ...entry, text: new TextDecoder().decode(bytes) })
+  log(`${entry!.file}#${entry!.element}`, `Quarantined since ${entry!.since}: ${entry!.reason}`)
   process.stdout.write(bytes)
   process.stdout.write('\n')
 }

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseFormat, type Format } from '../output/format.ts'
 import { writeResult } from '../output/write.ts'
-import { remark } from '../terminal/say.ts'
+import { log } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { bytes, counted } from '../terminal/words.ts'
 import { withHint } from './hints.ts'
@@ -41,11 +41,11 @@ async function answerRows(question: Question, format: Exclude<Format, 'parquet'>
   const result = await askWarehouse({ ...question, taker, ...(maxRows !== undefined && { maxRows }) })
   if (place === undefined) {
     const { truncated } = await writeResult({ result, format, to: process.stdout })
-    if (truncated && format !== 'table') remark(MORE)
+    if (truncated && format !== 'table') log(MORE)
     return
   }
   const { rows, truncated } = await writeToFile(result, format, place)
-  remark(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [MORE] : []))
+  log(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [MORE] : []))
 }
 
 async function answerParquet(question: Question, { output, maxRows }: QueryFlags): Promise<void> {
@@ -53,7 +53,7 @@ async function answerParquet(question: Question, { output, maxRows }: QueryFlags
     throw invalidFlag('--max-rows does not go with parquet.', 'Write LIMIT in the SQL instead.')
   if (output !== undefined) {
     const written = await askForParquet({ ...question, file: await placeOf(output) })
-    remark(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
+    log(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
     return
   }
   // Parquet is not a stream: its index comes last, so it is whole before its first byte goes out.

@@ -9,9 +9,9 @@ import { RefusalReport } from '../../receiver/refusal-report.ts'
 import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
 import { readSecrets } from '../../receiver/workspace-secrets.ts'
-import { remark } from '../terminal/say.ts'
+import { log } from '../terminal/print.ts'
 import { counted } from '../terminal/words.ts'
-import { refusedLine } from '../webhooks/refused-text.ts'
+import { refusedLine } from '../terminal/refusal-text.ts'
 
 /** When a receiver ends, senders who are at it have so long to come to their end. */
 export const CLOSE_MS = 10 * SECOND
@@ -53,7 +53,7 @@ export async function openReceiver(config: Config, page = new MetricsPage()): Pr
   const metrics = new ReceiverMetrics({ registry: page.registry, openSegments: () => intake.openSegments() })
   const idsOf = (of: readonly WorkspaceSecrets[]) => of.map(({ id }) => id)
   metrics.expectOf(idsOf(workspaces))
-  const report = new RefusalReport({ home: config.home, log: refused => remark(refusedLine(refused)) })
+  const report = new RefusalReport({ home: config.home, log: refused => log(refusedLine(refused)) })
   const onRefused: RefusalReport['refuse'] = (reason, workspaceId) => report.refuse(reason, workspaceId)
   const receiver = await startReceiver({ ...config.webhooks, intake, metrics, page, onRefused })
   const close = async () => {

@@ -1,7 +1,7 @@
 // A service is told by SIGHUP to read its webhook secrets anew. In a terminal, which sends that when it is closed, it ends.
 import type { Config } from '../../config.ts'
-import { errorLines } from '../failure/failure-text.ts'
-import { remark } from '../terminal/say.ts'
+import { errorLines } from '../terminal/error-text.ts'
+import { log } from '../terminal/print.ts'
 import { listenInstead } from '../terminal/signals.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import type { OpenedReceiver } from './open-receiver.ts'
@@ -27,7 +27,7 @@ export function readSecretsAtHangUp(options: {
       receiver.readSecretsAnew(options.readConfig())
       options.tell(receiver)
     } catch (error) {
-      remark(...errorLines(error, styleOf(process.stderr)), 'The secrets of before stay valid.')
+      log(...errorLines(error, styleOf(process.stderr)), 'The secrets of before stay valid.')
     }
   })
 }

@@ -7,7 +7,7 @@ import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { syncOnTemporal } from '../sync/on-temporal.ts'
-import type { ScheduleFlags } from './run-schedule.ts'
+import type { ScheduleFlags } from '../schedule.ts'
 
 export interface BackfillFlags extends ScheduleFlags {
   /** ms since the epoch. */

@@ -3,7 +3,7 @@ import { momentText } from '../../core/time.ts'
 import { type DrainFailure, readDrainFailure } from '../../spool/drain-failure.ts'
 import { type Refused, readRefused } from '../../spool/refusal-record.ts'
 import { spoolWaiting } from '../../spool/waiting.ts'
-import { SHOWN_MS } from '../webhooks/refused-text.ts'
+import { SHOWN_MS } from '../terminal/refusal-text.ts'
 import type { Rows } from './reading.ts'
 
 export interface EventTypeStatus {

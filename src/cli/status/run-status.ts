@@ -3,7 +3,7 @@ import { isCode } from '../../core/errors.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { chooseIds } from '../flags/workspaces.ts'
 import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
-import { say, sayJson } from '../terminal/say.ts'
+import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { bytes } from '../terminal/words.ts'
 import { type RefusedStatus, refusedStatus } from './events.ts'
@@ -39,13 +39,13 @@ function show({ statuses, refused, size }: Shown, storage: Storage): void {
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   const options = { width, style: styleOf(process.stdout) }
   const nowMs = Date.now()
-  say(
+  print(
     size > 0
       ? `Warehouse ${warehouseFile(storage.home)}, ${bytes(size)}`
       : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or name the right data folder (\`home\`, CONVOHOUSE_HOME).`,
   )
-  if (refused.length > 0) say('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
-  for (const status of statuses) say('', ...workspaceLines(status, nowMs, options))
+  if (refused.length > 0) print('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
+  for (const status of statuses) print('', ...workspaceLines(status, nowMs, options))
 }
 
 async function statusesOf(
@@ -71,6 +71,6 @@ export async function runStatus(flags: StatusFlags): Promise<void> {
   const statuses = await reading(storage, (asked, isHeld) => statusesOf(flags, storage, { asked, isHeld }))
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
-  if (flags.json) sayJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, workspaces: statuses })
+  if (flags.json) printJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, workspaces: statuses })
   else show({ statuses, refused, size }, storage)
 }

@@ -4,7 +4,7 @@ import { ConvohouseError } from '../../core/errors.ts'
 import { isBilledAgain, needsConsent } from '../../core/planner.ts'
 import { planSummary } from '../plan/plan-text.ts'
 import { confirm } from '../terminal/prompt.ts'
-import { remark } from '../terminal/say.ts'
+import { log } from '../terminal/print.ts'
 import { range } from '../terminal/words.ts'
 
 export interface Consent {
@@ -38,10 +38,10 @@ export async function mayBegin(consent: Consent): Promise<boolean> {
     if (must) throw refusal(consent)
     return true
   }
-  remark(`Sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))
+  log(`Sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))
   const size = must ? 'It may take most of a period.' : 'Its size is unknown; it stops before overage.'
   const why = isBilledAgain(plan) ? 'It exports and bills stored conversations again.' : size
   const yes = await confirm(`${why} Begin?`, stopping)
-  if (!yes) remark('Nothing was bought.')
+  if (!yes) log('Nothing was bought.')
   return yes
 }

@@ -1,7 +1,7 @@
 // Events that cannot be applied for now, as the displays tell it.
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import { ConvohouseError, type ErrorCode } from '../../core/errors.ts'
-import type { Displays } from './choose-display.ts'
+import type { Displays } from './displays.ts'
 
 function failureOf(workspaceId: string, { code, what, hint }: NonNullable<DrainFailing>): Error {
   const told = `Webhook events of ${workspaceId} wait in the spool, and are tried again until they can be applied. ${what}`

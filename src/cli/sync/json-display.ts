@@ -3,8 +3,8 @@
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { momentText, SECOND } from '../../core/time.ts'
-import { sayJsonLine } from '../terminal/say.ts'
-import { exitCodeOfReport } from './outcome.ts'
+import { printJsonLine } from '../terminal/print.ts'
+import { exitCodeOfReport } from './exit-code.ts'
 import { type Display, type Progress, plannedProgress, startProgress, withNews, withPage } from './progress.ts'
 
 const LINE_EVERY_MS = SECOND
@@ -22,7 +22,7 @@ export function jsonDisplay(workspaceId: string): Display {
   let toldWaiting = ''
   let toldAhead = ''
   let toldEvents = ''
-  const tell = (kind: string, facts: object) => sayJsonLine({ kind, workspaceId, ...facts })
+  const tell = (kind: string, facts: object) => printJsonLine({ kind, workspaceId, ...facts })
   return {
     planned(planned) {
       progress = plannedProgress(planned, progress, systemClock.now())

@@ -1,7 +1,7 @@
 // The display on a terminal: a few lines that are redrawn in place, from the plan to the report, which is left standing.
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
-import { failureLines } from '../failure/failure-text.ts'
+import { failureLines } from '../terminal/error-text.ts'
 import type { Board } from '../terminal/board.ts'
 import type { Style } from '../terminal/style.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type Progress,
   plannedProgress,
   startProgress,
-  untold,
+  unreportedFailures,
   withNews,
   withPage,
 } from './progress.ts'
@@ -57,7 +57,7 @@ export function liveDisplay(
     report(report) {
       const nowMs = systemClock.now()
       end()
-      for (const failure of untold(progress, report)) fail(failure)
+      for (const failure of unreportedFailures(progress, report)) fail(failure)
       board.stay(reportLines(name, { report, progress, nowMs }))
       progress = overProgress(progress, nowMs)
     },

@@ -5,8 +5,8 @@ import { agentsOf } from '../../../workflows/plan-summary.ts'
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
-import { failureLines } from '../failure/failure-text.ts'
-import { logged } from '../terminal/say.ts'
+import { failureLines } from '../terminal/error-text.ts'
+import { logLines } from '../terminal/print.ts'
 import { plain } from '../terminal/style.ts'
 import { counted, range } from '../terminal/words.ts'
 import {
@@ -36,7 +36,7 @@ export function plainDisplay(
   let toldWaiting = ''
   let toldAhead = ''
   let toldEvents = { text: '', atMs: Number.NEGATIVE_INFINITY }
-  const write = (lines: readonly string[], where = to) => where.write(`${logged(lines).join('\n')}\n`)
+  const write = (lines: readonly string[], where = to) => where.write(`${logLines(lines).join('\n')}\n`)
   const line = (text: string) => write([`${name}: ${text}`])
   const fail = (failure: Failure) => write(failureLines(failure, plain, several ? name : undefined))
   const wait = (text: string) => {

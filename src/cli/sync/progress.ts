@@ -76,7 +76,7 @@ export const overProgress = ({ events }: Progress, nowMs: number): Progress => (
 const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
 
 /** What failed and was not told while it went on: it had failed before anybody looked on, or between two looks. */
-export const untold = ({ told }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
+export const unreportedFailures = ({ told }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
   failures.filter(failure => !told.includes(failureKey(failure)))
 
 /** What a sync begins with. */

@@ -2,7 +2,7 @@
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
-import { failureLines } from '../failure/failure-text.ts'
+import { failureLines } from '../terminal/error-text.ts'
 import { visible } from '../output/table.ts'
 import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'

@@ -7,15 +7,15 @@ import { connectClient, type TemporalPlace } from '../../run/temporal/connection
 import { scheduleState } from '../../run/temporal/schedules.ts'
 import { type Audience, attend } from '../../run/temporal/watch-workspace.ts'
 import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
-import { errorLines } from '../failure/failure-text.ts'
-import { displayOn } from '../sync/choose-display.ts'
+import { errorLines } from '../terminal/error-text.ts'
+import { displayOn } from '../sync/displays.ts'
 import type { Display } from '../sync/progress.ts'
-import { shownOn } from '../sync/shown-on.ts'
+import { shownOn } from '../sync/temporal-progress.ts'
 import type { Board } from '../terminal/board.ts'
 import { styleOf } from '../terminal/style.ts'
 import { clockTime } from '../terminal/words.ts'
 
-export interface LookOn {
+export interface FollowOptions {
   config: Config
   /** Of the process that applies events. */
   supervisor: Pick<Supervisor, 'counts'>
@@ -39,7 +39,7 @@ async function noteNext(client: Client, workspaceId: string, display: Display): 
 function audienceOf(
   client: Client,
   workspaceId: string,
-  { board, config, remark, signal }: LookOn,
+  { board, config, remark, signal }: FollowOptions,
 ): Audience & Pick<Display, 'end' | 'news'> {
   const display = displayOn(board, workspaceId, config.workspaces.length > 1)
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
@@ -60,7 +60,7 @@ function audienceOf(
 }
 
 /** Shows how they go until the signal; where they cannot be looked at, that is said, and they go on. */
-export async function lookOn(on: LookOn): Promise<void> {
+export async function followSyncs(on: FollowOptions): Promise<void> {
   try {
     await lookAtAll(on)
   } catch (error) {
@@ -68,7 +68,7 @@ export async function lookOn(on: LookOn): Promise<void> {
   }
 }
 
-async function lookAtAll(on: LookOn): Promise<void> {
+async function lookAtAll(on: FollowOptions): Promise<void> {
   const { config, supervisor, place, over, signal } = on
   const client = await connectClient(place)
   const lookAt = async (workspace: WorkspaceConfig): Promise<void> => {

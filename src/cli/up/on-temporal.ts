@@ -6,10 +6,10 @@ import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import type { Supervisor } from '../../run/supervision/supervisor.ts'
 import { makeOwnFiles } from '../../warehouse/umask.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
-import { logged, remark, say } from '../terminal/say.ts'
+import { logLines, log, print } from '../terminal/print.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { runTeam, sdkMetrics, superviseWarehouse } from '../worker/team.ts'
-import { type LookOn, lookOn } from './follow.ts'
+import { type FollowOptions, followSyncs } from './follow.ts'
 import { type ServerOfUp, serverOfUp } from './own-server.ts'
 import { ensureSchedules } from './schedules-of-up.ts'
 import type { UpFlags } from './up-flags.ts'
@@ -43,17 +43,17 @@ const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
     hint: 'Run `convohouse up` again: it goes on where it was.',
   })
 
-type Screen = Pick<LookOn, 'board' | 'remark'>
+type Screen = Pick<FollowOptions, 'board' | 'remark'>
 
 /** Where the syncs are shown, and lines of other things beside them. */
 async function screenOfUp(): Promise<Screen> {
   const board = await boardOnTerminal()
-  return { board, remark: board ? (...lines) => board.stay(logged(lines)) : remark }
+  return { board, remark: board ? (...lines) => board.stay(logLines(lines)) : log }
 }
 
 /** Works until it is told to end, or the server has ended; the exit code. */
 async function work(
-  options: Up & Pick<LookOn, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
+  options: Up & Pick<FollowOptions, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
 ): Promise<number> {
   const { config, server, supervisor, over, stop, screen } = options
   const { place } = server
@@ -73,7 +73,7 @@ async function work(
       supervisor,
       ready() {
         screen.remark('Up. Ctrl-C ends it.')
-        looking = lookOn({
+        looking = followSyncs({
           config,
           supervisor,
           place,
@@ -126,7 +126,7 @@ export async function upOnTemporal(up: Up): Promise<number> {
     const { lines, over } = await ensureSchedules(config, server.place, flags.every)
     // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
     metrics.page.append(await sdkMetrics({ supervisor, exports: true, log: screen.remark }))
-    say(...addressLines(server, metricsUrl), ...lines)
+    print(...addressLines(server, metricsUrl), ...lines)
     return await work({ ...up, server, supervisor, over, stop, screen })
   } finally {
     await opened.close()

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { obeyParent } from '../../run/supervision/child.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { openAppWhenReleased } from '../sync/open-app.ts'
-import { remark } from '../terminal/say.ts'
+import { log } from '../terminal/print.ts'
 import { endAsParentSays } from '../terminal/signals.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 
@@ -26,7 +26,7 @@ export async function runWarehouseChild(config: Config, install: () => Promise<s
       role: 'warehouse',
       place: work.place,
       ...(work.holder !== null && { holder: work.holder }),
-      ...(work.tells && { tell: remark }),
+      ...(work.tells && { tell: log }),
       ending: stop,
       async openApp() {
         isTaken = true

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { Finding } from '../../../src/cli/doctor/finding.ts'
+import type { Finding } from '../../../src/cli/doctor/findings.ts'
 import { keepDrainFailure } from '../../../src/spool/drain-failure.ts'
 import { cli, temporaryFolder } from '../cli-process.ts'
 

@@ -1,17 +1,17 @@
 // `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
 
-import type { EventName } from '../../catalog/events.ts'
-import type { TsUnit } from '../../sandbox/document/ts-unit.ts'
-import type { ScriptRule } from '../../sandbox/faults/fault-settings.ts'
-import type { SandboxOptions } from '../../sandbox/options.ts'
-import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
-import type { Rate } from '../../sandbox/rate.ts'
-import type { Readings } from '../../sandbox/readings.ts'
-import { startSandbox } from '../../sandbox/server.ts'
-import type { EventRule } from '../../sandbox/webhooks/webhook-settings.ts'
-import { say, sayJson } from '../terminal/say.ts'
-import { stopOnSignals, untilStopping } from '../terminal/stop.ts'
-import { readFaultScript } from './fault-script.ts'
+import type { EventName } from '../catalog/events.ts'
+import type { TsUnit } from '../sandbox/document/ts-unit.ts'
+import type { ScriptRule } from '../sandbox/faults/fault-settings.ts'
+import type { SandboxOptions } from '../sandbox/options.ts'
+import { SANDBOX_DEFAULTS } from '../sandbox/options.ts'
+import type { Rate } from '../sandbox/rate.ts'
+import type { Readings } from '../sandbox/readings.ts'
+import { startSandbox } from '../sandbox/server.ts'
+import type { EventRule } from '../sandbox/webhooks/webhook-settings.ts'
+import { print, printJson } from './terminal/print.ts'
+import { stopOnSignals, untilStopping } from './terminal/stop.ts'
+import { readFaultScript } from './sandbox/fault-script.ts'
 
 /** As commander gives them: what was not given is absent; `limits` is false for `--no-limits`. */
 export interface SandboxFlags {
@@ -122,9 +122,9 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
   const stop = stopOnSignals()
   const sandbox = await startSandbox(await sandboxOptions(flags))
   const workspaceId = flags.workspaceId ?? SANDBOX_DEFAULTS.workspaceId
-  if (flags.json) sayJson({ url: sandbox.url, port: sandbox.port, workspaceId })
+  if (flags.json) printJson({ url: sandbox.url, port: sandbox.port, workspaceId })
   else {
-    say(
+    print(
       `The sandbox serves ${sandbox.url}. Try it from another terminal:`,
       '',
       `  export CONVOHOUSE_API_URL=${sandbox.url}`,

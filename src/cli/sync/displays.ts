@@ -1,8 +1,8 @@
 // Which of the displays a sync has.
-import { errorJson, errorLines } from '../failure/failure-text.ts'
+import { errorJson, errorLines } from '../terminal/error-text.ts'
 import type { Board } from '../terminal/board.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
-import { logged, remark, timeStamp } from '../terminal/say.ts'
+import { logLines, log, timestamp } from '../terminal/print.ts'
 import { styleOf } from '../terminal/style.ts'
 import { jsonDisplay } from './json-display.ts'
 import { liveDisplay } from './live-display.ts'
@@ -37,12 +37,12 @@ export async function chooseDisplays({ json, several }: { json: boolean; several
   if (json)
     return {
       of: jsonDisplay,
-      remark,
+      remark: log,
       ask,
-      failed: (workspaceId, error) => remark(JSON.stringify({ at: timeStamp(), workspaceId, ...errorJson(error) })),
+      failed: (workspaceId, error) => log(JSON.stringify({ at: timestamp(), workspaceId, ...errorJson(error) })),
     }
   const board = await boardOnTerminal()
-  const write: Displays['remark'] = board ? (...lines) => board.stay(logged(lines)) : remark
+  const write: Displays['remark'] = board ? (...lines) => board.stay(logLines(lines)) : log
   return {
     of: workspaceId => displayOn(board, workspaceId, several),
     remark: write,

@@ -1,18 +1,18 @@
 // Says a word to the owners of the chosen workspaces.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
-import { readConfig } from '../../config.ts'
-import type { Allowance } from '../../core/allowance.ts'
-import { type Absence, answeredBy, isPolled } from '../../run/temporal/await-worker.ts'
-import { connectClient } from '../../run/temporal/connection.ts'
-import { ownerId } from '../../run/temporal/owner.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { remark, say } from '../terminal/say.ts'
-import { noWorkerText } from '../worker/no-worker.ts'
+import { readConfig } from '../config.ts'
+import type { Allowance } from '../core/allowance.ts'
+import { type Absence, answeredBy, isPolled } from '../run/temporal/await-worker.ts'
+import { connectClient } from '../run/temporal/connection.ts'
+import { ownerId } from '../run/temporal/owner.ts'
+import { invalidFlag } from './flags/values.ts'
+import { chooseWorkspaces } from './flags/workspaces.ts'
+import { log, print } from './terminal/print.ts'
+import { noWorkerText } from './worker/no-worker-text.ts'
 
-export type Steering = 'pause' | 'resume' | 'cancel' | 'allow'
+export type ControlCommand = 'pause' | 'resume' | 'cancel' | 'allow'
 
-export interface SteerFlags {
+export interface ControlFlags {
   config?: string
   workspace?: string
   /** Of `allow`. */
@@ -20,10 +20,10 @@ export interface SteerFlags {
   maxSessions?: number
 }
 
-const DONE: Record<Steering, string> = { pause: 'paused', resume: 'resumed', cancel: 'asked to end', allow: 'allowed' }
+const DONE: Record<ControlCommand, string> = { pause: 'paused', resume: 'resumed', cancel: 'asked to end', allow: 'allowed' }
 
 /** @throws FLAG_INVALID where nothing is allowed */
-function allowanceOf({ overagePacks, maxSessions }: SteerFlags): Allowance {
+function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
   if (overagePacks === undefined && maxSessions === undefined)
     throw invalidFlag('Nothing is allowed.', 'Give --overage-packs or --max-sessions.')
   return {
@@ -35,7 +35,7 @@ function allowanceOf({ overagePacks, maxSessions }: SteerFlags): Allowance {
 type Word = (handle: WorkflowHandle) => Promise<unknown>
 
 /** How it is said to an owner, where a worker has to answer; null: the server takes it. */
-function wordOf(steering: Steering, flags: SteerFlags): Word | null {
+function wordOf(steering: ControlCommand, flags: ControlFlags): Word | null {
   if (steering === 'cancel') return null
   if (steering !== 'allow') return handle => handle.executeUpdate(steering)
   const args: [Allowance] = [allowanceOf(flags)]
@@ -51,12 +51,12 @@ interface Said {
 /** Says it, and that no worker hears it, where that is so. */
 async function speak(client: Client, { handle, queue, word }: Said): Promise<void> {
   if (word) {
-    const unanswered = (absence: Absence) => remark(noWorkerText(absence, queue))
+    const unanswered = (absence: Absence) => log(noWorkerText(absence, queue))
     await answeredBy({ client, queue, unanswered })(() => word(handle))
     return
   }
   await handle.cancel()
-  if ((await isPolled(client, queue)) === false) remark(noWorkerText('none', queue, 'It ends when one is there.'))
+  if ((await isPolled(client, queue)) === false) log(noWorkerText('none', queue, 'It ends when one is there.'))
 }
 
 /** True where a sync has heard it. */
@@ -75,7 +75,7 @@ async function steer(client: Client, workspaceId: string, word: Word | null): Pr
 }
 
 /** @throws FLAG_INVALID, TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN */
-export async function runSteer(steering: Steering, flags: SteerFlags): Promise<void> {
+export async function runControl(steering: ControlCommand, flags: ControlFlags): Promise<void> {
   const word = wordOf(steering, flags)
   const workspaces = chooseWorkspaces(
     readConfig(flags.config === undefined ? {} : { path: flags.config }),
@@ -85,7 +85,7 @@ export async function runSteer(steering: Steering, flags: SteerFlags): Promise<v
   try {
     for (const { id } of workspaces) {
       const heard = await steer(client, id, word)
-      say(`${id}: ${heard ? DONE[steering] : 'no sync goes on'}`)
+      print(`${id}: ${heard ? DONE[steering] : 'no sync goes on'}`)
     }
   } finally {
     await client.connection.close()

@@ -4,7 +4,7 @@ import { rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { unusable } from '../../core/disk.ts'
 import { writeOnce } from '../../files/durable.ts'
-import { examine, type Finding, ok, warn } from './finding.ts'
+import { examine, type Finding, ok, warn } from './findings.ts'
 
 const SUBJECT = { check: 'data folder' }
 

@@ -2,7 +2,7 @@
 import { DAY, formatDuration, MINUTE } from '../../core/time.ts'
 import { REFUSALS, type Refusal } from '../../receiver/refusals.ts'
 import type { Refused } from '../../spool/refusal-record.ts'
-import { ago, counted, utc } from '../terminal/words.ts'
+import { ago, counted, utc } from './words.ts'
 
 interface Reason {
   what: string

@@ -12,7 +12,7 @@ import { findHolder } from '../doctor/holder.ts'
 import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
 import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
 import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
-import { remark, stampLines } from '../terminal/say.ts'
+import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import type { UpFlags } from './up-flags.ts'
 
@@ -28,11 +28,11 @@ interface Upping {
 
 async function withoutTemporal({ flags, config }: Upping, why: ConvohouseError): Promise<number> {
   const watch = shortest(config, flags.every)
-  remark(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
+  log(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
   const named = flags.config === undefined ? [] : ['--config', flags.config]
   const args = ['sync', '--watch', `${watch / SECOND}s`, '--yes', '--supervised', ...named]
   makeOwnFiles()
-  const supervisor = supervise({ entry: process.argv[1]!, args, sharesTerminal: true, endsByItself: true, remark })
+  const supervisor = supervise({ entry: process.argv[1]!, args, sharesTerminal: true, endsByItself: true, remark: log })
   const stop = stopOnSignals()
   for (const signal of [stop.stopping, stop.aborted]) signal.addEventListener('abort', supervisor.stop, { once: true })
   const code = await supervisor.ended.finally(stop.release)
@@ -41,7 +41,7 @@ async function withoutTemporal({ flags, config }: Upping, why: ConvohouseError):
 
 /** The Temporal CLI; null where a server is configured. @throws TEMPORAL_MISSING */
 const commandForServer = async (): Promise<string | null> =>
-  isTemporalConfigured() ? null : provideTemporal({ tell: remark })
+  isTemporalConfigured() ? null : provideTemporal({ tell: log })
 
 /** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
@@ -54,7 +54,7 @@ export async function runUp(flags: UpFlags): Promise<number> {
 const configAt = ({ config: path }: UpFlags): Config => readConfig(path === undefined ? {} : { path })
 
 const tellReceiver = (receiver: OpenedReceiver): void =>
-  remark(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
+  log(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
 
 /** Whoever runs `up` twice is told that the warehouse is held, not that a port is. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
 async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T> {
@@ -106,7 +106,7 @@ async function runSyncs(up: Upping, metricsUrl: string): Promise<number> {
     command = await commandForServer()
   } catch (error) {
     if (!isCode(error, 'TEMPORAL_MISSING')) throw error
-    remark(`Metrics at ${metricsUrl}.`)
+    log(`Metrics at ${metricsUrl}.`)
     return withoutTemporal(up, error)
   }
   const { upOnTemporal } = await import('./on-temporal.ts')

@@ -2,7 +2,7 @@
 import { parseDuration } from '../../core/time.ts'
 import type { Param, Rate, RateTable } from '../../sandbox/rate.ts'
 import { nameIssue, paramIssue } from '../../sandbox/rate.ts'
-import { invalidFlag } from '../flags/values.ts'
+import { invalidFlag } from './values.ts'
 
 /** A flag that may be given several times; names are those of the table, and `noun` what one of them is called. */
 export const rated =

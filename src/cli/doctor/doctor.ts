@@ -4,18 +4,18 @@ import { EXIT_CODES } from '../../core/errors.ts'
 import { openLanding } from '../../landing/store.ts'
 import { packageFacts } from '../package-facts.ts'
 import type { Storage } from '../query/storage.ts'
-import { say, sayJson } from '../terminal/say.ts'
+import { print, printJson } from '../terminal/print.ts'
 import { styleOf } from '../terminal/style.ts'
-import { apiChecks, apiSkipped } from './api.ts'
+import { apiChecks, apiSkipped } from './access.ts'
 import { type Configured, configuration, type DoctorFlags } from './configuration.ts'
 import { contentsChecks } from './contents.ts'
-import { dataFolderCheck } from './data-folder.ts'
+import { dataFolderCheck } from './disk.ts'
 import { doctorLines } from './doctor-text.ts'
 import { exportCheck } from './export-told.ts'
-import { examine, type Finding, ok, skip } from './finding.ts'
+import { examine, type Finding, ok, skip } from './findings.ts'
 import { landingChecks } from './landing.ts'
 import { locksCheck } from './locks.ts'
-import { memoryFinding, memoryOf } from './memory.ts'
+import { memoryFinding, memoryOf } from './machine.ts'
 import { nodeFinding } from './node-version.ts'
 import { diskChecks } from './space.ts'
 import { tokenCheck } from './token.ts'
@@ -91,7 +91,7 @@ export async function runDoctor(flags: DoctorFlags): Promise<number> {
   const checks = await diagnose(flags)
   const exitCode = checks.find(({ state }) => state === 'fail')?.exitCode ?? EXIT_CODES.ok
   if (flags.json)
-    sayJson({ ok: exitCode === EXIT_CODES.ok, exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) })
-  else say(...doctorLines(checks, styleOf(process.stdout)))
+    printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) })
+  else print(...doctorLines(checks, styleOf(process.stdout)))
   return exitCode
 }

@@ -1,10 +1,10 @@
 // `convohouse init`: writes a commented configuration.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { CONFIG_FILE } from '../../config.ts'
-import { ConvohouseError } from '../../core/errors.ts'
-import { say } from '../terminal/say.ts'
-import { CONFIG_TEMPLATE } from './template.ts'
+import { CONFIG_FILE } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { print } from './terminal/print.ts'
+import { CONFIG_TEMPLATE } from './init/template.ts'
 
 const NEXT = [
   'Next:',
@@ -34,5 +34,5 @@ export async function runInit({ force }: { force?: boolean }): Promise<void> {
   await writeFile(file, CONFIG_TEMPLATE, { flag: force ? 'w' : 'wx' }).catch(cause => {
     throw failure(file, cause)
   })
-  say(`Wrote ${file}`, '', ...NEXT)
+  print(`Wrote ${file}`, '', ...NEXT)
 }

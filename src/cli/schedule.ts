@@ -1,23 +1,23 @@
 // `convohouse schedule`: over the chosen workspaces, one line or one JSON object each.
 import type { Client } from '@temporalio/client'
-import { warehouseQueue } from '../../../workflows/activities.ts'
-import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
-import { isPolled } from '../../run/temporal/await-worker.ts'
-import { connectClient } from '../../run/temporal/connection.ts'
-import { lastRun } from '../../run/temporal/last-run.ts'
-import type { Change } from '../../run/temporal/schedule-change.ts'
+import { warehouseQueue } from '../../workflows/activities.ts'
+import { type Config, readConfig, type WorkspaceConfig } from '../config.ts'
+import { isPolled } from '../run/temporal/await-worker.ts'
+import { connectClient } from '../run/temporal/connection.ts'
+import { lastRun } from '../run/temporal/last-run.ts'
+import type { Change } from '../run/temporal/schedule-change.ts'
 import {
   changeSchedule,
   deleteUnconfigured,
   type Ensured,
   ensureSchedule,
   scheduleState,
-} from '../../run/temporal/schedules.ts'
-import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { remark, say, sayJson } from '../terminal/say.ts'
-import { isTerminal, styleOf } from '../terminal/style.ts'
-import { noWorkerText } from '../worker/no-worker.ts'
-import { type ScheduleStatus, scheduleLines } from './schedule-text.ts'
+} from '../run/temporal/schedules.ts'
+import { chooseWorkspaces } from './flags/workspaces.ts'
+import { log, print, printJson } from './terminal/print.ts'
+import { isTerminal, styleOf } from './terminal/style.ts'
+import { noWorkerText } from './worker/no-worker-text.ts'
+import { type ScheduleStatus, scheduleLines } from './schedule/schedule-text.ts'
 
 export interface ScheduleFlags {
   config?: string
@@ -58,8 +58,8 @@ const ENSURED: Record<Ensured, string> = {
 }
 
 function tellEnsured(flags: ScheduleFlags, workspaceId: string, { ensured, text }: { ensured: Ensured; text: string }) {
-  if (flags.json) sayJson({ workspaceId, ensured })
-  else say(`${workspaceId}: ${text}`)
+  if (flags.json) printJson({ workspaceId, ensured })
+  else print(`${workspaceId}: ${text}`)
 }
 
 export const runEnsure = (flags: ScheduleFlags): Promise<void> =>
@@ -84,15 +84,15 @@ async function statusOf(client: Client, workspaceId: string): Promise<ScheduleSt
 export async function runList(flags: ScheduleFlags): Promise<void> {
   const all: ScheduleStatus[] = []
   await eachChosen(flags, async ({ client, workspace }) => void all.push(await statusOf(client, workspace.id)))
-  if (flags.json) return all.forEach(sayJson)
+  if (flags.json) return all.forEach(printJson)
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
-  say(...scheduleLines(all, Date.now(), { width, style: styleOf(process.stdout) }))
+  print(...scheduleLines(all, Date.now(), { width, style: styleOf(process.stdout) }))
 }
 
 /** A tick is kept by the server until a worker takes it. */
 async function tellIfNobodyTakes(client: Client, { temporal }: Config): Promise<void> {
   const queue = warehouseQueue(temporal.queues)
-  if ((await isPolled(client, queue)) === false) remark(noWorkerText('none', queue, 'The tick waits for it.'))
+  if ((await isPolled(client, queue)) === false) log(noWorkerText('none', queue, 'The tick waits for it.'))
 }
 
 export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>
@@ -100,8 +100,8 @@ export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =
     flags,
     async ({ client, workspace }) => {
       await changeSchedule(client, workspace.id, change)
-      if (flags.json) sayJson({ workspaceId: workspace.id, changed: change })
-      else say(`${workspace.id}: ${change} done`)
+      if (flags.json) printJson({ workspaceId: workspace.id, changed: change })
+      else print(`${workspace.id}: ${change} done`)
     },
     async ({ client, config }) => {
       if (change === 'trigger') await tellIfNobodyTakes(client, config)

@@ -7,7 +7,7 @@ import type { AgentsAnswer } from '../../vendor/answers.ts'
 import { createVendorClient } from '../../vendor/client.ts'
 import { count, counted } from '../terminal/words.ts'
 import { clockFinding } from './clock.ts'
-import { type Finding, fail, ok, type Subject, skip, warn } from './finding.ts'
+import { type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
 
 /** Who waits for a diagnosis does not wait as long as a sync does. */
 const PATIENCE_MS = 15 * SECOND

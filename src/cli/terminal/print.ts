@@ -9,21 +9,21 @@ export function stampLines(): void {
 }
 
 /** ISO-8601, UTC: the machine's time, as other logs have it. */
-export const timeStamp = (): string => new Date().toISOString()
+export const timestamp = (): string => new Date().toISOString()
 
 /** The lines of a log: each with its time, where lines are stamped. */
-export const logged = (lines: readonly string[]): string[] =>
-  isStamped ? lines.flatMap(text => text.split('\n')).map(line => `${timeStamp()} ${line}`) : [...lines]
+export const logLines = (lines: readonly string[]): string[] =>
+  isStamped ? lines.flatMap(text => text.split('\n')).map(line => `${timestamp()} ${line}`) : [...lines]
 
-export const say = (...lines: string[]): void => writeLines(process.stdout, lines)
+export const print = (...lines: string[]): void => writeLines(process.stdout, lines)
 
-export const remark = (...lines: string[]): void => writeLines(process.stderr, logged(lines))
+export const log = (...lines: string[]): void => writeLines(process.stderr, logLines(lines))
 
 /** One JSON value on one line, for machines. */
-export const sayJson = (value: unknown): void => say(JSON.stringify(value))
+export const printJson = (value: unknown): void => print(JSON.stringify(value))
 
 /** One JSON object on one line of a log, with its time in `at`. */
-export const sayJsonLine = (value: object): void => sayJson({ at: timeStamp(), ...value })
+export const printJsonLine = (value: object): void => printJson({ at: timestamp(), ...value })
 
 const writeLines = (to: Writable, lines: string[]): void => {
   if (lines.length > 0) to.write(`${lines.join('\n')}\n`)

@@ -16,9 +16,9 @@ import { invalidFlag } from '../flags/values.ts'
 import { writeResult } from '../output/write.ts'
 import { planLines } from '../plan/plan-text.ts'
 import { askWarehouse } from '../query/warehouse-client.ts'
-import { chooseDisplays } from '../sync/choose-display.ts'
+import { chooseDisplays } from '../sync/displays.ts'
 import { plannedBy } from '../sync/progress.ts'
-import { say } from '../terminal/say.ts'
+import { print } from '../terminal/print.ts'
 import { type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { count, counted } from '../terminal/words.ts'
@@ -36,7 +36,7 @@ interface Demo {
   stop: Stop
 }
 
-const heading = (text: string): void => say('', styleOf(process.stdout)('bold', `── ${text}`), '')
+const heading = (text: string): void => print('', styleOf(process.stdout)('bold', `── ${text}`), '')
 
 /** A fresh folder. @throws FLAG_INVALID where the one that is named holds something */
 async function folderFor(home: string | undefined): Promise<string> {
@@ -83,7 +83,7 @@ async function showPlan(options: EmbeddedOptions): Promise<void> {
   const prepared = await planOnly(options)
   const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   const style = styleOf(process.stdout)
-  say(...planLines({ workspaceId: options.workspace.id, prepared, nowMs: Date.now() }, { width, style }))
+  print(...planLines({ workspaceId: options.workspace.id, prepared, nowMs: Date.now() }, { width, style }))
 }
 
 async function sync(options: EmbeddedOptions): Promise<SyncReport> {
@@ -112,10 +112,10 @@ async function held({ app }: EmbeddedOptions): Promise<number> {
 async function ask({ config, stop }: Demo, queries: readonly DemoQuery[]): Promise<void> {
   const style = styleOf(process.stdout)
   for (const { title, sql } of queries) {
-    say(style('bold', title), ...sql.split('\n').map(line => style('dim', `  ${line}`)), '')
+    print(style('bold', title), ...sql.split('\n').map(line => style('dim', `  ${line}`)), '')
     const result = await askWarehouse({ storage: config, sql, timeoutMs: QUERY_TIMEOUT_MS, signal: stop.stopping })
     await writeResult({ result, format: 'table', to: process.stdout })
-    say('')
+    print('')
   }
 }
 
@@ -145,7 +145,7 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   const second = await inHouse(demo, sync)
   const arrived = (await inHouse(demo, held)) - heldBefore
   const again = second.conversations - arrived
-  say('', ...boughtLines({ arrived, again, heldBefore }))
+  print('', ...boughtLines({ arrived, again, heldBefore }))
 }
 
 /** What the second sync brought. The sample is drawn by chance: there may be none. */
@@ -171,12 +171,12 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
     traffic: true,
   })
   try {
-    say(
+    print(
       `A sandbox on ${sandbox.url} plays the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
     )
     await play({ config: configFor(sandbox, folder), stop }, sandbox)
     heading('How to go on')
-    say(...ending(folder))
+    print(...ending(folder))
   } finally {
     await sandbox.close()
     stop.release()

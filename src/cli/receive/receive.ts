@@ -3,7 +3,7 @@ import { readConfig } from '../../config.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
-import { remark, say, sayJsonLine, stampLines } from '../terminal/say.ts'
+import { log, print, printJsonLine, stampLines } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
 import { CLOSE_MS, type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
@@ -18,9 +18,9 @@ export interface ReceiveFlags {
 
 function tell(receiver: OpenedReceiver, json: boolean | undefined): void {
   const { url, port, waitsFor } = receiver
-  if (json) sayJsonLine({ url, port, workspaces: waitsFor() })
+  if (json) printJsonLine({ url, port, workspaces: waitsFor() })
   else
-    say(
+    print(
       `Waiting for webhooks of ${waitsForText(receiver)} at ${url}/webhooks; metrics at ${url}/metrics.`,
       'Ctrl-C ends it.',
     )
@@ -41,7 +41,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
     readConfig: () => configAt(flags),
     tell: opened => tell(opened, json),
   })
-  const stop = stopOnSignals(() => remark(STOPPING))
+  const stop = stopOnSignals(() => log(STOPPING))
   try {
     await makeFolder(spoolRoot(config.home))
     const opened = await openReceiver({ ...config, webhooks }, metricsOf(config, 'receive').page)

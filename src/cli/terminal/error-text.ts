@@ -1,6 +1,6 @@
 // A failure as people and machines are told of it: what is wrong, and how to mend it.
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
-import { plain, type Style } from '../terminal/style.ts'
+import { plain, type Style } from './style.ts'
 
 export const exitCodeOf = (error: unknown): number =>
   error instanceof ConvohouseError ? error.exitCode : EXIT_CODES.unexpected

@@ -1,18 +1,18 @@
 // `convohouse replay`: the warehouse rebuilt from what landed, without one request.
 import { existsSync } from 'node:fs'
-import { readConfig } from '../../config.ts'
-import { ConvohouseError } from '../../core/errors.ts'
-import { formatDuration, SECOND } from '../../core/time.ts'
-import type { ReplayOptions, ReplayReport } from '../../run/rebuild.ts'
-import { replay } from '../../run/replay.ts'
-import { replayTables } from '../../run/replay-tables.ts'
-import { warehouseFile } from '../../warehouse/open.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { remark, say, sayJsonLine } from '../terminal/say.ts'
-import { stopOnSignals } from '../terminal/stop.ts'
-import { isTerminal } from '../terminal/style.ts'
-import { count, counted } from '../terminal/words.ts'
+import { readConfig } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { formatDuration, SECOND } from '../core/time.ts'
+import type { ReplayOptions, ReplayReport } from '../run/rebuild.ts'
+import { replay } from '../run/replay.ts'
+import { replayTables } from '../run/replay-tables.ts'
+import { warehouseFile } from '../warehouse/open.ts'
+import { invalidFlag } from './flags/values.ts'
+import { chooseWorkspaces } from './flags/workspaces.ts'
+import { log, print, printJsonLine } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/stop.ts'
+import { isTerminal } from './terminal/style.ts'
+import { count, counted } from './terminal/words.ts'
 
 export interface ReplayFlags {
   config?: string
@@ -32,7 +32,7 @@ const progressLine = ({ workspaceId, files, of, records }: Told): string =>
 
 /** How progress is told: in place on a terminal, seldom elsewhere, as JSON for machines. */
 async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end: () => void }> {
-  if (json) return { tell: told => sayJsonLine({ kind: 'progress', ...told }), end: () => {} }
+  if (json) return { tell: told => printJsonLine({ kind: 'progress', ...told }), end: () => {} }
   if (isTerminal(process.stderr)) {
     const { createLogUpdate } = await import('log-update')
     const draw = createLogUpdate(process.stderr)
@@ -46,7 +46,7 @@ async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end:
   const tell = (told: Told) => {
     if (Date.now() - toldMs < LINE_EVERY_MS) return
     toldMs = Date.now()
-    remark(progressLine(told))
+    log(progressLine(told))
   }
   return { tell, end: () => {} }
 }
@@ -90,9 +90,9 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
     const report = await (tables ? replayTables({ ...options, tables }) : replay({ ...options, allowIncomplete }))
     end()
     const tookMs = Date.now() - begunMs
-    if (flags.json) sayJsonLine({ kind: 'report', ...report, durationMs: tookMs })
-    else say(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
-    remark(...damagedLines(report, hadWarehouse))
+    if (flags.json) printJsonLine({ kind: 'report', ...report, durationMs: tookMs })
+    else print(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
+    log(...damagedLines(report, hadWarehouse))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {

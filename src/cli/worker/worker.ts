@@ -10,7 +10,7 @@ import { installRuntimeAnywhere } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { makeOwnFiles } from '../../warehouse/umask.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
-import { remark, stampLines } from '../terminal/say.ts'
+import { log, stampLines } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals } from '../terminal/stop.ts'
 import { runTeam, sdkMetrics, superviseWarehouse, type Team } from './team.ts'
 import { runWarehouseChild } from './warehouse-child.ts'
@@ -28,20 +28,20 @@ export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   const { config: path, role } = flags
   const config = readConfig(path === undefined ? {} : { path })
   // Its parent writes its lines, with their time.
-  if (flags.supervised) return runWarehouseChild(config, () => installRuntimeAnywhere({ log: remark }))
+  if (flags.supervised) return runWarehouseChild(config, () => installRuntimeAnywhere({ log: log }))
   stampLines()
   const metrics = metricsOf(config, `worker-${role}`)
   const at = flags.metrics ?? config.metrics
   const listener = at === null ? null : await listenForScrapes(metrics.page, at)
-  const stop = stopOnSignals(() => remark(STOPPING))
+  const stop = stopOnSignals(() => log(STOPPING))
   const served = listener === null ? '' : `; metrics at ${listener.url}`
   const ready = ({ address, namespace }: TemporalPlace) =>
-    remark(`worker (${role}) for ${config.temporal.queues} at ${address}, namespace ${namespace}${served}`)
+    log(`worker (${role}) for ${config.temporal.queues} at ${address}, namespace ${namespace}${served}`)
   const team = { config, ending: stop, ready }
   const { page } = metrics
   try {
     if (role === 'export') {
-      page.append(await sdkMetrics({ supervisor: null, exports: true, log: remark }))
+      page.append(await sdkMetrics({ supervisor: null, exports: true, log: log }))
       await runWorker({ ...team, role })
     } else process.exitCode = await runWithWarehouse({ ...team, role, path, page })
   } finally {
@@ -56,11 +56,11 @@ async function runWithWarehouse(
 ): Promise<number> {
   const { path, page, ...team } = options
   makeOwnFiles()
-  const supervisor = superviseWarehouse({ config: path, remark })
+  const supervisor = superviseWarehouse({ config: path, remark: log })
   const { stopping } = team.ending
   stopping.addEventListener('abort', supervisor.stop, { once: true })
   if (!(await supervisor.held)) return stopping.aborted ? EXIT_CODES.ok : supervisor.ended
   stopping.removeEventListener('abort', supervisor.stop)
-  page.append(await sdkMetrics({ supervisor, exports: team.role === 'all', log: remark }))
+  page.append(await sdkMetrics({ supervisor, exports: team.role === 'all', log: log }))
   return runTeam({ ...team, supervisor, tells: true })
 }

@@ -2,7 +2,7 @@
 import { totalmem } from 'node:os'
 import { sizeOf } from '../../core/size.ts'
 import { bytes } from '../terminal/words.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type Finding, ok, warn } from './findings.ts'
 
 const SUBJECT = { check: 'memory' }
 

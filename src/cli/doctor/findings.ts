@@ -1,5 +1,5 @@
 // What one check found: a line for people, an object for machines.
-import { told } from '../failure/failure-text.ts'
+import { told } from '../terminal/error-text.ts'
 
 /** `skip`: not looked at, and why is said. */
 export type State = 'ok' | 'warn' | 'fail' | 'skip'
