@@ -20,7 +20,12 @@ export interface ControlFlags {
   maxSessions?: number
 }
 
-const DONE: Record<ControlCommand, string> = { pause: 'paused', resume: 'resumed', cancel: 'asked to end', allow: 'allowed' }
+const DONE: Record<ControlCommand, string> = {
+  pause: 'paused',
+  resume: 'resumed',
+  cancel: 'asked to end',
+  allow: 'allowed',
+}
 
 /** @throws FLAG_INVALID where nothing is allowed */
 function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { CONFIG_FILE } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { print } from './terminal/print.ts'
 import { CONFIG_TEMPLATE } from './init/template.ts'
+import { print } from './terminal/print.ts'
 
 const NEXT = [
   'Next:',

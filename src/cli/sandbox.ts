@@ -9,9 +9,9 @@ import type { Rate } from '../sandbox/rate.ts'
 import type { Readings } from '../sandbox/readings.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { EventRule } from '../sandbox/webhooks/webhook-settings.ts'
+import { readFaultScript } from './sandbox/fault-script.ts'
 import { print, printJson } from './terminal/print.ts'
 import { stopOnSignals, untilStopping } from './terminal/stop.ts'
-import { readFaultScript } from './sandbox/fault-script.ts'
 
 /** As commander gives them: what was not given is absent; `limits` is false for `--no-limits`. */
 export interface SandboxFlags {

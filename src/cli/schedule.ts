@@ -14,10 +14,10 @@ import {
   scheduleState,
 } from '../run/temporal/schedules.ts'
 import { chooseWorkspaces } from './flags/workspaces.ts'
+import { type ScheduleStatus, scheduleLines } from './schedule/schedule-text.ts'
 import { log, print, printJson } from './terminal/print.ts'
 import { isTerminal, styleOf } from './terminal/style.ts'
 import { noWorkerText } from './worker/no-worker-text.ts'
-import { type ScheduleStatus, scheduleLines } from './schedule/schedule-text.ts'
 
 export interface ScheduleFlags {
   config?: string

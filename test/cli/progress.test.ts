@@ -8,7 +8,7 @@ import {
   rateOf,
   startProgress,
   timeToGo,
-  untold,
+  unreportedFailures,
   withNews,
   withPage,
 } from '../../src/cli/sync/progress.ts'
@@ -127,10 +127,10 @@ describe('a report', () => {
   it('is told with what failed and has not been told yet', () => {
     const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', hint: null } as const
     const failed = report({ outcome: 'failed', failures: [{ ...failure, agentId: 'a' }] })
-    expect(untold(startProgress(NOW), failed)).toEqual(failed.failures)
+    expect(unreportedFailures(startProgress(NOW), failed)).toEqual(failed.failures)
     const told = withNews(startProgress(NOW), { kind: 'failure', failure, agentId: 'a' }, NOW)
-    expect(untold(told, failed)).toEqual([])
-    expect(untold(overProgress(told, NOW), failed)).toEqual(failed.failures)
+    expect(unreportedFailures(told, failed)).toEqual([])
+    expect(unreportedFailures(overProgress(told, NOW), failed)).toEqual(failed.failures)
     expect(reportLines('ws', { report: failed, progress: overProgress(told, NOW), nowMs: NOW })[0]).toBe('ws: failed')
   })
 

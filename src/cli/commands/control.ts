@@ -1,6 +1,6 @@
 // `pause`, `resume`, `allow`, `cancel`: what may be said to a sync that Temporal runs.
 import { Command } from 'commander'
-import type { ControlFlags, ControlCommand } from '../control.ts'
+import type { ControlCommand, ControlFlags } from '../control.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { whole } from '../flags/values.ts'
 

@@ -1,5 +1,5 @@
 // What one check found: a line for people, an object for machines.
-import { told } from '../terminal/error-text.ts'
+import { describeError } from '../terminal/error-text.ts'
 
 /** `skip`: not looked at, and why is said. */
 export type State = 'ok' | 'warn' | 'fail' | 'skip'
@@ -42,7 +42,7 @@ export const skip = (subject: Subject, why: string): Finding => finding(subject,
 
 /** A failure, as its error tells it. */
 export function fail(subject: Subject, error: unknown): Finding {
-  const { code, what, hint, exitCode } = told(error)
+  const { code, what, hint, exitCode } = describeError(error)
   return finding(subject, 'fail', { found: what, hint: hint ?? null, code, exitCode })
 }
 

@@ -10,8 +10,8 @@ import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
 import { readSecrets } from '../../receiver/workspace-secrets.ts'
 import { log } from '../terminal/print.ts'
-import { counted } from '../terminal/words.ts'
 import { refusedLine } from '../terminal/refusal-text.ts'
+import { counted } from '../terminal/words.ts'
 
 /** When a receiver ends, senders who are at it have so long to come to their end. */
 export const CLOSE_MS = 10 * SECOND

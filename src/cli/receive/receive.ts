@@ -7,7 +7,7 @@ import { log, print, printJsonLine, stampLines } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
 import { CLOSE_MS, type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
-import { readSecretsAtHangUp } from './secrets-anew.ts'
+import { rereadSecretsOnSighup } from './secrets-anew.ts'
 
 export interface ReceiveFlags {
   config?: string
@@ -36,7 +36,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
   const config = configAt(flags)
   const webhooks = { ...config.webhooks, ...(host !== undefined && { host }), ...(port !== undefined && { port }) }
   let receiver: OpenedReceiver | undefined
-  const leaveHangUp = readSecretsAtHangUp({
+  const leaveHangUp = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags),
     tell: opened => tell(opened, json),

@@ -13,7 +13,7 @@ const isInTerminal = (): boolean => [process.stdin, process.stdout, process.stde
  * Listens until what is returned is called; to be called before anybody is told that the process can be stopped. `receiver` gives
  * undefined while there is none yet: a signal that comes so early changes nothing.
  */
-export function readSecretsAtHangUp(options: {
+export function rereadSecretsOnSighup(options: {
   receiver: () => OpenedReceiver | undefined
   /** @throws what is wrong with it */
   readConfig: () => Config

@@ -6,8 +6,8 @@ import { expectSchedule } from '../../run/temporal/schedules.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { syncOnTemporal } from '../sync/on-temporal.ts'
 import type { ScheduleFlags } from '../schedule.ts'
+import { syncOnTemporal } from '../sync/on-temporal.ts'
 
 export interface BackfillFlags extends ScheduleFlags {
   /** ms since the epoch. */

@@ -71,6 +71,7 @@ export async function runStatus(flags: StatusFlags): Promise<void> {
   const statuses = await reading(storage, (asked, isHeld) => statusesOf(flags, storage, { asked, isHeld }))
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
-  if (flags.json) printJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, workspaces: statuses })
+  if (flags.json)
+    printJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, workspaces: statuses })
   else show({ statuses, refused, size }, storage)
 }

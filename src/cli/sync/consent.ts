@@ -3,8 +3,8 @@ import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { isBilledAgain, needsConsent } from '../../core/planner.ts'
 import { planSummary } from '../plan/plan-text.ts'
-import { confirm } from '../terminal/prompt.ts'
 import { log } from '../terminal/print.ts'
+import { confirm } from '../terminal/prompt.ts'
 import { range } from '../terminal/words.ts'
 
 export interface Consent {
@@ -28,7 +28,7 @@ const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError 
   })
 
 /** True where the plan may be carried out. @throws CONFIRMATION_NEEDED, INTERRUPTED */
-export async function mayBegin(consent: Consent): Promise<boolean> {
+export async function askConsent(consent: Consent): Promise<boolean> {
   const { workspaceId, prepared, given, interactive, stopping } = consent
   const { plan, governor } = prepared
   const must = needsConsent(plan, governor.period.includedSessions)

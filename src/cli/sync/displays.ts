@@ -1,8 +1,9 @@
 // Which of the displays a sync has.
-import { errorJson, errorLines } from '../terminal/error-text.ts'
+
 import type { Board } from '../terminal/board.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
-import { logLines, log, timestamp } from '../terminal/print.ts'
+import { errorJson, errorLines } from '../terminal/error-text.ts'
+import { log, logLines, timestamp } from '../terminal/print.ts'
 import { styleOf } from '../terminal/style.ts'
 import { jsonDisplay } from './json-display.ts'
 import { liveDisplay } from './live-display.ts'

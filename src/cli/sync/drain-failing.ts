@@ -10,7 +10,7 @@ function failureOf(workspaceId: string, { code, what, hint }: NonNullable<DrainF
 }
 
 /** Tells what keeps events of a workspace from the tables, and when nothing does any more. */
-export function tellDrainFailing(
+export function reportDrainFailure(
   { failed, remark }: Pick<Displays, 'failed' | 'remark'>,
   workspaceId: string,
   failure: DrainFailing,

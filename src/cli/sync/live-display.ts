@@ -1,8 +1,8 @@
 // The display on a terminal: a few lines that are redrawn in place, from the plan to the report, which is left standing.
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
-import { failureLines } from '../terminal/error-text.ts'
 import type { Board } from '../terminal/board.ts'
+import { failureLines } from '../terminal/error-text.ts'
 import type { Style } from '../terminal/style.ts'
 import {
   type Display,

@@ -10,16 +10,16 @@ import { answeredBy } from '../../run/temporal/await-worker.ts'
 import { connectClient } from '../../run/temporal/connection.ts'
 import { follow } from '../../run/temporal/follow.ts'
 import { askForSync } from '../../run/temporal/owner.ts'
-import { exitCodeOf } from '../terminal/error-text.ts'
 import type { NamedConversation } from '../flags/ids-csv.ts'
 import { type LookUp, withLines } from '../flags/ids-file.ts'
 import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
+import { exitCodeOf } from '../terminal/error-text.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import { noWorkerText } from '../worker/no-worker-text.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
 import { exitCodeOfAll, exitCodeOfReport } from './exit-code.ts'
-import { shownOn } from './temporal-progress.ts'
+import { showProgressOn } from './temporal-progress.ts'
 
 export interface OnTemporal {
   flags: SyncFlags
@@ -68,7 +68,7 @@ async function syncOne(
   try {
     const owner = await answered(() => ask(client, { queues, request, signal }))
     if (owner.joined) display.note('the same has been asked for already; looking on')
-    const tell = shownOn(display)
+    const tell = showProgressOn(display)
     const looking = { client, workspaceId: workspace.id, signal, tell, waits: display.waits, answered }
     const report = await follow({ ...looking, asked: owner })
     if (report) display.report(report)

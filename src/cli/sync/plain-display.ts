@@ -15,7 +15,7 @@ import {
   type Progress,
   plannedProgress,
   startProgress,
-  untold,
+  unreportedFailures,
   withNews,
   withPage,
 } from './progress.ts'
@@ -81,7 +81,7 @@ export function plainDisplay(
     note: line,
     report: report => {
       const nowMs = systemClock.now()
-      for (const failure of untold(progress, report)) fail(failure)
+      for (const failure of unreportedFailures(progress, report)) fail(failure)
       write(reportLines(name, { report, progress, nowMs }), result)
       progress = overProgress(progress, nowMs)
     },

@@ -13,24 +13,24 @@ import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { ingestBeside } from '../../run/ingest.ts'
 import { obeyParent } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
-import { exitCodeOf } from '../terminal/error-text.ts'
 import type { NamedConversation } from '../flags/ids-csv.ts'
 import { namedBy, notFound, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
 import { workspacesFor } from '../flags/workspaces.ts'
 import { metricsOf, openMeasuredApp } from '../metrics/serve-metrics.ts'
-import { isInteractive } from '../terminal/prompt.ts'
+import { exitCodeOf } from '../terminal/error-text.ts'
 import { stampLines } from '../terminal/print.ts'
-import { endAsParentSays } from '../terminal/signals.ts'
+import { isInteractive } from '../terminal/prompt.ts'
+import { endOnParentRequest } from '../terminal/signals.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { clockTime } from '../terminal/words.ts'
+import { askConsent } from './consent.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
-import { mayBegin } from './consent.ts'
-import { tellDrainFailing } from './drain-failing.ts'
+import { reportDrainFailure } from './drain-failing.ts'
+import { exitCodeOfAll, exitCodeOfReport } from './exit-code.ts'
 import { lookUpIn } from './look-up.ts'
 import { openAppWhenReleased } from './open-app.ts'
-import { exitCodeOfAll, exitCodeOfReport } from './exit-code.ts'
 import { type Display, plannedBy } from './progress.ts'
 
 interface Syncing {
@@ -65,7 +65,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   const interactive = !flags.json && isInteractive()
   const confirm: EmbeddedOptions['confirm'] = async prepared => {
     const begins = await displays.ask(() =>
-      mayBegin({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping }),
+      askConsent({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping }),
     )
     if (!begins && flags.watch !== undefined) throw declined()
     given = begins && flags.watch !== undefined
@@ -173,7 +173,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   if (flags.supervised) stampLines()
   const displays = await chooseDisplays({ json: flags.json === true, several: workspaces.length > 1 })
   const watched: Syncing['watched'] = new Map()
-  const parent = flags.supervised ? obeyParent(endAsParentSays().stop) : null
+  const parent = flags.supervised ? obeyParent(endOnParentRequest().stop) : null
   const stop = stopOnSignals(() => {
     const [only, ...others] = watched.values()
     if (only && others.length === 0) only.note(STOPPING)
@@ -191,7 +191,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   const ingesting = ingestBeside({
     config,
     app,
-    failing: (workspaceId, failure) => tellDrainFailing(displays, workspaceId, failure),
+    failing: (workspaceId, failure) => reportDrainFailure(displays, workspaceId, failure),
   })
   const events = new Map(
     workspaces.map(workspace => {

@@ -5,7 +5,7 @@ import type { Display } from './progress.ts'
 const PAUSED = 'paused: it asks for nothing until `convohouse resume`'
 
 /** Tells a display what was seen: as though it had been told all along. */
-export function shownOn(display: Display): (seen: Seen) => void {
+export function showProgressOn(display: Display): (seen: Seen) => void {
   let planned = false
   let paused = false
   let heldUntilMs: number | null | undefined

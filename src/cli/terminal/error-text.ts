@@ -10,7 +10,7 @@ export const wantsStack = (): boolean => process.argv.includes('--verbose') || B
 
 const REPORT = 'This should not happen. Please report it, with the command and what `--verbose` shows.'
 
-interface Told {
+interface ErrorDescription {
   code: string
   what: string
   hint: string | undefined
@@ -18,7 +18,7 @@ interface Told {
 }
 
 /** What, and how to mend it; of a fault of our own, that it is to be reported. */
-export const told = (error: unknown): Told => {
+export const describeError = (error: unknown): ErrorDescription => {
   if (error instanceof ConvohouseError)
     return { code: error.code, what: error.message, hint: error.hint, exitCode: error.exitCode }
   const what = error instanceof Error ? error.message : String(error)
@@ -44,7 +44,7 @@ const stackOf = (error: unknown): string[] => {
 
 /** An error for people. */
 export const errorLines = (error: unknown, style: Style = plain, workspaceId?: string): string[] => [
-  ...failureLines(told(error), style, workspaceId),
+  ...failureLines(describeError(error), style, workspaceId),
   ...stackOf(error),
 ]
 
@@ -52,5 +52,5 @@ export const errorLines = (error: unknown, style: Style = plain, workspaceId?: s
 export function errorJson(error: unknown): object {
   const facts = error instanceof ConvohouseError ? error.facts : {}
   const stack = stackOf(error)
-  return { error: { ...told(error), facts, ...(stack.length > 0 && { stack }) } }
+  return { error: { ...describeError(error), facts, ...(stack.length > 0 && { stack }) } }
 }

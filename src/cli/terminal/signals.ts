@@ -17,7 +17,7 @@ const PASSED_ON_WITHIN_MS = SECOND
  * From now on the parent's word ends this process, and no signal. SIGTERM to this process alone is handed up: it is what a user sends to the
  * process that holds the warehouse, and it would only be started again.
  */
-export function endAsParentSays(): { stop: () => void } {
+export function endOnParentRequest(): { stop: () => void } {
   let told = false
   for (const signal of SIGNALS) {
     ending.delete(signal)

@@ -7,11 +7,11 @@ import { connectClient, type TemporalPlace } from '../../run/temporal/connection
 import { scheduleState } from '../../run/temporal/schedules.ts'
 import { type Audience, attend } from '../../run/temporal/watch-workspace.ts'
 import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
-import { errorLines } from '../terminal/error-text.ts'
 import { displayOn } from '../sync/displays.ts'
 import type { Display } from '../sync/progress.ts'
-import { shownOn } from '../sync/temporal-progress.ts'
+import { showProgressOn } from '../sync/temporal-progress.ts'
 import type { Board } from '../terminal/board.ts'
+import { errorLines } from '../terminal/error-text.ts'
 import { styleOf } from '../terminal/style.ts'
 import { clockTime } from '../terminal/words.ts'
 
@@ -44,7 +44,7 @@ function audienceOf(
   const display = displayOn(board, workspaceId, config.workspaces.length > 1)
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
   return {
-    begun: () => shownOn(display),
+    begun: () => showProgressOn(display),
     reported(report) {
       display.report(report)
       next()

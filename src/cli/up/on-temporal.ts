@@ -6,7 +6,7 @@ import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import type { Supervisor } from '../../run/supervision/supervisor.ts'
 import { makeOwnFiles } from '../../warehouse/umask.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
-import { logLines, log, print } from '../terminal/print.ts'
+import { log, logLines, print } from '../terminal/print.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
 import { runTeam, sdkMetrics, superviseWarehouse } from '../worker/team.ts'
 import { type FollowOptions, followSyncs } from './follow.ts'
@@ -53,7 +53,8 @@ async function screenOfUp(): Promise<Screen> {
 
 /** Works until it is told to end, or the server has ended; the exit code. */
 async function work(
-  options: Up & Pick<FollowOptions, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
+  options: Up &
+    Pick<FollowOptions, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
 ): Promise<number> {
   const { config, server, supervisor, over, stop, screen } = options
   const { place } = server

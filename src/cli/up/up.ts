@@ -11,7 +11,7 @@ import { makeOwnFiles } from '../../warehouse/umask.ts'
 import { findHolder } from '../doctor/holder.ts'
 import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
 import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
-import { readSecretsAtHangUp } from '../receive/secrets-anew.ts'
+import { rereadSecretsOnSighup } from '../receive/secrets-anew.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 import type { UpFlags } from './up-flags.ts'
@@ -71,7 +71,7 @@ async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T
 async function receiving(up: Upping): Promise<number> {
   const { flags, config, metrics } = up
   const receiver = await listening(config, () => openReceiver(config, metrics.page))
-  const leaveHangUp = readSecretsAtHangUp({
+  const leaveHangUp = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags),
     tell: tellReceiver,

@@ -4,7 +4,7 @@ import { obeyParent } from '../../run/supervision/child.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
 import { openAppWhenReleased } from '../sync/open-app.ts'
 import { log } from '../terminal/print.ts'
-import { endAsParentSays } from '../terminal/signals.ts'
+import { endOnParentRequest } from '../terminal/signals.ts'
 import { stopOnSignals } from '../terminal/stop.ts'
 
 /**
@@ -12,7 +12,7 @@ import { stopOnSignals } from '../terminal/stop.ts'
  * from its end. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
 export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
-  const parent = obeyParent(endAsParentSays().stop)
+  const parent = obeyParent(endOnParentRequest().stop)
   const stop = stopOnSignals()
   const app = await openAppWhenReleased(config, parent.query)
   parent.holds(app)
