@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
-import { askHolder } from '../../src/warehouse/query/socket-client.ts'
+import { queryHolder } from '../../src/warehouse/query/socket-client.ts'
 import { Stages, type Waited } from './events/stages.ts'
 import { rounded } from './measure.ts'
 import { eventBodies, SECRET } from './webhooks/bodies.ts'
@@ -39,7 +39,7 @@ async function serving(
 
 async function exported(home: string): Promise<number> {
   const sql = 'SELECT count(*)::INTEGER FROM conversations WHERE _complete'
-  const result = await askHolder({ home, sql, timeoutMs: 10_000 }).catch(() => null)
+  const result = await queryHolder({ home, sql, timeoutMs: 10_000 }).catch(() => null)
   if (result === null) return 0
   for await (const { columns } of result.batches) return Number(columns[0]![0])
   return 0

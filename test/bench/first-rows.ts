@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { askHolder } from '../../src/warehouse/query/socket-client.ts'
+import { queryHolder } from '../../src/warehouse/query/socket-client.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 
 async function countRows(home: string): Promise<number> {
-  const result = await askHolder({ home, sql: 'SELECT count(*) FROM conversations', timeoutMs: 5_000 }).catch(
+  const result = await queryHolder({ home, sql: 'SELECT count(*) FROM conversations', timeoutMs: 5_000 }).catch(
     () => null,
   )
   if (result === null) return 0

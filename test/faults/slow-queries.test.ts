@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
-import { askHolder } from '../../src/warehouse/query/socket-client.ts'
+import { queryHolder } from '../../src/warehouse/query/socket-client.ts'
 import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
 import { SECRET } from './webhook-command.ts'
 import { withoutTemporal } from './without-temporal.ts'
@@ -41,7 +41,7 @@ async function upInOneProcess() {
 
 it('twenty slow queries hold up no webhook, no sync and no loading; those that wait are told so', async () => {
   const { up, home, url, said } = await upInOneProcess()
-  const ask = (sql: string, timeoutMs = 60_000) => askHolder({ home, sql, timeoutMs })
+  const ask = (sql: string, timeoutMs = 60_000) => queryHolder({ home, sql, timeoutMs })
   await until(() =>
     ask('SELECT 1').then(
       answer => answer.close().then(() => true),

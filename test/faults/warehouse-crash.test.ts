@@ -7,7 +7,7 @@ import { startDevServer } from '../../src/run/temporal/dev-server.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { askHolder } from '../../src/warehouse/query/socket-client.ts'
+import { queryHolder } from '../../src/warehouse/query/socket-client.ts'
 import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
@@ -81,7 +81,7 @@ const port = ({ said }: Place) => until(async () => Number(/127\.0\.0\.1:(\d+)\/
 
 const answers = ({ home }: Place) =>
   until(() =>
-    askHolder({ home, sql: 'SELECT 1', timeoutMs: 5_000 }).then(
+    queryHolder({ home, sql: 'SELECT 1', timeoutMs: 5_000 }).then(
       answer => answer.close().then(() => true),
       () => null,
     ),
@@ -131,7 +131,7 @@ describe('a crash of the process that holds the warehouse', () => {
     const load = sender.run(await port(there))
     await answers(there)
     // What is told to whoever asks, and what is told in the log.
-    const asked = askHolder({ home: there.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
+    const asked = queryHolder({ home: there.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
     await sleep(300)
     const before = sender.acknowledged.size
     process.kill(await there.holder(), 'SIGSEGV')
@@ -163,7 +163,7 @@ describeWithTemporal('a crash of the warehouse process, on Temporal', command =>
     await until(async () => sender.acknowledged.size > before)
     await load.stop()
     const rows = (sql: string) =>
-      askHolder({ home: there.home, sql, timeoutMs: 5_000 }).then(
+      queryHolder({ home: there.home, sql, timeoutMs: 5_000 }).then(
         async answer => {
           for await (const batch of answer.batches) return batch.columns[0]![0]
           return null

@@ -15,7 +15,7 @@ import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { writeResult } from '../output/write.ts'
 import { planLines } from '../plan/plan-text.ts'
-import { askWarehouse } from '../query/warehouse-client.ts'
+import { queryWarehouse } from '../query/warehouse-client.ts'
 import { chooseDisplays } from '../sync/displays.ts'
 import { plannedBy } from '../sync/progress.ts'
 import { print } from '../terminal/print.ts'
@@ -113,7 +113,7 @@ async function ask({ config, stop }: Demo, queries: readonly DemoQuery[]): Promi
   const style = styleOf(process.stdout)
   for (const { title, sql } of queries) {
     print(style('bold', title), ...sql.split('\n').map(line => style('dim', `  ${line}`)), '')
-    const result = await askWarehouse({ storage: config, sql, timeoutMs: QUERY_TIMEOUT_MS, signal: stop.stopping })
+    const result = await queryWarehouse({ storage: config, sql, timeoutMs: QUERY_TIMEOUT_MS, signal: stop.stopping })
     await writeResult({ result, format: 'table', to: process.stdout })
     print('')
   }

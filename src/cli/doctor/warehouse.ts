@@ -2,7 +2,7 @@
 import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import type { Storage } from '../query/storage.ts'
-import { type Rows, readerOf } from '../status/reading.ts'
+import { type Rows, reportRows } from '../status/reading.ts'
 import { warehouseSize } from '../status/sizes.ts'
 import { bytes } from '../terminal/words.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
@@ -37,7 +37,7 @@ async function migrationFinding(rows: Rows): Promise<Finding> {
 }
 
 async function opened(storage: Storage, holding: Exclude<Holding, { state: 'missing' }>): Promise<WarehouseFound> {
-  const rows = readerOf(storage)
+  const rows = reportRows(storage)
   const file = `${warehouseFile(storage.home)}, ${bytes(await warehouseSize(warehouseFile(storage.home)))}`
   try {
     await rows('SELECT 1')

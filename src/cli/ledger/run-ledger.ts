@@ -8,8 +8,8 @@ import { chooseIds } from '../flags/workspaces.ts'
 import { chooseFormat, type RowFormat } from '../output/format.ts'
 import { writeResult } from '../output/write.ts'
 import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
-import { askWarehouse } from '../query/warehouse-client.ts'
-import { type Rows, readerOf, reading, workspacesIn } from '../status/reading.ts'
+import { queryWarehouse } from '../query/warehouse-client.ts'
+import { type Rows, reportRows, withReportRows, workspacesIn } from '../status/reading.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { type By, ledgerSql, type Scope } from './counts.ts'
@@ -31,7 +31,7 @@ const TIMEOUT_MS = 60 * SECOND
 
 /** The rows alone, for programs. */
 async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerFlags): Promise<void> {
-  const result = await askWarehouse({ storage, sql: ledgerSql(scope, by), timeoutMs: TIMEOUT_MS })
+  const result = await queryWarehouse({ storage, sql: ledgerSql(scope, by), timeoutMs: TIMEOUT_MS })
   const chosen = chooseFormat(format, process.stdout) as RowFormat
   await writeResult({ result, format: chosen, to: process.stdout })
 }
@@ -72,12 +72,12 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
   const storage = storageOf(flags.config)
   const { agent: agents = [], since: sinceMs = null, by } = flags
   if (flags.format) {
-    const rows = readerOf(storage)
+    const rows = reportRows(storage)
     const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
     await expectAgents(rows, { workspaceIds, agents, sinceMs })
     return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
   }
-  const ledgers = await reading(storage, async rows => {
+  const ledgers = await withReportRows(storage, async rows => {
     const found: WorkspaceLedger[] = []
     const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
     await expectAgents(rows, { workspaceIds, agents, sinceMs })

@@ -3,10 +3,10 @@
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 import { ConvohouseError } from '../../core/errors.ts'
+import { csv } from '../../warehouse/query/formats/csv.ts'
+import { json } from '../../warehouse/query/formats/json.ts'
+import { ndjson } from '../../warehouse/query/formats/ndjson.ts'
 import type { QueryResult } from '../../warehouse/query/results.ts'
-import { csv } from './csv.ts'
-import { json } from './json.ts'
-import { ndjson } from './ndjson.ts'
 import { type TableOptions, table } from './table.ts'
 
 export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const
@@ -57,7 +57,11 @@ export async function* formatted(
   else if (format === 'json') yield* json(result)
   else if (format === 'ndjson') yield* ndjson(result)
   // Loaded only here: it takes a tenth of a second, which every other command would wait for.
-  else yield* (await import('./arrow.ts')).arrow(result, format === 'arrow-file' ? 'file' : 'stream')
+  else
+    yield* (await import('../../warehouse/query/formats/arrow.ts')).arrow(
+      result,
+      format === 'arrow-file' ? 'file' : 'stream',
+    )
 }
 
 /** How a table is to be drawn on that stream. NO_COLOR (no-color.org) is told by the stream itself. */

@@ -1,8 +1,8 @@
 // Rows for people, on a terminal.
 
 import stringWidth from 'string-width'
+import { textWriter } from '../../warehouse/query/formats/cell-text.ts'
 import type { Batch, Column, QueryResult, Tally } from '../../warehouse/query/results.ts'
-import { textWriter } from './cell-text.ts'
 import { GAP, layOut } from './table-layout.ts'
 
 export interface TableOptions {

@@ -1,6 +1,6 @@
 // `convohouse quarantine list`: which records could not be loaded, and why.
 import { storageOf } from '../query/storage.ts'
-import { readerOf } from '../status/reading.ts'
+import { reportRows } from '../status/reading.ts'
 import { grid } from '../terminal/grid.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
@@ -37,7 +37,7 @@ function lines(entries: readonly Entry[]): string[] {
 
 /** @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED where its holder does not answer */
 export async function runList(flags: QuarantineFlags): Promise<void> {
-  const rows = readerOf(storageOf(flags.config))
+  const rows = reportRows(storageOf(flags.config))
   const entries = await quarantined(rows, flags.workspace)
   if (flags.json) printJson({ quarantined: entries })
   else print(...lines(entries))

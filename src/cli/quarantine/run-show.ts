@@ -7,7 +7,7 @@ import { quarantinedEvent } from '../../warehouse/events/apply.ts'
 import { storedEvent } from '../../warehouse/events/stored.ts'
 import { landedRecord } from '../../warehouse/load/tolerant.ts'
 import { storageOf } from '../query/storage.ts'
-import { type Rows, readerOf } from '../status/reading.ts'
+import { type Rows, reportRows } from '../status/reading.ts'
 import { log, printJson } from '../terminal/print.ts'
 import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
 
@@ -32,7 +32,7 @@ async function eventOf(rows: Rows, { workspaceId, file }: Entry): Promise<Uint8A
 /** @throws RECORD_UNKNOWN, LANDING_CORRUPT, WAREHOUSE_MISSING */
 export async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
   const storage = storageOf(flags.config)
-  const rows = readerOf(storage)
+  const rows = reportRows(storage)
   const [entry] = named(await quarantined(rows, flags.workspace), [name])
   const isEvent = entry!.record === webhookEvent.name
   const bytes = await (isEvent ? eventOf(rows, entry!) : recordOf(storage.home, entry!))

@@ -14,7 +14,7 @@ import { withHint } from './hints.ts'
 import { formatOfFile, placeOf, writeToFile } from './output-file.ts'
 import { readSql } from './sql-source.ts'
 import { storageOf } from './storage.ts'
-import { askForParquet, askWarehouse, type Question } from './warehouse-client.ts'
+import { queryWarehouse, queryWarehouseToParquet, type WarehouseQuery } from './warehouse-client.ts'
 
 export interface QueryFlags {
   config?: string
@@ -34,11 +34,15 @@ function formatOf({ format, output }: QueryFlags): Format {
 
 const MORE = 'There are more rows: --max-rows cut the answer.'
 
-async function answerRows(question: Question, format: Exclude<Format, 'parquet'>, flags: QueryFlags): Promise<void> {
+async function answerRows(
+  question: WarehouseQuery,
+  format: Exclude<Format, 'parquet'>,
+  flags: QueryFlags,
+): Promise<void> {
   const { maxRows, output } = flags
   const place = output === undefined ? undefined : await placeOf(output)
   const taker = format === 'arrow' ? 'columns' : 'rows'
-  const result = await askWarehouse({ ...question, taker, ...(maxRows !== undefined && { maxRows }) })
+  const result = await queryWarehouse({ ...question, taker, ...(maxRows !== undefined && { maxRows }) })
   if (place === undefined) {
     const { truncated } = await writeResult({ result, format, to: process.stdout })
     if (truncated && format !== 'table') log(MORE)
@@ -48,11 +52,11 @@ async function answerRows(question: Question, format: Exclude<Format, 'parquet'>
   log(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [MORE] : []))
 }
 
-async function answerParquet(question: Question, { output, maxRows }: QueryFlags): Promise<void> {
+async function answerParquet(question: WarehouseQuery, { output, maxRows }: QueryFlags): Promise<void> {
   if (maxRows !== undefined)
     throw invalidFlag('--max-rows does not go with parquet.', 'Write LIMIT in the SQL instead.')
   if (output !== undefined) {
-    const written = await askForParquet({ ...question, file: await placeOf(output) })
+    const written = await queryWarehouseToParquet({ ...question, file: await placeOf(output) })
     log(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
     return
   }
@@ -60,7 +64,7 @@ async function answerParquet(question: Question, { output, maxRows }: QueryFlags
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-'))
   try {
     const file = join(folder, 'answer.parquet')
-    await askForParquet({ ...question, file })
+    await queryWarehouseToParquet({ ...question, file })
     await pipeline(createReadStream(file), process.stdout, { end: false })
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -72,7 +76,12 @@ export async function runQueryCommand(argument: string | undefined, flags: Query
   const format = formatOf(flags)
   const sql = await readSql(argument, flags.file)
   const stop = stopOnSignals()
-  const question: Question = { storage: storageOf(flags.config), sql, timeoutMs: flags.timeout, signal: stop.stopping }
+  const question: WarehouseQuery = {
+    storage: storageOf(flags.config),
+    sql,
+    timeoutMs: flags.timeout,
+    signal: stop.stopping,
+  }
   try {
     await (format === 'parquet' ? answerParquet(question, flags) : answerRows(question, format, flags))
   } catch (error) {

@@ -4,21 +4,21 @@ import { systemClock } from '../../clock.ts'
 import { isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
-import type { Taker } from '../../warehouse/query/casts.ts'
+import type { ResultLayout } from '../../warehouse/query/casts.ts'
 import { copyToParquet, type ParquetFile } from '../../warehouse/query/parquet.ts'
 import { runQuery } from '../../warehouse/query/query.ts'
 import { openReader, type Reader } from '../../warehouse/query/reader.ts'
 import type { QueryResult } from '../../warehouse/query/results.ts'
-import { askHolder, askHolderForParquet } from '../../warehouse/query/socket-client.ts'
+import { queryHolder, queryHolderToParquet } from '../../warehouse/query/socket-client.ts'
 import type { Storage } from './storage.ts'
 
-export interface Question {
+export interface WarehouseQuery {
   storage: Storage
   sql: string
   timeoutMs: number
   signal?: AbortSignal
   /** By default one who reads rows. */
-  taker?: Taker
+  taker?: ResultLayout
 }
 
 /** A holder that has just begun does not answer yet, and one that is ending answers no more. */
@@ -46,16 +46,16 @@ async function eitherWay<T>(here: () => Promise<T>, holder: () => Promise<T>, si
 const readerOf = ({ home, memoryLimit, threads }: Storage, parquetFile?: string): Promise<Reader> =>
   openReader({ file: warehouseFile(home), memoryLimit, threads, ...(parquetFile && { parquetFile }) })
 
-export interface Asker {
+export interface WarehouseClient {
   /** Runs one SELECT; the result is to be closed before the next one is asked. @throws as `askWarehouse` */
-  ask(question: Omit<Question, 'storage'> & { maxRows?: number }): Promise<QueryResult>
+  query(question: Omit<WarehouseQuery, 'storage'> & { maxRows?: number }): Promise<QueryResult>
   /** True where another process answered the last question: it holds the warehouse. */
   isHeld(): boolean
   close(): void
 }
 
 /** Asks several questions, one after the other: opening the warehouse takes as long as a small question. */
-export function openAsker(storage: Storage): Asker {
+export function openWarehouseClient(storage: Storage): WarehouseClient {
   let kept: Reader | null = null
   let held = false
   const close = () => {
@@ -63,14 +63,14 @@ export function openAsker(storage: Storage): Asker {
     kept = null
   }
   return {
-    ask(question) {
+    query(question) {
       const here = async () => {
         kept ??= await readerOf(storage)
         held = false
         return runQuery({ ...question, connection: kept.connection })
       }
       const holder = async () => {
-        const answer = await askHolder({ ...question, home: storage.home })
+        const answer = await queryHolder({ ...question, home: storage.home })
         held = true
         return answer
       }
@@ -85,10 +85,13 @@ export function openAsker(storage: Storage): Asker {
  * Runs one SELECT; the result is to be closed.
  * @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
-export async function askWarehouse({ storage, ...question }: Question & { maxRows?: number }): Promise<QueryResult> {
-  const asker = openAsker(storage)
+export async function queryWarehouse({
+  storage,
+  ...question
+}: WarehouseQuery & { maxRows?: number }): Promise<QueryResult> {
+  const asker = openWarehouseClient(storage)
   try {
-    const result = await asker.ask(question)
+    const result = await asker.query(question)
     return { ...result, close: () => result.close().finally(asker.close) }
   } catch (error) {
     asker.close()
@@ -97,11 +100,11 @@ export async function askWarehouse({ storage, ...question }: Question & { maxRow
 }
 
 /** Writes what one SELECT answers to a Parquet file. @throws as `askWarehouse`, and HOME_UNUSABLE */
-export function askForParquet(question: Question & { file: string }): Promise<ParquetFile> {
+export function queryWarehouseToParquet(question: WarehouseQuery & { file: string }): Promise<ParquetFile> {
   const { storage, signal, file } = question
   const here = async () => {
     const reader = await readerOf(storage, file)
     return copyToParquet({ ...question, connection: reader.connection }).finally(() => reader.close())
   }
-  return eitherWay(here, () => askHolderForParquet({ ...question, home: storage.home }), signal)
+  return eitherWay(here, () => queryHolderToParquet({ ...question, home: storage.home }), signal)
 }

@@ -1,9 +1,9 @@
 // Rows of small SELECTs about the warehouse itself.
 import { SECOND } from '../../core/time.ts'
+import { timestampText } from '../../warehouse/query/formats/time-text.ts'
 import type { Cell, QueryResult, Shape } from '../../warehouse/query/results.ts'
-import { timestampText } from '../output/time-text.ts'
 import type { Storage } from '../query/storage.ts'
-import { askWarehouse, openAsker } from '../query/warehouse-client.ts'
+import { openWarehouseClient, queryWarehouse } from '../query/warehouse-client.ts'
 
 export type Fact = string | number | boolean | null
 export type Rows = <R>(sql: string) => Promise<R[]>
@@ -38,16 +38,16 @@ const rowsBy =
   }
 
 /** Asks for rows as plain objects, by whichever way the warehouse can be asked. */
-export const readerOf = (storage: Storage): Rows => rowsBy(question => askWarehouse({ storage, ...question }))
+export const reportRows = (storage: Storage): Rows => rowsBy(question => queryWarehouse({ storage, ...question }))
 
 /** The same, for work that asks for many: the warehouse is opened once. `isHeld`: another process answered the last question. */
-export async function reading<T>(
+export async function withReportRows<T>(
   storage: Storage,
   work: (rows: Rows, isHeld: () => boolean) => Promise<T>,
 ): Promise<T> {
-  const asker = openAsker(storage)
+  const asker = openWarehouseClient(storage)
   try {
-    return await work(rowsBy(asker.ask), asker.isHeld)
+    return await work(rowsBy(asker.query), asker.isHeld)
   } finally {
     asker.close()
   }

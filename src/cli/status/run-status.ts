@@ -7,7 +7,7 @@ import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { bytes } from '../terminal/words.ts'
 import { type RefusedStatus, refusedStatus } from './events.ts'
-import { type Rows, reading, workspacesIn } from './reading.ts'
+import { type Rows, withReportRows, workspacesIn } from './reading.ts'
 import { warehouseSize } from './sizes.ts'
 import { refusedLines, workspaceLines } from './status-text.ts'
 import { type WorkspaceStatus, workspaceStatus } from './workspace.ts'
@@ -68,7 +68,7 @@ async function statusesOf(
 /** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
 export async function runStatus(flags: StatusFlags): Promise<void> {
   const storage = storageOf(flags.config)
-  const statuses = await reading(storage, (asked, isHeld) => statusesOf(flags, storage, { asked, isHeld }))
+  const statuses = await withReportRows(storage, (asked, isHeld) => statusesOf(flags, storage, { asked, isHeld }))
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
   if (flags.json)

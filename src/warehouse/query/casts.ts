@@ -12,16 +12,16 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api'
 import { quoteName } from '../../catalog/layout.ts'
-import { distinct } from './column-names.ts'
-import { type Guarded, prepareGuarded } from './guard.ts'
-import { storedTimes } from './utc-columns.ts'
+import { uniqueNames } from './column-names.ts'
+import { type Guarded, prepareGuarded } from './guard/guard.ts'
+import { utcColumns } from './utc-columns.ts'
 
 /**
  * `rows`: every value can be read as a cell. `columns`: only types that Arrow and Parquet both have, so that a column has the same
  * one in either: HUGEINT, which every sum of integers is, becomes DECIMAL(38,0) (Parquet's writer would make a DOUBLE of it); what
  * neither has is text as DuckDB prints it, JSON among it. Times of the warehouse become TIMESTAMPTZ, which marks them as UTC.
  */
-export type Taker = 'rows' | 'columns'
+export type ResultLayout = 'rows' | 'columns'
 
 /** Types that need no cast, by taker; nested ones, DECIMAL and VARCHAR apart. */
 const COMMON = [
@@ -43,7 +43,7 @@ const COMMON = [
   DuckDBTypeId.TIMESTAMP_TZ,
   DuckDBTypeId.BLOB,
 ]
-const AS_THEY_ARE: Record<Taker, ReadonlySet<DuckDBTypeId>> = {
+const AS_THEY_ARE: Record<ResultLayout, ReadonlySet<DuckDBTypeId>> = {
   rows: new Set([
     ...COMMON,
     DuckDBTypeId.HUGEINT,
@@ -64,7 +64,7 @@ const OTHERWISE: Partial<Record<DuckDBTypeId, string>> = {
 const SELF_DESCRIBING: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.UNION, DuckDBTypeId.VARIANT])
 
 /** The type to cast to, as SQL. */
-function target(type: DuckDBType, taker: Taker): string {
+function target(type: DuckDBType, taker: ResultLayout): string {
   const inner = (of: DuckDBType) => target(of, taker)
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
@@ -91,7 +91,7 @@ function target(type: DuckDBType, taker: Taker): string {
 }
 
 /** False where a value of the type can be taken as it is. */
-function needsCast(type: DuckDBType, taker: Taker): boolean {
+function needsCast(type: DuckDBType, taker: ResultLayout): boolean {
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
       return needsCast((type as DuckDBListType).valueType, taker)
@@ -116,14 +116,14 @@ function needsCast(type: DuckDBType, taker: Taker): boolean {
   }
 }
 
-interface Answered {
+interface SourceColumn {
   name: string
   type: DuckDBType
   /** A time of the warehouse, and so UTC. */
   stored: boolean
 }
 
-function castOf(column: string, { type, stored }: Answered, taker: Taker): string {
+function castOf(column: string, { type, stored }: SourceColumn, taker: ResultLayout): string {
   if (taker === 'columns' && stored) return `${column} AT TIME ZONE 'UTC'`
   const cast = `CAST(${column} AS ${target(type, 'rows')})`
   // A VARIANT that is NULL would become the `null` of JSON.
@@ -133,9 +133,9 @@ function castOf(column: string, { type, stored }: Answered, taker: Taker): strin
 }
 
 /** The caller's SELECT in one of ours that casts what needs it; null where nothing does. The caller's first line is the second. */
-function castSelect(sql: string, columns: Answered[], taker: Taker): string | null {
+function castSelect(sql: string, columns: SourceColumn[], taker: ResultLayout): string | null {
   const names = columns.map(({ name }) => name)
-  const given = taker === 'columns' ? distinct(names) : names
+  const given = taker === 'columns' ? uniqueNames(names) : names
   const needed = columns.map(({ type, stored }) => needsCast(type, taker) || (stored && taker === 'columns'))
   if (!needed.includes(true) && given.every((name, at) => name === names[at])) return null
   const casts = columns.map((column, at) => `${castOf(`#${at + 1}`, column, taker)} AS ${quoteName(given[at]!)}`)
@@ -145,7 +145,7 @@ function castSelect(sql: string, columns: Answered[], taker: Taker): string | nu
 /** A caller's statement, ready to run for its taker. */
 export interface Prepared {
   statement: DuckDBPreparedStatement
-  columns: Answered[]
+  columns: SourceColumn[]
   /** What is to run instead of the caller's SQL; null where that can run as it is. */
   cast: string | null
 }
@@ -155,11 +155,15 @@ export interface Prepared {
  *
  * @throws SQL_INVALID with DuckDB's message where a name is unknown or a type does not fit.
  */
-export async function prepareFor(taker: Taker, connection: DuckDBConnection, guarded: Guarded): Promise<Prepared> {
+export async function prepareCast(
+  taker: ResultLayout,
+  connection: DuckDBConnection,
+  guarded: Guarded,
+): Promise<Prepared> {
   const statement = await prepareGuarded(connection, guarded)
   const types = Array.from({ length: statement.columnCount }, (_, at) => statement.columnType(at))
   const hasTimes = guarded.kind === 'select' && types.some(({ typeId }) => typeId === DuckDBTypeId.TIMESTAMP)
-  const stored = hasTimes ? await storedTimes(connection, guarded.sql) : []
+  const stored = hasTimes ? await utcColumns(connection, guarded.sql) : []
   const columns = types.map((type, at) => ({ name: statement.columnName(at), type, stored: stored[at] ?? false }))
   return { statement, columns, cast: guarded.kind === 'select' ? castSelect(guarded.sql, columns, taker) : null }
 }

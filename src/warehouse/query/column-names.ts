@@ -1,7 +1,7 @@
 // Names for columns, where each may be given once: keys of a JSON object, columns of Arrow and Parquet.
 
 /** `a, a, a_1` as `a, a_2, a_1`: every name once, whatever its case, and the first of each as it is. */
-export function distinct(names: readonly string[]): string[] {
+export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names.map(name => name.toLowerCase()))
   const given = new Set<string>()
   return names.map(name => {

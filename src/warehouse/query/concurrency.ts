@@ -3,23 +3,23 @@
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 
-export interface TurnLimits {
+export interface QueueLimits {
   /** Queries that run at once. */
   running: number
   /** Queries that wait for their turn. */
   waiting: number
 }
 
-export interface QueryTurns {
+export interface QueryQueue {
   /**
    * Resolves when it is this query's turn, with the function that ends the turn.
    *
    * @throws TOO_MANY_QUERIES where too many wait, or it has waited `waitMs`; INTERRUPTED where the signal is aborted
    */
-  take(waitMs: number, signal: AbortSignal): Promise<() => void>
+  acquire(waitMs: number, signal: AbortSignal): Promise<() => void>
 }
 
-export function openTurns({ running: most, waiting: mostWaiting }: TurnLimits): QueryTurns {
+export function openQueryQueue({ running: most, waiting: mostWaiting }: QueueLimits): QueryQueue {
   let running = 0
   const waiting: (() => void)[] = []
 
@@ -67,7 +67,7 @@ export function openTurns({ running: most, waiting: mostWaiting }: TurnLimits): 
   }
 
   return {
-    async take(waitMs, signal) {
+    async acquire(waitMs, signal) {
       if (running < most) return begin()
       if (waiting.length >= mostWaiting) throw tooMany(`${waiting.length} more wait for their turn.`)
       return wait(waitMs, signal)

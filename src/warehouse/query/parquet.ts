@@ -4,8 +4,8 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
-import { prepareFor } from './casts.ts'
-import { guard } from './guard.ts'
+import { prepareCast } from './casts.ts'
+import { guard } from './guard/guard.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 import { withoutFirstLine } from './stream-failure.ts'
 
@@ -63,7 +63,7 @@ export async function copyIn(
       hint: 'Take another format.',
     })
   }
-  const { cast } = await session.step(() => prepareFor('columns', connection, guarded))
+  const { cast } = await session.step(() => prepareCast('columns', connection, guarded))
   const target = part.replaceAll("'", "''")
   // FROM (…) takes DESCRIBE and SHOW as well, which COPY itself does not.
   const select = cast ?? `FROM (\n${guarded.sql}\n)`

@@ -1,8 +1,8 @@
 // A caller's SELECT, streamed.
 
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
-import { type Prepared, prepareFor, type Taker } from './casts.ts'
-import { type Guarded, guard } from './guard.ts'
+import { type Prepared, prepareCast, type ResultLayout } from './casts.ts'
+import { type Guarded, guard } from './guard/guard.ts'
 import { batchesOf } from './result-cells.ts'
 import { shapeOf, typeName } from './result-types.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
@@ -16,7 +16,7 @@ export interface QueryRequest extends QueryLimits {
   /** Rows given out at most; `tally().truncated` tells whether there were more. */
   maxRows?: number
   /** Who takes the answer; by default one who reads rows. */
-  taker?: Taker
+  taker?: ResultLayout
 }
 
 /**
@@ -42,7 +42,7 @@ export async function queryIn(
 ): Promise<QueryResult> {
   const { connection, sql, maxRows = Number.POSITIVE_INFINITY, taker = 'rows' } = request
   const guarded = await session.step(() => guard(connection, sql))
-  const prepared = await session.step(() => prepareFor(taker, connection, guarded))
+  const prepared = await session.step(() => prepareCast(taker, connection, guarded))
   const { statement, cast } = prepared
   const run = () => (cast === null ? statement.stream() : connection.stream(cast).catch(withoutFirstLine))
   const answer = await session.step(run)

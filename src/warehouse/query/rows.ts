@@ -4,7 +4,7 @@ import type { Connectable } from '../connection.ts'
 import { runQuery } from './query.ts'
 import type { QueryResult } from './results.ts'
 import type { QueryLimits } from './session.ts'
-import { askHolder } from './socket-client.ts'
+import { queryHolder } from './socket-client.ts'
 
 /** Numbers are below those that a double holds; times are to be asked for as such numbers. */
 export type Rows = <R>(sql: string) => Promise<R[]>
@@ -36,4 +36,4 @@ export const rowsHere = (instance: Connectable, limits: QueryLimits): Rows =>
 
 /** From another process of this machine. @throws WAREHOUSE_LOCKED where none answers; QUERY_TIMEOUT, SQL_INVALID */
 export const rowsOfHolder = (home: string, limits: QueryLimits): Rows =>
-  rowsBy(sql => askHolder({ ...limits, home, sql }))
+  rowsBy(sql => queryHolder({ ...limits, home, sql }))

@@ -8,14 +8,14 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import type { Connectable } from '../connection.ts'
-import type { QueryTurns } from './concurrency.ts'
-import { outlineOf } from './guard-text.ts'
+import type { QueryQueue } from './concurrency.ts'
+import { encodeBatch } from './formats/cells.ts'
+import { outlineOf } from './guard/sql-text.ts'
 import { copyIn } from './parquet.ts'
 import { queryIn } from './query.ts'
 import { queryError } from './query-error.ts'
 import { openSession, type QuerySession } from './session.ts'
 import { errorMessage, PROTOCOL, type QueryMessage, readFrames, sendFrame } from './socket-protocol.ts'
-import { encodeBatch } from './wire-format.ts'
 
 export interface ServeLimits {
   /** The longest that a query may take, whatever it asks for. */
@@ -49,7 +49,7 @@ export interface AnswerContext {
   limits: ServeLimits
   /** Folder for Parquet files on their way. */
   scratch: string
-  turns: QueryTurns
+  turns: QueryQueue
   noted?: NoteQuery
   /** Aborted when the server closes. */
   ending: AbortSignal
@@ -107,7 +107,7 @@ async function answer(asked: Asked): Promise<void> {
   const { maxTimeoutMs, maxWaitMs } = context.limits
   const timeoutMs = Math.min(positive(query.timeoutMs), maxTimeoutMs)
   const beganMs = performance.now()
-  const endTurn = await context.turns.take(Math.min(timeoutMs, maxWaitMs), signal)
+  const endTurn = await context.turns.acquire(Math.min(timeoutMs, maxWaitMs), signal)
   const id = ++queries
   context.noted?.(id, outlineOf(query.sql))
   try {

@@ -4,7 +4,8 @@ import { open, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { ConvohouseError } from '../../core/errors.ts'
 import { durationText, SECOND } from '../../core/time.ts'
-import type { Taker } from './casts.ts'
+import type { ResultLayout } from './casts.ts'
+import { decodeBatch } from './formats/cells.ts'
 import { type ParquetFile, partOf, putInPlace } from './parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
 import type { QueryLimits } from './session.ts'
@@ -18,7 +19,6 @@ import {
   sendFrame,
   toldError,
 } from './socket-protocol.ts'
-import { decodeBatch } from './wire-format.ts'
 
 /** A batch holds some thousand cells; a frame above this is no answer of ours. In bytes. */
 const LONGEST_ANSWER = 1_000_000_000
@@ -26,7 +26,7 @@ const LONGEST_ANSWER = 1_000_000_000
 /** The holder keeps the time; this only ends a wait for a holder that has stopped altogether. */
 const GRACE_MS = 10 * SECOND
 
-export interface AskRequest extends QueryLimits {
+export interface HolderQuery extends QueryLimits {
   /** The data folder. */
   home: string
   sql: string
@@ -37,7 +37,9 @@ export interface AskRequest extends QueryLimits {
  *
  * @throws WAREHOUSE_LOCKED where nobody answers, or too many ask; SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
-export async function askHolder(request: AskRequest & { maxRows?: number; taker?: Taker }): Promise<QueryResult> {
+export async function queryHolder(
+  request: HolderQuery & { maxRows?: number; taker?: ResultLayout },
+): Promise<QueryResult> {
   const line = await ask(request, { format: request.taker ?? 'rows', maxRows: request.maxRows ?? null })
   try {
     const first = await line.next()
@@ -54,7 +56,7 @@ export async function askHolder(request: AskRequest & { maxRows?: number; taker?
  *
  * @throws as `askHolder`, and HOME_UNUSABLE where the file cannot be written
  */
-export async function askHolderForParquet(request: AskRequest & { file: string }): Promise<ParquetFile> {
+export async function queryHolderToParquet(request: HolderQuery & { file: string }): Promise<ParquetFile> {
   const part = partOf(request.file)
   const line = await ask(request, { format: 'parquet', maxRows: null })
   try {
@@ -116,7 +118,7 @@ interface Line {
   hangUp(): void
 }
 
-async function ask(request: AskRequest, as: Pick<QueryMessage, 'format' | 'maxRows'>): Promise<Line> {
+async function ask(request: HolderQuery, as: Pick<QueryMessage, 'format' | 'maxRows'>): Promise<Line> {
   const { home, sql, timeoutMs, signal } = request
   if (signal?.aborted) throw stopped()
   const socket = await dial(await socketPath(home))

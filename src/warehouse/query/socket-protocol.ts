@@ -11,7 +11,7 @@
 
 import type { Socket } from 'node:net'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../../core/errors.ts'
-import type { Taker } from './casts.ts'
+import type { ResultLayout } from './casts.ts'
 import type { Column } from './results.ts'
 
 /** Goes up whenever the two ends would misunderstand each other. */
@@ -21,7 +21,7 @@ export interface QueryMessage {
   kind: 'query'
   protocol: number
   sql: string
-  format: Taker | 'parquet'
+  format: ResultLayout | 'parquet'
   timeoutMs: number
   maxRows: number | null
 }

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import type { Connectable } from '../connection.ts'
 import { queriesAtOnce } from '../thread-pool.ts'
-import { openTurns } from './concurrency.ts'
+import { openQueryQueue } from './concurrency.ts'
 import { answerQuery, type NoteQuery, type ServeLimits } from './socket-answer.ts'
 import { listenAt } from './socket-listen.ts'
 import { socketPath } from './socket-path.ts'
@@ -54,7 +54,7 @@ export async function serveQueries({
   await forbidExtensions(instance)
   const path = await socketPath(home)
   const all = { ...DEFAULT_LIMITS, ...limits }
-  const turns = openTurns({ running: all.maxQueries, waiting: all.maxWaiting })
+  const turns = openQueryQueue({ running: all.maxQueries, waiting: all.maxWaiting })
   const context = { instance, scratch: join(home, 'query-parts'), limits: all, turns, ...(noted && { noted }) }
   const ending = new AbortController()
   const answers = new Set<Promise<void>>()

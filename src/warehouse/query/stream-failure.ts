@@ -4,7 +4,7 @@
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
-import type { Guarded } from './guard.ts'
+import type { Guarded } from './guard/guard.ts'
 import type { QuerySession } from './session.ts'
 
 interface Ended {

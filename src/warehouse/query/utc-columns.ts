@@ -63,7 +63,7 @@ const BEGIN_ANEW = ['ROLLBACK', 'BEGIN TRANSACTION READ ONLY']
  * For each column of a SELECT that `guard` let through: true where it comes from a stored TIMESTAMP column as it is, or through
  * `min`, `max`, `coalesce` and the like. False wherever that is not certain.
  */
-export async function storedTimes(connection: DuckDBConnection, sql: string): Promise<boolean[]> {
+export async function utcColumns(connection: DuckDBConnection, sql: string): Promise<boolean[]> {
   const plans = await planOf(connection, sql)
   return (plans.length === 1 && originsOf(plans[0]!, new Map())) || []
 }

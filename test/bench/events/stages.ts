@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { spoolFolders } from '../../../src/spool/folders.ts'
 import { readSegment } from '../../../src/spool/read-segment.ts'
 import type { Cell } from '../../../src/warehouse/query/results.ts'
-import { askHolder } from '../../../src/warehouse/query/socket-client.ts'
+import { queryHolder } from '../../../src/warehouse/query/socket-client.ts'
 
 /** Times of one event, ms of the machine's clock, as far as they are known; events are told apart by `createdAt`. */
 export interface Waited {
@@ -52,7 +52,7 @@ export class Stages {
   async lookAtTables(fromMs: number): Promise<void> {
     const sql = `SELECT epoch_ms(created_at)::DOUBLE AS created, epoch_ms(_loaded_at)::DOUBLE AS begun FROM webhook_events
       WHERE created_at >= make_timestamp(${fromMs * 1_000})`
-    const result = await askHolder({ home: this.home, sql, timeoutMs: 10_000, maxRows: 100_000 })
+    const result = await queryHolder({ home: this.home, sql, timeoutMs: 10_000, maxRows: 100_000 })
     const columns: Cell[][] = [[], []]
     for await (const batch of result.batches)
       for (const [place, cells] of batch.columns.entries()) columns[place]!.push(...cells)

@@ -5,8 +5,8 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
-import { guard, prepareGuarded } from '../../../src/warehouse/query/guard.ts'
-import { trimStatement } from '../../../src/warehouse/query/guard-text.ts'
+import { guard, prepareGuarded } from '../../../src/warehouse/query/guard/guard.ts'
+import { trimStatement } from '../../../src/warehouse/query/guard/sql-text.ts'
 
 let folder: string
 let secret: string

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { decodeBatch, encodeBatch } from '../../../src/warehouse/query/formats/cells.ts'
 import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { type QueryRequest, runQuery } from '../../../src/warehouse/query/query.ts'
 import { openReader } from '../../../src/warehouse/query/reader.ts'
 import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
-import { decodeBatch, encodeBatch } from '../../../src/warehouse/query/wire-format.ts'
 
 let folder: string
 let instance: DuckDBInstance

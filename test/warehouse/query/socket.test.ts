@@ -9,7 +9,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
-import { type AskRequest, askHolder, askHolderForParquet } from '../../../src/warehouse/query/socket-client.ts'
+import { type HolderQuery, queryHolder, queryHolderToParquet } from '../../../src/warehouse/query/socket-client.ts'
 import { socketPath } from '../../../src/warehouse/query/socket-path.ts'
 import { encodeFrame, readFrames } from '../../../src/warehouse/query/socket-protocol.ts'
 import { type QueryServer, serveQueries } from '../../../src/warehouse/query/socket-server.ts'
@@ -34,8 +34,8 @@ afterEach(async () => {
 })
 
 // Longer than a test may take: what is not stopped otherwise fails the test.
-const ask = (sql: string, more: Partial<AskRequest> & { maxRows?: number } = {}) =>
-  askHolder({ home, sql, timeoutMs: 120_000, ...more })
+const ask = (sql: string, more: Partial<HolderQuery> & { maxRows?: number } = {}) =>
+  queryHolder({ home, sql, timeoutMs: 120_000, ...more })
 
 async function rowsOf(result: QueryResult): Promise<Cell[][]> {
   const rows: Cell[][] = []
@@ -97,12 +97,12 @@ describe('the holder of the warehouse', () => {
 
   it('sends Parquet, which it leaves no copy of', async () => {
     const file = join(home, 'out.parquet')
-    const written = await askHolderForParquet({ home, sql: 'FROM numbers;', file, timeoutMs: 20_000 })
+    const written = await queryHolderToParquet({ home, sql: 'FROM numbers;', file, timeoutMs: 20_000 })
     expect(written).toEqual({ rows: 20_000, bytes: (await readFile(file)).length })
     const back = await writer.runAndReadAll(`SELECT count(*), sum(n) FROM '${file}'`)
     expect(back.getRows()).toEqual([[20_000n, 199_990_000n]])
     expect(await readdir(join(home, 'query-parts'))).toEqual([])
-    const failed = askHolderForParquet({ home, sql: 'FROM nowhere', file: `${file}2`, timeoutMs: 20_000 })
+    const failed = queryHolderToParquet({ home, sql: 'FROM nowhere', file: `${file}2`, timeoutMs: 20_000 })
     await expect(failed).rejects.toMatchObject({ code: 'SQL_INVALID' })
     expect((await readdir(home)).filter(name => /parquet2|part$/.test(name))).toEqual([])
   })
@@ -124,7 +124,7 @@ describe('the holder of the warehouse', () => {
       'FROM force_checkpoint()',
     ]) {
       await expect(ask(sql).then(rowsOf), sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
-      const parquet = askHolderForParquet({ home, sql, file: join(home, 'stolen'), timeoutMs: 20_000 })
+      const parquet = queryHolderToParquet({ home, sql, file: join(home, 'stolen'), timeoutMs: 20_000 })
       await expect(parquet, sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
     }
     expect(await readFile(secret, 'utf8')).toBe('word\nopensesame\n')

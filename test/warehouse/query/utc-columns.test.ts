@@ -1,6 +1,6 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storedTimes } from '../../../src/warehouse/query/utc-columns.ts'
+import { utcColumns } from '../../../src/warehouse/query/utc-columns.ts'
 
 let instance: DuckDBInstance
 let connection: DuckDBConnection
@@ -20,7 +20,7 @@ afterAll(() => {
 
 /** The names of the columns that are told to be UTC. */
 async function utc(sql: string): Promise<string[]> {
-  const stored = await storedTimes(connection, sql)
+  const stored = await utcColumns(connection, sql)
   const names = (await connection.prepare(sql)).columnCount
   const statement = await connection.prepare(sql)
   return Array.from({ length: names }, (_, at) => statement.columnName(at)).filter((_, at) => stored[at])
@@ -84,7 +84,7 @@ describe('a time that a query made', () => {
     expect(await utc(sql)).toEqual([])
     // Nothing that cannot be followed may end the transaction that the query is to run in.
     await connection.run('BEGIN TRANSACTION READ ONLY')
-    await storedTimes(connection, sql).finally(() => connection.run('SELECT 1'))
+    await utcColumns(connection, sql).finally(() => connection.run('SELECT 1'))
     await connection.run('ROLLBACK')
   })
 })

@@ -1,7 +1,7 @@
 // Batches as bytes, for the holder's socket: JSON, column by column. What JSON has no word for (64-bit integers, NaN,
 // infinities, minus zero) travels as text and is turned back by the column's shape.
 
-import type { Batch, Cell, Column, Shape } from './results.ts'
+import type { Batch, Cell, Column, Shape } from '../results.ts'
 
 /** A batch as UTF-8 JSON. */
 export function encodeBatch(batch: Batch): Buffer {

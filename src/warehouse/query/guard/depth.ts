@@ -2,7 +2,7 @@
 // and the parts of a name by recursion, without a bound: one with 100,000 levels, which `repeat` makes of a few characters, overflows the
 // stack (seen with 1.5.5; test/fuzz finds such). So paths and structures are written as literals, and looked at here; where they come of a
 // column, DuckDB itself refuses what recurses. VARIANTs are made of literals alone.
-import { CAST_TO_VARIANT, type Call, type TreeNode } from './guard-tree.ts'
+import { CAST_TO_VARIANT, type Call, type TreeNode } from './tree.ts'
 
 /** Functions whose arguments behind the first one say how deep they go. */
 const STEERED = /^(json_(extract|transform|exists|type|value|keys|array_length|contains|each|tree|pretty)|from_json|->)/

@@ -10,7 +10,7 @@ import {
   Schema,
   Struct,
 } from 'apache-arrow'
-import type { Batch, QueryResult } from '../../warehouse/query/results.ts'
+import type { Batch, QueryResult } from '../results.ts'
 import { type ArrowColumn, arrowColumn } from './arrow-columns.ts'
 
 /**

@@ -6,13 +6,13 @@
 // only then let DuckDB prepare that same text.
 
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
-import { ConvohouseError } from '../../core/errors.ts'
-import { parseDuckdbJson } from './duckdb-json.ts'
-import { functionGiven, isNameTooLong, mayBeTooDeep } from './guard-depth.ts'
-import { looksLikeFile, mayBeCalled, mayBeRead, mayStandInFrom } from './guard-rules.ts'
-import { firstWord, hasWord, splitExplain, trimStatement } from './guard-text.ts'
-import { type Call, type Named, namesIn, type TableName } from './guard-tree.ts'
-import { queryError } from './query-error.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { parseDuckdbJson } from '../duckdb-json.ts'
+import { queryError } from '../query-error.ts'
+import { functionGiven, isNameTooLong, mayBeTooDeep } from './depth.ts'
+import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFile } from './rules.ts'
+import { firstWord, hasWord, splitExplain, trimStatement } from './sql-text.ts'
+import { type Call, type Named, namesIn, type TableName } from './tree.ts'
 
 /** Longer SQL is a mistake, or an attempt to keep the parser busy. In characters. */
 const LONGEST_SQL = 1_000_000
@@ -110,7 +110,8 @@ async function check(connection: DuckDBConnection, tree: unknown): Promise<void>
 
 function checkFunctions(named: Named): void {
   const outside =
-    named.tableFunctions.find(name => !mayStandInFrom(name)) ?? named.functions.find(name => !mayBeCalled(name))
+    named.tableFunctions.find(name => !isAllowedTableFunction(name)) ??
+    named.functions.find(name => !isAllowedFunction(name))
   if (outside !== undefined)
     throw refuse(
       `The function ${outside}() is not open to queries: it may reach outside the warehouse, or end its process.`,
@@ -123,7 +124,7 @@ function checkFunctions(named: Named): void {
 
 function checkCall(call: Call): void {
   const given = functionGiven(call)
-  if (given === null || (given !== undefined && !mayBeCalled(given)))
+  if (given === null || (given !== undefined && !isAllowedFunction(given)))
     throw refuse(`${call.name}() is given a function that is not open to queries.`, 'Write its name as a literal.')
   if (mayBeTooDeep(call))
     throw refuse(
@@ -134,7 +135,7 @@ function checkCall(call: Call): void {
 
 async function checkTable(connection: DuckDBConnection, name: TableName): Promise<void> {
   const full = [name.catalog, name.schema, name.table].filter(Boolean).join('.')
-  if (!mayBeRead(name.table)) throw refuse(`"${full}" is not open to queries.`, ONLY_WAREHOUSE)
+  if (!isAllowedTable(name.table)) throw refuse(`"${full}" is not open to queries.`, ONLY_WAREHOUSE)
   const unqualified = full === name.table
   if (looksLikeFile(name.table) || (!unqualified && !(await isKnown(connection, name)))) {
     throw refuse(`"${full}" is no table or view, and could name a file.`, ONLY_WAREHOUSE)

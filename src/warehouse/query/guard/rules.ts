@@ -79,17 +79,17 @@ const REFUSED_TABLES = new Set([
 ])
 
 /** True where the function may stand in FROM. */
-export function mayStandInFrom(name: string): boolean {
+export function isAllowedTableFunction(name: string): boolean {
   return TABLE_FUNCTIONS.has(name.toLowerCase())
 }
 
 /** True where the function may stand anywhere in an expression. */
-export function mayBeCalled(name: string): boolean {
+export function isAllowedFunction(name: string): boolean {
   const lower = name.toLowerCase()
   return !REFUSED_FUNCTIONS.has(lower) && !REFUSED_FAMILIES.some(family => family.test(lower))
 }
 
-export function mayBeRead(table: string): boolean {
+export function isAllowedTable(table: string): boolean {
   return !REFUSED_TABLES.has(table.toLowerCase())
 }
 

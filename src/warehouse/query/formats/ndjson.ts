@@ -1,6 +1,6 @@
 // One JSON object a row and a line.
 
-import type { QueryResult } from '../../warehouse/query/results.ts'
+import type { QueryResult } from '../results.ts'
 import { rowWriter } from './json-rows.ts'
 
 /** One piece of text a batch. */

@@ -1,7 +1,7 @@
 // RFC 4180: a header, CRLF, quotes where they are needed. NULL is empty, the empty text is `""`, so that a reader that
 // cares can tell them apart. Times and nested values are as in JSON.
 
-import type { Cell, QueryResult } from '../../warehouse/query/results.ts'
+import type { Cell, QueryResult } from '../results.ts'
 import { textWriter } from './cell-text.ts'
 
 const LINE_END = '\r\n'

@@ -1,6 +1,6 @@
 // Times as text: ISO-8601 with milliseconds, and finer digits only where there are any.
 
-import type { Shape, TimestampUnit } from '../../warehouse/query/results.ts'
+import type { Shape, TimestampUnit } from '../results.ts'
 
 const TICKS_A_SECOND: Record<TimestampUnit, bigint> = { s: 1n, ms: 1_000n, us: 1_000_000n, ns: 1_000_000_000n }
 

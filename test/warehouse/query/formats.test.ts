@@ -6,12 +6,12 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { tableFromIPC } from 'apache-arrow'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { field } from '../../src/cli/output/csv.ts'
-import { chooseFormat, formatted, type RowFormat } from '../../src/cli/output/format.ts'
-import { writeResult } from '../../src/cli/output/write.ts'
-import { distinct } from '../../src/warehouse/query/column-names.ts'
-import { runQuery } from '../../src/warehouse/query/query.ts'
-import type { QueryResult } from '../../src/warehouse/query/results.ts'
+import { chooseFormat, formatted, type RowFormat } from '../../../src/cli/output/format.ts'
+import { writeResult } from '../../../src/cli/output/write.ts'
+import { uniqueNames } from '../../../src/warehouse/query/column-names.ts'
+import { field } from '../../../src/warehouse/query/formats/csv.ts'
+import { runQuery } from '../../../src/warehouse/query/query.ts'
+import type { QueryResult } from '../../../src/warehouse/query/results.ts'
 
 let folder: string
 let instance: DuckDBInstance
@@ -200,7 +200,7 @@ describe('JSON', () => {
     expect(await textOf('SELECT 1 AS a, 2 AS a, 3 AS a_1', 'ndjson')).toBe('{"a":1,"a_2":2,"a_1":3}\n')
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'a_1', 'a_2', 'b')), names => {
-        expect(new Set(distinct(names)).size).toBe(names.length)
+        expect(new Set(uniqueNames(names)).size).toBe(names.length)
       }),
     )
   })

@@ -1,6 +1,6 @@
 // Cells as JSON text, by a writer compiled once a column.
 
-import type { Cell, Shape } from '../../warehouse/query/results.ts'
+import type { Cell, Shape } from '../results.ts'
 import { dateText, timestampText } from './time-text.ts'
 
 export type Writer = (cell: Cell) => string

@@ -1,6 +1,6 @@
 // Cells as plain text, for tables and CSV.
 
-import type { Shape } from '../../warehouse/query/results.ts'
+import type { Shape } from '../results.ts'
 import { floatText, jsonWriter, type Writer } from './json-text.ts'
 import { dateText, timestampText } from './time-text.ts'
 

@@ -1,6 +1,6 @@
 // One JSON array of objects, a row a line, streamed.
 
-import type { QueryResult } from '../../warehouse/query/results.ts'
+import type { QueryResult } from '../results.ts'
 import { rowWriter } from './json-rows.ts'
 
 /** One piece of text a batch. Where the query fails on the way, the array is left open: half an answer is not valid. */

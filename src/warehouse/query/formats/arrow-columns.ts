@@ -27,7 +27,7 @@ import {
   Uint64,
   Utf8,
 } from 'apache-arrow'
-import type { Cell, Shape, TimestampUnit } from '../../warehouse/query/results.ts'
+import type { Cell, Shape, TimestampUnit } from '../results.ts'
 
 /** How the column is called in Arrow, and how its cells become buffers. */
 export interface ArrowColumn {
