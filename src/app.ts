@@ -12,13 +12,13 @@ import type { Pending } from './steps/pending.ts'
 import { openRunLog, type RunLog } from './steps/run-log.ts'
 import { makeSteps, pendingOf } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
-import { sweepLeftBehind } from './warehouse/maintenance/left-behind.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import type { NoteQuery } from './warehouse/query/socket-answer.ts'
 import { serveQueries } from './warehouse/query/socket-server.ts'
 import { endKilledRuns } from './warehouse/runs.ts'
+import { removeStaleCopies } from './warehouse/temporary-files.ts'
 import { queriesAtOnce } from './warehouse/thread-pool.ts'
-import { makeOwnFiles } from './warehouse/umask.ts'
+import { restrictUmask } from './warehouse/umask.ts'
 
 type Release = () => Promise<unknown> | unknown
 
@@ -69,10 +69,10 @@ export function openApp({ config, bulk = false, noted }: AppOptions): Promise<Ap
   return withReleasers(async acquire => {
     const { home, threads } = config
     const memoryLimit = bulk ? config.replayMemoryLimit : config.memoryLimit
-    makeOwnFiles()
+    restrictUmask()
     const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
-    await sweepLeftBehind(home, begunMs)
+    await removeStaleCopies(home, begunMs)
     // What the disk refuses here it refuses whoever opened the house, too, who says so.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))
       await openLanding(home, workspaceId)

@@ -13,8 +13,8 @@ import { openServerClock } from './steps/server-clock.ts'
 import { readUnloaded } from './steps/unloaded.ts'
 import { loadPages } from './warehouse/load/load.ts'
 import type { LoadContext } from './warehouse/load/load-context.ts'
-import { temporaryFolder } from './warehouse/maintenance/left-behind.ts'
-import { followTimeZone } from './warehouse/workspaces.ts'
+import { applyTimeZone } from './warehouse/load/time-zone.ts'
+import { temporaryFolder } from './warehouse/temporary-files.ts'
 
 /** Pages in a transaction: of 200 pages, those of 10 took 12.6 s of CPU, of 20 9.5, of 50 7.6, of 100 6.2, of 200 5.5; and more hold more memory. */
 export const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
@@ -91,7 +91,7 @@ export function makeSteps(
 
   return {
     async prepare(request: SyncRequest) {
-      await followTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
+      await applyTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
       // Whose copy is old is only known of what is loaded.
       while (request.refresh && pending.all().length > 0) await loadNext()
       return telling(() => prepare(fetching, request))

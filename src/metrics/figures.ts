@@ -2,8 +2,8 @@
 import { knownPerDay } from '../core/estimate.ts'
 import { periodsOf } from '../core/period-keys.ts'
 import type { QuotaOutlook } from '../reports/quota.ts'
-import { keysReported } from '../warehouse/planning/period-keys.ts'
 import { densityByAgent } from '../warehouse/planning/planner-queries.ts'
+import { keysReported } from '../warehouse/planning/quota-reports.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFiles } from '../warehouse/sql-files.ts'
 

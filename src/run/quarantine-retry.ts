@@ -8,7 +8,7 @@ import { openLanding } from '../landing/store.ts'
 import { loadContext } from '../steps.ts'
 import { type EventContext, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
 import { storedEvent } from '../warehouse/events/stored.ts'
-import { retryQuarantined } from '../warehouse/load/quarantine-retry.ts'
+import { retryQuarantined } from '../warehouse/maintenance/quarantine-retry.ts'
 
 interface Place {
   file: string

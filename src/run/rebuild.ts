@@ -9,12 +9,12 @@ import { loadContext } from '../steps.ts'
 import { storedEvents, sumEvents } from '../warehouse/events/stored.ts'
 import { type LoadResult, loadPages } from '../warehouse/load/load.ts'
 import type { LoadContext } from '../warehouse/load/load-context.ts'
-import type { LostRows } from '../warehouse/maintenance/carry-over.ts'
+import { storeTimeZone } from '../warehouse/load/time-zone.ts'
+import type { LostRows } from '../warehouse/maintenance/preserve-rows.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
 import { dropFulls } from '../warehouse/planning/full-exports.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
-import { keepRuns } from '../warehouse/runs.ts'
-import { keepWorkspace } from '../warehouse/workspaces.ts'
+import { insertRuns } from '../warehouse/runs.ts'
 
 export interface ReplayReport {
   files: number
@@ -50,7 +50,7 @@ const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
 export interface Selection {
   /** Only these files; all where it is absent. */
   files?: ReadonlySet<string>
-  heldBack?: NonNullable<LoadContext['heldBack']>
+  heldBack?: NonNullable<LoadContext['keepQuarantined']>
   /** The warehouse that is replaced: events that it knows, and the spool not any more. */
   old?: Warehouse
 }
@@ -70,10 +70,10 @@ export async function loadAll(
   const { home } = config
   const context: LoadContext = {
     ...loadContext({ home, workspaceId: workspace.id, landing, warehouse, settings: workspace, now }),
-    ...(heldBack && { heldBack }),
+    ...(heldBack && { keepQuarantined: heldBack }),
   }
   const report = { ...NOTHING_REPLAYED }
-  await context.writer.transaction(() => keepWorkspace(context.writer, workspace.id, workspace.timeZone))
+  await context.writer.transaction(() => storeTimeZone(context.writer, workspace.id, workspace.timeZone))
   while (report.files < of) {
     options.signal?.throwIfAborted()
     const pages = pending.next(A_LOAD)
@@ -85,7 +85,7 @@ export async function loadAll(
     report.quarantined += loaded.quarantined
     options.tell?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
   }
-  await keepRuns(context.writer, workspace.id, await landing.runs())
+  await insertRuns(context.writer, workspace.id, await landing.runs())
   const droppedMs = await landing.fullsDroppedMs()
   if (droppedMs !== null) await dropFulls(context.writer, workspace.id, droppedMs)
   return { ...report, ...(await applyEventsAgain({ ...context, home }, old)) }

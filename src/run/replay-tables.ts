@@ -7,11 +7,11 @@ import { spoolOf } from '../app/spool.ts'
 import { type App, openApp } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import { carrySince, lostRows, withRebuilt } from '../warehouse/maintenance/carry-over.ts'
+import { applyTimeZone } from '../warehouse/load/time-zone.ts'
+import { lostRows, preserveQuarantinedSince, withRebuilt } from '../warehouse/maintenance/preserve-rows.ts'
 import { checkReplaceable, replaceTables } from '../warehouse/maintenance/replace-tables.ts'
 import { expectWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
-import { followTimeZone } from '../warehouse/workspaces.ts'
 import {
   added,
   expectNothingLost,
@@ -66,7 +66,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
       if (gone.length > 0)
         throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
     }
-    for (const { id, timeZone } of config.workspaces) await followTimeZone(live.writer, id, timeZone)
+    for (const { id, timeZone } of config.workspaces) await applyTimeZone(live.writer, id, timeZone)
     // An event that only the rebuilt tables knew would be applied to them once more.
     for (const workspace of config.workspaces) await drainNow(options, app, workspace)
     await rebuildBeside(config, async rebuilt => {
@@ -77,7 +77,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
     })
     const workspaceIds = config.workspaces.map(({ id }) => id)
     await withRebuilt(live.writer, rebuiltFile(config.home), async () => {
-      await carrySince(live.writer, workspaceIds)
+      await preserveQuarantinedSince(live.writer, workspaceIds)
       expectNothingLost(await lostRows(live.writer, workspaceIds, tables))
       // A record that cannot be loaded any more leaves its tables, and must not leave them untold.
       await replaceTables(live.writer, { names: [...tables, '_quarantine'], workspaceIds })

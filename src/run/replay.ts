@@ -8,18 +8,18 @@ import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { openLanding } from '../landing/store.ts'
 import { hasSpool } from '../spool/folders.ts'
+import { deriveDays } from '../warehouse/load/time-zone.ts'
 import {
-  carryGone,
-  carryMarks,
-  carryOthers,
-  carrySince,
-  keepLost,
   lostRows,
+  preserveGoneFiles,
+  preserveLostRows,
+  preserveMarks,
+  preserveOtherWorkspaces,
+  preserveQuarantinedSince,
   withRebuilt,
-} from '../warehouse/maintenance/carry-over.ts'
+} from '../warehouse/maintenance/preserve-rows.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import { copyRuns } from '../warehouse/runs.ts'
-import { deriveDays } from '../warehouse/workspaces.ts'
 import {
   added,
   expectNothingLost,
@@ -94,15 +94,15 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
   })
   const ids = config.workspaces.map(({ id }) => id)
   await withRebuilt(writer, rebuiltFile(config.home), async () => {
-    await carryOthers(writer, ids)
+    await preserveOtherWorkspaces(writer, ids)
     for (const { id, timeZone } of config.workspaces) {
-      await carryGone(writer, id, gone.get(id) ?? [])
+      await preserveGoneFiles(writer, id, gone.get(id) ?? [])
       await deriveDays(writer, { workspaceId: id, timeZone, schema: 'rebuilt' })
     }
-    if ([...gone.values()].some(files => files.length > 0)) await carryMarks(writer, ids)
-    await carrySince(writer, ids)
+    if ([...gone.values()].some(files => files.length > 0)) await preserveMarks(writer, ids)
+    await preserveQuarantinedSince(writer, ids)
     const lost = await lostRows(writer, ids)
-    if (options.allowIncomplete && lost.length > 0) for (const id of ids) await keepLost(writer, id)
+    if (options.allowIncomplete && lost.length > 0) for (const id of ids) await preserveLostRows(writer, id)
     expectNothingLost(options.allowIncomplete ? await lostRows(writer, ids) : lost)
   })
   return report

@@ -9,7 +9,7 @@ import type { PageHead } from '../landing/page.ts'
 import type { AgentsAnswer } from '../vendor/answers.ts'
 import { type CutOff, readListing } from '../vendor/listing.ts'
 import { countRemoved } from '../vendor/redaction.ts'
-import { agentsGone } from '../warehouse/planning/planner-queries.ts'
+import { goneAgents } from '../warehouse/planning/planner-queries.ts'
 import type { StepsDependencies } from './dependencies.ts'
 import type { Pending } from './pending.ts'
 import type { ServerClock } from './server-clock.ts'
@@ -122,7 +122,7 @@ async function areBack(
 ) {
   const ids = new Set(listed.map(({ agentId }) => agentId))
   const waiting = pending.all().flatMap(({ head }) => head.goneAgentId ?? [])
-  return [...waiting, ...(await agentsGone(warehouse.writer, workspaceId))].some(id => ids.has(id))
+  return [...waiting, ...(await goneAgents(warehouse.writer, workspaceId))].some(id => ids.has(id))
 }
 
 /** Lists the agents, and lands the listing if it tells anything new. */

@@ -13,7 +13,7 @@ import { identified } from '../spool/identity.ts'
 import { readSegment } from '../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../spool/segments.ts'
 import { applyEvents, type EventContext, type FiledEvent } from '../warehouse/events/apply.ts'
-import { tellDamage } from '../warehouse/events/damage.ts'
+import { recordDamage } from '../warehouse/events/damage.ts'
 import { DrainFailures } from './drain-failures.ts'
 
 export interface Draining extends EventContext {
@@ -69,7 +69,7 @@ async function* eventsOf(draining: Draining, segments: readonly string[]): Async
 async function tellDamaged(draining: Draining, told: Set<string>): Promise<void> {
   const { home, workspaceId } = draining
   for (const file of (await damagedFiles(home, workspaceId)).filter(file => !told.has(file))) {
-    await tellDamage(draining, { ...(await damageIn(file)), file: inSpool(draining, file) })
+    await recordDamage(draining, { ...(await damageIn(file)), file: inSpool(draining, file) })
     told.add(file)
   }
 }

@@ -4,7 +4,7 @@ import type { Density } from '../core/estimate.ts'
 import type { StoredDay } from '../core/full-export.ts'
 import type { AgentFacts } from '../core/planner.ts'
 import { advance, coveredBy, isById, startOf, type WindowProgress } from '../core/windows.ts'
-import type { LoadablePage } from '../warehouse/load/page.ts'
+import type { LoadablePage } from '../warehouse/load/load-input.ts'
 import type { PausedWindow } from '../warehouse/planning/planner-queries.ts'
 import type { ListedAgent } from './agents.ts'
 

@@ -4,7 +4,7 @@ import { join, posix } from 'node:path'
 import { pageName } from '../landing/names.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { LandedFile, Landing } from '../landing/store.ts'
-import type { LoadablePage } from '../warehouse/load/page.ts'
+import type { LoadablePage } from '../warehouse/load/load-input.ts'
 
 export interface BatchSize {
   count: number

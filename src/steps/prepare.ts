@@ -15,7 +15,6 @@ import { isSegment } from '../vendor/address.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { coverageByAgent } from '../warehouse/planning/coverage.ts'
 import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/planning/full-exports.ts'
-import { keysReported } from '../warehouse/planning/period-keys.ts'
 import {
   densityByAgent,
   knownAgents,
@@ -24,6 +23,7 @@ import {
   periodSinceMs,
   reportedPeriods,
 } from '../warehouse/planning/planner-queries.ts'
+import { keysReported } from '../warehouse/planning/quota-reports.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'
 import { type Fetching, failureOf } from './fetch.ts'

@@ -9,14 +9,14 @@ import { DAY } from '../core/time.ts'
 import {
   agedIds,
   billedByRereads,
+  type ConversationKey,
   dirtyIds,
-  type HeldId,
   hidingRanges,
+  isTsLastActivity,
   lastSampledMs,
   lateRowsSeen,
   randomIds,
   refreshedSince,
-  tsMoves,
 } from '../warehouse/planning/refresh.ts'
 import type { StepsDependencies } from './dependencies.ts'
 
@@ -45,13 +45,13 @@ interface Asking {
   nowMs: number
 }
 
-function byAgent(ids: Iterable<HeldId>): IdsByAgent {
+function byAgent(ids: Iterable<ConversationKey>): IdsByAgent {
   const agents = new Map<string, Set<string>>()
   for (const { agentId, id } of ids) agents.set(agentId, (agents.get(agentId) ?? new Set()).add(id))
   return Object.fromEntries([...agents].map(([agentId, held]) => [agentId, [...held]]))
 }
 
-const pairs = (ids: IdsByAgent): HeldId[] =>
+const pairs = (ids: IdsByAgent): ConversationKey[] =>
   Object.entries(ids).flatMap(([agentId, held]) => held.map(id => ({ agentId, id })))
 
 /** The conversations that were named, but those that this request has asked for already, before it was planned anew. */
@@ -63,7 +63,7 @@ async function namedIds({ dependencies, request }: Asking): Promise<IdsByAgent> 
   return byAgent(pairs(refresh.ids).filter(({ agentId, id }) => !keys.has(`${agentId} ${id}`)))
 }
 
-async function refreshIds(asking: Asking): Promise<HeldId[]> {
+async function refreshIds(asking: Asking): Promise<ConversationKey[]> {
   const { dependencies, request, nowMs } = asking
   const { settings, warehouse, workspaceId } = dependencies
   const { refresh, exporting } = request
@@ -83,7 +83,7 @@ async function refreshIds(asking: Asking): Promise<HeldId[]> {
   return [...pairs(await namedIds(asking)), ...dirty, ...aged]
 }
 
-async function sampleIds(asking: Asking, dueMs: number): Promise<HeldId[]> {
+async function sampleIds(asking: Asking, dueMs: number): Promise<ConversationKey[]> {
   const { dependencies, quota, nowMs } = asking
   const { settings, warehouse, workspaceId } = dependencies
   const count = Math.floor((quota.includedSessions * settings.sampleShare) / SAMPLES_A_PERIOD)
@@ -107,7 +107,7 @@ async function stretchesAgain(
     others: late ? 'all' : sampling ? SAMPLED_STRETCHES : 0,
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
   })
-  if (stretches.length === 0 || (await tsMoves(writer, workspaceId, nowMs - SEEN_WITHIN_MS))) return none
+  if (stretches.length === 0 || (await isTsLastActivity(writer, workspaceId, nowMs - SEEN_WITHIN_MS))) return none
   const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
   const budget = Math.floor(quota.includedSessions * settings.rereadShare)
   return { stretches, budgetSessions: Math.max(0, budget - spent), late }

@@ -4,7 +4,7 @@ import type { Landing } from '../landing/store.ts'
 import { isOfEvent } from '../receiver/refusals.ts'
 import { readRefused, refusedInAll } from '../spool/refusal-record.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { beginRun, endRun, noteRun, quarantinedSince, refusedBefore } from '../warehouse/runs.ts'
+import { beginRun, endRun, quarantinedSince, refusedBefore, updateRun } from '../warehouse/runs.ts'
 
 export interface RunLog {
   run: string
@@ -70,9 +70,10 @@ export function openRunLog(options: {
       })
       return begun
     },
-    seen: () => noteRun(writer, workspaceId, run, { seenMs: now() }),
-    paused: paused => noteRun(writer, workspaceId, run, { seenMs: now(), pausedMs: paused ? now() : null }),
-    failing: error => noteRun(writer, workspaceId, run, { seenMs: now(), failure: error === null ? {} : endBy(error) }),
+    seen: () => updateRun(writer, workspaceId, run, { seenMs: now() }),
+    paused: paused => updateRun(writer, workspaceId, run, { seenMs: now(), pausedMs: paused ? now() : null }),
+    failing: error =>
+      updateRun(writer, workspaceId, run, { seenMs: now(), failure: error === null ? {} : endBy(error) }),
     quarantined: () => quarantinedSince(writer, workspaceId, run),
     refused,
     ended: end => over(end, false),

@@ -1,7 +1,7 @@
 // The one connection that writes. All writing in the process goes through it, one piece of work at a time.
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
-import { isToReattach, warehouseFault } from './fault.ts'
+import { needsReattach, warehouseFault } from './fault.ts'
 import { wellFormedJson } from './load/well-formed.ts'
 
 /** Whatever makes connections to the warehouse. */
@@ -24,7 +24,7 @@ export interface Writer {
    */
   transaction<T>(work: () => Promise<T>, before?: () => Promise<void>): Promise<T>
   /** Runs `work` alone, without a transaction of its own. */
-  alone<T>(work: () => Promise<T>): Promise<T>
+  exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** A time as SQL writes it, to the microsecond. */
@@ -46,7 +46,7 @@ export function openWriter(
 
   let isToBeReattached = false
   const told = (cause: unknown): never => {
-    isToBeReattached ||= isToReattach(cause)
+    isToBeReattached ||= needsReattach(cause)
     throw warehouseFault(file, cause) ?? cause
   }
 
@@ -109,7 +109,7 @@ export function openWriter(
           appender.closeSync()
         }
       }),
-    alone,
+    exclusively: alone,
     transaction: (work, before) =>
       alone(async () => {
         await before?.()

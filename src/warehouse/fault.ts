@@ -11,7 +11,7 @@ const TO_REATTACH = /has been invalidated because checkpointing failed|^IO Error
 /** A fault within DuckDB, after which the same holds. */
 const FAULT_WITHIN = /^INTERNAL Error/
 
-export const isToReattach = (cause: unknown): boolean =>
+export const needsReattach = (cause: unknown): boolean =>
   TO_REATTACH.test(String((cause as Error | undefined)?.message ?? cause))
 
 const firstLine = (message: string): string => message.split('\n')[0]!

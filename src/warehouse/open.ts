@@ -16,7 +16,7 @@ import { type Connectable, openWriter, type Writer } from './connection.ts'
 import { MACROS } from './macros.ts'
 import { fitMemoryLimit } from './maintenance/memory-limit.ts'
 import { migrateWarehouse } from './maintenance/migrate.ts'
-import { makeRoomToSpill, spillFolder, sweepSpills } from './maintenance/spill.ts'
+import { createSpillParent, removeStaleSpills, spillFolder } from './maintenance/spill.ts'
 
 export interface Warehouse {
   file: string
@@ -100,7 +100,7 @@ async function writingConnection(instance: DuckDBInstance): Promise<DuckDBConnec
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
-  await makeRoomToSpill(file)
+  await createSpillParent(file)
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
@@ -113,7 +113,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   })
   try {
     await attachTo(instance, file)
-    await sweepSpills(file)
+    await removeStaleSpills(file)
     const connect = () => connectTo(instance)
     let connection = await writingConnection(instance)
     const writer = openWriter(connection, file, async spoilt => {
@@ -132,7 +132,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
       writer,
       async close() {
         // What cannot be checkpointed stays in the log.
-        await writer.alone(() => writer.run('CHECKPOINT warehouse')).catch(() => {})
+        await writer.exclusively(() => writer.run('CHECKPOINT warehouse')).catch(() => {})
         connection.closeSync()
         instance.closeSync()
       },

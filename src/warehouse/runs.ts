@@ -33,7 +33,7 @@ const literal = (value: string | number | boolean | undefined): string =>
   value === undefined ? 'NULL' : typeof value === 'string' ? quoteText(value) : String(value)
 
 /** On Temporal a run that was preempted goes on: its row tells how far it was when newer work came first. */
-const GOES_ON = "(ended_at IS NULL OR outcome = 'preempted')"
+const NOT_ENDED = "(ended_at IS NULL OR outcome = 'preempted')"
 
 /** The row of a run. */
 const rowOf = (workspaceId: string, run: string): string =>
@@ -57,7 +57,7 @@ export const beginRun = (
 ): Promise<boolean> =>
   writer.transaction(async () => {
     const known = await writer.rows(
-      `UPDATE _runs SET pid = ${run.pid}, seen_at = ${timeOf(nowMs)} WHERE ${rowOf(workspaceId, run.run)} AND ${GOES_ON} RETURNING 1`,
+      `UPDATE _runs SET pid = ${run.pid}, seen_at = ${timeOf(nowMs)} WHERE ${rowOf(workspaceId, run.run)} AND ${NOT_ENDED} RETURNING 1`,
     )
     if (known.length > 0) return false
     const ended = await writer.rows(`SELECT 1 FROM _runs WHERE ${rowOf(workspaceId, run.run)}`)
@@ -67,7 +67,7 @@ export const beginRun = (
   })
 
 /** A run that goes on: when it was seen, since when it is paused, or why its last attempt failed; what is absent stays as it is. */
-export const noteRun = (
+export const updateRun = (
   writer: Writer,
   workspaceId: string,
   run: string,
@@ -79,7 +79,7 @@ export const noteRun = (
     : ''
   return writer.transaction(() =>
     writer.run(`UPDATE _runs SET seen_at = ${timeOf(seenMs)}, paused_at = ${pausedAt}${why}
-      WHERE ${rowOf(workspaceId, run)} AND ${GOES_ON}`),
+      WHERE ${rowOf(workspaceId, run)} AND ${NOT_ENDED}`),
   )
 }
 
@@ -137,7 +137,7 @@ export interface KilledRun {
 }
 
 /** Runs as the landing tells of them. */
-export const keepRuns = (writer: Writer, workspaceId: string, runs: readonly RunRecord[]): Promise<void> =>
+export const insertRuns = (writer: Writer, workspaceId: string, runs: readonly RunRecord[]): Promise<void> =>
   writer.transaction(() =>
     writer.append(
       '_runs',

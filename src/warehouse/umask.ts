@@ -5,6 +5,6 @@
  * spills at any later time, so the process's mask stays as it is set here. A file that is there keeps its mode: who
  * opened it to others meant it.
  */
-export function makeOwnFiles(): void {
+export function restrictUmask(): void {
   if (process.platform !== 'win32') process.umask(0o077)
 }

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { isTemporary } from '../../src/files/durable.ts'
 import { openLanding } from '../../src/landing/store.ts'
-import { temporaryFolder } from '../../src/warehouse/maintenance/left-behind.ts'
 import { spillFolder } from '../../src/warehouse/maintenance/spill.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
+import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
 import { faultScene } from './scene.ts'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'src')

@@ -17,7 +17,7 @@ import {
 import { withPending } from '../../src/steps/facts.ts'
 import { iso } from '../../src/warehouse/connection.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
-import { coverageByAgent, coverDone } from '../../src/warehouse/planning/coverage.ts'
+import { addFinishedWindows, coverageByAgent } from '../../src/warehouse/planning/coverage.ts'
 import { openWindows } from '../../src/warehouse/planning/planner-queries.ts'
 
 async function temporary(): Promise<Warehouse> {
@@ -81,7 +81,8 @@ describe('the coverage that the warehouse tells', () => {
         await writer.run('DELETE FROM _covered')
         if (all.length > 0) await writer.run(`INSERT INTO _windows VALUES ${all.map(rowOf).join(', ')}`)
         // Batches come one after another.
-        for (let start = 0; start < all.length; start += 7) await coverDone(writer, 'ws', all.slice(start, start + 7))
+        for (let start = 0; start < all.length; start += 7)
+          await addFinishedWindows(writer, 'ws', all.slice(start, start + 7))
         expect(await writer.rows(check)).toEqual([])
         const told = await coverageByAgent(writer, 'ws')
         for (const agentId of ['a', 'b']) {
@@ -100,7 +101,7 @@ describe('the coverage that the warehouse tells', () => {
   it('is of that workspace alone', async () => {
     const { writer } = await temporary()
     const one = progressOf({ agentId: 'a', kind: 'tail', fromSec: 5, length: 5, done: true, hole: null }, 0)
-    await coverDone(writer, 'ws', [one])
+    await addFinishedWindows(writer, 'ws', [one])
     expect(await coverageByAgent(writer, 'another')).toEqual(new Map())
   })
 

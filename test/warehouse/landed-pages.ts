@@ -9,7 +9,7 @@ import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../src/c
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { Landing } from '../../src/landing/store.ts'
-import type { LoadablePage } from '../../src/warehouse/load/page.ts'
+import type { LoadablePage } from '../../src/warehouse/load/load-input.ts'
 
 export const AGENT = 'agent-1'
 

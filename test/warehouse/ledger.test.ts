@@ -168,7 +168,7 @@ describe('the ledger', () => {
       values: { state: 'ended_chat', ts: MIDNIGHT * 1_000 },
       modifiedMs: null,
       createdMs: (MIDNIGHT + DAY) * 1_000,
-      placeMs: (MIDNIGHT + DAY) * 1_000,
+      orderedMs: (MIDNIGHT + DAY) * 1_000,
     })
     await writer.transaction(() =>
       applyPatches(writer, {

@@ -9,9 +9,9 @@ import { type Landing, openLanding } from '../../src/landing/store.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { type LoadResult, loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../src/warehouse/load/load-context.ts'
-import type { LoadablePage } from '../../src/warehouse/load/page.ts'
-import { temporaryFolder } from '../../src/warehouse/maintenance/left-behind.ts'
+import type { LoadablePage } from '../../src/warehouse/load/load-input.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
 
 export const SMALL = { memoryLimit: '1GB', threads: 1 }
 

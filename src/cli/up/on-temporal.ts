@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import type { Supervisor } from '../../run/supervision/supervisor.ts'
-import { makeOwnFiles } from '../../warehouse/umask.ts'
+import { restrictUmask } from '../../warehouse/umask.ts'
 import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
 import { log, logLines, print } from '../terminal/print.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
@@ -114,7 +114,7 @@ export async function upOnTemporal(up: Up): Promise<number> {
   const opened = await withReleasers(async acquire => {
     acquire(stop, ({ release }) => release())
     // First of all: who holds the warehouse is alone at the server's file, too.
-    makeOwnFiles()
+    restrictUmask()
     const supervisor = acquire(superviseWarehouse({ config: flags.config, remark: screen.remark }), endOf)
     if (!(await heldUnlessStopped(supervisor, stop))) return { supervisor, server: null }
     const server = acquire(await serverOfUp(up), started => started.stop())

@@ -7,7 +7,7 @@ import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { supervise } from '../../run/supervision/supervisor.ts'
 import { provideTemporal } from '../../run/temporal/command.ts'
 import { isTemporalConfigured } from '../../run/temporal/connection.ts'
-import { makeOwnFiles } from '../../warehouse/umask.ts'
+import { restrictUmask } from '../../warehouse/umask.ts'
 import { findHolder } from '../doctor/holder.ts'
 import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
 import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
@@ -31,7 +31,7 @@ async function withoutTemporal({ flags, config }: Upping, why: ConvohouseError):
   log(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
   const named = flags.config === undefined ? [] : ['--config', flags.config]
   const args = ['sync', '--watch', `${watch / SECOND}s`, '--yes', '--supervised', ...named]
-  makeOwnFiles()
+  restrictUmask()
   const supervisor = supervise({ entry: process.argv[1]!, args, sharesTerminal: true, endsByItself: true, remark: log })
   const stop = stopOnSignals()
   for (const signal of [stop.stopping, stop.aborted]) signal.addEventListener('abort', supervisor.stop, { once: true })

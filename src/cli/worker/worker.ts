@@ -8,7 +8,7 @@ import type { TemporalPlace } from '../../run/temporal/connection.ts'
 import type { Role } from '../../run/temporal/role.ts'
 import { installRuntimeAnywhere } from '../../run/temporal/runtime.ts'
 import { runWorker } from '../../run/temporal/worker.ts'
-import { makeOwnFiles } from '../../warehouse/umask.ts'
+import { restrictUmask } from '../../warehouse/umask.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals } from '../terminal/stop.ts'
@@ -55,7 +55,7 @@ async function runWithWarehouse(
   options: Omit<Team, 'supervisor' | 'tells'> & { path: string | undefined; page: MetricsPage },
 ): Promise<number> {
   const { path, page, ...team } = options
-  makeOwnFiles()
+  restrictUmask()
   const supervisor = superviseWarehouse({ config: path, remark: log })
   const { stopping } = team.ending
   stopping.addEventListener('abort', supervisor.stop, { once: true })

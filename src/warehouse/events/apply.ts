@@ -10,16 +10,16 @@ import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Writer } from '../connection.ts'
 import { quarantine } from '../load/bookkeeping.ts'
-import { coercedFindings, removedSecrets, tellFindings } from '../load/findings.ts'
-import { mergeStage, settleVersions } from '../load/merge.ts'
-import { isAboutRecords, tellable } from '../load/quarantine-reason.ts'
+import { coercedFindings, removedSecrets, writeFindings } from '../load/findings.ts'
+import { mergeStage, resolveVersions } from '../load/merge.ts'
+import { isAboutRecords, safeReason } from '../load/quarantine-reason.ts'
 import { fillIncoming } from '../load/stage.ts'
-import { keepWorkspace } from '../workspaces.ts'
+import { storeTimeZone } from '../load/time-zone.ts'
 import { applyToConversations, lightFindings } from './conversations.ts'
 import { type IncomingEvent, readIncoming, type SpooledEvent } from './incoming.ts'
 import { eventRecord, recordsOf } from './records.ts'
 import { applyToResources } from './resources.ts'
-import { type Given, stageGiven } from './stage-given.ts'
+import { type EventRecord, stageEventRecords } from './stage-given.ts'
 
 export interface EventContext {
   writer: Writer
@@ -62,24 +62,24 @@ async function newOnes(context: EventContext, events: readonly Incoming[]): Prom
   return events.filter(({ id }) => !known.has(id) && known.add(id))
 }
 
-async function writeRecords(context: EventContext, type: RecordType, records: readonly Given[]): Promise<void> {
+async function writeRecords(context: EventContext, type: RecordType, records: readonly EventRecord[]): Promise<void> {
   const { writer, workspaceId, timeZone } = context
   const layout = layoutOf(type, timeZone)
   const options = { layout, workspaceId, unknown: {}, source: 'webhook', nowMs: context.now() } as const
-  await stageGiven(writer, type, records)
+  await stageEventRecords(writer, type, records)
   if (type.fact) {
     await mergeStage(writer, options, { staged: records.length, replaced: 0, superseded: 0 })
     return
   }
   await fillIncoming(writer, type)
-  await mergeStage(writer, options, await settleVersions(writer, options, records.length))
+  await mergeStage(writer, options, await resolveVersions(writer, options, records.length))
 }
 
 /** What was found in records, with the file that each lies in as an example. */
-async function tell(
+async function writeEventFindings(
   context: EventContext,
   record: RecordType,
-  records: readonly Pick<Given, 'event' | 'issues' | 'drift'>[],
+  records: readonly Pick<EventRecord, 'event' | 'issues' | 'drift'>[],
 ): Promise<void> {
   const files = records
     .map(found => {
@@ -91,7 +91,7 @@ async function tell(
       return { page, findings: { drift, issues: [...issues, ...removed] } }
     })
     .filter(({ findings: { issues, drift } }) => issues.length + drift.length > 0)
-  await tellFindings(context.writer, { workspaceId: context.workspaceId, record, files })
+  await writeFindings(context.writer, { workspaceId: context.workspaceId, record, files })
 }
 
 /** Writes what events do; `kept` are in `webhook_events` already. */
@@ -100,12 +100,12 @@ async function writeEvents(context: EventContext, events: readonly Incoming[], k
   for (const [type, records] of recordsOf(events)) {
     if (kept && type === webhookEvent) continue
     await writeRecords(context, type, records)
-    await tell(context, type, records)
+    await writeEventFindings(context, type, records)
   }
   const options = { workspaceId, nowMs: context.now() }
   const layout = layoutOf(conversation, timeZone)
   await applyToConversations(writer, { ...options, layout }, events)
-  await tell(context, conversation, lightFindings(layout, events))
+  await writeEventFindings(context, conversation, lightFindings(layout, events))
   await applyToResources(writer, options, events)
 }
 
@@ -119,7 +119,7 @@ export const quarantinedEvent = (file: string): string => file.slice(file.lastIn
 async function writeAlone(context: EventContext, event: Incoming, reason: string): Promise<void> {
   const records = eventRecord(event)
   await writeRecords(context, webhookEvent, records)
-  await tell(context, webhookEvent, records)
+  await writeEventFindings(context, webhookEvent, records)
   const { writer, workspaceId } = context
   const file = quarantinedAs(event.file, event.id)
   await quarantine(writer, { workspaceId, record: webhookEvent.name, nowMs: context.now() }, [
@@ -131,7 +131,7 @@ async function writeAlone(context: EventContext, event: Incoming, reason: string
  * True where an event may be at fault, and others not: also a fault of our own that its shape has met. It would keep all
  * events out of the tables for as long as that one waits.
  */
-const isOfAnEvent = (fault: unknown): boolean =>
+const isAboutEvents = (fault: unknown): boolean =>
   isAboutRecords(fault) || fault instanceof TypeError || fault instanceof RangeError
 
 /** How many were new. */
@@ -141,16 +141,16 @@ async function applyHalving(context: EventContext, events: readonly Incoming[]):
     writer.transaction(async () => {
       const unknown = await newOnes(context, events)
       if (unknown.length > 0) await write(unknown)
-      await keepWorkspace(writer, workspaceId, timeZone)
+      await storeTimeZone(writer, workspaceId, timeZone)
       return unknown.length
     })
   try {
     return await apply(unknown => writeEvents(context, unknown))
   } catch (fault) {
-    if (!isOfAnEvent(fault)) throw fault
+    if (!isAboutEvents(fault)) throw fault
     if (events.length === 1)
       return apply(async ([event]) => {
-        if (event) await writeAlone(context, event, tellable(fault))
+        if (event) await writeAlone(context, event, safeReason(fault))
       })
     const middle = events.length >> 1
     const older = await applyHalving(context, events.slice(0, middle))
@@ -178,8 +178,8 @@ export async function retryEvent(context: EventContext, event: FiledEvent, file:
     })
     return null
   } catch (fault) {
-    if (!isOfAnEvent(fault)) throw fault
-    const reason = tellable(fault)
+    if (!isAboutEvents(fault)) throw fault
+    const reason = safeReason(fault)
     await writer.transaction(() => writer.run(`UPDATE _quarantine SET reason = ${quoteText(reason)} WHERE ${row}`))
     return reason
   }

@@ -10,7 +10,7 @@ import { writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer } from '../connection.ts'
 import { markUnanswered } from '../load/missing.ts'
 import { OBSERVED } from '../load/observations.ts'
-import { type IncomingEvent, placeInTime, timeOf } from './incoming.ts'
+import { type IncomingEvent, orderedTimeMs, timeOf } from './incoming.ts'
 import { applyPatches, insertIncomplete, type Patch } from './patches.ts'
 
 type OfConversation = IncomingEvent & { conversation: NonNullable<IncomingEvent['conversation']> }
@@ -45,7 +45,7 @@ function patchesOf(event: OfConversation): Patch[] {
       values: told,
       modifiedMs: modifiedMs(light, event),
       createdMs,
-      placeMs: placeInTime(event),
+      orderedMs: orderedTimeMs(event),
     },
   ]
 }
@@ -71,7 +71,7 @@ async function stageTouched(writer: Writer, events: readonly OfConversation[]): 
       agent_id: event.conversation.agentId,
       conversation_id: event.conversation.id,
       as_of: iso(event.createdMs),
-      fetched_at: iso(placeInTime(event)),
+      fetched_at: iso(orderedTimeMs(event)),
       outdates: event.type?.outdates === true,
     })),
   )
@@ -117,7 +117,7 @@ async function observeEvents(
     return {
       agent_id: event.conversation.agentId,
       conversation_id: event.conversation.id,
-      created: iso(placeInTime(event)),
+      created: iso(orderedTimeMs(event)),
       modified: modified === null ? null : iso(modified),
       told: OBSERVED.filter((_, index) => observed[index]!.from.some(key => Object.hasOwn(light, key))),
       record: writeExactly(record),

@@ -15,7 +15,7 @@ export interface ReportedDamage {
 }
 
 /** However often it is told, there is one row of it. */
-export async function tellDamage(
+export async function recordDamage(
   { writer, workspaceId }: { writer: Writer; workspaceId: string },
   { segment, begunMs, lines, bytes, file }: ReportedDamage,
 ): Promise<void> {

@@ -96,7 +96,7 @@ const MICROSECONDS = 1_000
  * When it happened, ms, with microseconds that its id gives: of two events of one millisecond the same one is always the later,
  * whichever was delivered first.
  */
-export function placeInTime({ createdMs, id }: IncomingEvent): number {
+export function orderedTimeMs({ createdMs, id }: IncomingEvent): number {
   const micros = Number.parseInt(id.slice(0, 8), 16) % MICROSECONDS
   return Math.floor(createdMs) + (Number.isNaN(micros) ? 0 : micros / MICROSECONDS)
 }

@@ -24,7 +24,7 @@ export interface Patch {
   /** When the event was created, ms. */
   createdMs: number
   /** The same, and never that of another event: it settles which of two is the later. */
-  placeMs: number
+  orderedMs: number
 }
 
 const KEY = 'agent_id, conversation_id'
@@ -36,7 +36,7 @@ async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<
   )
   await writer.appendTexts(
     'patch_texts',
-    patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, placeMs }) => {
+    patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, orderedMs: placeMs }) => {
       const times = [modifiedMs === null ? null : iso(modifiedMs), iso(createdMs), iso(placeMs)]
       return Object.entries(values).map(([key, value]) => [
         agentId,
@@ -68,7 +68,7 @@ async function dropOverruled(writer: Writer, workspaceId: string, keys: string):
  * Of the patches of a key, those that may still win. By their own last change where all of them tell it, else by how fresh
  * they are: so the newest by either, and the newest of those that do not tell it, decide whatever comes after them.
  */
-async function keepNewest(writer: Writer, workspaceId: string): Promise<void> {
+async function storeNewest(writer: Writer, workspaceId: string): Promise<void> {
   const workspace = quoteText(workspaceId)
   const columns = `${KEY}, key, value, modified, as_of, fetched_at`
   await writer.run(`CREATE OR REPLACE TEMP TABLE all_patches AS
@@ -167,7 +167,7 @@ const patchedExtra = (nowMs: number): string =>
   `laid_over(c.extra, s."__keys", s.${quoteName(MENDED_EXTRA)}) AS extra, TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
 
 /** After full records were merged: drops the patches that they overrule, and lays the rest over them again. */
-export async function refold(
+export async function reapplyPatches(
   writer: Writer,
   options: { layout: Layout; workspaceId: string; nowMs: number },
 ): Promise<void> {
@@ -189,7 +189,7 @@ export async function applyPatches(
 ): Promise<void> {
   if (options.patches.length === 0) return
   await stagePatches(writer, options.patches)
-  await keepNewest(writer, options.workspaceId)
+  await storeNewest(writer, options.workspaceId)
   await insertIncomplete(writer, { ...options, from: 'new_patches' })
   const keys = `SELECT ${KEY} FROM new_patches`
   await dropOverruled(writer, options.workspaceId, keys)

@@ -4,7 +4,7 @@ import { withoutTypeName } from '../../catalog/event-type.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { messagesOf } from '../../catalog/turns.ts'
 import { type IncomingEvent, idOf } from './incoming.ts'
-import { type Given, given } from './stage-given.ts'
+import { coerceEventRecord, type EventRecord } from './stage-given.ts'
 
 function rowOf(event: IncomingEvent): Record<string, unknown> {
   const { id, typeName, receivedMs, payload, removed } = event
@@ -24,14 +24,14 @@ function rowOf(event: IncomingEvent): Record<string, unknown> {
 }
 
 /** The event itself, and nothing else of it. */
-export const eventRecord = (event: IncomingEvent): Given[] => given(webhookEvent, event, rowOf(event))
+export const eventRecord = (event: IncomingEvent): EventRecord[] => coerceEventRecord(webhookEvent, event, rowOf(event))
 
 /** What the conversation's own is, where it is a list: anything else would take the place of one. */
-function ofConversation(type: RecordType, key: string, event: IncomingEvent): Given[] {
+function ofConversation(type: RecordType, key: string, event: IncomingEvent): EventRecord[] {
   const { payload, conversation } = event
   const list = payload[key]
   if (conversation === null || !Array.isArray(list)) return []
-  return given(type, event, {
+  return coerceEventRecord(type, event, {
     convoId: conversation.id,
     sessionId: payload.sessionId,
     [key]: list,
@@ -40,15 +40,15 @@ function ofConversation(type: RecordType, key: string, event: IncomingEvent): Gi
 }
 
 /** The records of these events by type, in the order in which they are written. */
-export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, records: Given[]][] {
-  const own = [...OWN_RECORDS].map(([name, type]): [RecordType, Given[]] => [
+export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, records: EventRecord[]][] {
+  const own = [...OWN_RECORDS].map(([name, type]): [RecordType, EventRecord[]] => [
     type,
     events
       .filter(event => event.typeName === name)
-      .flatMap(event => given(type, event, { ...withoutTypeName(event.payload), [EVENT_ID]: event.id })),
+      .flatMap(event => coerceEventRecord(type, event, { ...withoutTypeName(event.payload), [EVENT_ID]: event.id })),
   ])
   const told = events.filter(({ type }) => type?.tellsConversation === true)
-  const all: [RecordType, Given[]][] = [
+  const all: [RecordType, EventRecord[]][] = [
     [webhookEvent, events.flatMap(eventRecord)],
     ...own,
     [transcript, told.flatMap(event => ofConversation(transcript, 'turns', event))],

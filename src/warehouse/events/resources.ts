@@ -20,8 +20,8 @@ interface Resource {
   deleting: string[]
 }
 
-const told = EVENT_TYPES.flatMap(({ name, tellsOf }) => (tellsOf ? [{ name, ...tellsOf }] : []))
-const typesOf = (table: string) => told.filter(type => type.table === table)
+const RESOURCE_EVENTS = EVENT_TYPES.flatMap(({ name, tellsOf }) => (tellsOf ? [{ name, ...tellsOf }] : []))
+const typesOf = (table: string) => RESOURCE_EVENTS.filter(type => type.table === table)
 
 /** Those whose tables the catalog declares. */
 const RESOURCES: ReadonlyMap<Table, Resource> = new Map(
@@ -49,7 +49,7 @@ export interface ResourceOptions {
 const oneOf = (names: readonly string[]): string => names.map(quoteText).join(', ')
 
 /** Of each of `ids`, an SQL relation, what events have told, as the temporary table `told_of`. */
-async function foldTold(
+async function deriveFromEvents(
   writer: Writer,
   { id, columns, types, deleting }: Resource,
   { workspaceId, ids }: { workspaceId: string; ids: string },
@@ -66,7 +66,7 @@ async function foldTold(
 }
 
 /** Those that go with another are gone when that one is. */
-async function goWith(writer: Writer, { goesWith }: Resource, workspaceId: string): Promise<void> {
+async function cascadeDeletions(writer: Writer, { goesWith }: Resource, workspaceId: string): Promise<void> {
   if (!goesWith) return
   const deleting = typesOf(goesWith.table).filter(({ isDeleted }) => isDeleted)
   await writer.run(`UPDATE told_of SET deleted_at = greatest(told_of.deleted_at, o.gone_at)
@@ -75,7 +75,7 @@ async function goWith(writer: Writer, { goesWith }: Resource, workspaceId: strin
     WHERE told_of.${goesWith.column} = o.id`)
 }
 
-async function insertUnknown(writer: Writer, resource: Resource, options: ResourceOptions): Promise<void> {
+async function insertMissing(writer: Writer, resource: Resource, options: ResourceOptions): Promise<void> {
   const { layout, id, columns } = resource
   const { table } = layout.record
   const names = Object.keys(columns)
@@ -89,7 +89,11 @@ async function insertUnknown(writer: Writer, resource: Resource, options: Resour
 }
 
 /** A row that was fetched knows better, but for what happened since. */
-async function updateKnown(writer: Writer, resource: Resource, { workspaceId, nowMs }: ResourceOptions): Promise<void> {
+async function updateExisting(
+  writer: Writer,
+  resource: Resource,
+  { workspaceId, nowMs }: ResourceOptions,
+): Promise<void> {
   const { layout, id, columns } = resource
   const { table } = layout.record
   const ofEvents = (column: string, value: string) =>
@@ -108,11 +112,15 @@ async function updateKnown(writer: Writer, resource: Resource, { workspaceId, no
     FROM told_of t WHERE r.workspace_id = ${quoteText(workspaceId)} AND r.${id} = t.id`)
 }
 
-async function fold(writer: Writer, resource: Resource, options: ResourceOptions & { ids: string }): Promise<void> {
-  await foldTold(writer, resource, options)
-  await goWith(writer, resource, options.workspaceId)
-  await insertUnknown(writer, resource, options)
-  await updateKnown(writer, resource, options)
+async function updateResource(
+  writer: Writer,
+  resource: Resource,
+  options: ResourceOptions & { ids: string },
+): Promise<void> {
+  await deriveFromEvents(writer, resource, options)
+  await cascadeDeletions(writer, resource, options.workspaceId)
+  await insertMissing(writer, resource, options)
+  await updateExisting(writer, resource, options)
   const { table } = resource.layout.record
   if (isListed(table)) await markListed(writer, options.workspaceId, table)
 }
@@ -150,7 +158,7 @@ export async function applyToResources(
     const withOthers = goesWith
       ? ` UNION SELECT ${id} FROM ${table} WHERE workspace_id = ${quoteText(options.workspaceId)} AND ${goesWith.column} IN (FROM touched_others)`
       : ''
-    await fold(writer, resource, { ...options, ids: `SELECT id FROM touched_ids${withOthers}` })
+    await updateResource(writer, resource, { ...options, ids: `SELECT id FROM touched_ids${withOthers}` })
   }
 }
 
@@ -164,5 +172,5 @@ export async function markDeleted(
   const [any] = await writer.rows(
     `SELECT 1 FROM webhook_events WHERE workspace_id = ${quoteText(options.workspaceId)} AND type IN (${oneOf(resource.types)}) LIMIT 1`,
   )
-  if (any) await fold(writer, resource, options)
+  if (any) await updateResource(writer, resource, options)
 }

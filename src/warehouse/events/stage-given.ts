@@ -7,17 +7,21 @@ import { recordStruct } from '../../catalog/staging.ts'
 import { writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer } from '../connection.ts'
 import { STAGE } from '../load/stage.ts'
-import { type IncomingEvent, placeInTime } from './incoming.ts'
+import { type IncomingEvent, orderedTimeMs } from './incoming.ts'
 
 /** A record, and the event that brought it. */
-export interface Given extends Omit<CoercedRecord, 'record'> {
+export interface EventRecord extends Omit<CoercedRecord, 'record'> {
   event: IncomingEvent
   /** JSON, of declared types only. */
   record: string
 }
 
 /** Mends a record; none where it has no id. */
-export function given(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): Given[] {
+export function coerceEventRecord(
+  type: RecordType,
+  event: IncomingEvent,
+  record: Record<string, unknown>,
+): EventRecord[] {
   const mended = coerceRecord(type, record)
   if (mended === null) return []
   // Ten times as quick.
@@ -26,7 +30,11 @@ export function given(type: RecordType, event: IncomingEvent, record: Record<str
 }
 
 /** Fills the stage, as pages do. */
-export async function stageGiven(writer: Writer, type: RecordType, records: readonly Given[]): Promise<void> {
+export async function stageEventRecords(
+  writer: Writer,
+  type: RecordType,
+  records: readonly EventRecord[],
+): Promise<void> {
   await writer.run(
     'CREATE OR REPLACE TEMP TABLE given (agent VARCHAR, as_of VARCHAR, fetched_at VARCHAR, record VARCHAR)',
   )
@@ -35,7 +43,7 @@ export async function stageGiven(writer: Writer, type: RecordType, records: read
     records.map(({ event, record }) => [
       event.conversation?.agentId ?? null,
       iso(event.createdMs),
-      iso(placeInTime(event)),
+      iso(orderedTimeMs(event)),
       record,
     ]),
   )

@@ -6,18 +6,18 @@ import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../catalog/surroundings.ts'
 import type { LoadedFile } from './bookkeeping.ts'
-import { coercedFindings, cutOffIssue, inspected, type PageFindings } from './findings.ts'
+import { type CoercedFile, type CoercedPage, coercePage, removeCoerced, writeCoerced } from './coerce-page.ts'
+import { coercedFindings, cutOffIssue, inspectionFindings, type PageFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
-import type { LoadablePage } from './page.ts'
+import type { LoadablePage } from './load-input.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
 import { isStagedAsLanded } from './streams.ts'
-import { type CoercedFile, removeCoerced, type Tolerated, tolerate, writeCoerced } from './tolerant.ts'
 
 const inspect = compileInspection(conversation)
 
 /** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
-async function inspectedAgain(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
+async function reinspected(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
   if (page.head.catalogVersion === CATALOG_VERSION || !isStagedAsLanded(record)) return page
   // A refusal has no records, and may be no JSON.
   if (page.head.facts?.returned === 0) return page
@@ -44,7 +44,7 @@ export interface Batch {
   files: BatchFile[]
   sources: StageSource[]
   unknownPaths: Set<string>
-  mended: CoercedFile[]
+  coercedFiles: CoercedFile[]
 }
 
 export const emptyBatch = (record: RecordType): Batch => ({
@@ -52,7 +52,7 @@ export const emptyBatch = (record: RecordType): Batch => ({
   files: [],
   sources: [],
   unknownPaths: new Set(),
-  mended: [],
+  coercedFiles: [],
 })
 
 function freshness(
@@ -74,7 +74,7 @@ function addLanded(context: LoadContext, batch: Batch, page: LoadablePage): void
   const { head, absolutePath: file } = page
   const records = head.facts?.returned ?? 0
   for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
-  batch.files.push({ page, records, mended: false, unreadable: [], findings: inspected(head.notes) })
+  batch.files.push({ page, records, mended: false, unreadable: [], findings: inspectionFindings(head.notes) })
   if (records > 0) batch.sources.push({ ...freshness(context, batch.record, page), file, bodyBytes: head.bodyBytes })
 }
 
@@ -87,7 +87,7 @@ export async function addCoerced(
   context: LoadContext,
   batch: Batch,
   page: LoadablePage,
-  tolerated: Tolerated,
+  tolerated: CoercedPage,
 ): Promise<void> {
   const { records, unreadable } = tolerated
   const { head } = page
@@ -99,23 +99,23 @@ export async function addCoerced(
     findings: withCutOff(page, batch.record, coercedFindings(head.notes, tolerated)),
   })
   for (const mended of await writeCoerced(context.temporaryFolder, records)) {
-    batch.mended.push(mended)
+    batch.coercedFiles.push(mended)
     batch.sources.push({ ...freshness(context, batch.record, page), file: mended.file, bodyBytes: mended.bytes })
   }
 }
 
 /** Takes a landed page apart, record by record. @throws LANDING_CORRUPT */
-export async function tolerated(context: LoadContext, record: RecordType, page: LoadablePage): Promise<Tolerated> {
-  const found = tolerate(record, await context.readBody(page.path))
+export async function readCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<CoercedPage> {
+  const found = coercePage(record, await context.readBody(page.path))
   const told = page.head.facts?.returned
   const held = found.records.length + found.unreadable.length
   if (told !== undefined && told !== held) throw new LoadFault(`it tells of ${told} records and holds ${held}`)
-  const away = context.heldBack?.get(page.path)
-  return away === undefined ? found : withoutThem(found, away)
+  const away = context.keepQuarantined?.get(page.path)
+  return away === undefined ? found : withQuarantined(found, away)
 }
 
 /** What was found, with the elements of `away` among the unreadable ones. */
-export function withoutThem(found: Tolerated, away: ReadonlyMap<number, string>): Tolerated {
+export function withQuarantined(found: CoercedPage, away: ReadonlyMap<number, string>): CoercedPage {
   const taken = found.records.filter(({ element }) => away.has(element))
   const unreadable = taken.map(({ element }) => ({ element, reason: away.get(element)! }))
   return {
@@ -127,10 +127,10 @@ export function withoutThem(found: Tolerated, away: ReadonlyMap<number, string>)
 
 /** True where a page cannot be staged as it landed. */
 const mustBeCoerced = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
-  !isStagedAsLanded(record) || needsCoercion(head.notes) || context.heldBack?.has(path) === true
+  !isStagedAsLanded(record) || needsCoercion(head.notes) || context.keepQuarantined?.has(path) === true
 
 /** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
-const asTheyLanded = ({ files }: Batch): LoadablePage[] =>
+const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
   files.filter(({ mended, records, page }) => !mended && records > 0 && !page.justLanded).map(({ page }) => page)
 
 /** Decides for each page whether it is read as it landed, or mended first. */
@@ -143,14 +143,14 @@ export async function prepareBatch(
   const taken = new Map<string, string>()
   try {
     for (const given of pages) {
-      const page = await inspectedAgain(context, record, given)
+      const page = await reinspected(context, record, given)
       if (mustBeCoerced(context, batch, page) || clashes(taken, page))
-        await addCoerced(context, batch, page, await tolerated(context, record, page))
+        await addCoerced(context, batch, page, await readCoerced(context, record, page))
       else addLanded(context, batch, page)
     }
-    await context.expectWhole(asTheyLanded(batch))
+    await context.expectWhole(unverifiedPages(batch))
   } catch (error) {
-    await removeCoerced(batch.mended)
+    await removeCoerced(batch.coercedFiles)
     throw error
   }
   return batch

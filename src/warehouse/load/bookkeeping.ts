@@ -4,8 +4,8 @@
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { PageRange } from '../../core/page-range.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
-import type { LoadablePage } from './page.ts'
-import { atSecond, foldWindows } from './window-progress.ts'
+import type { LoadablePage } from './load-input.ts'
+import { advanceWindows, atSecond } from './window-progress.ts'
 
 const T = 'VARCHAR'
 const N = 'BIGINT'
@@ -97,7 +97,7 @@ const quotaRow = (workspaceId: string, { head }: LoadablePage): Row[] =>
       ]
 
 /** Writes the bookkeeping of a loaded batch, inside the caller's transaction. */
-export async function keepBooks(
+export async function writeBookkeeping(
   writer: Writer,
   options: { workspaceId: string; record: string; files: readonly LoadedFile[]; nowMs: number },
 ): Promise<void> {
@@ -116,7 +116,7 @@ export async function keepBooks(
       loaded_at: iso(nowMs),
     })),
   )
-  const covered = await foldWindows(writer, workspaceId, pages)
+  const covered = await advanceWindows(writer, workspaceId, pages)
   await writer.append(
     '_requests',
     COLUMNS._requests,

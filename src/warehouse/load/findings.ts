@@ -7,7 +7,7 @@ import { ANY_KEY, safeKey } from '../../catalog/safe-path.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { UNREAD_TIME } from '../../catalog/unread-times.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
-import type { Tolerated } from './tolerant.ts'
+import type { CoercedPage } from './coerce-page.ts'
 
 interface Counted {
   count: number
@@ -73,7 +73,7 @@ export const removedSecrets = (removed: Readonly<Record<string, number>> | null 
   }))
 
 /** Findings of a page that is staged as it landed: those of its inspection. */
-export const inspected = (notes: PageNotes): PageFindings => ({
+export const inspectionFindings = (notes: PageNotes): PageFindings => ({
   drift: driftOf(
     Object.entries(notes.unknown).map(([path, { count, seen }]) => ({
       // What stands before the last dot is declared: inspection looks no deeper than the first key that is not.
@@ -88,7 +88,7 @@ export const inspected = (notes: PageNotes): PageFindings => ({
 /** Findings of a page that was mended: those of its records, counted while they were taken apart. */
 export const coercedFindings = (
   notes: PageNotes,
-  { issues, drift }: Pick<Tolerated, 'issues' | 'drift'>,
+  { issues, drift }: Pick<CoercedPage, 'issues' | 'drift'>,
 ): PageFindings => ({
   drift: driftOf(drift),
   issues: [
@@ -123,7 +123,7 @@ const DRIFT = {
 }
 const ISSUES = { ...DRIFT, issue: T, declared: T }
 
-async function tell(writer: Writer, table: '_drift' | '_issues', rows: Row[]): Promise<void> {
+async function mergeInto(writer: Writer, table: '_drift' | '_issues', rows: Row[]): Promise<void> {
   if (rows.length === 0) return
   await writer.run(`CREATE OR REPLACE TEMP TABLE told AS SELECT * FROM ${table} LIMIT 0`)
   await writer.append('told', table === '_drift' ? DRIFT : ISSUES, rows)
@@ -139,12 +139,12 @@ async function tell(writer: Writer, table: '_drift' | '_issues', rows: Row[]): P
 }
 
 /** A page, or an event. */
-interface Told {
+interface FileFindings {
   page: { path: string; head: { sentAtServerMs: number } }
   findings: PageFindings
 }
 
-interface Spanned {
+interface SeenSpan {
   firstMs: number
   lastMs: number
   /** The earliest file that has it. */
@@ -153,12 +153,12 @@ interface Spanned {
 
 /** One row for each key, over all files. */
 function rowsOf<F extends { path: string; seen: string } & Counted>(
-  files: readonly Told[],
-  findingsOf: (file: Told) => readonly F[],
+  files: readonly FileFindings[],
+  findingsOf: (file: FileFindings) => readonly F[],
   keyOf: (finding: F) => string,
-): (F & Spanned)[] {
-  const byKey = new Map<string, F & Spanned>()
-  const at = ({ page }: Told): number => page.head.sentAtServerMs
+): (F & SeenSpan)[] {
+  const byKey = new Map<string, F & SeenSpan>()
+  const at = ({ page }: FileFindings): number => page.head.sentAtServerMs
   const inOrder = [...files].sort((a, b) => at(a) - at(b) || (a.page.path < b.page.path ? -1 : 1))
   for (const file of inOrder) {
     for (const finding of findingsOf(file)) {
@@ -173,12 +173,12 @@ function rowsOf<F extends { path: string; seen: string } & Counted>(
 }
 
 /** Adds a batch's findings to `_drift` and `_issues`, inside the caller's transaction. */
-export async function tellFindings(
+export async function writeFindings(
   writer: Writer,
-  options: { workspaceId: string; record: RecordType; files: readonly Told[] },
+  options: { workspaceId: string; record: RecordType; files: readonly FileFindings[] },
 ): Promise<void> {
   const { workspaceId, record, files } = options
-  const common = (finding: Counted & Spanned): Row => ({
+  const common = (finding: Counted & SeenSpan): Row => ({
     workspace_id: workspaceId,
     record: record.name,
     occurrences: finding.count,
@@ -195,7 +195,7 @@ export async function tellFindings(
           file => file.findings.drift,
           ({ path }) => path,
         )
-  await tell(
+  await mergeInto(
     writer,
     '_drift',
     drift.map(finding => ({ ...common(finding), path: finding.path, seen: finding.seen })),
@@ -205,7 +205,7 @@ export async function tellFindings(
     file => file.findings.issues,
     ({ path, issue }) => JSON.stringify([path, issue]),
   )
-  await tell(
+  await mergeInto(
     writer,
     '_issues',
     issues.map(({ path, issue, declared, seen, ...finding }) => ({

@@ -1,6 +1,6 @@
 // What loading needs of its surroundings.
 import type { Writer } from '../connection.ts'
-import type { LoadablePage } from './page.ts'
+import type { LoadablePage } from './load-input.ts'
 
 export interface LoadContext {
   writer: Writer
@@ -16,6 +16,6 @@ export interface LoadContext {
   /** Fails where a body is not as it was written: DuckDB does not notice. */
   expectWhole: (pages: readonly LoadablePage[]) => Promise<void>
   /** Elements of files that are quarantined and stay so, with the reason: they are not tried again. */
-  heldBack?: ReadonlyMap<string, ReadonlyMap<number, string>>
+  keepQuarantined?: ReadonlyMap<string, ReadonlyMap<number, string>>
   now: () => number
 }

@@ -11,18 +11,18 @@
 import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
 import { warehouseFault } from '../fault.ts'
-import { keepWorkspace } from '../workspaces.ts'
-import { addCoerced, type Batch, emptyBatch, prepareBatch, tolerated, withoutThem } from './batch.ts'
-import { keepBooks } from './bookkeeping.ts'
-import { tellFindings } from './findings.ts'
+import { addCoerced, type Batch, emptyBatch, prepareBatch, readCoerced, withQuarantined } from './batch.ts'
+import { writeBookkeeping } from './bookkeeping.ts'
+import { type CoercedPage, removeCoerced } from './coerce-page.ts'
+import { writeFindings } from './findings.ts'
 import type { LoadContext } from './load-context.ts'
-import type { MergeOptions, MergeResult, Settled } from './merge.ts'
+import type { LoadablePage } from './load-input.ts'
+import type { MergeOptions, MergeResult, ResolvedVersions } from './merge.ts'
 import { markMissing } from './missing.ts'
-import type { LoadablePage } from './page.ts'
 import { columnsOf, isAboutRecords, loadError } from './quarantine-reason.ts'
 import { searchUnloadable } from './quarantine-search.ts'
 import { type LoadedStream, RECORD_OF } from './streams.ts'
-import { removeCoerced, type Tolerated } from './tolerant.ts'
+import { storeTimeZone } from './time-zone.ts'
 import { mergeOptions, NOTHING, recordsOf, stageRecords, writeRecords } from './write-records.ts'
 
 export interface LoadResult extends MergeResult {
@@ -39,16 +39,16 @@ async function writeBatch(
   context: LoadContext,
   batch: Batch,
   options: MergeOptions,
-  settled: Settled | null,
+  settled: ResolvedVersions | null,
 ): Promise<LoadResult> {
   const { workspaceId, writer } = context
   const { record, files } = batch
   const pages = files.map(file => file.page)
   const merged = await writeRecords(writer, options, settled)
   await markMissing(context, pages, settled !== null)
-  await tellFindings(writer, { workspaceId, record, files })
-  await keepWorkspace(writer, workspaceId, context.timeZone)
-  await keepBooks(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
+  await writeFindings(writer, { workspaceId, record, files })
+  await storeTimeZone(writer, workspaceId, context.timeZone)
+  await writeBookkeeping(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
   return {
     ...merged,
     files: files.length,
@@ -62,7 +62,7 @@ async function writeBatch(
 async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false): Promise<LoadResult> {
   const { writer } = context
   const options = mergeOptions(context, batch)
-  let settled: Settled | null = null
+  let settled: ResolvedVersions | null = null
   try {
     return await writer.transaction(
       async () => {
@@ -75,7 +75,7 @@ async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false):
       },
     )
   } finally {
-    await removeCoerced(batch.mended)
+    await removeCoerced(batch.coercedFiles)
   }
 }
 
@@ -91,11 +91,11 @@ const added = (a: LoadResult, b: LoadResult): LoadResult => ({
 
 const EMPTY: LoadResult = { ...NOTHING, files: 0, records: 0, mended: 0, quarantined: 0 }
 
-async function oneMended(
+async function batchOfCoerced(
   context: LoadContext,
   record: RecordType,
   page: LoadablePage,
-  found: Tolerated,
+  found: CoercedPage,
 ): Promise<Batch> {
   const batch = emptyBatch(record)
   await addCoerced(context, batch, page, found)
@@ -106,29 +106,29 @@ async function oneMended(
  * Loads one page record by record mended. Where that fails, the records at fault are looked for and quarantined, and all
  * others are loaded. @throws what is no fault of a record
  */
-async function loadTolerantly(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadResult> {
-  const found = await tolerated(context, record, page)
+async function loadCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadResult> {
+  const found = await readCoerced(context, record, page)
   try {
-    return await loadBatch(context, await oneMended(context, record, page, found))
+    return await loadBatch(context, await batchOfCoerced(context, record, page, found))
   } catch (fault) {
     if (!isAboutRecords(fault)) throw fault
     const unloadable = await searchUnloadable({
       records: found.records,
       columns: columnsOf(record),
       rehearse: async records => {
-        const batch = await oneMended(context, record, page, { ...found, records: [...records] })
+        const batch = await batchOfCoerced(context, record, page, { ...found, records: [...records] })
         const error = await loadBatch(context, batch, true).catch((error: unknown) => error)
         return error === REHEARSED ? null : error
       },
     })
     if (unloadable.length === 0) throw fault
     const away = new Map(unloadable.map(({ element, reason }) => [element, reason]))
-    return loadBatch(context, await oneMended(context, record, page, withoutThem(found, away)))
+    return loadBatch(context, await batchOfCoerced(context, record, page, withQuarantined(found, away)))
   }
 }
 
 /** Windows of which a page could not be loaded, and why. */
-type Held = Map<string, ConvohouseError>
+type StoppedWindows = Map<string, ConvohouseError>
 
 const windowOf = ({ head }: LoadablePage): string => JSON.stringify([head.place.agentId, head.place.window])
 
@@ -141,7 +141,7 @@ async function loadHalving(
   context: LoadContext,
   record: RecordType,
   given: readonly LoadablePage[],
-  held: Held,
+  held: StoppedWindows,
 ): Promise<LoadResult> {
   const pages = given.filter(page => !held.has(windowOf(page)))
   const [first] = pages
@@ -149,15 +149,15 @@ async function loadHalving(
   try {
     return await loadBatch(context, await prepareBatch(context, record, pages))
   } catch (fault) {
-    throwRefusal(context, fault)
+    throwDiskRefusal(context, fault)
     if (pages.length > 1) {
       const middle = pages.length >> 1
       const older = await loadHalving(context, record, pages.slice(0, middle), held)
       return added(older, await loadHalving(context, record, pages.slice(middle), held))
     }
     // What the tolerant path says is nearer to the fault: it reads the file itself.
-    return loadTolerantly(context, record, first).catch(fault => {
-      throwRefusal(context, fault)
+    return loadCoerced(context, record, first).catch(fault => {
+      throwDiskRefusal(context, fault)
       held.set(windowOf(first), loadError(first.path, fault))
       return EMPTY
     })
@@ -165,7 +165,7 @@ async function loadHalving(
 }
 
 /** What the disk refuses is no page's fault: it is refused to every page. */
-function throwRefusal(context: LoadContext, fault: unknown): void {
+function throwDiskRefusal(context: LoadContext, fault: unknown): void {
   const refusal = warehouseFault(context.temporaryFolder, fault)
   if (isCode(fault, 'HOME_UNUSABLE')) throw fault
   if (refusal) throw refusal
@@ -178,7 +178,7 @@ function throwRefusal(context: LoadContext, fault: unknown): void {
  */
 export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
   let result = EMPTY
-  const held: Held = new Map()
+  const held: StoppedWindows = new Map()
   for (const stream of Object.keys(RECORD_OF) as LoadedStream[]) {
     const own = pages.filter(page => page.head.place.stream === stream)
     result = added(result, await loadHalving(context, RECORD_OF[stream], own, held))

@@ -32,7 +32,7 @@ const storedKey = (layout: Layout): string => (layout.record.perAgent ? 'c.agent
  * Staged records that lose, to one another or to the stored row. Among one another all are compared in one order:
  * by their own last change where all of them tell it, else by how fresh they are.
  */
-async function findLosers(writer: Writer, { layout, workspaceId }: MergeOptions): Promise<void> {
+async function findSuperseded(writer: Writer, { layout, workspaceId }: MergeOptions): Promise<void> {
   await writer.run(`CREATE OR REPLACE TEMP TABLE losers AS
     SELECT row FROM (
       SELECT row, row_number() OVER (PARTITION BY agent_id, id ORDER BY
@@ -105,15 +105,19 @@ async function insertRows(
   }
 }
 
-export interface Settled {
+export interface ResolvedVersions {
   staged: number
   superseded: number
   replaced: number
 }
 
 /** Settles which of the `staged` records stay, before the transaction that writes them begins. */
-export async function settleVersions(writer: Writer, options: MergeOptions, staged: number): Promise<Settled> {
-  await findLosers(writer, options)
+export async function resolveVersions(
+  writer: Writer,
+  options: MergeOptions,
+  staged: number,
+): Promise<ResolvedVersions> {
+  await findSuperseded(writer, options)
   const [counts] = await writer.rows<{ superseded: string; replaced: string }>(
     'SELECT (SELECT count(*) FROM losers) AS superseded, (SELECT count(*) FROM stored WHERE wins) AS replaced',
   )
@@ -121,7 +125,11 @@ export async function settleVersions(writer: Writer, options: MergeOptions, stag
 }
 
 /** Writes the records that stay, inside the caller's transaction; the others leave the stage. */
-export async function mergeStage(writer: Writer, options: MergeOptions, settled: Settled): Promise<MergeResult> {
+export async function mergeStage(
+  writer: Writer,
+  options: MergeOptions,
+  settled: ResolvedVersions,
+): Promise<MergeResult> {
   const { staged, replaced, superseded } = settled
   if (superseded > 0) await writer.run(`DELETE FROM ${STAGE} WHERE rowid IN (SELECT row FROM losers)`)
   const last = await lastNumber(writer, options.layout)

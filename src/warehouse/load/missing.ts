@@ -4,7 +4,7 @@ import { quoteText } from '../../catalog/layout.ts'
 import { unansweredOf } from '../../core/unanswered.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import type { LoadContext } from './load-context.ts'
-import type { LoadablePage } from './page.ts'
+import type { LoadablePage } from './load-input.ts'
 
 /** When the listing that ends with this page began; null where not all of it is here, as after a kill while it landed. */
 function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number | null {

@@ -33,7 +33,7 @@ function columnOf(message: string, columns: ReadonlySet<string>): string | undef
 }
 
 /** What may be told of an error: no value of a record is in it. `columns` are the names that may be told. */
-export function tellable(error: unknown, columns: ReadonlySet<string> = new Set()): string {
+export function safeReason(error: unknown, columns: ReadonlySet<string> = new Set()): string {
   const message = messageOf(error)
   if (error instanceof LoadFault) return message
   if (ABOUT_THE_MACHINE.test(message)) return message.split('\n')[0]!.slice(0, 300)
@@ -44,11 +44,11 @@ export function tellable(error: unknown, columns: ReadonlySet<string> = new Set(
 }
 
 /** True for a reason that came of loading a record, which had been read by then: what was found in it has been told. */
-export const isOfLoading = (reason: string): boolean => /Error\b/.test(reason) || reason === UNKNOWN_FAULT
+export const isLoadError = (reason: string): boolean => /Error\b/.test(reason) || reason === UNKNOWN_FAULT
 
 /** The error without what may not be told, with the places in the code that it came from. */
-export function tellableCause(error: unknown): Error {
-  const text = tellable(error)
+export function safeCause(error: unknown): Error {
+  const text = safeReason(error)
   const places = error instanceof Error ? (error.stack ?? '').split('\n').filter(line => /^\s+at /.test(line)) : []
   const told = new Error(text)
   told.stack = [text, ...places].join('\n')
@@ -72,8 +72,8 @@ export const loadError = (file: string, cause: unknown): ConvohouseError =>
   cause instanceof ConvohouseError
     ? cause
     : new ConvohouseError('LOAD_FAILED', {
-        what: `The landed file ${file} could not be loaded: ${tellable(cause)}`,
+        what: `The landed file ${file} could not be loaded: ${safeReason(cause)}`,
         hint: 'Nothing of it is lost: it stays in the landing. Report the file; `convohouse replay` loads it once this is mended.',
-        cause: tellableCause(cause),
+        cause: safeCause(cause),
         facts: { file },
       })

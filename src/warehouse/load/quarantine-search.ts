@@ -1,6 +1,7 @@
 // Which records of a page cannot be loaded: it is halved, and each half tried, until each one at fault stands alone.
-import { isAboutRecords, isAboutThisRecord, tellable } from './quarantine-reason.ts'
-import type { CoercedRecordText, Unreadable } from './tolerant.ts'
+
+import type { CoercedRecordText, Unreadable } from './coerce-page.ts'
+import { isAboutRecords, isAboutThisRecord, safeReason } from './quarantine-reason.ts'
 
 export interface Search {
   records: readonly CoercedRecordText[]
@@ -24,5 +25,5 @@ export async function searchUnloadable(search: Search): Promise<Unreadable[]> {
     return [...found, ...(await searchUnloadable({ ...search, records: records.slice(middle) }))]
   }
   if (!isAboutThisRecord(fault, first.json.length)) throw fault
-  return [{ element: first.element, reason: tellable(fault, columns) }]
+  return [{ element: first.element, reason: safeReason(fault, columns) }]
 }

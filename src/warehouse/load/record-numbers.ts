@@ -26,7 +26,7 @@ export const sameKey = ({ key }: Layout, a: string, b: string): string =>
   key.map(column => `${a}.${column} = ${b}.${column}`).join(' AND ')
 
 /** Gives child rows the numbers of their records, where they have others. */
-export async function joinChildren(writer: Writer, layout: Layout): Promise<void> {
+export async function numberChildren(writer: Writer, layout: Layout): Promise<void> {
   for (const { table } of layout.children)
     await writer.run(`UPDATE ${table} SET _record = r._record FROM ${layout.record.table} r
       WHERE ${sameKey(layout, table, 'r')} AND ${table}._record IS DISTINCT FROM r._record`)
@@ -36,21 +36,21 @@ export async function joinChildren(writer: Writer, layout: Layout): Promise<void
 export async function numberExisting(writer: Writer): Promise<void> {
   for (const layout of numberedLayouts()) {
     await writer.run(`UPDATE ${layout.record.table} SET _record = rowid + 1`)
-    await joinChildren(writer, layout)
+    await numberChildren(writer, layout)
   }
 }
 
 const HERE = 'numbers_here'
 
 /** Notes which numbers records have, before their table is replaced. */
-export const noteNumbers = (writer: Writer, { key, record }: Layout): Promise<void> =>
+export const saveNumbers = (writer: Writer, { key, record }: Layout): Promise<void> =>
   writer.run(`CREATE OR REPLACE TEMP TABLE ${HERE} AS SELECT ${key.join(', ')}, _record FROM ${record.table}`)
 
 /**
  * SELECT of a table's rows out of the attached `schema`, numbered as they are here: a record keeps the number that was
  * noted, or gets one behind `last`; a child row has that of its record, whose table must have been replaced before.
  */
-export function numberedAsHere(layout: Layout, options: { name: string; schema: string; last: number }): string {
+export function withSavedNumbers(layout: Layout, options: { name: string; schema: string; last: number }): string {
   const { name, schema, last } = options
   const key = layout.key.join(', ')
   return name === layout.record.table

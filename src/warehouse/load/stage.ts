@@ -26,7 +26,7 @@ const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
 const text = (value: string | null): string => `${value === null ? 'NULL' : quoteText(value)}::VARCHAR`
 
 /** What is known of a source beside its records, as SQL. */
-const factsOf = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
+const sourceStruct = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
   `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMP '${iso(asOfMs)}', fetched_at: TIMESTAMP '${iso(fetchedMs)}', kind: ${text(kind)}}`
 
 /** The staged records. */
@@ -38,7 +38,7 @@ export async function fillStage(
   options: { record: RecordType; sources: readonly StageSource[]; unknown: UnknownTree },
 ): Promise<void> {
   const { record, sources, unknown } = options
-  const facts = sources.map((source, id) => `${quoteText(source.file)}: ${factsOf(source, id)}`)
+  const facts = sources.map((source, id) => `${quoteText(source.file)}: ${sourceStruct(source, id)}`)
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
   const columns = `{data: ${quoteText(`${recordStruct(sentFields(record), unknown)}[]`)}}`
   const paths = sources.map(source => quoteText(source.file)).join(', ')

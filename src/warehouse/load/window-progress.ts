@@ -4,8 +4,8 @@ import { quoteText } from '../../catalog/layout.ts'
 import { type PageRange, pageRangeOf, reachingTo } from '../../core/page-range.ts'
 import { advance, isById, startOf, type WindowProgress } from '../../core/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
-import { coverDone } from '../planning/coverage.ts'
-import type { LoadablePage } from './page.ts'
+import { addFinishedWindows } from '../planning/coverage.ts'
+import type { LoadablePage } from './load-input.ts'
 
 const T = 'VARCHAR'
 const N = 'BIGINT'
@@ -72,7 +72,7 @@ async function extendEarlier(
 }
 
 /** Folds the batch's pages, in order, into the windows as the warehouse has them; tells what stretch each page covers. */
-export async function foldWindows(
+export async function advanceWindows(
   writer: Writer,
   workspaceId: string,
   pages: readonly LoadablePage[],
@@ -108,6 +108,6 @@ export async function foldWindows(
     WINDOWS,
     [...folded.values()].map(progress => windowRow(workspaceId, progress)),
   )
-  await coverDone(writer, workspaceId, [...folded.values()])
+  await addFinishedWindows(writer, workspaceId, [...folded.values()])
   return covered
 }

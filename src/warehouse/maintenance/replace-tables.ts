@@ -4,7 +4,7 @@ import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import type { Writer } from '../connection.ts'
-import { joinChildren, lastNumber, noteNumbers, numberedAsHere, numberedLayoutOf } from '../load/record-numbers.ts'
+import { lastNumber, numberChildren, numberedLayoutOf, saveNumbers, withSavedNumbers } from '../load/record-numbers.ts'
 
 /** Bookkeeping that landing and spool tell, and nothing else. */
 const DERIVED = [
@@ -50,12 +50,12 @@ async function replaceTable(writer: Writer, name: string, here: string): Promise
   const layout = numberedLayoutOf(name)
   const isRecord = layout?.record.table === name
   const last = layout ? await lastNumber(writer, layout) : 0
-  if (layout && isRecord) await noteNumbers(writer, layout)
-  const rows = layout ? numberedAsHere(layout, { name, schema: 'rebuilt', last }) : `SELECT * FROM rebuilt.${name}`
+  if (layout && isRecord) await saveNumbers(writer, layout)
+  const rows = layout ? withSavedNumbers(layout, { name, schema: 'rebuilt', last }) : `SELECT * FROM rebuilt.${name}`
   await writer.run(`DELETE FROM ${name} WHERE ${here}`)
   await writer.run(`INSERT INTO ${name} BY NAME ${rows} WHERE ${here}`)
   // A record whose row had been lost has a new number, and its child rows may have outlived it.
-  if (layout && isRecord) await joinChildren(writer, layout)
+  if (layout && isRecord) await numberChildren(writer, layout)
 }
 
 /**

@@ -17,10 +17,10 @@ export const readerSpillFolder = (file: string): string =>
   join(folderOf(file), `${basename(file)}.${process.pid}-${randomBytes(4).toString('hex')}${ENDING}`)
 
 /** DuckDB makes a spill folder, and not the one above it. @throws HOME_UNUSABLE */
-export const makeRoomToSpill = (file: string): Promise<void> => makeFolder(folderOf(file))
+export const createSpillParent = (file: string): Promise<void> => makeFolder(folderOf(file))
 
 /** Removes what others left behind. Only for who holds `file`: then nobody reads it either. */
-export async function sweepSpills(file: string): Promise<void> {
+export async function removeStaleSpills(file: string): Promise<void> {
   const names = await readdir(folderOf(file)).catch(() => [])
   const left = names.filter(name => name.startsWith(`${basename(file)}.`) && name.endsWith(ENDING))
   for (const name of left) await rm(join(folderOf(file), name), { recursive: true, force: true })

@@ -27,7 +27,7 @@ export async function coverageByAgent(
 }
 
 /** Adds what these windows cover, where they are done; inside the caller's transaction. */
-export async function coverDone(
+export async function addFinishedWindows(
   writer: Writer,
   workspaceId: string,
   windows: readonly WindowProgress[],
@@ -40,10 +40,10 @@ export async function coverDone(
     const { agentId } = progress.window
     coverage.set(agentId, coveredBy(progress).reduce(cover, coverage.get(agentId) ?? []))
   }
-  await writeCovered(writer, '_covered', { workspaceId, coverage, agents })
+  await replaceCoverage(writer, '_covered', { workspaceId, coverage, agents })
 }
 
-async function writeCovered(
+async function replaceCoverage(
   writer: Writer,
   table: string,
   {
@@ -62,7 +62,7 @@ async function writeCovered(
 }
 
 /** Adds to another file's coverage what this warehouse has: its windows were copied there. */
-export async function carryCovered(writer: Writer, workspaceId: string, to: string): Promise<void> {
+export async function copyCoverage(writer: Writer, workspaceId: string, to: string): Promise<void> {
   const [coverage, there] = [
     await coverageByAgent(writer, workspaceId),
     await coverageByAgent(writer, workspaceId, undefined, `${to}._covered`),
@@ -70,5 +70,5 @@ export async function carryCovered(writer: Writer, workspaceId: string, to: stri
   if (coverage.size === 0) return
   for (const [agentId, intervals] of coverage)
     coverage.set(agentId, coverAll([...intervals, ...(there.get(agentId) ?? [])]))
-  await writeCovered(writer, `${to}._covered`, { workspaceId, coverage, agents: [...coverage.keys()] })
+  await replaceCoverage(writer, `${to}._covered`, { workspaceId, coverage, agents: [...coverage.keys()] })
 }

@@ -92,7 +92,7 @@ const MAY_INCLUDE = 'INTERVAL 2 MINUTE'
 const ANSWERS_BEFORE = 50
 
 /** Agents that are marked as gone. */
-export async function agentsGone({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<string[]> {
+export async function goneAgents({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<string[]> {
   const gone = await rows<{ id: string }>(
     `SELECT agent_id AS id FROM agents WHERE workspace_id = ${quoteText(workspaceId)} AND _missing_since IS NOT NULL`,
   )

@@ -89,7 +89,7 @@ const ENOUGH = 20
  * True where `ts` is seen to be the last activity: then whoever a person writes to comes into the next head by itself.
  * False where it is the first message, and where nothing can be said.
  */
-export async function tsMoves(writer: Rows, workspaceId: string, sinceMs: number): Promise<boolean> {
+export async function isTsLastActivity(writer: Rows, workspaceId: string, sinceMs: number): Promise<boolean> {
   const [row] = await writer.rows<{ told: number; moved: number }>(`
     SELECT count(*)::INTEGER AS told,
       count(*) FILTER (abs(epoch(ts - last_message_ts)) < abs(epoch(ts - first_message_ts)))::INTEGER AS moved
@@ -98,7 +98,7 @@ export async function tsMoves(writer: Rows, workspaceId: string, sinceMs: number
   return row !== undefined && row.told >= ENOUGH && row.moved > row.told * 0.9
 }
 
-export interface HeldId {
+export interface ConversationKey {
   agentId: string
   id: string
 }
@@ -110,7 +110,7 @@ const idsWhere = (
   writer: Rows,
   workspaceId: string,
   { where, order, limit }: { where: string; order: string; limit: number | null },
-): Promise<HeldId[]> =>
+): Promise<ConversationKey[]> =>
   writer.rows(`SELECT agent_id AS "agentId", conversation_id AS id FROM conversations
     WHERE workspace_id = ${quoteText(workspaceId)} AND ${CAN_BE_ASKED} AND ${where}
     ORDER BY ${order}, agent_id, conversation_id ${limit === null ? '' : `LIMIT ${limit}`}`)
@@ -135,7 +135,7 @@ export const dirtyIds = (
   writer: Rows,
   workspaceId: string,
   options: { beforeMs: number; toldIsEnough: boolean; limit: number },
-): Promise<HeldId[]> =>
+): Promise<ConversationKey[]> =>
   idsWhere(writer, workspaceId, {
     where: `(_missing_since IS NULL OR _missing_since < _dirty_since) AND _dirty_since <= ${at(options.beforeMs)} AND ${WAS_PASSED}
       ${options.toldIsEnough ? `AND NOT ${WAS_TOLD}` : ''}`,
@@ -156,7 +156,7 @@ export const agedIds = (
   writer: Rows,
   workspaceId: string,
   options: { activeSinceMs: number; readBeforeMs: number },
-): Promise<HeldId[]> =>
+): Promise<ConversationKey[]> =>
   idsWhere(writer, workspaceId, {
     where: `_missing_since IS NULL AND ${MAY_BE_EXPORTED} AND ${LAST_SIGN} >= ${at(options.activeSinceMs)}
       AND (_fetched_at <= ${at(options.readBeforeMs)} OR NOT _complete)`,
@@ -169,7 +169,7 @@ export const randomIds = (
   writer: Rows,
   workspaceId: string,
   options: { readBeforeMs: number; count: number; seed: number },
-): Promise<HeldId[]> =>
+): Promise<ConversationKey[]> =>
   idsWhere(writer, workspaceId, {
     where: `_complete AND _missing_since IS NULL AND _not_exportable_since IS NULL AND _dirty_since IS NULL AND _fetched_at <= ${at(options.readBeforeMs)}`,
     order: `hash(conversation_id, ${options.seed})`,
@@ -186,7 +186,7 @@ export async function lastSampledMs(writer: Rows, workspaceId: string): Promise<
 }
 
 /** Conversations that refreshes which were begun since then have asked for. */
-export async function refreshedSince(writer: Rows, workspaceId: string, sinceMs: number): Promise<HeldId[]> {
+export async function refreshedSince(writer: Rows, workspaceId: string, sinceMs: number): Promise<ConversationKey[]> {
   const rows = await writer.rows<{ progress: string }>(
     `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'refresh' AND opened_at >= ${at(sinceMs)}`,
   )

@@ -5,7 +5,7 @@ import { access } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
 import { warehouseFault } from '../fault.ts'
-import { makeRoomToSpill, readerSpillFolder } from '../maintenance/spill.ts'
+import { createSpillParent, readerSpillFolder } from '../maintenance/spill.ts'
 import { partOf } from './parquet.ts'
 
 export interface ReaderOptions {
@@ -66,7 +66,7 @@ async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: st
     })
   })
   // In a folder that may only be read, a query that does not fit into memory is told so.
-  await makeRoomToSpill(file).catch(() => {})
+  await createSpillParent(file).catch(() => {})
   try {
     return await DuckDBInstance.create(file, {
       access_mode: 'READ_ONLY',

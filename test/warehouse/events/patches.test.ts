@@ -18,7 +18,7 @@ const patch = (version: number, values: Record<string, unknown>, id = 'c'): Patc
   values,
   modifiedMs: modifiedAt(version),
   createdMs: modifiedAt(version),
-  placeMs: modifiedAt(version) + 0.5,
+  orderedMs: modifiedAt(version) + 0.5,
 })
 
 const apply = (workspace: Workspace, ...patches: Patch[]) =>

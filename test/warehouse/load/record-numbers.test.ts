@@ -5,7 +5,7 @@ import { conversation } from '../../../src/catalog/conversation.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import type { Row } from '../../../src/warehouse/connection.ts'
 import { applyPatches } from '../../../src/warehouse/events/patches.ts'
-import { retryQuarantined } from '../../../src/warehouse/load/quarantine-retry.ts'
+import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-retry.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
@@ -56,7 +56,7 @@ describe('the number of a record', () => {
       values: { tags: ['told by an event'] },
       modifiedMs: null,
       createdMs: SENT_AT_MS + 1,
-      placeMs: SENT_AT_MS + 1,
+      orderedMs: SENT_AT_MS + 1,
     })
     const { writer } = app.warehouse
     const options = { layout: layoutOf(conversation), workspaceId: workspace.id, nowMs: 0 }

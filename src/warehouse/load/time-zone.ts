@@ -1,7 +1,7 @@
 // What the warehouse keeps of a workspace's configuration: where its days begin.
-import { layoutOf, quoteText } from '../catalog/layout.ts'
-import { RECORD_TYPES } from '../catalog/records.ts'
-import type { Writer } from './connection.ts'
+import { layoutOf, quoteText } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
+import type { Writer } from '../connection.ts'
 
 /** Derives the days of all rows of a workspace anew; `schema` is an attached file's. */
 export async function deriveDays(
@@ -14,7 +14,7 @@ export async function deriveDays(
         WHERE workspace_id = ${quoteText(workspaceId)} AND ${column} IS DISTINCT FROM ${value}`)
 }
 
-async function keptZone(writer: Writer, workspaceId: string): Promise<string | undefined> {
+async function storedZone(writer: Writer, workspaceId: string): Promise<string | undefined> {
   const [kept] = await writer.rows<{ time_zone: string }>(
     `SELECT time_zone FROM _workspaces WHERE workspace_id = ${quoteText(workspaceId)}`,
   )
@@ -25,8 +25,8 @@ async function keptZone(writer: Writer, workspaceId: string): Promise<string | u
  * Keeps the time zone, inside the caller's transaction; where it is another than before, every day that is stored is derived
  * anew.
  */
-export async function keepWorkspace(writer: Writer, workspaceId: string, timeZone: string): Promise<void> {
-  const kept = await keptZone(writer, workspaceId)
+export async function storeTimeZone(writer: Writer, workspaceId: string, timeZone: string): Promise<void> {
+  const kept = await storedZone(writer, workspaceId)
   if (kept === timeZone) return
   await writer.run(`DELETE FROM _workspaces WHERE workspace_id = ${quoteText(workspaceId)}`)
   await writer.run(`INSERT INTO _workspaces VALUES (${quoteText(workspaceId)}, ${quoteText(timeZone)})`)
@@ -34,8 +34,8 @@ export async function keepWorkspace(writer: Writer, workspaceId: string, timeZon
 }
 
 /** Where the configured zone is another than the stored rows', changes them in one transaction, whether or not anything is loaded. */
-export async function followTimeZone(writer: Writer, workspaceId: string, timeZone: string): Promise<void> {
-  const kept = await keptZone(writer, workspaceId)
+export async function applyTimeZone(writer: Writer, workspaceId: string, timeZone: string): Promise<void> {
+  const kept = await storedZone(writer, workspaceId)
   if (kept === undefined || kept === timeZone) return
-  await writer.transaction(() => keepWorkspace(writer, workspaceId, timeZone))
+  await writer.transaction(() => storeTimeZone(writer, workspaceId, timeZone))
 }

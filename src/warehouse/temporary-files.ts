@@ -12,7 +12,7 @@ export const MENDED = 'mended-'
  * Removes what was left before `beforeMs`, when the caller began to open the warehouse. Only for who holds it: nobody else
  * writes there.
  */
-export async function sweepLeftBehind(home: string, beforeMs: number): Promise<void> {
+export async function removeStaleCopies(home: string, beforeMs: number): Promise<void> {
   const folder = temporaryFolder(home)
   const names = await readdir(folder).catch(() => [])
   for (const file of names.filter(name => name.startsWith(MENDED)).map(name => join(folder, name))) {

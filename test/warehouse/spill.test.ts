@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openWarehouse, warehouseFile } from '../../../src/warehouse/open.ts'
-import { runQuery } from '../../../src/warehouse/query/query.ts'
-import { openReader } from '../../../src/warehouse/query/reader.ts'
+import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
+import { runQuery } from '../../src/warehouse/query/query.ts'
+import { openReader } from '../../src/warehouse/query/reader.ts'
 
 // What it sorts is 100 MB, and more than the limit.
 const LARGE = `SELECT count(*) FROM (SELECT hash(range) AS h, repeat('x', 40) || range AS text FROM range(2000000) ORDER BY h, text LIMIT 1900000)`

@@ -11,7 +11,7 @@ import { safePath } from '../../catalog/safe-path.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../../json/exact-json.ts'
-import { MENDED } from '../maintenance/left-behind.ts'
+import { MENDED } from '../temporary-files.ts'
 import { listsOf } from './streams.ts'
 
 export interface CoercedRecordText {
@@ -27,7 +27,7 @@ export interface Unreadable {
 }
 
 /** A page taken apart: what can be staged, what cannot be read, and what there is to tell of it. */
-export interface Tolerated {
+export interface CoercedPage {
   records: CoercedRecordText[]
   unreadable: Unreadable[]
   issues: Issue[]
@@ -48,8 +48,8 @@ export function landedRecord(record: RecordType, body: Uint8Array, element: numb
   return found === undefined ? undefined : Buffer.from(found, 'latin1')
 }
 
-type One = Pick<CoercedRecordText, 'json'> & Pick<Tolerated, 'issues' | 'drift'>
-type None = { reason: string; issue: Issue }
+type Coerced = Pick<CoercedRecordText, 'json'> & Pick<CoercedPage, 'issues' | 'drift'>
+type Rejected = { reason: string; issue: Issue }
 
 /** Two ids that were mended into one would be one conversation; so an id is never mended. */
 function idFault(record: RecordType, { value, faults }: ReadExactly, replaced: boolean): string | null {
@@ -60,14 +60,14 @@ function idFault(record: RecordType, { value, faults }: ReadExactly, replaced: b
   return replaced && typeof id === 'string' && id.includes('\uFFFD') ? `its ${key} holds bytes that are no UTF-8` : null
 }
 
-const none = (reason: string): None => ({
+const rejected = (reason: string): Rejected => ({
   reason,
   issue: { path: RECORD_PATH, issue: reason, declared: null, seen: 'object' },
 })
 
 const WITHOUT_ID = 'without a usable'
 
-function withoutId(record: RecordType, value: unknown): None {
+function rejectedWithoutId(record: RecordType, value: unknown): Rejected {
   const seen = jsonType(value)
   return {
     reason: `${seen} ${WITHOUT_ID} ${record.id.key}`,
@@ -76,23 +76,23 @@ function withoutId(record: RecordType, value: unknown): None {
 }
 
 /** How `_issues` tells of a record that was not read, by the reason in `_quarantine`. */
-export const issueOfUnread = (reason: string): Pick<Issue, 'path' | 'issue'> => ({
+export const issueOfUnreadable = (reason: string): Pick<Issue, 'path' | 'issue'> => ({
   path: RECORD_PATH,
   issue: reason.includes(WITHOUT_ID) ? 'wrong type' : reason,
 })
 
 /** `replaced`: U+FFFD in the text may stand for bytes that are no UTF-8. */
-function tolerateOne(record: RecordType, text: string, replaced: boolean): One | None {
+function coerceText(record: RecordType, text: string, replaced: boolean): Coerced | Rejected {
   let read: ReadExactly
   try {
     read = readExactly(text)
   } catch (error) {
-    return none(error instanceof TooDeep ? `nested deeper than ${MAX_DEPTH} levels` : 'no JSON')
+    return rejected(error instanceof TooDeep ? `nested deeper than ${MAX_DEPTH} levels` : 'no JSON')
   }
   const fault = idFault(record, read, replaced)
-  if (fault !== null) return none(fault)
+  if (fault !== null) return rejected(fault)
   const mended = coerceRecord(record, read.value)
-  if (mended === null) return withoutId(record, read.value)
+  if (mended === null) return rejectedWithoutId(record, read.value)
   const { issues, drift } = mended
   for (const { path, fault } of read.faults) {
     const seen = fault === 'duplicate key' ? 'object' : 'string'
@@ -104,13 +104,13 @@ function tolerateOne(record: RecordType, text: string, replaced: boolean): One |
 }
 
 /** Takes the records of a page apart; `only` are the positions that are wanted. Never throws for what a record holds. */
-export function tolerate(record: RecordType, body: Uint8Array, only?: ReadonlySet<number>): Tolerated {
+export function coercePage(record: RecordType, body: Uint8Array, only?: ReadonlySet<number>): CoercedPage {
   const replaced = !isUtf8(body)
-  const all: Tolerated = { records: [], unreadable: [], issues: [], drift: [] }
+  const all: CoercedPage = { records: [], unreadable: [], issues: [], drift: [] }
   for (const [index, text] of recordTexts(record, body).entries()) {
     const element = index + 1
     if (only && !only.has(element)) continue
-    const one = tolerateOne(record, text, replaced)
+    const one = coerceText(record, text, replaced)
     if ('reason' in one) {
       all.unreadable.push({ element, reason: one.reason })
       all.issues.push(one.issue)

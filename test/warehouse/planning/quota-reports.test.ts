@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { lengthOf, periodsOf } from '../../../src/core/period-keys.ts'
 import { DAY } from '../../../src/core/time.ts'
-import { keysReported } from '../../../src/warehouse/planning/period-keys.ts'
+import { keysReported } from '../../../src/warehouse/planning/quota-reports.ts'
 import { answersOf, keyedRuns } from '../../core/keyed-vendor.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 

@@ -4,14 +4,14 @@
 import { emptyNotes } from '../../catalog/inspect.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
-import { addCoerced, emptyBatch } from './batch.ts'
-import { coercedFindings, tellFindings } from './findings.ts'
-import type { LoadContext } from './load-context.ts'
-import type { LoadablePage } from './page.ts'
-import { columnsOf, isAboutThisRecord, isOfLoading, loadError, tellable } from './quarantine-reason.ts'
-import { RECORD_OF } from './streams.ts'
-import { issueOfUnread, removeCoerced, type Tolerated, tolerate } from './tolerant.ts'
-import { mergeOptions, stageRecords, writeRecords } from './write-records.ts'
+import { addCoerced, emptyBatch } from '../load/batch.ts'
+import { type CoercedPage, coercePage, issueOfUnreadable, removeCoerced } from '../load/coerce-page.ts'
+import { coercedFindings, writeFindings } from '../load/findings.ts'
+import type { LoadContext } from '../load/load-context.ts'
+import type { LoadablePage } from '../load/load-input.ts'
+import { columnsOf, isAboutThisRecord, isLoadError, loadError, safeReason } from '../load/quarantine-reason.ts'
+import { RECORD_OF } from '../load/streams.ts'
+import { mergeOptions, stageRecords, writeRecords } from '../load/write-records.ts'
 
 export interface Retried {
   element: number
@@ -28,7 +28,7 @@ async function reasonOf(context: LoadContext, page: LoadablePage, element: numbe
   return (await context.writer.rows<{ reason: string }>(sql))[0]?.reason
 }
 
-interface Found extends Tolerated {
+interface CoercedElement extends CoercedPage {
   element: number
 }
 
@@ -36,22 +36,32 @@ interface Found extends Tolerated {
  * Where a record had not been read when its page was loaded, tells what is found in it, in place of that it was not read.
  * Inside the caller's transaction, before its row in `_quarantine` changes.
  */
-async function tellOfUnread(context: LoadContext, record: RecordType, page: LoadablePage, found: Found): Promise<void> {
+async function replaceUnreadIssue(
+  context: LoadContext,
+  record: RecordType,
+  page: LoadablePage,
+  found: CoercedElement,
+): Promise<void> {
   const { writer, workspaceId } = context
   const reason = await reasonOf(context, page, found.element)
-  if (reason === undefined || isOfLoading(reason)) return
-  const { path, issue } = issueOfUnread(reason)
+  if (reason === undefined || isLoadError(reason)) return
+  const { path, issue } = issueOfUnreadable(reason)
   const told = `workspace_id = ${quoteText(workspaceId)} AND record = ${quoteText(record.name)}
     AND path = ${quoteText(path)} AND issue = ${quoteText(issue)}`
   await writer.run(`UPDATE _issues SET occurrences = occurrences - 1 WHERE ${told}`)
   await writer.run(`DELETE FROM _issues WHERE ${told} AND occurrences < 1`)
   // What inspection noted has been told with the page.
   const files = [{ page, findings: coercedFindings(emptyNotes(), found) }]
-  await tellFindings(writer, { workspaceId, record, files })
+  await writeFindings(writer, { workspaceId, record, files })
 }
 
 /** The page as if it held this record alone: its window and its cost are in the books already. */
-async function loadOne(context: LoadContext, record: RecordType, page: LoadablePage, found: Found): Promise<void> {
+async function loadOne(
+  context: LoadContext,
+  record: RecordType,
+  page: LoadablePage,
+  found: CoercedElement,
+): Promise<void> {
   const { writer, workspaceId } = context
   const batch = emptyBatch(record)
   await addCoerced(context, batch, page, found)
@@ -61,7 +71,7 @@ async function loadOne(context: LoadContext, record: RecordType, page: LoadableP
     await writer.transaction(
       async () => {
         await writeRecords(writer, options, settled)
-        await tellOfUnread(context, record, page, found)
+        await replaceUnreadIssue(context, record, page, found)
         await writer.run(`DELETE FROM _quarantine WHERE ${rowOf(context, page, found.element)}`)
         await writer.run(
           `UPDATE _loads SET records = records + 1 WHERE workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.path)}`,
@@ -72,11 +82,11 @@ async function loadOne(context: LoadContext, record: RecordType, page: LoadableP
       },
     )
   } finally {
-    await removeCoerced(batch.mended)
+    await removeCoerced(batch.coercedFiles)
   }
 }
 
-async function stays(
+async function keepInQuarantine(
   context: LoadContext,
   page: LoadablePage,
   { element, reason }: { element: number; reason: string },
@@ -92,20 +102,20 @@ async function stays(
 
 async function retryOne(context: LoadContext, page: LoadablePage, body: Uint8Array, element: number): Promise<Retried> {
   const record = RECORD_OF[page.head.place.stream]
-  const found = { ...tolerate(record, body, new Set([element])), element }
+  const found = { ...coercePage(record, body, new Set([element])), element }
   const [unreadable] = found.unreadable
   const [one] = found.records
   if (!one) {
     const reason = unreadable?.reason ?? 'the page holds no such element'
-    return stays(context, page, { element, reason })
+    return keepInQuarantine(context, page, { element, reason })
   }
   try {
     await loadOne(context, record, page, found)
     return { element, reason: null }
   } catch (fault) {
     if (!isAboutThisRecord(fault, one.json.length)) throw loadError(page.path, fault)
-    const reason = tellable(fault, columnsOf(record))
-    return stays(context, page, { element, reason }, () => tellOfUnread(context, record, page, found))
+    const reason = safeReason(fault, columnsOf(record))
+    return keepInQuarantine(context, page, { element, reason }, () => replaceUnreadIssue(context, record, page, found))
   }
 }
 

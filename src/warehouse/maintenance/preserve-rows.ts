@@ -4,7 +4,7 @@ import { type Layout, layoutOf, quoteName, quoteText } from '../../catalog/layou
 import { PAGE_RECORDS, RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 import { lastNumber, numberedLayoutOf, renumbered, sameKey } from '../load/record-numbers.ts'
-import { carryCovered } from '../planning/coverage.ts'
+import { copyCoverage } from '../planning/coverage.ts'
 
 /** Told by nothing that landed, and copied whole. */
 const COPIED_ALREADY = new Set(['_runs', '_full_exports_dropped'])
@@ -16,7 +16,7 @@ const REBUILT = 'rebuilt'
  * name the open warehouse's tables without a schema.
  */
 export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T>): Promise<T> {
-  return from.alone(async () => {
+  return from.exclusively(async () => {
     await from.run(`ATTACH ${quoteText(file)} AS ${REBUILT}`)
     try {
       const result = await work()
@@ -39,7 +39,7 @@ async function sharedColumns(from: Writer, table: string): Promise<string> {
 }
 
 /** Copies the rows of every workspace but `ids`: what is not configured here is not thrown away. */
-export async function carryOthers(from: Writer, ids: readonly string[]): Promise<void> {
+export async function preserveOtherWorkspaces(from: Writer, ids: readonly string[]): Promise<void> {
   const tables = await from.rows<{ name: string }>(`
     SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
     WHERE duckdb_columns.database_name = current_database() AND NOT temporary AND column_name = 'workspace_id'`)
@@ -57,7 +57,7 @@ export async function carryOthers(from: Writer, ids: readonly string[]): Promise
 }
 
 /** Marks that a run set and no page tells: an agent that answered 404, a conversation that is known to have changed. */
-export async function carryMarks(from: Writer, ids: readonly string[]): Promise<void> {
+export async function preserveMarks(from: Writer, ids: readonly string[]): Promise<void> {
   for (const layout of PAGE_RECORDS.map(record => layoutOf(record))) {
     const { table } = layout.record
     await from.run(`UPDATE ${REBUILT}.${table} AS r
@@ -90,18 +90,18 @@ export async function lostRows(from: Writer, ids: readonly string[], tables?: re
 }
 
 /** Keeps records that pages once brought and that the rebuilt warehouse has no row of, or an older one. */
-export async function keepLost(from: Writer, workspaceId: string): Promise<void> {
+export async function preserveLostRows(from: Writer, workspaceId: string): Promise<void> {
   for (const record of PAGE_RECORDS)
-    await keepRecords(from, layoutOf(record), `workspace_id = ${quoteText(workspaceId)}`)
+    await copyRecords(from, layoutOf(record), `workspace_id = ${quoteText(workspaceId)}`)
 }
 
 /** Since when a record is quarantined: a rebuilt warehouse has quarantined it just now. */
-export const carrySince = (from: Writer, ids: readonly string[]): Promise<void> =>
+export const preserveQuarantinedSince = (from: Writer, ids: readonly string[]): Promise<void> =>
   from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
     FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
 
 /** Records that the rebuilt warehouse has not, has older, or has from events alone: their rows and children stay as they are. */
-async function keepRecords(from: Writer, layout: Layout, here: string): Promise<void> {
+async function copyRecords(from: Writer, layout: Layout, here: string): Promise<void> {
   const { table } = layout.record
   const key = layout.key.join(', ')
   await from.run(`CREATE OR REPLACE TEMP TABLE kept AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
@@ -118,14 +118,14 @@ async function keepRecords(from: Writer, layout: Layout, here: string): Promise<
 }
 
 /** Rows of a table that the rebuilt one has no row of with these columns. */
-const keepAbsent = (from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> => {
+const copyAbsent = (from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> => {
   const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
   return from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} AS l WHERE ${here}
     AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE r.workspace_id = l.workspace_id AND ${same})`)
 }
 
 /** Counts of what was found, by path: those that the gone files had a part in. */
-async function keepCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
+async function mergeCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = ['workspace_id', ...columns].map(column => `r.${column} = l.${column}`).join(' AND ')
   const earlier = '(l.first_seen, l.example_file) < (r.first_seen, r.example_file)'
   await from.run(`UPDATE ${REBUILT}.${table} AS r SET occurrences = greatest(r.occurrences, l.occurrences),
@@ -133,14 +133,14 @@ async function keepCounts(from: Writer, here: string, table: string, columns: re
       seen = CASE WHEN ${earlier} THEN l.seen ELSE r.seen END,
       example_file = CASE WHEN ${earlier} THEN l.example_file ELSE r.example_file END
     FROM ${table} AS l WHERE l.${here} AND ${same}`)
-  await keepAbsent(from, here, table, columns)
+  await copyAbsent(from, here, table, columns)
 }
 
 /**
  * Keeps what only files tell that are not in the landing any more: records, coverage, requests, quarantine. Coverage that
  * was forgotten would be bought again, and records without their coverage never.
  */
-export async function carryGone(from: Writer, workspaceId: string, gone: readonly string[]): Promise<void> {
+export async function preserveGoneFiles(from: Writer, workspaceId: string, gone: readonly string[]): Promise<void> {
   if (gone.length === 0) return
   const here = `workspace_id = ${quoteText(workspaceId)}`
   await from.run('CREATE OR REPLACE TEMP TABLE gone (file VARCHAR)')
@@ -149,11 +149,11 @@ export async function carryGone(from: Writer, workspaceId: string, gone: readonl
     { file: 'VARCHAR' },
     gone.map(file => ({ file })),
   )
-  for (const record of PAGE_RECORDS) await keepRecords(from, layoutOf(record), here)
+  for (const record of PAGE_RECORDS) await copyRecords(from, layoutOf(record), here)
   const windows = `(agent_id, "window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`
   await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
   await from.run(`INSERT INTO ${REBUILT}._windows BY NAME SELECT * FROM _windows WHERE ${here} AND ${windows}`)
-  await carryCovered(from, workspaceId, REBUILT)
+  await copyCoverage(from, workspaceId, REBUILT)
   for (const table of ['_loads', '_requests', '_quarantine', '_absences'])
     await from.run(
       `INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE ${here} AND file IN (FROM gone)`,
@@ -165,7 +165,7 @@ export async function carryGone(from: Writer, workspaceId: string, gone: readonl
   // Two pages may have told the same at once.
   await from.run(`INSERT INTO ${REBUILT}._quota BY NAME
     (FROM _quota WHERE ${here} EXCEPT ALL FROM ${REBUILT}._quota WHERE ${here})`)
-  await keepCounts(from, here, '_drift', ['record', 'path'])
-  await keepCounts(from, here, '_issues', ['record', 'path', 'issue'])
-  await keepAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
+  await mergeCounts(from, here, '_drift', ['record', 'path'])
+  await mergeCounts(from, here, '_issues', ['record', 'path', 'issue'])
+  await copyAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
 }

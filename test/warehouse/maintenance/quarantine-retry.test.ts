@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { retryQuarantined } from '../../../src/warehouse/load/quarantine-retry.ts'
+import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-retry.ts'
 import { landConversations } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
