@@ -37,6 +37,6 @@ VOLUME /data
 EXPOSE 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 \
-  CMD ["node", "/app/dist/src/run/temporal/healthy.js", "127.0.0.1:9464"]
+  CMD ["node", "/app/dist/src/run/temporal/worker/healthy.js", "127.0.0.1:9464"]
 ENTRYPOINT ["node", "/app/dist/src/cli/convohouse.cjs"]
 CMD ["worker", "--role", "all", "--metrics", "0.0.0.0:9464"]

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject, Vitest } from 'vitest/node'
 import { readToolPlaces } from '../src/config.ts'
-import { findTemporal, provideTemporal } from '../src/run/temporal/command.ts'
+import { findTemporal, provideTemporal } from '../src/run/temporal/server/command.ts'
 
 /** The Temporal CLI, or why it could not be had. */
 export type TemporalVerdict = { command: string } | { command: null; reason: string }

@@ -2,9 +2,9 @@
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
 import { readConfig } from '../config.ts'
 import type { Allowance } from '../core/allowance.ts'
-import { type Absence, answeredBy, isPolled } from '../run/temporal/await-worker.ts'
-import { connectClient } from '../run/temporal/connection.ts'
-import { ownerId } from '../run/temporal/owner.ts'
+import { type Absence, awaitWorker, hasPollers } from '../run/temporal/client/await-worker.ts'
+import { connectClient } from '../run/temporal/client/connection.ts'
+import { ownerId } from '../run/temporal/client/owner.ts'
 import { invalidFlag } from './flags/values.ts'
 import { chooseWorkspaces } from './flags/workspaces.ts'
 import { log, print } from './terminal/print.ts'
@@ -57,11 +57,11 @@ interface Said {
 async function speak(client: Client, { handle, queue, word }: Said): Promise<void> {
   if (word) {
     const unanswered = (absence: Absence) => log(noWorkerText(absence, queue))
-    await answeredBy({ client, queue, unanswered })(() => word(handle))
+    await awaitWorker({ client, queue, unanswered })(() => word(handle))
     return
   }
   await handle.cancel()
-  if ((await isPolled(client, queue)) === false) log(noWorkerText('none', queue, 'It ends when one is there.'))
+  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'It ends when one is there.'))
 }
 
 /** True where a sync has heard it. */

@@ -2,17 +2,17 @@
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../workflows/activities.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../config.ts'
-import { isPolled } from '../run/temporal/await-worker.ts'
-import { connectClient } from '../run/temporal/connection.ts'
-import { lastRun } from '../run/temporal/last-run.ts'
-import type { Change } from '../run/temporal/schedule-change.ts'
+import { hasPollers } from '../run/temporal/client/await-worker.ts'
+import { connectClient } from '../run/temporal/client/connection.ts'
+import { lastRun } from '../run/temporal/client/last-run.ts'
+import type { Change } from '../run/temporal/client/schedule-change.ts'
 import {
   changeSchedule,
   deleteUnconfigured,
   type Ensured,
   ensureSchedule,
   scheduleState,
-} from '../run/temporal/schedules.ts'
+} from '../run/temporal/client/schedules.ts'
 import { chooseWorkspaces } from './flags/workspaces.ts'
 import { type ScheduleStatus, scheduleLines } from './schedule/schedule-text.ts'
 import { log, print, printJson } from './terminal/print.ts'
@@ -92,7 +92,7 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
 /** A tick is kept by the server until a worker takes it. */
 async function tellIfNobodyTakes(client: Client, { temporal }: Config): Promise<void> {
   const queue = warehouseQueue(temporal.queues)
-  if ((await isPolled(client, queue)) === false) log(noWorkerText('none', queue, 'The tick waits for it.'))
+  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The tick waits for it.'))
 }
 
 export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>

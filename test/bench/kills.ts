@@ -1,6 +1,6 @@
 // `kill -9` of `convohouse sync`, or with `--on temporal` of any worker and of the server, at random points: what is lost, doubled, or paid for twice. The tables are compared with
 // what the sandbox's generator says, after every twenty kills and a last sync to its end.
-import { provideTemporal } from '../../src/run/temporal/command.ts'
+import { provideTemporal } from '../../src/run/temporal/server/command.ts'
 import { killSyncs } from '../faults/kills.ts'
 import { killOnTemporal } from '../faults/temporal-kills.ts'
 import { type BenchOptions, rounded, seconds } from './measure.ts'

@@ -5,9 +5,9 @@ import { temporal } from '@temporalio/proto'
 import { Worker } from '@temporalio/worker'
 import { expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { isPolled, wantsWorker } from '../../src/run/temporal/await-worker.ts'
-import type { DevServer } from '../../src/run/temporal/dev-server.ts'
-import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
+import { failedForWantOfWorker, hasPollers } from '../../src/run/temporal/client/await-worker.ts'
+import { askForSync, ownerId } from '../../src/run/temporal/client/owner.ts'
+import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { workflowCode } from '../../src/run/workflow-code.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { exportQueue, warehouseQueue } from '../../workflows/activities.ts'
@@ -158,17 +158,17 @@ describeWithTemporal('where no worker answers', command => {
 
   it('the server tells of a queue whether it is polled, and of a query that it was not answered', async () => {
     const there = await app()
-    expect(await isPolled(client, there.queue)).toBe(false)
+    expect(await hasPollers(client, there.queue)).toBe(false)
     const owner = await there.own()
     const query = client.withDeadline(Date.now() + 300, () => owner.query('progress'))
     const error: unknown = await query.catch(error => error)
-    expect([error, wantsWorker(error)]).toEqual([expect.any(ServiceError), true])
+    expect([error, failedForWantOfWorker(error)]).toEqual([expect.any(ServiceError), true])
     await there.worker()
     // Its first poll is under way.
-    await until(async () => (await isPolled(client, there.queue)) === true)
+    await until(async () => (await hasPollers(client, there.queue)) === true)
     // Another kind of task than workflows'.
-    expect(await isPolled(client, exportQueue(there.config.temporal.queues))).toBe(false)
+    expect(await hasPollers(client, exportQueue(there.config.temporal.queues))).toBe(false)
     const unknown: unknown = await owner.query('nothing').catch(error => error)
-    expect(wantsWorker(unknown)).toBe(false)
+    expect(failedForWantOfWorker(unknown)).toBe(false)
   })
 })

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
-import type { DevServer } from '../../src/run/temporal/dev-server.ts'
-import { askForSync, ownerId } from '../../src/run/temporal/owner.ts'
+import { askForSync, ownerId } from '../../src/run/temporal/client/owner.ts'
 import {
   changeSchedule,
   deleteUnconfigured,
   ensureSchedule,
   scheduledSync,
   scheduleState,
-} from '../../src/run/temporal/schedules.ts'
+} from '../../src/run/temporal/client/schedules.ts'
+import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { cli } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'

@@ -1,7 +1,7 @@
 // `sync --on temporal`, and what else the command says to Temporal.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'

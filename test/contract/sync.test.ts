@@ -1,7 +1,7 @@
 // One orchestration, two hosts: whichever runs it, the same sandbox and the same inputs make the same tables.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type DevServer, startDevServer } from '../../src/run/temporal/dev-server.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { cli, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
-import type { Role } from '../../src/run/temporal/role.ts'
+import type { Role } from '../../src/run/temporal/worker/role.ts'
 import { type Running, start } from '../cli/cli-process.ts'
 import { TOKEN } from './scene.ts'
 

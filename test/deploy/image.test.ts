@@ -96,7 +96,7 @@ describe('the image', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [main, '--version'], options)
     expect(stdout.trim()).toContain(manifest.version)
     expect(existsSync(join(folder, 'app/node_modules/vitest'))).toBe(false)
-    const imports = `await import(${JSON.stringify(join(folder, 'app/dist/src/run/temporal/worker.js'))})`
+    const imports = `await import(${JSON.stringify(join(folder, 'app/dist/src/run/temporal/worker/worker.js'))})`
     await promisify(execFile)(process.execPath, ['--input-type=module', '-e', imports], options)
   })
 })

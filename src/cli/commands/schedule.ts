@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { CHANGES, type Change } from '../../run/temporal/schedule-change.ts'
+import { CHANGES, type Change } from '../../run/temporal/client/schedule-change.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, whole } from '../flags/values.ts'
 import type { BackfillFlags } from '../schedule/run-backfill.ts'

@@ -1,8 +1,8 @@
 // `convohouse schedule backfill`: has what is missing of a stretch of time read, by the owner that ticks ask, too.
 import { systemClock } from '../../clock.ts'
 import { readConfig } from '../../config.ts'
-import { connectClient } from '../../run/temporal/connection.ts'
-import { expectSchedule } from '../../run/temporal/schedules.ts'
+import { connectClient } from '../../run/temporal/client/connection.ts'
+import { expectSchedule } from '../../run/temporal/client/schedules.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'

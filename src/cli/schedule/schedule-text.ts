@@ -1,7 +1,7 @@
 // Schedules for people: a line a workspace.
 import { durationText, formatDuration } from '../../core/time.ts'
-import type { LastRun } from '../../run/temporal/last-run.ts'
-import type { ScheduleState } from '../../run/temporal/schedules.ts'
+import type { LastRun } from '../../run/temporal/client/last-run.ts'
+import type { ScheduleState } from '../../run/temporal/client/schedules.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { count, utc } from '../terminal/words.ts'
 

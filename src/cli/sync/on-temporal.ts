@@ -5,11 +5,11 @@ import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
 import type { Origin } from '../../core/run-record.ts'
-import { abortable } from '../../run/temporal/abortable.ts'
-import { answeredBy } from '../../run/temporal/await-worker.ts'
-import { connectClient } from '../../run/temporal/connection.ts'
-import { follow } from '../../run/temporal/follow.ts'
-import { askForSync } from '../../run/temporal/owner.ts'
+import { abortable } from '../../run/temporal/client/abortable.ts'
+import { awaitWorker } from '../../run/temporal/client/await-worker.ts'
+import { connectClient } from '../../run/temporal/client/connection.ts'
+import { follow } from '../../run/temporal/client/follow.ts'
+import { askForSync } from '../../run/temporal/client/owner.ts'
 import type { NamedConversation } from '../flags/ids-csv.ts'
 import { type LookUp, withLines } from '../flags/ids-file.ts'
 import type { SyncFlags } from '../flags/sync-flags.ts'
@@ -64,7 +64,7 @@ async function syncOne(
   const display = displays.of(workspace.id)
   const { queues } = config.temporal
   const queue = warehouseQueue(queues)
-  const answered = answeredBy({ client, queue, unanswered: absence => display.note(noWorkerText(absence, queue)) })
+  const answered = awaitWorker({ client, queue, unanswered: absence => display.note(noWorkerText(absence, queue)) })
   try {
     const owner = await answered(() => ask(client, { queues, request, signal }))
     if (owner.joined) display.note('the same has been asked for already; looking on')

@@ -1,7 +1,7 @@
 // Progress as lines for people.
 import { waitReason } from '../../../workflows/progress.ts'
 import { formatDuration } from '../../core/time.ts'
-import type { Ahead } from '../../run/temporal/follow.ts'
+import type { Ahead } from '../../run/temporal/client/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { clockTime, count, counted } from '../terminal/words.ts'

@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { Range } from '../../core/estimate.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
-import type { Ahead } from '../../run/temporal/follow.ts'
+import type { Ahead } from '../../run/temporal/client/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
 
 export interface Waiting {

@@ -1,5 +1,5 @@
 // A sync that Temporal runs, on a display of those that run here.
-import type { Seen } from '../../run/temporal/follow.ts'
+import type { Seen } from '../../run/temporal/client/follow.ts'
 import type { Display } from './progress.ts'
 
 const PAUSED = 'paused: it asks for nothing until `convohouse resume`'

@@ -1,8 +1,8 @@
 // The Temporal server that `up` works on: the configured one, or one of our own, in the data folder.
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { settingsAt, type TemporalPlace } from '../../run/temporal/connection.ts'
-import { startDevServer } from '../../run/temporal/dev-server.ts'
+import { settingsAt, type TemporalPlace } from '../../run/temporal/client/connection.ts'
+import { startDevServer } from '../../run/temporal/server/dev-server.ts'
 import type { UpFlags } from './up-flags.ts'
 
 export interface ServerOfUp {

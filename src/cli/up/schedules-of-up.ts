@@ -1,9 +1,9 @@
 // What `up` does to the schedules: each is made what the configuration says, and has a tick now, unless somebody has paused it.
 import type { Config } from '../../config.ts'
 import { SECOND } from '../../core/time.ts'
-import { connectClient, type TemporalPlace } from '../../run/temporal/connection.ts'
-import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/schedules.ts'
-import { endedBefore } from '../../run/temporal/watch-workspace.ts'
+import { connectClient, type TemporalPlace } from '../../run/temporal/client/connection.ts'
+import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/client/schedules.ts'
+import { endedBefore } from '../../run/temporal/client/watch-workspace.ts'
 import { whenText } from '../schedule/schedule-text.ts'
 
 /** The configuration's own default. */

@@ -1,5 +1,5 @@
 // What whoever waits for a worker is told.
-import type { Absence } from '../../run/temporal/await-worker.ts'
+import type { Absence } from '../../run/temporal/client/await-worker.ts'
 
 const START = '`convohouse worker` or `convohouse up` starts one'
 

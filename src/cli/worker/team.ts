@@ -3,11 +3,11 @@ import { newRunId } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
 import { type Supervisor, supervise } from '../../run/supervision/supervisor.ts'
-import type { TemporalPlace } from '../../run/temporal/connection.ts'
-import { joinPages, pageAt } from '../../run/temporal/metrics-pages.ts'
-import type { Role } from '../../run/temporal/role.ts'
-import { installRuntimeAnywhere } from '../../run/temporal/runtime.ts'
-import { runWorker, type WorkerSettings } from '../../run/temporal/worker.ts'
+import type { TemporalPlace } from '../../run/temporal/client/connection.ts'
+import type { Role } from '../../run/temporal/worker/role.ts'
+import { installRuntimeAnywhere } from '../../run/temporal/worker/runtime.ts'
+import { joinPages, pageAt } from '../../run/temporal/worker/sdk-metrics.ts'
+import { runWorker, type WorkerSettings } from '../../run/temporal/worker/worker.ts'
 
 export interface Team extends Pick<WorkerSettings, 'ending'> {
   config: Config

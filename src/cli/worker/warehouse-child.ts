@@ -1,7 +1,7 @@
 // The worker of the warehouse as a supervised child: it opens the warehouse, tells so, and works where it is told to.
 import type { Config } from '../../config.ts'
 import { obeyParent } from '../../run/supervision/child.ts'
-import { runWorker } from '../../run/temporal/worker.ts'
+import { runWorker } from '../../run/temporal/worker/worker.ts'
 import { openAppWhenReleased } from '../sync/open-app.ts'
 import { log } from '../terminal/print.ts'
 import { endOnParentRequest } from '../terminal/signals.ts'

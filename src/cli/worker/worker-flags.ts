@@ -1,6 +1,6 @@
 // The flags of `convohouse worker`.
-import type { Role } from '../../run/temporal/role.ts'
-import { ROLES } from '../../run/temporal/role.ts'
+import type { Role } from '../../run/temporal/worker/role.ts'
+import { ROLES } from '../../run/temporal/worker/role.ts'
 import { invalidFlag } from '../flags/values.ts'
 
 export function role(text: string): Role {

@@ -1,5 +1,5 @@
 // What a process that holds the warehouse and the one that supervises it tell each other.
-import type { TemporalPlace } from '../temporal/connection.ts'
+import type { TemporalPlace } from '../temporal/client/connection.ts'
 
 export interface DrainCounts {
   taken: number

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { findTemporal, provideTemporal, TEMPORAL_VERSION } from '../../../src/run/temporal/command.ts'
-import { archiveName, downloadTemporal } from '../../../src/run/temporal/download.ts'
+import { findTemporal, provideTemporal, TEMPORAL_VERSION } from '../../../src/run/temporal/server/command.ts'
+import { archiveName, downloadTemporal } from '../../../src/run/temporal/server/download.ts'
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
@@ -119,7 +119,7 @@ describe('the Temporal CLI', () => {
 
   it('leaves nothing where the process exits in the midst of it', async () => {
     const cache = await folder()
-    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/tool-cache.js')
+    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/server/tool-cache.js')
     const script = `
       const { intoCache } = await import(process.argv[1])
       await intoCache({ place: process.argv[2] + '/tool', name: 'tool' }, async folder => {
@@ -134,7 +134,7 @@ describe('the Temporal CLI', () => {
   it('ends no process with a stack where the cache cannot be made', async () => {
     const file = join(await folder(), 'file')
     await writeFile(file, '')
-    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/tool-cache.js')
+    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/server/tool-cache.js')
     const script = `
       const { intoCache } = await import(process.argv[1])
       process.on('newListener', name => name === 'exit' && process.nextTick(() => process.exit(3)))

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { connectClient } from '../../../src/run/temporal/connection.ts'
-import { startDevServer } from '../../../src/run/temporal/dev-server.ts'
+import { connectClient } from '../../../src/run/temporal/client/connection.ts'
+import { startDevServer } from '../../../src/run/temporal/server/dev-server.ts'
 import { describeWithTemporal } from './with-temporal.ts'
 
 const isAlive = (pid: number): boolean => {
@@ -75,7 +75,7 @@ describeWithTemporal('a dev server', command => {
   })
 
   it('ends with the process that started it, though that is killed', async () => {
-    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/dev-server.js')
+    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/server/dev-server.js')
     const script = `
       const { startDevServer } = await import(process.argv[1])
       const { pid } = await startDevServer({ command: process.argv[2] })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ConvohouseError } from '../../../src/core/errors.ts'
-import { runLines } from '../../../src/run/temporal/run-lines.ts'
+import { runLines } from '../../../src/run/temporal/worker/run-log-lines.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
 
 const RUN = { workspaceId: 'ws_1', run: '1f0c' }

@@ -1,7 +1,7 @@
 import { Runtime } from '@temporalio/worker'
 import { expect, it } from 'vitest'
-import { joinPages, pageAt } from '../../../src/run/temporal/metrics-pages.ts'
-import { installRuntimeAnywhere } from '../../../src/run/temporal/runtime.ts'
+import { installRuntimeAnywhere } from '../../../src/run/temporal/worker/runtime.ts'
+import { joinPages, pageAt } from '../../../src/run/temporal/worker/sdk-metrics.ts'
 
 it("the SDK's own metrics can be read beside ours, and those of another process beside them", async () => {
   const address = await installRuntimeAnywhere({ log: () => {} })

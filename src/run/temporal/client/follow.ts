@@ -2,15 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common'
-import type { PlanSummary } from '../../../workflows/plan-summary.ts'
-import type { Progress } from '../../../workflows/progress.ts'
-import type { Failure, SyncReport } from '../../../workflows/steps.ts'
-import { ConvohouseError } from '../../core/errors.ts'
-import type { GovernorState } from '../../core/governor.ts'
-import { SECOND } from '../../core/time.ts'
+import type { PlanSummary } from '../../../../workflows/plan-summary.ts'
+import type { Progress } from '../../../../workflows/progress.ts'
+import type { Failure, SyncReport } from '../../../../workflows/steps.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import type { GovernorState } from '../../../core/governor.ts'
+import { SECOND } from '../../../core/time.ts'
+import { failureIn } from '../failure.ts'
 import { abortable } from './abortable.ts'
-import { type Answered, wantsWorker } from './await-worker.ts'
-import { failureIn } from './failure.ts'
+import { failedForWantOfWorker, type WorkerCall } from './await-worker.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface Seen {
@@ -85,7 +85,7 @@ interface Following {
   tell(seen: Seen): void
   /** Told of the sync that it waits behind. */
   waits?(ahead: Ahead): void
-  answered?: Answered
+  answered?: WorkerCall
 }
 
 /** One look; null where no worker answers, or `signal` ended the looking. */
@@ -94,7 +94,7 @@ async function lookOnce(following: Following, plan: PlanSummary | null): Promise
   try {
     return await answered(() => abortable(client, signal, () => look(client, workspaceId, plan)))
   } catch (error) {
-    if (signal.aborted || wantsWorker(error)) return null
+    if (signal.aborted || failedForWantOfWorker(error)) return null
     throw error
   }
 }

@@ -1,13 +1,13 @@
 // Draining under Temporal: the activity, which goes on for minutes, and the workflow that asks for it again and again.
 import type { Client } from '@temporalio/client'
-import { type Drained, warehouseQueue } from '../../../workflows/activities.ts'
-import { type DrainFailing, ingest } from '../../../workflows/ingest.ts'
-import type { IngestInput } from '../../../workflows/temporal/ingest.ts'
-import { spoolOf } from '../../app/spool.ts'
-import type { App } from '../../app.ts'
-import { systemClock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
-import { MINUTE } from '../../core/time.ts'
+import { type Drained, warehouseQueue } from '../../../../workflows/activities.ts'
+import { type DrainFailing, ingest } from '../../../../workflows/ingest.ts'
+import type { IngestInput } from '../../../../workflows/temporal/ingest.ts'
+import { spoolOf } from '../../../app/spool.ts'
+import type { App } from '../../../app.ts'
+import { systemClock } from '../../../clock.ts'
+import type { Config } from '../../../config.ts'
+import { MINUTE } from '../../../core/time.ts'
 
 /** One a workspace. */
 export const ingestId = (workspaceId: string): string => `ingest/${workspaceId}`

@@ -2,9 +2,9 @@
 // looking, and what goes wrong with the looking is tried again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowNotFoundError } from '@temporalio/client'
-import type { SyncReport } from '../../../workflows/steps.ts'
-import { ConvohouseError } from '../../core/errors.ts'
-import { SECOND } from '../../core/time.ts'
+import type { SyncReport } from '../../../../workflows/steps.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { SECOND } from '../../../core/time.ts'
 import { abortable } from './abortable.ts'
 import { follow, progressOf, reportOf, type Seen } from './follow.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'

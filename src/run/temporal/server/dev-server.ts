@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
-import { ConvohouseError } from '../../core/errors.ts'
-import { SECOND } from '../../core/time.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { SECOND } from '../../../core/time.ts'
 import { freePort, usualPort } from './ports.ts'
 
 export interface DevServerOptions {

@@ -8,9 +8,9 @@ import {
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client'
-import type { SyncReport } from '../../../workflows/steps.ts'
-import { ConvohouseError, type ErrorCode } from '../../core/errors.ts'
-import { failureIn } from './failure.ts'
+import type { SyncReport } from '../../../../workflows/steps.ts'
+import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
+import { failureIn } from '../failure.ts'
 import { reportOf } from './follow.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 

@@ -1,6 +1,6 @@
 // What a worker's log says of the syncs that it plans and finishes: when each begins and ends, and what it came to.
-import type { RunOf, SyncReport } from '../../../workflows/steps.ts'
-import { ConvohouseError } from '../../core/errors.ts'
+import type { RunOf, SyncReport } from '../../../../workflows/steps.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
 
 export interface RunLines {
   /** It is planned, for the first time or to go on. */

@@ -1,7 +1,7 @@
 // The Temporal CLI, which holds the dev server: on the PATH, else in the cache, else downloaded, else built from its Go module.
 import { join } from 'node:path'
-import { readToolPlaces, type ToolPlaces } from '../../config.ts'
-import { ConvohouseError } from '../../core/errors.ts'
+import { readToolPlaces, type ToolPlaces } from '../../../config.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
 import { buildTemporal, findGo } from './build.ts'
 import { downloadTemporal, RELEASES } from './download.ts'
 import { executableName, firstIn } from './executables.ts'

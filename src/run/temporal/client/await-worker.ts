@@ -2,7 +2,7 @@
 // to a workflow, and waits with us; whether a worker polls, it knows as far as polls go.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ServiceError } from '@temporalio/client'
-import { SECOND } from '../../core/time.ts'
+import { SECOND } from '../../../core/time.ts'
 
 /** Of Temporal's enumeration of task queues: the one that workflows' tasks wait in. */
 const WORKFLOW_TASKS = 1
@@ -20,7 +20,7 @@ const UNANSWERED: readonly unknown[] = [1, 4, 8, 9]
 /** `none`: the server knows of no worker; `silent`: one has polled lately, and may be gone. */
 export type Absence = 'none' | 'silent'
 
-export interface Waiting {
+export interface WorkerWait {
   client: Client
   /** Where the workflow's tasks wait. */
   queue: string
@@ -29,7 +29,7 @@ export interface Waiting {
 }
 
 /** False where the server knows that nobody takes that queue's tasks; null where it does not tell. */
-export async function isPolled(client: Client, queue: string): Promise<boolean | null> {
+export async function hasPollers(client: Client, queue: string): Promise<boolean | null> {
   try {
     const { pollers } = await client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
@@ -45,23 +45,23 @@ export async function isPolled(client: Client, queue: string): Promise<boolean |
 }
 
 /** True where a query failed for want of a worker. */
-export function wantsWorker(error: unknown): boolean {
+export function failedForWantOfWorker(error: unknown): boolean {
   const cause = error instanceof ServiceError ? (error.cause as { code?: unknown } | undefined) : undefined
   return UNANSWERED.includes(cause?.code)
 }
 
 /** What a worker answers to `work`, however long that takes. */
-export type Answered = <T>(work: () => Promise<T>) => Promise<T>
+export type WorkerCall = <T>(work: () => Promise<T>) => Promise<T>
 
-async function watch({ client, queue, unanswered }: Waiting, over: AbortSignal): Promise<void> {
+async function watch({ client, queue, unanswered }: WorkerWait, over: AbortSignal): Promise<void> {
   await sleep(LOOK_AFTER_MS, undefined, { signal: over, ref: false })
-  const polled = await isPolled(client, queue)
+  const polled = await hasPollers(client, queue)
   if (polled !== false) await sleep(LATE_AFTER_MS - LOOK_AFTER_MS, undefined, { signal: over, ref: false })
   if (!over.aborted) unanswered(polled === false ? 'none' : 'silent')
 }
 
 /** Waits, and tells of it where no worker answers: also one that is asked again because it had not. */
-export function answeredBy(waiting: Waiting): Answered {
+export function awaitWorker(waiting: WorkerWait): WorkerCall {
   let over: AbortController | null = null
   const end = () => {
     over?.abort()
@@ -77,7 +77,7 @@ export function answeredBy(waiting: Waiting): Answered {
       end()
       return answer
     } catch (error) {
-      if (!wantsWorker(error)) end()
+      if (!failedForWantOfWorker(error)) end()
       throw error
     }
   }

@@ -1,8 +1,8 @@
 // What an activity has of its surroundings: heartbeats while it works, and the signals that end it.
 import { activityInfo, Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
-import type { Call } from '../../steps/export-steps.ts'
-import { asFailure } from './failure.ts'
+import type { Call } from '../../../steps/export-steps.ts'
+import { asFailure } from '../failure.ts'
 
 /** How the worker ends. */
 export interface Ending {

@@ -1,5 +1,5 @@
 // The SDK's metrics of several processes as one page, joined family by family, as Prometheus wants them.
-import { SECOND } from '../../core/time.ts'
+import { SECOND } from '../../../core/time.ts'
 
 /** Asks for a page at `host:port`; empty where nobody answers, as while a process is started again. */
 export const pageAt = async (address: string | null): Promise<string> => {

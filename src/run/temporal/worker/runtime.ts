@@ -1,6 +1,6 @@
 // The SDK's runtime, one a process: where its log goes, and what it tells Prometheus.
 import { DefaultLogger, type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
-import { freePort } from './ports.ts'
+import { freePort } from '../server/ports.ts'
 
 export interface RuntimeSettings {
   log(line: string): void

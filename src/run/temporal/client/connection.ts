@@ -2,9 +2,9 @@
 // clients and workers alike. A worker's connection is its own file: its package takes a second to load.
 import { Client, Connection } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
-import { ConvohouseError } from '../../core/errors.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { dataConverter } from '../payload-codec.ts'
 import { RETRYING } from './grpc-retry.ts'
-import { dataConverter } from './payload-codec.ts'
 
 export interface TemporalPlace {
   address: string

@@ -1,6 +1,6 @@
 // The connection of a worker.
 import { NativeConnection } from '@temporalio/worker'
-import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from './connection.ts'
+import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
 
 /** A connection for workers, and the namespace that they work in. @throws TEMPORAL_UNREACHABLE */
 export async function connectWorker(

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { MINUTE, SECOND } from '../../core/time.ts'
+import { MINUTE, SECOND } from '../../../core/time.ts'
 
 export const RELEASES = 'https://github.com/temporalio/cli/releases/download'
 

@@ -1,17 +1,17 @@
 // The activities: the steps as workers do them, by role. Made over what the worker holds; workflows import their types alone.
 import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
-import type { ExportActivities, WarehouseActivities } from '../../../workflows/activities.ts'
-import type { DrainFailing } from '../../../workflows/ingest.ts'
-import type { RunOf } from '../../../workflows/steps.ts'
-import { type TaskLogs, warehouseSteps } from '../../app/warehouse-steps.ts'
-import type { WorkspaceContexts } from '../../app/workspace-context.ts'
-import type { App } from '../../app.ts'
-import type { Config } from '../../config.ts'
-import type { RunLog } from '../../steps/run-log.ts'
-import { asActivity, type Ending, isHeldAt } from './call.ts'
+import type { ExportActivities, WarehouseActivities } from '../../../../workflows/activities.ts'
+import type { DrainFailing } from '../../../../workflows/ingest.ts'
+import type { RunOf } from '../../../../workflows/steps.ts'
+import { type TaskLogs, warehouseSteps } from '../../../app/warehouse-steps.ts'
+import type { WorkspaceContexts } from '../../../app/workspace-context.ts'
+import type { App } from '../../../app.ts'
+import type { Config } from '../../../config.ts'
+import type { RunLog } from '../../../steps/run-log.ts'
+import { asActivity, type Ending, isHeldAt } from './activity-call.ts'
 import { drainForAWhile } from './drain.ts'
-import type { RunLines } from './run-lines.ts'
+import type { RunLines } from './run-log-lines.ts'
 
 export function exportActivities(stations: WorkspaceContexts, ending: Ending, client: Client): ExportActivities {
   const at = async (request: RunOf) => (await stations.of(request.workspaceId)).steps

@@ -7,12 +7,12 @@ import {
   ScheduleNotFoundError,
   type ScheduleOptions,
 } from '@temporalio/client'
-import { warehouseQueue } from '../../../workflows/activities.ts'
-import type { SyncRequest } from '../../../workflows/steps.ts'
-import type { Config, Schedule, WorkspaceConfig } from '../../config.ts'
-import { ConvohouseError } from '../../core/errors.ts'
-import { parseMoment } from '../../core/time.ts'
-import { PLAIN_SYNC } from '../embedded.ts'
+import { warehouseQueue } from '../../../../workflows/activities.ts'
+import type { SyncRequest } from '../../../../workflows/steps.ts'
+import type { Config, Schedule, WorkspaceConfig } from '../../../config.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { parseMoment } from '../../../core/time.ts'
+import { PLAIN_SYNC } from '../../embedded.ts'
 import type { Tick } from './last-run.ts'
 import { ownerId } from './owner.ts'
 import type { Change } from './schedule-change.ts'

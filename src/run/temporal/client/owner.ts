@@ -1,9 +1,9 @@
 // The workflow that owns a workspace's quota, as its clients see it: who asks first starts it, who asks later joins.
 import { type Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
-import { warehouseQueue } from '../../../workflows/activities.ts'
-import type { Asked } from '../../../workflows/requests.ts'
-import type { SyncReport, SyncRequest } from '../../../workflows/steps.ts'
-import type { SyncInput } from '../../../workflows/temporal/owner.ts'
+import { warehouseQueue } from '../../../../workflows/activities.ts'
+import type { Asked } from '../../../../workflows/requests.ts'
+import type { SyncReport, SyncRequest } from '../../../../workflows/steps.ts'
+import type { SyncInput } from '../../../../workflows/temporal/owner.ts'
 
 /** One a workspace: whatever starts it, there are never two owners of one quota. */
 export const ownerId = (workspaceId: string): string => `sync/${workspaceId}`

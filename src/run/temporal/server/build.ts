@@ -1,8 +1,8 @@
 // The Temporal CLI, built from its Go module.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { environmentWith } from '../../config.ts'
-import { MINUTE } from '../../core/time.ts'
+import { environmentWith } from '../../../config.ts'
+import { MINUTE } from '../../../core/time.ts'
 import { firstIn } from './executables.ts'
 
 /** A build takes three minutes on two cores, and downloads a few hundred MB before. */
