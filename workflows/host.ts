@@ -12,18 +12,18 @@ export interface Host {
   newId(): string
   cancelled(): boolean
   /** What a person looking on should know now. */
-  tell(news: News): void
+  notify(news: ProgressUpdate): void
   /** Resolves when nobody has asked for a pause; also where the run is cancelled. */
-  resumed?(): Promise<void>
+  untilResumed?(): Promise<void>
   /** What has been allowed since it was last asked. */
-  raised?(): Allowance[]
+  takeAllowances?(): Allowance[]
   /** True where other work waits that comes before history; `sleepUntil` then ends early. */
-  givesWay?(): boolean
+  shouldYield?(): boolean
   /** True where the host cannot go on for long: what is under way is ended, and the rest handed over. */
-  handsOver?(): boolean
+  shouldHandOver?(): boolean
 }
 
-export type News =
+export type ProgressUpdate =
   /** Agents are being listed, and what has landed read; until then, with a time, leases that others hold are waited for. */
   | { kind: 'planning'; heldUntilMs: number | null }
   | { kind: 'planned'; windows: number; agents: number }

@@ -11,22 +11,22 @@ import {
 } from '@temporalio/workflow'
 import { ConvohouseError } from '../src/core/errors.ts'
 import { newDeferred } from './deferred.ts'
-import { begun, ended, newProgress } from './progress.ts'
-import { type Asked, nextOf, type Queued } from './requests.ts'
-import { type Carried, emptyReport, legOf } from './run.ts'
+import { newProgress, runEnded, runStarted } from './progress.ts'
+import { type AcceptedRequest, nextSync, type QueuedSync } from './requests.ts'
+import { type Checkpoint, emptyReport, preemptedSync } from './run.ts'
 import type { Failure, SyncReport } from './steps.ts'
-import { beginSync, goOn } from './sync.ts'
-import { warehouse } from './temporal/calls.ts'
-import { listen } from './temporal/handlers.ts'
-import { cancelled, type Owner, type SyncInput, show } from './temporal/owner.ts'
-import { hostOf } from './temporal/owner-host.ts'
-import { stepsOf } from './temporal/owner-steps.ts'
+import { continueSync, planSync } from './sync.ts'
+import { warehouse } from './temporal/activity-calls.ts'
+import { registerHandlers } from './temporal/handlers.ts'
+import { cancelled, type Owner, publishProgress, type SyncInput } from './temporal/owner.ts'
+import { workflowHost } from './temporal/owner-host.ts'
+import { activitySteps } from './temporal/owner-steps.ts'
 import { runs } from './temporal/sinks.ts'
 
 export { ingestSpool } from './temporal/ingest.ts'
 
 /** Hands over to the next run of this workflow: its history begins anew. */
-async function carryOn(owner: Owner, { request }: Queued, sync: Carried): Promise<never> {
+async function carryOn(owner: Owner, { request }: QueuedSync, sync: Checkpoint): Promise<never> {
   await condition(allHandlersFinished)
   const { queue, progress, plan, allowed, timeoutMs, aheadMs, input } = owner
   const carried = { run: request.run, sync, allowed, timeoutMs, aheadMs }
@@ -34,27 +34,27 @@ async function carryOn(owner: Owner, { request }: Queued, sync: Carried): Promis
 }
 
 /** Goes on with one sync until it ends or is preempted; its report where it has ended. */
-async function syncNext(owner: Owner, current: Queued, carried: Carried | null): Promise<SyncReport | null> {
+async function syncNext(owner: Owner, current: QueuedSync, carried: Checkpoint | null): Promise<SyncReport | null> {
   owner.current = current
   const { request, leg } = current
-  const host = hostOf(owner)
-  const steps = stepsOf(owner, host)
+  const host = workflowHost(owner)
+  const steps = activitySteps(owner, host)
   if (carried === null) {
     owner.plan = null
-    show(owner, begun(owner.progress, request.run, leg?.report ?? null))
+    publishProgress(owner, runStarted(owner.progress, request.run, leg?.report ?? null))
   }
-  const from = carried ?? (await beginSync(steps, host, request, leg))
+  const from = carried ?? (await planSync(steps, host, request, leg))
   if (carried === null && owner.progress.paused) runs.paused(request.workspaceId, request.run, true)
   owner.governor = from.governor
-  const result = await goOn(steps, host, request, from)
+  const result = await continueSync(steps, host, request, from)
   if (result.carried !== null) return carryOn(owner, current, result.carried)
   const { report, governor } = result
   if (report.outcome === 'preempted') {
-    current.leg = legOf(report, governor)
+    current.leg = preemptedSync(report, governor)
     return null
   }
   owner.queue.splice(owner.queue.indexOf(current), 1)
-  show(owner, ended(owner.progress, report))
+  publishProgress(owner, runEnded(owner.progress, report))
   return report
 }
 
@@ -62,7 +62,7 @@ async function syncNext(owner: Owner, current: Queued, carried: Carried | null):
  * What ends a sync before it has a report (nobody has consented, a folder cannot be used) ends the workflow; where others wait
  * behind it, they get their turn, and it has a report that says so.
  */
-function giveUp(owner: Owner, current: Queued, error: unknown): SyncReport {
+function giveUp(owner: Owner, current: QueuedSync, error: unknown): SyncReport {
   const failure = failureOf(error)
   if (failure === null || owner.queue.length < 2) throw error
   owner.queue.splice(owner.queue.indexOf(current), 1)
@@ -73,18 +73,18 @@ function giveUp(owner: Owner, current: Queued, error: unknown): SyncReport {
     outcome: 'failed',
     failures: [{ ...failure, agentId: null }],
   }
-  show(owner, ended(owner.progress, report))
+  publishProgress(owner, runEnded(owner.progress, report))
   return report
 }
 
 /** Cancelled while others had their turn, or while they were planned anew: what they have brought is told. */
 async function endPreempted(owner: Owner): Promise<void> {
-  const steps = stepsOf(owner, hostOf(owner))
+  const steps = activitySteps(owner, workflowHost(owner))
   for (const { request, leg } of owner.queue.splice(0)) {
     if (leg === null) continue
     const report: SyncReport = { ...leg.report, outcome: 'interrupted' }
     await steps.finish({ request, report })
-    show(owner, ended(owner.progress, report))
+    publishProgress(owner, runEnded(owner.progress, report))
   }
 }
 
@@ -93,7 +93,7 @@ async function syncAll(owner: Owner, carried: SyncInput['carried']): Promise<Syn
   let last: SyncReport | null = null
   let from = carried ?? null
   for (;;) {
-    const current = owner.queue.find(({ request }) => request.run === from?.run) ?? nextOf(owner.queue)
+    const current = owner.queue.find(({ request }) => request.run === from?.run) ?? nextSync(owner.queue)
     if (current === undefined) return last
     const report = await syncNext(owner, current, from?.sync ?? null).catch(error => giveUp(owner, current, error))
     from = null
@@ -113,7 +113,7 @@ function judge(report: SyncReport): void {
  * A tick of a schedule. The server appends a time to the id of what a schedule starts, so a tick is no owner: it asks the owner,
  * which does at once what was asked for twice.
  */
-export async function tick({ workspaceId }: { workspaceId: string }): Promise<Asked> {
+export async function tick({ workspaceId }: { workspaceId: string }): Promise<AcceptedRequest> {
   return warehouse.ask({ workspaceId })
 }
 
@@ -143,7 +143,7 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
     root: CancellationScope.current(),
     patient: new Set(),
   }
-  listen(owner)
+  registerHandlers(owner)
   let last: SyncReport | null = null
   try {
     await condition(() => owner.queue.length > 0, '1 minute')

@@ -1,10 +1,10 @@
 // Leases: asked of the governor, used up by the steps, and settled with what they brought.
-import { ask, type Decision, type Grant, govern } from '../src/core/governor.ts'
+import { type Decision, type Grant, govern, requestLease } from '../src/core/governor.ts'
 import { idsFitting, isById, type WindowProgress } from '../src/core/windows.ts'
 import { applyFailurePolicy } from './failure-policy.ts'
-import { noteChange, type Run } from './run.ts'
+import { notifyChange, type Run } from './run.ts'
 import type { LeaseAnswers, LeaseOutcome } from './steps.ts'
-import { yieldTurn } from './turns.ts'
+import { requeueWindow } from './turns.ts'
 
 const MAX_LEASE_REQUESTS = 20
 
@@ -15,10 +15,10 @@ const wants = ({ pages }: WindowProgress): number => Math.min(MAX_LEASE_REQUESTS
 export function askFor(run: Run, progress: WindowProgress): Decision {
   const { kind } = progress.window
   const asked = { lease: run.host.newId(), kind, wants: wants(progress), limit: progress.limit }
-  for (const allowance of run.host.raised?.() ?? [])
+  for (const allowance of run.host.takeAllowances?.() ?? [])
     run.governor = govern(run.governor, { kind: 'allow', ...allowance })
   const byId = isById(kind) ? { largest: idsFitting(progress), limit: null } : {}
-  const [governor, decision] = ask(run.governor, { ...asked, ...byId }, run.host.now())
+  const [governor, decision] = requestLease(run.governor, { ...asked, ...byId }, run.host.now())
   run.governor = governor
   return decision
 }
@@ -37,8 +37,8 @@ function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: Lease
   run.loader.landed({ pages, conversations })
   // The window that this lease was for is still held, done or not.
   const windowsLeft = run.turns.waiting.length + run.turns.held - (outcome.progress?.done ? 1 : 0)
-  run.host.tell({ kind: 'governor', governor: run.governor, windowsLeft })
-  noteChange(run)
+  run.host.notify({ kind: 'governor', governor: run.governor, windowsLeft })
+  notifyChange(run)
 }
 
 /** Learns the quota anew, at the price of a request. */
@@ -46,7 +46,7 @@ export async function probeLease(run: Run, progress: WindowProgress, grant: Gran
   const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
   settle(run, progress, grant, outcome)
   const next = outcome.failure ? applyFailurePolicy(run, progress, outcome.failure) : progress
-  if (next) yieldTurn(run.turns, next)
+  if (next) requeueWindow(run.turns, next)
 }
 
 /** Reads on in a window, as far as the lease goes. */
@@ -56,5 +56,5 @@ export async function fetchLease(run: Run, progress: WindowProgress, grant: Gran
   const next = outcome.failure ? applyFailurePolicy(run, outcome.progress, outcome.failure) : outcome.progress
   if (next === null) return
   if (next.done) run.report.windowsDone += 1
-  else yieldTurn(run.turns, next)
+  else requeueWindow(run.turns, next)
 }

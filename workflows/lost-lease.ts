@@ -6,13 +6,13 @@ import type { Grant } from '../src/core/governor.ts'
 import type { Host } from './host.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome } from './steps.ts'
 
-export interface Outliving {
+export interface LostLeaseHandling {
   host: Pick<Host, 'now' | 'sleepUntil'>
   /** How long a request may take, ms. */
   timeoutMs: number
   /** True for an error that says nothing but that the holder was lost. */
   isLost(error: unknown): boolean
-  takeStock(input: FetchInput): Promise<LeaseOutcome>
+  recoverLease(input: FetchInput): Promise<LeaseOutcome>
   /** Until when that lease may still be used, ms; null: it is over. Absent in runs of before, which wait for its deadline. */
   heldUntil?(lease: HeldLease): Promise<number | null>
   /**
@@ -29,7 +29,10 @@ const NEVER = new Promise<void>(() => {})
 const SECOND = 1_000
 
 /** Waits until nobody holds it any more. Asks now and then: most holders end long before their deadline. */
-export async function untilReleased(host: Outliving['host'], heldUntil: () => Promise<number | null>): Promise<void> {
+export async function waitUntilReleased(
+  host: LostLeaseHandling['host'],
+  heldUntil: () => Promise<number | null>,
+): Promise<void> {
   for (let lookMs = SECOND; ; lookMs *= 2) {
     const untilMs = await heldUntil()
     if (untilMs === null) return
@@ -37,21 +40,21 @@ export async function untilReleased(host: Outliving['host'], heldUntil: () => Pr
   }
 }
 
-async function pastDeadline({ host, timeoutMs, sleepsAlways }: Outliving, deadlineMs: number): Promise<void> {
+async function pastDeadline({ host, timeoutMs, sleepsAlways }: LostLeaseHandling, deadlineMs: number): Promise<void> {
   const untilMs = deadlineMs + timeoutMs
   if (sleepsAlways) await host.sleepUntil(untilMs, NEVER)
   while (host.now() < untilMs) await host.sleepUntil(untilMs, NEVER)
 }
 
-async function pastHolder(outliving: Outliving, { lease, deadlineMs }: Grant): Promise<void> {
+async function pastHolder(outliving: LostLeaseHandling, { lease, deadlineMs }: Grant): Promise<void> {
   const { host, heldUntil } = outliving
-  if (heldUntil) await untilReleased(host, () => heldUntil({ lease, deadlineMs }))
+  if (heldUntil) await waitUntilReleased(host, () => heldUntil({ lease, deadlineMs }))
   else await pastDeadline(outliving, deadlineMs)
 }
 
 /** Fetches under a lease, and outlives the holder. */
-export async function fetchOutliving(
-  outliving: Outliving,
+export async function fetchOrRecover(
+  outliving: LostLeaseHandling,
   input: FetchInput,
   fetchPages: (input: FetchInput) => Promise<LeaseOutcome>,
 ): Promise<LeaseOutcome> {
@@ -60,13 +63,13 @@ export async function fetchOutliving(
   } catch (error) {
     if (!outliving.isLost(error)) throw error
     await pastHolder(outliving, input.grant)
-    return outliving.takeStock(input)
+    return outliving.recoverLease(input)
   }
 }
 
 /** A probe bills nothing: of one that was lost, only its request counts. */
-export async function probeOutliving(
-  outliving: Outliving,
+export async function probeOrRecover(
+  outliving: LostLeaseHandling,
   grant: Grant,
   probe: () => Promise<LeaseAnswers>,
 ): Promise<LeaseAnswers> {

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../src/core/errors.ts'
 import { momentText } from '../src/core/time.ts'
-import type { News } from './host.ts'
+import type { ProgressUpdate } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
 
 export interface Progress {
@@ -54,7 +54,7 @@ export const newProgress = (): Progress => ({
 })
 
 /** `before`: what the sync had come to when it was preempted. */
-export const begun = (progress: Progress, run: string, before: SyncReport | null): Progress => ({
+export const runStarted = (progress: Progress, run: string, before: SyncReport | null): Progress => ({
   ...progress,
   ...NOTHING,
   ...(before && {
@@ -67,21 +67,21 @@ export const begun = (progress: Progress, run: string, before: SyncReport | null
   phase: 'planning',
 })
 
-export const ended = (progress: Progress, report: SyncReport): Progress => ({
+export const runEnded = (progress: Progress, report: SyncReport): Progress => ({
   ...progress,
   phase: 'idle',
   waiting: null,
   reports: [...progress.reports, report].slice(-KEPT_REPORTS),
 })
 
-export const brought = (progress: Progress, { pages, conversations }: LeaseOutcome): Progress => ({
+export const pagesFetched = (progress: Progress, { pages, conversations }: LeaseOutcome): Progress => ({
   ...progress,
   pages: progress.pages + pages,
   conversations: progress.conversations + conversations,
 })
 
 /** Takes one piece of news. */
-export function heard(progress: Progress, news: News): Progress {
+export function applyUpdate(progress: Progress, news: ProgressUpdate): Progress {
   switch (news.kind) {
     case 'planning':
       return { ...progress, phase: 'planning', heldUntilMs: news.heldUntilMs }
@@ -117,7 +117,7 @@ export const waitReason = ({ reason, code }: Pick<NonNullable<Progress['waiting'
     : ((code && PAUSES[code]) ?? 'the vendor gives no usable answer, or asks for a pause')
 
 /** For Temporal's UI, in its Markdown. */
-export function details(progress: Progress): string {
+export function progressMarkdown(progress: Progress): string {
   const { run, phase, paused, waiting, windows, windowsLeft, agents, pages, conversations, sessions, failures } =
     progress
   const { heldUntilMs = null } = progress

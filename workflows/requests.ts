@@ -1,25 +1,25 @@
 // What may be asked of a workspace's workflow, and what is wrong with what may not.
 import type { Allowance } from '../src/core/allowance.ts'
-import type { Leg } from './run.ts'
+import type { PreemptedSync } from './run.ts'
 import type { SyncRequest } from './steps.ts'
 
 /** The run that does what was asked; `joined`: somebody had asked for the same. */
-export interface Asked {
+export interface AcceptedRequest {
   run: string
   joined: boolean
 }
 
 /** A sync that was asked for and has not ended. */
-export interface Queued {
+export interface QueuedSync {
   request: SyncRequest
   /** Asked for since it was last planned: its new conversations come before the history of any other. */
   urgent: boolean
   /** What it has come to, where it was preempted. */
-  leg: Leg | null
+  leg: PreemptedSync | null
 }
 
 /** Whose turn it is: what was asked for just now, then what a person waits for, then the rest; each in the order it was asked for. */
-export const nextOf = (queue: readonly Queued[]): Queued | undefined =>
+export const nextSync = (queue: readonly QueuedSync[]): QueuedSync | undefined =>
   queue.find(({ urgent }) => urgent) ?? queue.find(({ request }) => !request.unattended) ?? queue[0]
 
 /** Syncs that wait behind the one that goes on. */
@@ -43,7 +43,7 @@ const textOf = ({
 }: SyncRequest): string => JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 /** True where both ask for the same. */
-export const isSame = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>
+export const isSameRequest = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>
   isAboutSame(request.sinceMs, asked.sinceMs) && textOf(request) === textOf({ run: '', ...asked })
 
 export const requestProblem = ({ workspaceId }: Omit<SyncRequest, 'run'>, own: string): string | null =>

@@ -7,13 +7,13 @@ import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
 import { type Deferred, newDeferred } from './deferred.ts'
 import type { Host } from './host.ts'
-import { backgroundLoad, type Loader } from './load.ts'
+import { type Loader, startLoader } from './loader.ts'
 import type { Restart, Restarts } from './restarts.ts'
 import type { Failure, Steps, SyncReport, SyncRequest } from './steps.ts'
-import { isUrgent, type Turns, turnsOf } from './turns.ts'
+import { isUrgent, newWindowQueue, type WindowQueue } from './turns.ts'
 
 /** What a host hands to the next, so that neither quota nor windows begin anew. Plain JSON. */
-export interface Carried {
+export interface Checkpoint {
   governor: GovernorState
   waiting: WindowProgress[]
   pagesWaiting: number
@@ -24,19 +24,19 @@ export interface Carried {
 }
 
 /** What a sync that was preempted has come to: its next plan goes on from there. Plain JSON. */
-export interface Leg extends Pick<GovernorState, 'spent' | 'lost' | 'breaches'> {
+export interface PreemptedSync extends Pick<GovernorState, 'spent' | 'lost' | 'breaches'> {
   report: SyncReport
   /** As they were raised meanwhile. */
   limits: Pick<GovernorState['options'], 'allowedPacks' | 'maxRequests' | 'maxSessions'>
 }
 
-export function legOf(report: SyncReport, { spent, lost, breaches, options }: GovernorState): Leg {
+export function preemptedSync(report: SyncReport, { spent, lost, breaches, options }: GovernorState): PreemptedSync {
   const { allowedPacks, maxRequests, maxSessions } = options
   return { report, spent, lost, breaches, limits: { allowedPacks, maxRequests, maxSessions } }
 }
 
 /** The next leg of a sync: newly planned, with what it has brought, spent and was allowed. What failed is tried again, and told where it fails again. */
-export function goingOn(begun: Carried, { report, limits, ...spent }: Leg): Carried {
+export function resumePreempted(begun: Checkpoint, { report, limits, ...spent }: PreemptedSync): Checkpoint {
   const { pages, conversations, windowsDone, agentsGone } = report
   return {
     ...begun,
@@ -50,7 +50,7 @@ export interface Run {
   host: Host
   request: SyncRequest
   governor: GovernorState
-  turns: Turns
+  turns: WindowQueue
   loader: Loader
   report: SyncReport
   /** Failures in a row without an answer between them. */
@@ -68,7 +68,7 @@ export interface Run {
 }
 
 /** Wakes the lanes that wait for one. */
-export function noteChange(run: Run): void {
+export function notifyChange(run: Run): void {
   run.changed.resolve()
   run.changed = newDeferred()
 }
@@ -93,20 +93,20 @@ export const emptyReport = (run: string): SyncReport => ({
 export function stop(run: Run, outcome: SyncReport['outcome']): void {
   if (!run.stopped) run.report.outcome = outcome
   run.stopped = true
-  noteChange(run)
+  notifyChange(run)
 }
 
 /** Nothing more is asked for here: another goes on. */
 export function handOver(run: Run): void {
   run.handsOver = true
   run.stopped = true
-  noteChange(run)
+  notifyChange(run)
 }
 
 /** A failure that is reported, and told at once. */
 export function fail(run: Run, failure: Failure, agentId: string | null): void {
   run.report.failures.push({ ...failure, agentId })
-  run.host.tell({ kind: 'failure', failure, agentId })
+  run.host.notify({ kind: 'failure', failure, agentId })
 }
 
 /** Sessions that are left, and that history left to new conversations; null where there are none. */
@@ -143,7 +143,7 @@ export function summary(run: Run): SyncReport {
 }
 
 /** What the next needs to go on from here. */
-export const carriedBy = ({ governor, turns, report, failing, restarts }: Run): Carried => ({
+export const checkpointOf = ({ governor, turns, report, failing, restarts }: Run): Checkpoint => ({
   governor,
   waiting: turns.waiting,
   pagesWaiting: 0,
@@ -153,15 +153,15 @@ export const carriedBy = ({ governor, turns, report, failing, restarts }: Run): 
 })
 
 /** Begins where another left off. */
-export function runOf(steps: Steps, host: Host, request: SyncRequest, carried: Carried): Run {
+export function newRun(steps: Steps, host: Host, request: SyncRequest, carried: Checkpoint): Run {
   const { governor, waiting, pagesWaiting, hasRows = false, report, failing, restarts } = carried
   return {
     steps,
     host,
     request,
     governor,
-    turns: turnsOf(waiting),
-    loader: backgroundLoad(steps, {
+    turns: newWindowQueue(waiting),
+    loader: startLoader(steps, {
       workspaceId: request.workspaceId,
       waitingAtStart: pagesWaiting,
       hasRows,

@@ -66,10 +66,10 @@ export interface Prepared {
 }
 
 /** Which run it is done for. */
-export type RunOf = Pick<SyncRequest, 'workspaceId' | 'run'>
+export type RunRef = Pick<SyncRequest, 'workspaceId' | 'run'>
 
 export interface FetchInput {
-  request: RunOf
+  request: RunRef
   progress: WindowProgress
   grant: Grant
   /** What planning learnt of the vendor's clock; a process that planned itself knows. */
@@ -77,7 +77,7 @@ export interface FetchInput {
 }
 
 export interface ProbeInput {
-  request: RunOf
+  request: RunRef
   agentId: string
   grant: Grant
   aheadMs?: number
@@ -182,5 +182,5 @@ export interface Steps {
   /** Loads the oldest landed pages that are not loaded, one batch. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
   /** Ends the run with that report; what it adds to it. Older workers add nothing. */
-  finish(input: { request: RunOf; report: SyncReport }): Promise<Finished | undefined>
+  finish(input: { request: RunRef; report: SyncReport }): Promise<Finished | undefined>
 }

@@ -2,22 +2,34 @@
 // (steps, host): the embedded engine calls them in process, Temporal as a workflow. Deterministic but for its arguments.
 import type { GovernorState } from '../src/core/governor.ts'
 import type { Host } from './host.ts'
-import { type Carried, carriedBy, emptyReport, fail, goingOn, type Leg, runOf, stop, summary } from './run.ts'
+import {
+  type Checkpoint,
+  checkpointOf,
+  emptyReport,
+  fail,
+  newRun,
+  type PreemptedSync,
+  resumePreempted,
+  stop,
+  summary,
+} from './run.ts'
 import type { Steps, SyncReport, SyncRequest } from './steps.ts'
 import { LANES, lane } from './window-loop.ts'
 
-export type Ended = { report: SyncReport; governor: GovernorState; carried: null } | { report: null; carried: Carried }
+export type SyncResult =
+  | { report: SyncReport; governor: GovernorState; carried: null }
+  | { report: null; carried: Checkpoint }
 
 /** Plans a sync: where it begins, or where the next leg of one that was preempted does. */
-export async function beginSync(
+export async function planSync(
   steps: Steps,
   host: Host,
   request: SyncRequest,
-  before: Leg | null = null,
-): Promise<Carried> {
-  host.tell({ kind: 'planning', heldUntilMs: null })
+  before: PreemptedSync | null = null,
+): Promise<Checkpoint> {
+  host.notify({ kind: 'planning', heldUntilMs: null })
   const { plan, governor, pagesWaiting, hasRows = false, warnings, failure } = await steps.prepare(request)
-  host.tell({
+  host.notify({
     kind: 'planned',
     windows: plan.windows.length,
     agents: new Set(plan.windows.map(w => w.progress.window.agentId)).size,
@@ -26,12 +38,17 @@ export async function beginSync(
   const failures = failure ? [{ ...failure, agentId: null }] : []
   const report = { ...emptyReport(request.run), failures, ...(warnings && { warnings }) }
   const begun = { governor, waiting, pagesWaiting, hasRows, report, failing: 0, restarts: [] }
-  return before === null ? begun : goingOn(begun, before)
+  return before === null ? begun : resumePreempted(begun, before)
 }
 
 /** Goes on from there, to the end of the sync or until the host hands over. */
-export async function goOn(steps: Steps, host: Host, request: SyncRequest, carried: Carried): Promise<Ended> {
-  const run = runOf(steps, host, request, carried)
+export async function continueSync(
+  steps: Steps,
+  host: Host,
+  request: SyncRequest,
+  carried: Checkpoint,
+): Promise<SyncResult> {
+  const run = newRun(steps, host, request, carried)
   const lanes = await Promise.allSettled(
     Array.from({ length: LANES }, () =>
       lane(run).catch(error => {
@@ -45,7 +62,7 @@ export async function goOn(steps: Steps, host: Host, request: SyncRequest, carri
   // Nobody goes on with what was cancelled meanwhile.
   if ((run.handsOver || run.report.outcome === 'preempted') && host.cancelled()) run.report.outcome = 'interrupted'
   else if (run.handsOver && !loadFailure && lanes.every(ended => ended.status === 'fulfilled'))
-    return { report: null, carried: carriedBy(run) }
+    return { report: null, carried: checkpointOf(run) }
   const report = summary(run)
   const finished = await steps.finish({ request, report }).catch(error => {
     // What the disk refused before it refuses here too, and it has been told.
@@ -79,8 +96,8 @@ function warnOfRefused(report: SyncReport, refused: number): void {
 
 /** Runs one sync to its end. Vendor faults are in the report; what the data folder or the disk refuses is thrown. */
 export async function syncWorkspace(steps: Steps, host: Host, request: SyncRequest): Promise<SyncReport> {
-  for (let carried = await beginSync(steps, host, request); ; ) {
-    const ended = await goOn(steps, host, request, carried)
+  for (let carried = await planSync(steps, host, request); ; ) {
+    const ended = await continueSync(steps, host, request, carried)
     if (ended.carried === null) return ended.report
     carried = ended.carried
   }

@@ -1,7 +1,7 @@
 // Whose turn it is: windows wait in the planner's order, and one that had its turn goes behind those of its kind.
 import type { WindowProgress } from '../src/core/windows.ts'
 
-export interface Turns {
+export interface WindowQueue {
   waiting: WindowProgress[]
   /** Windows in the hands of lanes. */
   held: number
@@ -11,10 +11,10 @@ export interface Turns {
 export const isUrgent = ({ window: { kind } }: WindowProgress): boolean =>
   kind === 'head' || kind === 'selected' || kind === 'refresh'
 
-export const turnsOf = (windows: WindowProgress[]): Turns => ({ waiting: [...windows], held: 0 })
+export const newWindowQueue = (windows: WindowProgress[]): WindowQueue => ({ waiting: [...windows], held: 0 })
 
 /** The next window, now held; null where none waits. */
-export function takeTurn(turns: Turns): WindowProgress | null {
+export function takeWindow(turns: WindowQueue): WindowProgress | null {
   const next = turns.waiting.shift()
   if (next === undefined) return null
   turns.held += 1
@@ -22,13 +22,13 @@ export function takeTurn(turns: Turns): WindowProgress | null {
 }
 
 /** Puts a window back, behind the last of its kind, so that agents share. */
-export function yieldTurn(turns: Turns, progress: WindowProgress): void {
+export function requeueWindow(turns: WindowQueue, progress: WindowProgress): void {
   const last = turns.waiting.findLastIndex(other => other.window.kind === progress.window.kind)
   turns.waiting.splice(last < 0 ? positionOf(turns, progress) : last + 1, 0, progress)
 }
 
 /** Where the first of a kind belongs: before history, which waits for everything else. */
-function positionOf(turns: Turns, progress: WindowProgress): number {
+function positionOf(turns: WindowQueue, progress: WindowProgress): number {
   const history = (kind: string) => kind === 'tail' || kind === 'full'
   if (history(progress.window.kind)) return turns.waiting.length
   const first = turns.waiting.findIndex(other => history(other.window.kind))

@@ -1,9 +1,9 @@
 // Lanes: several windows are read at the same time, each as the governor says, in turn with those that wait.
-import { ask, type Decision } from '../src/core/governor.ts'
+import { type Decision, requestLease } from '../src/core/governor.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
 import { askFor, fetchLease, probeLease } from './leases.ts'
-import { handOver, noteChange, type Run, stop } from './run.ts'
-import { isUrgent, takeTurn, yieldTurn } from './turns.ts'
+import { handOver, notifyChange, type Run, stop } from './run.ts'
+import { isUrgent, requeueWindow, takeWindow } from './turns.ts'
 
 /** Windows that are read at the same time. */
 export const LANES = 4
@@ -13,7 +13,7 @@ const giveWay = (run: Run): void => stop(run, 'preempted')
 
 /** True where other work waits that comes before this window. Conversations that were named are read to their end. */
 const comesLater = ({ host }: Run, { window }: WindowProgress): boolean =>
-  window.kind !== 'selected' && host.givesWay?.() === true
+  window.kind !== 'selected' && host.shouldYield?.() === true
 
 async function waitFor(
   run: Run,
@@ -28,7 +28,7 @@ async function waitFor(
   if (decision.reason !== 'leased') {
     if (comesLater(run, progress)) return giveWay(run)
     const { untilMs, reason } = decision
-    run.host.tell({
+    run.host.notify({
       kind: 'waiting',
       untilMs,
       reason,
@@ -44,9 +44,13 @@ async function waitFor(
  * that is over, so the vendor is probed; before that the window is left for a later sync: no run sleeps for a period.
  */
 async function periodSpent(run: Run, progress: WindowProgress): Promise<void> {
-  const untilMs = (run.governor.period.toldAtMs ?? 0) + run.governor.options.hourMs
+  const untilMs = (run.governor.period.reportedAtMs ?? 0) + run.governor.options.hourMs
   if (untilMs <= run.host.now()) {
-    const [governor, decision] = ask(run.governor, { lease: run.host.newId(), kind: 'probe', wants: 1 }, run.host.now())
+    const [governor, decision] = requestLease(
+      run.governor,
+      { lease: run.host.newId(), kind: 'probe', wants: 1 },
+      run.host.now(),
+    )
     run.governor = governor
     return act(run, progress, decision)
   }
@@ -61,25 +65,25 @@ async function act(run: Run, progress: WindowProgress, decision: Decision): Prom
       : fetchLease(run, progress, decision.grant)
   }
   if (decision.kind === 'refuse' && decision.reason === 'period') return periodSpent(run, progress)
-  yieldTurn(run.turns, progress)
+  requeueWindow(run.turns, progress)
   if (decision.kind === 'refuse') return stop(run, 'limit-reached')
   return waitFor(run, progress, decision)
 }
 
 async function turn(run: Run, progress: WindowProgress): Promise<void> {
   if (isUrgent(progress) || !comesLater(run, progress)) return act(run, progress, askFor(run, progress))
-  yieldTurn(run.turns, progress)
+  requeueWindow(run.turns, progress)
   giveWay(run)
 }
 
 /** A lane takes windows in turn until none is left, neither waiting nor in another lane's hands. */
 export async function lane(run: Run): Promise<void> {
   while (!run.stopped) {
-    if (run.host.resumed) await run.host.resumed()
+    if (run.host.untilResumed) await run.host.untilResumed()
     if (run.host.cancelled()) return stop(run, 'interrupted')
     if (run.stopped) return
-    if (run.host.handsOver?.()) return handOver(run)
-    const progress = takeTurn(run.turns)
+    if (run.host.shouldHandOver?.()) return handOver(run)
+    const progress = takeWindow(run.turns)
     if (progress === null) {
       if (run.turns.held === 0) return
       await run.changed.promise
@@ -90,7 +94,7 @@ export async function lane(run: Run): Promise<void> {
     } finally {
       run.turns.held -= 1
       // Lanes without a window wait for one to come back: now none will.
-      if (run.turns.held === 0 && run.turns.waiting.length === 0) noteChange(run)
+      if (run.turns.held === 0 && run.turns.waiting.length === 0) notifyChange(run)
     }
   }
 }

@@ -1,6 +1,6 @@
 // The steps of whoever holds the warehouse, where others fetch: what has landed is read from the landing.
 
-import type { RunOf, Steps } from '../../workflows/steps.ts'
+import type { RunRef, Steps } from '../../workflows/steps.ts'
 import { type App, eventsComeTo } from '../app.ts'
 import { systemClock } from '../clock.ts'
 import type { Origin } from '../core/run-record.ts'
@@ -21,7 +21,7 @@ async function pendingNow(app: App, station: WorkspaceContext): Promise<Pending>
 }
 
 /** The log of a run of which a task does a part; `origin` is known where the run begins. */
-export type TaskLogs = (of: RunOf & { origin?: Origin }) => RunLog
+export type TaskLogs = (of: RunRef & { origin?: Origin }) => RunLog
 
 export const taskLogs =
   ({ app, home }: { app: App; home: string }): TaskLogs =>

@@ -1,6 +1,6 @@
 // The `convohouse` command behind its entry (convohouse.cts): runs what the command line asks for, and tells errors in one way.
 import { type Command, CommanderError } from 'commander'
-import { reasonOf } from '../core/disk.ts'
+import { diskErrorText } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { unlikeFlag } from './commands/query.ts'
 import { isCalmEnd, usageError, wantsHelp } from './failure/usage-error.ts'
@@ -30,7 +30,7 @@ function tell(error: unknown, args: readonly string[]): void {
 
 const notWritten = (cause: Error): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
-    what: `Standard output cannot be written: ${reasonOf(cause)}.`,
+    what: `Standard output cannot be written: ${diskErrorText(cause)}.`,
     hint: 'Send it to where there is space. Nothing but what was to be shown is lost.',
     cause,
   })

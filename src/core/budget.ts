@@ -16,7 +16,7 @@ export interface Budget {
     allowedSessions: number
     sessionsLeft: number
     overagePacks: number
-    toldAtMs: number | null
+    reportedAtMs: number | null
   }
   /** Sessions of the period that history leaves alone, for conversations to come. */
   reserveForNewSessions: number
@@ -42,7 +42,7 @@ export function budgetOf(governor: GovernorState, nowMs: number): Budget {
       allowedSessions: period.includedSessions + options.allowedPacks * PACK_SESSIONS,
       sessionsLeft: Math.max(0, sessionsLeft(period, options.allowedPacks)),
       overagePacks: period.overagePacks,
-      toldAtMs: period.toldAtMs,
+      reportedAtMs: period.reportedAtMs,
     },
     reserveForNewSessions: Math.max(0, sessionsFor(all, 'head', nowMs) - sessionsFor(all, 'tail', nowMs)),
   }

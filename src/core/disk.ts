@@ -2,7 +2,7 @@
 import { ConvohouseError } from './errors.ts'
 
 /** Each code: the words of the C library that DuckDB passes on, and ours. */
-const REFUSALS: Record<string, { told: RegExp; words: string }> = {
+const DISK_ERRORS: Record<string, { told: RegExp; words: string }> = {
   ENOSPC: { told: /No space left on device/, words: 'the disk is full' },
   EDQUOT: { told: /Disk quota exceeded/, words: 'the quota of the disk is used up' },
   EFBIG: { told: /File too large/, words: 'files may not become so large' },
@@ -16,24 +16,24 @@ export const hasCode = (error: unknown, code: string): boolean =>
   (error as { code?: unknown } | null | undefined)?.code === code
 
 /** The code of what the disk refused, whichever way it was told; null where an error is none of the disk's. */
-export function refusalOf(cause: unknown): string | null {
+export function diskErrorCode(cause: unknown): string | null {
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
-  if (typeof code === 'string' && Object.hasOwn(REFUSALS, code)) return code
+  if (typeof code === 'string' && Object.hasOwn(DISK_ERRORS, code)) return code
   const text = String(message ?? cause)
-  return Object.keys(REFUSALS).find(name => REFUSALS[name]!.told.test(text)) ?? null
+  return Object.keys(DISK_ERRORS).find(name => DISK_ERRORS[name]!.told.test(text)) ?? null
 }
 
 /** Why, in words and by code. */
-export function reasonOf(cause: unknown): string {
-  const code = refusalOf(cause)
-  if (code !== null) return `${REFUSALS[code]!.words} (${code})`
+export function diskErrorText(cause: unknown): string {
+  const code = diskErrorCode(cause)
+  if (code !== null) return `${DISK_ERRORS[code]!.words} (${code})`
   return (cause as { code?: string }).code ?? String(cause)
 }
 
 /** The disk refuses: full, read-only, no permission. */
-export const unusable = (path: string, cause: unknown): ConvohouseError =>
+export const homeUnusable = (path: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
-    what: `Cannot use ${path}: ${reasonOf(cause)}.`,
+    what: `Cannot use ${path}: ${diskErrorText(cause)}.`,
     hint: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
     cause,
   })

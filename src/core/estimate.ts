@@ -1,7 +1,7 @@
 // What a window will cost, as far as anybody can say. There is no free count: what was never seen is priced as a range
 // from what was, or as unknown.
 
-import { soundCount } from './reported-usage.ts'
+import { parseCount } from './reported-usage.ts'
 import { DAY, HOUR } from './time.ts'
 import type { WindowProgress } from './windows.ts'
 
@@ -42,13 +42,13 @@ const requestsFor = (conversations: Range, page: number): Range => ({
 })
 
 /** A record that counts more sessions, and shows none of them, counts something else. */
-const MOST_SESSIONS = 1_000
+const MAX_SESSIONS_PER_RECORD = 1_000
 
 function sessionsOf(record: unknown): number {
   const { sessions, sessionsNum } = (record ?? {}) as { sessions?: unknown; sessionsNum?: unknown }
   if (Array.isArray(sessions) && sessions.length > 0) return sessions.length
-  const counted = soundCount(sessionsNum) ?? 1
-  return counted > MOST_SESSIONS ? 1 : Math.max(1, counted)
+  const counted = parseCount(sessionsNum) ?? 1
+  return counted > MAX_SESSIONS_PER_RECORD ? 1 : Math.max(1, counted)
 }
 
 /**
@@ -160,7 +160,7 @@ export const NO_OUTLOOK: Outlook = {
 }
 
 /** Of what is left, kept from history while nothing is known of some agents; the second where nothing is known of any. */
-const KEPT_SHARE = { someUnknown: 0.5, allUnknown: 0.95 }
+const LEARNING_SHARE = { someUnknown: 0.5, allUnknown: 0.95 }
 /** So many are not kept in any case: a small quota, too, has to learn something. */
 const LEARNING_SESSIONS = 40
 
@@ -199,7 +199,8 @@ export function headReserve(options: {
   const { outlook, ageMs, includedSessions, leftSessions, floorShare } = options
   const { unknownAgents, seenAgents, periodLengthMs: lengthMs } = outlook
   const share = Math.min(1, daysLeft({ ageMs, lengthMs }) / daysLeft({ ageMs: 0, lengthMs }))
-  const kept = seenAgents >= unknownAgents ? 0 : seenAgents === 0 ? KEPT_SHARE.allUnknown : KEPT_SHARE.someUnknown
+  const kept =
+    seenAgents >= unknownAgents ? 0 : seenAgents === 0 ? LEARNING_SHARE.allUnknown : LEARNING_SHARE.someUnknown
   return Math.ceil(
     Math.min(
       includedSessions,
@@ -219,15 +220,15 @@ export function perDayOf({ window, lastTsMs, pages, billed }: WindowProgress): n
 }
 
 /** History of so long tells of the rate at which new conversations come. */
-const TELLS_OF_NOW_MS = 28 * DAY
+const RECENT_HISTORY_MS = 28 * DAY
 
 /** Estimates anew what new conversations take, by what was read of a window of history that tells of now. */
-export function withSeen(outlook: Outlook, before: WindowProgress, after: WindowProgress): Outlook {
+export function updateOutlook(outlook: Outlook, before: WindowProgress, after: WindowProgress): Outlook {
   const { kind, toSec } = after.window
   if (outlook.unknownAgents === 0 || (kind !== 'tail' && kind !== 'full')) return outlook
   const knownMs = before.lastTsMs === null ? 0 : toSec * 1_000 - before.lastTsMs
   // What is older tells of another time.
-  if ((outlook.toSec - toSec) * 1_000 > TELLS_OF_NOW_MS || knownMs > TELLS_OF_NOW_MS) return outlook
+  if ((outlook.toSec - toSec) * 1_000 > RECENT_HISTORY_MS || knownMs > RECENT_HISTORY_MS) return outlook
   return {
     ...outlook,
     seenAgents: outlook.seenAgents + (before.pages === 0 && after.pages > 0 ? 1 : 0),

@@ -19,7 +19,7 @@ const ALL: FullScope = { agents: [], untilMs: null }
 const keyOf = ({ agents, untilMs }: FullScope): string => JSON.stringify([agents, untilMs])
 
 /** The newest full export of each scope, of those that were planned after `droppedMs`. */
-export function newestFulls(windows: readonly WindowProgress[], droppedMs: number | null): FullExport[] {
+export function newestFullExports(windows: readonly WindowProgress[], droppedMs: number | null): FullExport[] {
   const newest = new Map<string, FullExport>()
   for (const progress of windows) {
     const { openedAtMs, fromSec, toSec, full: scope = ALL } = progress.window
@@ -38,24 +38,24 @@ export function agentsLeft({ agents, windows }: FullExport, there: readonly stri
 }
 
 /** Its beginning may have moved with the time that has passed: `--since 90d`. */
-const beginsThere = ({ fromSec, openedAtMs }: FullExport, from: number, nowMs: number): boolean =>
+const hasSameStart = ({ fromSec, openedAtMs }: FullExport, from: number, nowMs: number): boolean =>
   (fromSec === null) === from <= 0 && Math.abs(from - (fromSec ?? 0)) <= second(nowMs - openedAtMs) + 60
 
 /**
  * The unfinished one that a request for that scope, from that second on, goes on with; null: it begins anew. One that the request itself
  * has begun (`goesOnMs`) may have been finished meanwhile.
  */
-export function resumedFull(
+export function resumableFullExport(
   exports: readonly FullExport[],
   asked: { scope: FullScope; from: number; there: readonly string[]; nowMs: number; goesOnMs?: number | null },
 ): FullExport | null {
   const same = exports.find(known => keyOf(known) === keyOf(asked.scope))
-  if (!same || !beginsThere(same, asked.from, asked.nowMs)) return null
+  if (!same || !hasSameStart(same, asked.from, asked.nowMs)) return null
   return same.openedAtMs === asked.goesOnMs || agentsLeft(same, asked.there).length > 0 ? same : null
 }
 
 /** What an unfinished window of one has read for good, newest first as it goes. */
-export function readByFull({ window, lastTsMs, done, holes = [] }: WindowProgress): Interval[] {
+export function coveredByFullExport({ window, lastTsMs, done, holes = [] }: WindowProgress): Interval[] {
   if (done || lastTsMs === null || second(lastTsMs) >= window.toSec) return []
   return gaps(holes, { from: Math.max(second(lastTsMs) + 1, window.fromSec ?? 0), to: window.toSec })
 }

@@ -9,7 +9,7 @@ import {
   newGovernor,
 } from './governor.ts'
 import type { LeaseEntry, LeaseGranted } from './lease-entries.ts'
-import type { PeriodState } from './quota.ts'
+import type { QuotaState } from './quota.ts'
 import { countRequest } from './rate-limit.ts'
 
 /**
@@ -24,10 +24,10 @@ import { countRequest } from './rate-limit.ts'
 export function recoverGovernor(
   options: Partial<GovernorOptions>,
   entries: readonly LeaseEntry[],
-  recalled: { nowMs: number; holdersDead: boolean; period?: PeriodState },
+  recalled: { nowMs: number; holdersDead: boolean; period?: QuotaState },
 ): GovernorState {
   const fresh = newGovernor(options)
-  const state = entries.reduce(recallOne, { ...fresh, period: recalled.period ?? fresh.period })
+  const state = entries.reduce(applyEntry, { ...fresh, period: recalled.period ?? fresh.period })
   const { leases, ...rest } = recalled.holdersDead
     ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recalled.nowMs), state), leases: [] }
     : state
@@ -35,7 +35,7 @@ export function recoverGovernor(
   return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }
 }
 
-function recallOne(state: GovernorState, entry: LeaseEntry): GovernorState {
+function applyEntry(state: GovernorState, entry: LeaseEntry): GovernorState {
   if (entry.kind === 'lease') return { ...state, leases: [...state.leases, leaseOf(entry)] }
   if (entry.kind === 'end') return govern(state, { kind: 'ended', lease: entry.lease })
   return govern(state, { kind: 'answered', lease: entry.lease, answer: entry })

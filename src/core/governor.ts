@@ -17,8 +17,8 @@
 // The reserve of the period is for the new conversations of the days that are left of it, at the rate that is known; where
 // nothing is known of an agent, its history is begun with small pages, and the rate is estimated again with each of them.
 import { type Allowance, raised } from './allowance.ts'
-import { type Outlook, withSeen } from './estimate.ts'
-import { clearsUpAtMs, countSessions, holdPending, newPeriod, type PeriodState, tellPeriod } from './quota.ts'
+import { type Outlook, updateOutlook } from './estimate.ts'
+import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs, tellPeriod } from './quota.ts'
 import {
   applyReportedLimit,
   countRequest,
@@ -27,14 +27,14 @@ import {
   type RateLimitState,
   requestsLeft,
 } from './rate-limit.ts'
-import { type ReportedRateLimit, type ReportedUsage, soundAnswer, vendorFails } from './reported-usage.ts'
+import { isVendorFailure, type ReportedRateLimit, type ReportedUsage, sanitizeAnswer } from './reported-usage.ts'
 import {
   pageSessions,
   pageSize,
   runSessions,
   sessionsFor,
   surpriseReserve,
-  unseenBeside,
+  unseenSessions,
   withPacks,
 } from './session-budget.ts'
 import { MINUTE } from './time.ts'
@@ -95,7 +95,7 @@ export interface GovernorState {
   pausedSinceMs: number
   pausedUntilMs: number
   hour: RateLimitState
-  period: PeriodState
+  period: QuotaState
   leases: readonly Lease[]
   /** Spent in this run, for `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
@@ -165,7 +165,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
     pausedSinceMs: 0,
     pausedUntilMs: 0,
     hour: newRateLimit(all.hourMs, all.requestsPerHour),
-    period: newPeriod(),
+    period: newQuota(),
     leases: [],
     spent: { requests: 0, sessions: 0 },
     lost: NONE_LOST,
@@ -178,13 +178,13 @@ const outstandingRequests = (state: GovernorState): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
 
 /** Holds back what a page may have billed whose answer nobody saw: as much as was thought, and the surprise. */
-export const holdBack = (period: PeriodState, sessions: number, sinceMs: number): PeriodState =>
+export const holdBack = (period: QuotaState, sessions: number, sinceMs: number): QuotaState =>
   holdPending(period, Math.max(0, sessions) + surpriseReserve(period.includedSessions), sinceMs)
 
 /** Share of the hour that all else leaves to polls for new conversations: a backfill that has spent the hour delays none. */
 const HEAD_HOUR_SHARE = 0.05
 
-function reserveOfHour({ options, hour }: GovernorState, kind: WindowKind | 'probe'): number {
+function requestReserve({ options, hour }: GovernorState, kind: WindowKind | 'probe'): number {
   if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
   const forPeople = Math.floor(hour.requestsPerHour * options.hourReserveShare)
   return kind === 'head' ? forPeople : forPeople + Math.floor(hour.requestsPerHour * HEAD_HOUR_SHARE)
@@ -196,10 +196,10 @@ export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', no
   const outstanding = outstandingRequests(state)
   const run =
     options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
-  return Math.min(requestsLeft(hour, nowMs, outstanding) - reserveOfHour(state, kind), run)
+  return Math.min(requestsLeft(hour, nowMs, outstanding) - requestReserve(state, kind), run)
 }
 
-function granted(state: GovernorState, grant: Grant, nowMs: number): [GovernorState, Decision] {
+function grantLease(state: GovernorState, grant: Grant, nowMs: number): [GovernorState, Decision] {
   const lease: Lease = {
     id: grant.lease,
     kind: grant.kind,
@@ -218,19 +218,19 @@ function granted(state: GovernorState, grant: Grant, nowMs: number): [GovernorSt
   ]
 }
 
-const waiting = (
+const waitUntil = (
   state: GovernorState,
   untilMs: number,
   reason: 'paused' | 'hour' | 'leased',
 ): [GovernorState, Decision] => [state, { kind: 'wait', untilMs, reason }]
 
-const refused = (
+const refuse = (
   state: GovernorState,
   reason: 'period' | 'max-requests' | 'max-sessions',
 ): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
 
 /** A probe that ended, or was given up, without an answer leaves the vendor paused. */
-const holding = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
+const withLeases = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
   ...state,
   leases,
   mode: state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode,
@@ -240,20 +240,20 @@ const holding = (state: GovernorState, leases: readonly Lease[]): GovernorState 
  * A lease whose hour has passed holds no request any more, though its end was never told; what it may have billed is held
  * back until a count tells.
  */
-function swept(state: GovernorState, nowMs: number): GovernorState {
+function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorState {
   const leases = state.leases.filter(lease => lease.deadlineMs + state.options.hourMs > nowMs)
   if (leases.length === state.leases.length) return state
-  const left = holding(state, leases)
+  const left = withLeases(state, leases)
   const lost = state.leases.filter(lease => lease.sessions > 0 && !leases.includes(lease))
   const period = lost.reduce((held, lease) => holdBack(held, lease.sessions - lease.billed, nowMs), left.period)
   return { ...left, period }
 }
 
-function probed(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+function grantProbe(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
   const alone = state.period.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
-  if (!alone) return waiting(state, nowMs + MINUTE, 'leased')
+  if (!alone) return waitUntil(state, nowMs + MINUTE, 'leased')
   const deadlineMs = nowMs + state.options.leaseMs
-  return granted(
+  return grantLease(
     state,
     { lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs },
     nowMs,
@@ -261,50 +261,50 @@ function probed(state: GovernorState, lease: string, nowMs: number): [GovernorSt
 }
 
 /** No page fits what is left. */
-function nothingFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+function noPageFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
   // What other leases hold may come back unspent.
-  if (state.leases.length > 0) return waiting(state, nowMs + MINUTE, 'leased')
-  if (runSessions(state) < pageSessions(state, 1)) return refused(state, 'max-sessions')
+  if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
+  if (runSessions(state) < pageSessions(state, 1)) return refuse(state, 'max-sessions')
   // So may what is held back for lost answers, late counts and a period that is doubted: a count tells.
-  const clearsUp = clearsUpAtMs(state.period)
-  if (clearsUp === null) return refused(state, 'period')
-  return clearsUp > nowMs ? waiting(state, clearsUp, 'leased') : probed(state, lease, nowMs)
+  const clearsUp = resolvesAtMs(state.period)
+  if (clearsUp === null) return refuse(state, 'period')
+  return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, lease, nowMs)
 }
 
 /**
  * Asks for a lease of up to `wants` requests for a window of that kind; `probe` asks for one that bills nothing.
  * `limit` pins the page size (a running generation's), where the sessions left allow it; `largest` is the largest one.
  */
-export function ask(
+export function requestLease(
   given: GovernorState,
   asked: { lease: string; kind: WindowKind | 'probe'; wants: number; limit?: number | null; largest?: number },
   nowMs: number,
 ): [GovernorState, Decision] {
-  const state = withPacks(swept(given, nowMs))
+  const state = withPacks(withoutExpiredLeases(given, nowMs))
   const { options } = state
-  if (state.mode === 'probing') return waiting(state, nowMs + options.hourMs / 60, 'paused')
-  if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waiting(state, state.pausedUntilMs, 'paused')
+  if (state.mode === 'probing') return waitUntil(state, nowMs + options.hourMs / 60, 'paused')
+  if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waitUntil(state, state.pausedUntilMs, 'paused')
 
   const probe = asked.kind === 'probe' || !state.period.known
-  if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refused(state, 'max-requests')
+  if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refuse(state, 'max-requests')
   const spender = probe ? 'probe' : asked.kind
   const available = requestsFor(state, spender, nowMs)
   if (available < 1) {
-    const againMs = nextFreeRequestMs(state.hour, nowMs, reserveOfHour(state, spender))
-    return waiting(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
+    const againMs = nextFreeRequestMs(state.hour, nowMs, requestReserve(state, spender))
+    return waitUntil(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
   }
-  if (probe) return probed(state, asked.lease, nowMs)
+  if (probe) return grantProbe(state, asked.lease, nowMs)
 
   const kind = asked.kind as WindowKind
   const sessions = sessionsFor(state, kind, nowMs)
   const limit = pageSize(state, sessions, asked.largest ?? options.maxPage, asked.limit ?? null)
-  if (limit === undefined) return nothingFits(state, asked.lease, nowMs)
+  if (limit === undefined) return noPageFits(state, asked.lease, nowMs)
   const page = pageSessions(state, limit)
   const wanted = state.mode === 'paused' ? 1 : asked.wants
   const affordable = Math.floor((sessions * LEASE_SHARE) / page)
   const requests = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
   const deadlineMs = nowMs + options.leaseMs
-  return granted(
+  return grantLease(
     state,
     { lease: asked.lease, kind, requests, sessions: requests * page, limit, pageSessions: page, deadlineMs },
     nowMs,
@@ -312,7 +312,7 @@ export function ask(
 }
 
 /** An answer that was lost, or a failure of the vendor, may hide a page that was billed. */
-const heldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): PeriodState =>
+const quotaWithHeldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): QuotaState =>
   lease === undefined || lease.pageSessions === 0 || answer.status === 429 || answer.unsent
     ? state.period
     : holdBack(state.period, lease.pageSessions, answer.receivedAtMs)
@@ -324,14 +324,14 @@ const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: An
     : { answers: lost.answers + 1, sessions: lost.sessions + lease.pageSessions }
 
 /** What was not seen may have been billed. */
-const unseen = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
+const withUnseenAnswer = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...state,
-  period: heldBack(state, lease, answer),
+  period: quotaWithHeldBack(state, lease, answer),
   lost: lostAfter(state, lease, answer),
 })
 
-const pausedAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
-  ...unseen(state, lease, answer),
+const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
+  ...withUnseenAnswer(state, lease, answer),
   mode: 'paused',
   pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
   pausedUntilMs: Math.max(
@@ -340,11 +340,11 @@ const pausedAfter = (state: GovernorState, lease: Lease | undefined, answer: Ans
   ),
 })
 
-function billedBy(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
+function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
   const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
   const certain = (answer.usage?.billableUsedThisRequest ?? null) !== null
-  const bought = { ...answer, billed, certain, unseen: unseenBeside(state, lease) }
-  const period = answer.usage ? tellPeriod(state.period, answer.usage, bought) : countSessions(state.period, bought)
+  const bought = { ...answer, billed, certain, unseen: unseenSessions(state, lease) }
+  const period = answer.usage ? tellPeriod(state.period, answer.usage, bought) : countBilled(state.period, bought)
   // A small page says little of the next one.
   const share = answer.returned >= 10 ? billed / answer.returned : 0
   const breach = lease !== undefined && billed > lease.sessions - lease.billed
@@ -360,7 +360,7 @@ function billedBy(state: GovernorState, lease: Lease | undefined, answer: Answer
 
 function answered(state: GovernorState, leaseId: string | null, answer: Answer): GovernorState {
   const lease = state.leases.find(held => held.id === leaseId)
-  if (answer.unsent) return answer.givenUp ? state : pausedAfter(state, lease, answer)
+  if (answer.unsent) return answer.givenUp ? state : pauseAfter(state, lease, answer)
   return answeredBy(state, leaseId, answer)
 }
 
@@ -377,23 +377,23 @@ function answeredBy(state: GovernorState, leaseId: string | null, answer: Answer
   const stale = state.mode !== 'open' && answer.sentAtMs < state.pausedSinceMs
   const mode = stale ? state.mode : 'open'
   const lease = told.leases.find(held => held.id === leaseId)
-  if (answer.status === 200) return { ...billedBy(told, lease, answer), mode }
-  if (answer.givenUp) return unseen(told, lease, answer)
-  return vendorFails(answer.status) ? pausedAfter(told, lease, answer) : { ...told, mode }
+  if (answer.status === 200) return { ...countBilledAnswer(told, lease, answer), mode }
+  if (answer.givenUp) return withUnseenAnswer(told, lease, answer)
+  return isVendorFailure(answer.status) ? pauseAfter(told, lease, answer) : { ...told, mode }
 }
 
 /** Takes what happened. Events of one lease come in their order; leases may come in any. */
 export function govern(state: GovernorState, event: GovernorEvent): GovernorState {
   switch (event.kind) {
     case 'answered':
-      return answered(state, event.lease, soundAnswer(event.answer))
+      return answered(state, event.lease, sanitizeAnswer(event.answer))
     case 'ended':
-      return holding(
+      return withLeases(
         state,
         state.leases.filter(lease => lease.id !== event.lease),
       )
     case 'seen':
-      return state.outlook ? { ...state, outlook: withSeen(state.outlook, event.before, event.after) } : state
+      return state.outlook ? { ...state, outlook: updateOutlook(state.outlook, event.before, event.after) } : state
     case 'allow': {
       const options = { ...state.options, ...raised(state.options, event) }
       const forHistory = options.allowedPacks > state.options.allowedPacks ? { packsForHistory: true } : {}

@@ -1,6 +1,6 @@
 // The stretch of `ts` that one page covers, worked out from where its window stood before it.
 import type { Interval } from './coverage.ts'
-import { goesOn, isById, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
+import { isById, isNextPage, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
 
 /** Closed, in whole seconds; `from` null: from the beginning of time. */
 export interface PageRange extends Omit<Interval, 'from'> {
@@ -16,7 +16,7 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
   const { window } = page
   if (isById(window.kind)) return null
   const bounds: PageRange = { from: window.fromSec, to: window.toSec }
-  const begins = secondWithin(window, goesOn(before, page) ? before.lastTsMs : (page.firstTsMs ?? null))
+  const begins = secondWithin(window, isNextPage(before, page) ? before.lastTsMs : (page.firstTsMs ?? null))
   const ends = page.hasMore ? secondWithin(window, page.lastTsMs) : null
   const stretch =
     sortOf(window.kind) === 'asc'
@@ -33,7 +33,7 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
  */
 export function reachingTo(earlier: PageRange, before: WindowProgress, page: PageFacts): PageRange {
   const { window } = page
-  if (!goesOn(before, page)) return earlier
+  if (!isNextPage(before, page)) return earlier
   const own = pageRangeOf(before, page) ?? earlier
   const first = secondWithin(window, page.firstTsMs ?? null)
   if (sortOf(window.kind) === 'asc') return { ...earlier, to: Math.max(earlier.to, first ?? own.to) }

@@ -17,7 +17,14 @@ import {
   projectedSessions,
   totalOf,
 } from './estimate.ts'
-import { estimateStored, type FullExport, newestFulls, readByFull, resumedFull, type StoredDay } from './full-export.ts'
+import {
+  coveredByFullExport,
+  estimateStored,
+  type FullExport,
+  newestFullExports,
+  resumableFullExport,
+  type StoredDay,
+} from './full-export.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
 import { type IdsByAgent, idWindows } from './selection.ts'
 import { DAY, EARLIEST_MS } from './time.ts'
@@ -25,8 +32,8 @@ import {
   coveredBy,
   type FullScope,
   isById,
+  newProgress,
   openWindow,
-  startOf,
   type WindowKind,
   type WindowProgress,
 } from './windows.ts'
@@ -78,7 +85,7 @@ export interface RefreshRequest
   sample: IdsByAgent
 }
 
-export const NOTHING_AGAIN: RefreshRequest = {
+export const NO_REFRESH: RefreshRequest = {
   refresh: {},
   sample: {},
   stretches: [],
@@ -116,12 +123,12 @@ const HEAD_SHARE = 0.8
 
 const second = (ms: number): number => Math.floor(ms / 1_000)
 
-function stretches(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
+function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
   const claimed = agent.open
     .filter(open => !isById(open.window.kind))
     .reduce(
       (all, open) => coveredBy(open).reduce(cover, all),
-      (agent.full ?? []).flatMap(readByFull).reduce(cover, agent.coverage),
+      (agent.full ?? []).flatMap(coveredByFullExport).reduce(cover, agent.coverage),
     )
   const end = claimed.at(-1)?.to
   return gaps(claimed, wanted).map(interval => ({
@@ -155,7 +162,7 @@ function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, opti
 }
 
 function newWindow(agent: AgentFacts, kind: WindowKind, interval: Interval, options: PlanOptions): WindowProgress {
-  return startOf(
+  return newProgress(
     openWindow({
       agentId: agent.agentId,
       kind,
@@ -176,7 +183,7 @@ function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], 
 }
 
 /** The stretch that is asked for. */
-function wantedBy({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
+function requestedInterval({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
   const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
   // No request can name a lower bound before EARLIEST_MS, so what begins there begins at the beginning, and says so.
   const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : second(sinceMs)
@@ -190,14 +197,14 @@ const scopeOf = ({ mode, untilMs }: PlanOptions): FullScope => ({
 })
 
 /** The full export that the one that is asked for goes on with. */
-function begunFull(options: PlanOptions): FullExport | null {
+function resumedFullExport(options: PlanOptions): FullExport | null {
   const { agents, nowMs, mode, droppedMs = null } = options
   if (mode.kind !== 'full') return null
   const windows = agents.flatMap(({ full = [] }) => full)
   const there = agents.map(({ agentId }) => agentId)
-  return resumedFull(newestFulls(windows, droppedMs), {
+  return resumableFullExport(newestFullExports(windows, droppedMs), {
     scope: scopeOf(options),
-    from: wantedBy(options).from,
+    from: requestedInterval(options).from,
     there,
     nowMs,
     goesOnMs: options.goesOnMs ?? null,
@@ -215,7 +222,7 @@ function fullWindow(agent: AgentFacts, wanted: Interval, options: Planning): Pla
   const { toSec, openedAtMs } = bounds
   const full = scopeOf(options)
   const opened = openWindow({ agentId, kind: 'full', fromSec: bounds.fromSec, toSec, openedAtMs, full })
-  return [priced(startOf(opened), false, agent, options)]
+  return [priced(newProgress(opened), false, agent, options)]
 }
 
 interface Planning extends PlanOptions {
@@ -228,11 +235,11 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const resumed = agent.open
     .filter(({ window }) => !isById(window.kind) && !agent.resting?.includes(window.name))
     .map(open => priced(open, true, agent, options))
-  const wanted = wantedBy(options)
+  const wanted = requestedInterval(options)
   if (wanted.from > wanted.to) return resumed
   if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
   const poll = pollSeconds(options.agents.length, options.requestsPerHour)
-  const due = stretches(agent, wanted).filter(
+  const due = uncoveredRanges(agent, wanted).filter(
     ({ kind, interval }) => kind !== 'head' || options.untilMs !== null || interval.to - interval.from + 1 >= poll,
   )
   const { refresh, sample } = options.again
@@ -255,12 +262,20 @@ function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWi
   return planRereads({ ...options, ...options.again, stretches }).map(planned => ({ ...planned, resumes: false }))
 }
 
-const ORDER: Record<WindowKind, number> = { selected: 0, head: 1, refresh: 2, reread: 3, sample: 4, tail: 5, full: 6 }
+const KIND_ORDER: Record<WindowKind, number> = {
+  selected: 0,
+  head: 1,
+  refresh: 2,
+  reread: 3,
+  sample: 4,
+  tail: 5,
+  full: 6,
+}
 
 /** What a person asked for first, then heads, stalest first, then what is read again, then history, newest first. */
-const byTurn = (a: PlannedWindow, b: PlannedWindow): number => {
+const inReadingOrder = (a: PlannedWindow, b: PlannedWindow): number => {
   const [x, y] = [a.progress.window, b.progress.window]
-  if (x.kind !== y.kind) return ORDER[x.kind] - ORDER[y.kind]
+  if (x.kind !== y.kind) return KIND_ORDER[x.kind] - KIND_ORDER[y.kind]
   return x.kind === 'head' ? (x.fromSec ?? 0) - (y.fromSec ?? 0) : y.toSec - x.toSec
 }
 
@@ -272,7 +287,7 @@ function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook
   return {
     knownPerDay: knownPerDay(agents.flatMap(agent => (agent.density ? [agent.density] : []))),
     unknownAgents: options.mode.kind === 'selected' ? 0 : agents.filter(isUnknown).length,
-    toSec: wantedBy(options).to,
+    toSec: requestedInterval(options).to,
     seenAgents: 0,
     seenPerDay: 0,
     seenConversations: 0,
@@ -284,9 +299,9 @@ function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook
 export function planWindows(options: PlanOptions): Plan {
   const present = options.agents.filter(agent => !agent.gone)
   const there = { ...options, agents: present }
-  const planning: Planning = { ...there, begunFull: begunFull(there) }
+  const planning: Planning = { ...there, begunFull: resumedFullExport(there) }
   const own = present.flatMap(agent => windowsOf(agent, planning))
-  const windows = [...own, ...rereads(present, options)].sort(byTurn)
+  const windows = [...own, ...rereads(present, options)].sort(inReadingOrder)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
   const outlook = outlookOf(present, options)
   return {
@@ -309,10 +324,10 @@ export const isBilledAgain = (plan: Plan): boolean =>
 
 /** True where nobody may begin without having said so. */
 export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
-  isBilledAgain(plan) || takesMostOfPeriod(plan, includedSessions)
+  isBilledAgain(plan) || takesMostOfQuota(plan, includedSessions)
 
 /** True where history or a refresh may take most of what a period includes, as far as can be said. */
-export function takesMostOfPeriod(plan: Plan, includedSessions: number): boolean {
+export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
   const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
   return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
 }

@@ -9,18 +9,18 @@
 import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
 import type { ReportedUsage } from './reported-usage.ts'
 import {
+  applyReport,
   certainSessions,
   completeFromMs,
   isComplete,
   newAccount,
   nextAccount,
   possibleSessions,
-  report,
   type UsageAccount,
 } from './usage-account.ts'
 
 /** Another period that was reported, and is not proved yet. */
-export interface Rumour {
+export interface CandidatePeriod {
   key: string
   usedSessions: number
   /** By the last answer. */
@@ -36,7 +36,7 @@ export interface Rumour {
   account?: UsageAccount
 }
 
-export interface PeriodState {
+export interface QuotaState {
   /** Null until the vendor has told a usage: nothing may be bought before that. */
   key: string | null
   /** One answer alone has reported it so far: nothing is proved. */
@@ -47,13 +47,13 @@ export interface PeriodState {
   includedSessions: number
   overageSessions: number
   overagePacks: number
-  toldAtMs: number | null
+  reportedAtMs: number | null
   /** When it was first reported, ms; null: not known. Absent in states of older versions, as is `account`. */
   sinceMs?: number | null
   account?: UsageAccount
   /** Sessions that requests may have billed whose answers were lost; the next usage asked for has them. */
   pending: { sessions: number; sinceMs: number } | null
-  rumour: Rumour | null
+  candidate: CandidatePeriod | null
   /** Keys of periods that were left, newest last. */
   past: readonly string[]
   /** Where no key is reported: the last answer reported less than half of what was reported before. */
@@ -76,30 +76,30 @@ const MOST_DOUBTS = 3
 /** After so many answers that report another period without proving it, a run asks no more to find out. */
 const GIVES_UP_AFTER = 12
 
-export const newPeriod = (): PeriodState => ({
+export const newQuota = (): QuotaState => ({
   key: null,
   known: false,
   usedSessions: 0,
   includedSessions: INCLUDED_SESSIONS,
   overageSessions: 0,
   overagePacks: 0,
-  toldAtMs: null,
+  reportedAtMs: null,
   sinceMs: null,
   account: newAccount(),
   pending: null,
-  rumour: null,
+  candidate: null,
   past: [],
 })
 
 const accountOf = ({ account }: { account?: UsageAccount | undefined }): UsageAccount => account ?? newAccount()
 
 /** The period that two answers in a row have reported. */
-function turned(period: PeriodState, { key, account, sinceMs }: Rumour): PeriodState {
+function turned(period: QuotaState, { key, account, sinceMs }: CandidatePeriod): QuotaState {
   const past = period.key === null ? period.past : [...period.past, period.key].slice(-PAST_KEPT)
   const { includedSessions } = period
   const usedSessions = accountOf(period).report?.usedSessions ?? period.usedSessions
   return {
-    ...newPeriod(),
+    ...newQuota(),
     includedSessions,
     key,
     past,
@@ -110,7 +110,7 @@ function turned(period: PeriodState, { key, account, sinceMs }: Rumour): PeriodS
 }
 
 /** The period began when the key before was first told of, where that key's count goes on under this one. */
-function carriedOn(period: PeriodState, used: number): PeriodState {
+function carriedOn(period: QuotaState, used: number): QuotaState {
   const { before, pending } = period
   if (!before) return period
   const carried = used - accountOf(period).own - (pending?.sessions ?? 0)
@@ -132,11 +132,11 @@ export interface BilledAnswer {
 }
 
 /** What an answer billed that tells of another period than the one that is known. */
-function billedElsewhere(period: PeriodState, bought: BilledAnswer): PeriodState {
+function billedElsewhere(period: QuotaState, bought: BilledAnswer): QuotaState {
   return bought.billed > 0 ? holdPending(period, bought.billed, bought.receivedAtMs) : period
 }
 
-const toldAt = (period: PeriodState, { sentAtMs }: BilledAnswer): number => Math.max(period.toldAtMs ?? 0, sentAtMs)
+const toldAt = (period: QuotaState, { sentAtMs }: BilledAnswer): number => Math.max(period.reportedAtMs ?? 0, sentAtMs)
 
 function usedTold(usage: ReportedUsage, includedSessions: number): number | null {
   const remaining = usage.billableRemainingThisPeriod
@@ -148,19 +148,22 @@ const ownRequest = ({ sentAtMs, receivedAtMs, billed, certain = true }: BilledAn
 }
 
 const reported = (account: UsageAccount, used: number, bought: BilledAnswer, held: number): UsageAccount =>
-  report(account, used, { ...ownRequest(bought), unseen: (bought.unseen ?? 0) + held })
+  applyReport(account, used, { ...ownRequest(bought), unseen: (bought.unseen ?? 0) + held })
 
 /** The known period was reported: what was said of another one may have been a mistake, and is one when it is said again. */
-function contradicted(period: PeriodState, key: string | null, bought: BilledAnswer): PeriodState {
-  const { rumour } = period
-  if (rumour === null || key === null || bought.sentAtMs < (rumour.sinceMs ?? 0)) return period
-  const against = (rumour.against ?? 0) + 1
-  const row = Math.max(0, (rumour.row ?? 1) - 1)
-  return { ...period, rumour: against > 1 ? null : { ...rumour, last: false, against, row } }
+function contradicted(period: QuotaState, key: string | null, bought: BilledAnswer): QuotaState {
+  const { candidate } = period
+  if (candidate === null || key === null || bought.sentAtMs < (candidate.sinceMs ?? 0)) return period
+  const against = (candidate.against ?? 0) + 1
+  const row = Math.max(0, (candidate.row ?? 1) - 1)
+  return { ...period, candidate: against > 1 ? null : { ...candidate, last: false, against, row } }
 }
 
 /** Answers that were under way together count once; those that report the known period are taken off, so that it is outvoted. */
-function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: BilledAnswer): Pick<Rumour, 'row' | 'sinceMs'> {
+function rowOf(
+  before: CandidatePeriod | null,
+  { sentAtMs, receivedAtMs }: BilledAnswer,
+): Pick<CandidatePeriod, 'row' | 'sinceMs'> {
   if (before === null) return { row: 1, sinceMs: receivedAtMs }
   const { row = 1, sinceMs = receivedAtMs } = before
   return sentAtMs < sinceMs ? { row, sinceMs } : { row: row + 1, sinceMs: receivedAtMs }
@@ -168,65 +171,65 @@ function rowOf(before: Rumour | null, { sentAtMs, receivedAtMs }: BilledAnswer):
 
 /** Another period, reported for the first time, or not often enough in a row. */
 function doubted(
-  period: PeriodState,
+  period: QuotaState,
   key: string,
   { usage, bought }: { usage: ReportedUsage; bought: BilledAnswer },
-): PeriodState {
-  const before = period.rumour?.key === key ? period.rumour : null
+): QuotaState {
+  const before = period.candidate?.key === key ? period.candidate : null
   const used = usedTold(usage, usage.includedQuota ?? period.includedSessions) ?? 0
-  const rumour: Rumour = {
+  const candidate: CandidatePeriod = {
     key,
     usedSessions: Math.max(before?.usedSessions ?? 0, used),
     last: true,
     // Of any other period: a vendor who names another in each answer is not asked again at once each time. Answers that were under way
     // together count once, and so do those that the lease log tells anew after a restart.
-    told: (period.rumour?.told ?? 0) + (bought.sentAtMs < (period.rumour?.sinceMs ?? 0) ? 0 : 1),
+    told: (period.candidate?.told ?? 0) + (bought.sentAtMs < (period.candidate?.sinceMs ?? 0) ? 0 : 1),
     ...rowOf(before, bought),
     against: 0,
     account: reported(before?.account ?? nextAccount(accountOf(period)), used, bought, 0),
   }
   // The first time it may be asked again at once.
-  const toldAtMs = period.rumour === null ? period.toldAtMs : toldAt(period, bought)
-  return { ...billedElsewhere(period, bought), rumour, toldAtMs }
+  const reportedAtMs = period.candidate === null ? period.reportedAtMs : toldAt(period, bought)
+  return { ...billedElsewhere(period, bought), candidate, reportedAtMs }
 }
 
 /** A period that begins has less used than the one before; answers of one that is over, which overtake others, have not. */
 const IN_A_ROW = { less: 2, more: 3 }
 
 function isProved(
-  period: PeriodState,
+  period: QuotaState,
   key: string,
   { usage, bought }: { usage: ReportedUsage; bought: BilledAnswer },
 ): boolean {
-  const { rumour, unproved, usedSessions } = period
-  if (rumour?.key !== key || !rumour.last || bought.sentAtMs < (rumour.sinceMs ?? 0)) return false
+  const { candidate, unproved, usedSessions } = period
+  if (candidate?.key !== key || !candidate.last || bought.sentAtMs < (candidate.sinceMs ?? 0)) return false
   const used = usedTold(usage, usage.includedQuota ?? period.includedSessions) ?? 0
   const needed = unproved || used < usedSessions ? IN_A_ROW.less : IN_A_ROW.more
-  return (rumour.row ?? 1) + 1 >= needed
+  return (candidate.row ?? 1) + 1 >= needed
 }
 
 /** Takes what an answer told. What an old period's answer tells is no news; another key is, when it is told several times in a row. */
-export function tellPeriod(period: PeriodState, usage: ReportedUsage, bought: BilledAnswer): PeriodState {
+export function tellPeriod(period: QuotaState, usage: ReportedUsage, bought: BilledAnswer): QuotaState {
   const next = taken(period, usage, bought)
   const used = usedTold(usage, next.includedSessions)
   return usage.periodKey === next.key && used !== null ? carriedOn(next, used) : next
 }
 
-function taken(period: PeriodState, usage: ReportedUsage, bought: BilledAnswer): PeriodState {
+function taken(period: QuotaState, usage: ReportedUsage, bought: BilledAnswer): QuotaState {
   const key = usage.periodKey
   const changes = key !== null && period.key !== null && key !== period.key
   if (changes && period.past.includes(key))
-    return { ...billedElsewhere(period, bought), toldAtMs: toldAt(period, bought) }
+    return { ...billedElsewhere(period, bought), reportedAtMs: toldAt(period, bought) }
   if (changes && !isProved(period, key, { usage, bought })) return doubted(period, key, { usage, bought })
   const fallsTo = fallenTo(period, usage)
   if (fallsTo !== null && bought.sentAtMs < (period.fall?.sinceMs ?? Number.POSITIVE_INFINITY))
     return doubtedFall(period, fallsTo, bought)
-  const asked = period.rumour?.told === 1 && !changes
+  const asked = period.candidate?.told === 1 && !changes
   const known = fallsTo === null ? contradicted(notFallen(period), key, bought) : fallen(period)
-  const current = changes ? turned(period, period.rumour!) : known
+  const current = changes ? turned(period, period.candidate!) : known
   const includedSessions = usage.includedQuota ?? current.includedSessions
   const used = usedTold(usage, includedSessions)
-  const counted = used === null ? countSessions(current, bought) : accounted(current, used, bought)
+  const counted = used === null ? countBilled(current, bought) : accounted(current, used, bought)
   return {
     ...counted,
     key: key ?? current.key,
@@ -235,7 +238,7 @@ function taken(period: PeriodState, usage: ReportedUsage, bought: BilledAnswer):
     overageSessions: Math.max(current.overageSessions, usage.overageUsedThisPeriod ?? 0),
     overagePacks: Math.max(current.overagePacks, usage.overagePacksCharged ?? 0),
     // An answer that contradicts a rumour for the first time: the next one may be asked for at once.
-    toldAtMs: asked && current.rumour !== null ? current.toldAtMs : toldAt(current, bought),
+    reportedAtMs: asked && current.candidate !== null ? current.reportedAtMs : toldAt(current, bought),
     sinceMs: current.sinceMs ?? bought.sentAtMs,
     // Where no key is reported, there is nothing to prove.
     unproved: key !== null && period.key === null,
@@ -244,35 +247,35 @@ function taken(period: PeriodState, usage: ReportedUsage, bought: BilledAnswer):
 }
 
 /** Less than half of what was reported before, where no key is reported that tells one period from another; otherwise null. */
-function fallenTo(period: PeriodState, usage: ReportedUsage): number | null {
+function fallenTo(period: QuotaState, usage: ReportedUsage): number | null {
   if (period.key !== null || usage.periodKey !== null) return null
   const used = usedTold(usage, usage.includedQuota ?? period.includedSessions)
   return used !== null && 2 * used < (accountOf(period).report?.usedSessions ?? 0) ? used : null
 }
 
 /** A count that fell may be a mistake of one answer: another period is believed when the next one, asked for later, says so too. */
-function doubtedFall(period: PeriodState, used: number, bought: BilledAnswer): PeriodState {
+function doubtedFall(period: QuotaState, used: number, bought: BilledAnswer): QuotaState {
   const account = reported(period.fall?.account ?? nextAccount(accountOf(period)), used, bought, 0)
   const sinceMs = period.fall?.sinceMs ?? bought.receivedAtMs
   return { ...billedElsewhere(period, bought), fall: { sinceMs, account } }
 }
 
 /** The fall was a late or mistaken report: what was billed meanwhile was billed in this period, and a late count does not have it yet. */
-function notFallen(period: PeriodState): PeriodState {
+function notFallen(period: QuotaState): QuotaState {
   if (!period.fall) return period
   const [{ own, recent }, account] = [period.fall.account, accountOf(period)]
   return { ...period, account: { ...account, own: account.own + own, recent } }
 }
 
 /** The period that began when the count fell. */
-const fallen = ({ includedSessions, fall }: PeriodState): PeriodState => ({
-  ...newPeriod(),
+const fallen = ({ includedSessions, fall }: QuotaState): QuotaState => ({
+  ...newQuota(),
   includedSessions,
   ...(fall && { account: fall.account, sinceMs: fall.sinceMs }),
 })
 
 /** Takes a report of the known period's usage, and what the answer that brought it billed. */
-function accounted(period: PeriodState, used: number, bought: BilledAnswer): PeriodState {
+function accounted(period: QuotaState, used: number, bought: BilledAnswer): QuotaState {
   const account = reported(accountOf(period), used, bought, period.pending?.sessions ?? 0)
   const usedSessions = Math.max(period.usedSessions, used, certainSessions(account))
   const left = cleared({ ...period, account, usedSessions }, bought.sentAtMs)
@@ -294,44 +297,44 @@ export interface ReportedPeriod {
   overageSessions: number
   overagePacks: number
   sinceMs: number
-  toldAtMs: number
+  reportedAtMs: number
 }
 
 /**
  * The period as the landed answers make it known. `proved`: those that two answers in a row reported, by when that was, or the
  * only one where there is none; `newest`: what the newest two answers reported, newest first, proved or not.
  */
-export function recoverPeriod({
+export function recoverQuota({
   proved,
   newest,
 }: {
   proved: readonly ReportedPeriod[]
-  newest: readonly { key: string; usedSessions: number; toldAtMs: number }[]
-}): PeriodState {
+  newest: readonly { key: string; usedSessions: number; reportedAtMs: number }[]
+}): QuotaState {
   const running = proved.at(-1)
-  if (running === undefined) return newPeriod()
-  const { key, usedSessions, overageSessions, overagePacks, sinceMs, toldAtMs } = running
+  if (running === undefined) return newQuota()
+  const { key, usedSessions, overageSessions, overagePacks, sinceMs, reportedAtMs } = running
   const known = new Set(proved.map(period => period.key))
   const place = newest.findIndex(answer => !known.has(answer.key))
   const doubtful = newest[place]
   return {
-    ...newPeriod(),
+    ...newQuota(),
     key,
     known: true,
     usedSessions: Math.max(usedSessions, running.certainSessions),
     includedSessions: running.includedSessions ?? INCLUDED_SESSIONS,
     overageSessions,
     overagePacks,
-    toldAtMs,
+    reportedAtMs,
     sinceMs,
     unproved: running.unproved,
-    rumour: doubtful
+    candidate: doubtful
       ? {
           key: doubtful.key,
           usedSessions: doubtful.usedSessions,
           last: place === 0,
           told: 1,
-          sinceMs: doubtful.toldAtMs,
+          sinceMs: doubtful.reportedAtMs,
           against: place,
         }
       : null,
@@ -346,17 +349,13 @@ export function recoverPeriod({
  * The period with a landed answer that no load has taken yet. Its own sessions are counted by the lease log, or not at all where
  * that is too old to tell.
  */
-export function tellLanded(
-  period: PeriodState,
-  usage: ReportedUsage,
-  bought: Omit<BilledAnswer, 'billed'>,
-): PeriodState {
+export function tellLanded(period: QuotaState, usage: ReportedUsage, bought: Omit<BilledAnswer, 'billed'>): QuotaState {
   const { account: _counted, before: _unknown, ...next } = taken(period, usage, { ...bought, billed: 0 })
   return { ...next, account: newAccount() }
 }
 
 /** A count that was asked for after an answer was given up holds what that answer billed, unless counts are late. */
-const cleared = (period: PeriodState, sentAtMs: number): PeriodState =>
+const cleared = (period: QuotaState, sentAtMs: number): QuotaState =>
   period.pending && isComplete(accountOf(period), sentAtMs, period.pending.sinceMs)
     ? { ...period, pending: null }
     : period
@@ -365,40 +364,40 @@ const cleared = (period: PeriodState, sentAtMs: number): PeriodState =>
  * Counts sessions that an answer billed without telling the period's usage: a later one may. What was held back and is
  * not told by one that was asked for later, counts as spent.
  */
-export function countSessions(period: PeriodState, { sentAtMs, receivedAtMs, billed }: BilledAnswer): PeriodState {
+export function countBilled(period: QuotaState, { sentAtMs, receivedAtMs, billed }: BilledAnswer): QuotaState {
   const left = cleared(period, sentAtMs)
   const untold = left.pending === null ? (period.pending?.sessions ?? 0) : 0
   const counted = {
     ...left,
     known: true,
     usedSessions: period.usedSessions + untold,
-    toldAtMs: Math.max(period.toldAtMs ?? 0, sentAtMs),
+    reportedAtMs: Math.max(period.reportedAtMs ?? 0, sentAtMs),
   }
   return billed > 0 ? holdPending(counted, billed, receivedAtMs) : counted
 }
 
 /** Sessions that may be used, other than those of lost answers. */
-export const mayBeUsed = (period: PeriodState): number =>
-  Math.max(period.usedSessions, period.rumour?.usedSessions ?? 0, possibleSessions(accountOf(period)))
+export const possiblyUsed = (period: QuotaState): number =>
+  Math.max(period.usedSessions, period.candidate?.usedSessions ?? 0, possibleSessions(accountOf(period)))
 
 /** Sessions left before money is spent beyond what is allowed. May be negative. */
-export const sessionsLeft = (period: PeriodState, allowedPacks: number): number =>
-  period.includedSessions + allowedPacks * PACK_SESSIONS - mayBeUsed(period) - (period.pending?.sessions ?? 0)
+export const sessionsLeft = (period: QuotaState, allowedPacks: number): number =>
+  period.includedSessions + allowedPacks * PACK_SESSIONS - possiblyUsed(period) - (period.pending?.sessions ?? 0)
 
 /** When a report may show that more is left than can be said now, ms; null: none can. */
-export function clearsUpAtMs(period: PeriodState): number | null {
-  const { fall, rumour, pending, usedSessions } = period
+export function resolvesAtMs(period: QuotaState): number | null {
+  const { fall, candidate, pending, usedSessions } = period
   if (fall) return 0
-  if (period.unproved && (rumour?.told ?? 0) <= 1) return 0
-  if (rumour && rumour.usedSessions > usedSessions && (rumour.told ?? 0) <= MOST_DOUBTS) return 0
-  if ((rumour?.told ?? 0) > GIVES_UP_AFTER) return null
+  if (period.unproved && (candidate?.told ?? 0) <= 1) return 0
+  if (candidate && candidate.usedSessions > usedSessions && (candidate.told ?? 0) <= MOST_DOUBTS) return 0
+  if ((candidate?.told ?? 0) > GIVES_UP_AFTER) return null
   const account = accountOf(period)
   if (pending === null && possibleSessions(account) <= usedSessions) return null
   return Math.max(completeFromMs(account), pending ? pending.sinceMs + (account.lag?.ms ?? 0) : 0)
 }
 
 /** Holds back what lost answers may have billed; `sinceMs`: when they were given up. */
-export const holdPending = (period: PeriodState, sessions: number, sinceMs: number): PeriodState => ({
+export const holdPending = (period: QuotaState, sessions: number, sinceMs: number): QuotaState => ({
   ...period,
   pending: {
     sessions: (period.pending?.sessions ?? 0) + sessions,

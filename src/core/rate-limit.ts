@@ -16,7 +16,7 @@ export interface RateLimitState {
   told: { remaining: number; sentAtMs: number; receivedAtMs: number } | null
 }
 
-const SLICES = 360
+const BUCKETS_PER_HOUR = 360
 
 export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimitState => ({
   hourMs,
@@ -30,7 +30,7 @@ export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimit
  * leave our hour before it leaves the vendor's. Two hours are kept: the told count is carried forward by what expires.
  */
 export function countRequest(hour: RateLimitState, receivedAtMs: number, count = 1): RateLimitState {
-  const slice = Math.max(1, hour.hourMs / SLICES)
+  const slice = Math.max(1, hour.hourMs / BUCKETS_PER_HOUR)
   const endMs = (Math.floor(receivedAtMs / slice) + 1) * slice
   const kept = hour.buckets.filter(bucket => bucket.endMs > receivedAtMs - 2 * hour.hourMs)
   const known = kept.find(bucket => bucket.endMs === endMs)
@@ -66,7 +66,7 @@ export const requestsThisHour = (hour: RateLimitState, nowMs: number): number =>
 function reportedRemaining(hour: RateLimitState, nowMs: number): number | null {
   const { told, hourMs } = hour
   if (told === null || nowMs >= told.sentAtMs + hourMs) return null
-  const slice = Math.max(1, hourMs / SLICES)
+  const slice = Math.max(1, hourMs / BUCKETS_PER_HOUR)
   const since = sumWhere(hour, endMs => endMs > told.receivedAtMs + slice)
   const expired = sumWhere(hour, endMs => endMs > told.receivedAtMs - hourMs + slice && endMs <= nowMs - hourMs)
   return told.remaining - since + expired

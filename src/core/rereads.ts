@@ -5,7 +5,7 @@
 // bought there. So: only while something may still come (`horizon`), at growing intervals, what hides most for its
 // price first, not at all where it hides too little for it, and within a budget.
 import type { Estimate } from './estimate.ts'
-import { openWindow, startOf, type WindowProgress } from './windows.ts'
+import { newProgress, openWindow, type WindowProgress } from './windows.ts'
 
 /** A page's stretch, by its newest reading. */
 export interface ReadRange {
@@ -37,7 +37,7 @@ export interface RereadOptions {
 }
 
 /** Conversations hidden for each session to pay, at least. A page of 100 that skipped five would cost some eighty sessions a find. */
-const LEAST_WORTH = 0.1
+const MIN_FINDS_PER_SESSION = 0.1
 
 export interface Reread {
   progress: WindowProgress
@@ -61,7 +61,7 @@ const worthOf = (stretch: ReadRange): number =>
 
 /** What hides nothing is only given where it is wanted: for a sample, or because of late rows. */
 const isWorth = (stretch: ReadRange, { late }: RereadOptions): boolean =>
-  late || hiddenIn(stretch) === 0 || worthOf(stretch) >= LEAST_WORTH
+  late || hiddenIn(stretch) === 0 || worthOf(stretch) >= MIN_FINDS_PER_SESSION
 
 /** What costs nothing first, then what hides most for its price, then the newest. */
 function byWorth(a: ReadRange, b: ReadRange): number {
@@ -82,7 +82,7 @@ function affordable(options: RereadOptions): ReadRange[] {
 }
 
 /** Neighbours become one: a window costs a request at least. Stretches of one agent, oldest first. */
-function melted(stretches: readonly ReadRange[]): ReadRange[] {
+function merged(stretches: readonly ReadRange[]): ReadRange[] {
   const whole: ReadRange[] = []
   for (const stretch of stretches) {
     const last = whole.at(-1)
@@ -107,7 +107,7 @@ function reread(stretch: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
   const skipped = skippedIn(stretch)
   const requests = Math.max(1, Math.ceil(scanned / maxPage))
   return {
-    progress: startOf(openWindow({ agentId, kind: 'reread', fromSec, toSec, openedAtMs: nowMs, skipped })),
+    progress: newProgress(openWindow({ agentId, kind: 'reread', fromSec, toSec, openedAtMs: nowMs, skipped })),
     estimate: {
       conversations: { low: returned, high: returned + skipped },
       sessions: { low: sessions, high: sessions + skipped },
@@ -122,7 +122,7 @@ export function planRereads(options: RereadOptions): Reread[] {
   for (const stretch of affordable(options))
     byAgent.set(stretch.agentId, [...(byAgent.get(stretch.agentId) ?? []), stretch])
   return [...byAgent.values()].flatMap(stretches =>
-    melted(stretches.sort((a, b) => (a.fromSec ?? 0) - (b.fromSec ?? 0) || a.toSec - b.toSec)).map(stretch =>
+    merged(stretches.sort((a, b) => (a.fromSec ?? 0) - (b.fromSec ?? 0) || a.toSec - b.toSec)).map(stretch =>
       reread(stretch, options),
     ),
   )

@@ -1,12 +1,12 @@
 // Windows over ids: in pieces, and without what an earlier run has under way already.
 import { DAY } from './time.ts'
-import { openWindow, startOf, type WindowKind, type WindowProgress } from './windows.ts'
+import { newProgress, openWindow, type WindowKind, type WindowProgress } from './windows.ts'
 
 /** Conversation ids by agent. */
 export type IdsByAgent = Readonly<Record<string, readonly string[]>>
 
 /** Ids in one window: each of its pages carries the window, ids and all. */
-const IDS_A_WINDOW = 1_000
+const MAX_IDS_PER_WINDOW = 1_000
 
 /** After a day, what an unfinished selection has brought is no longer what was asked for. */
 const RESUMES_WITHIN_MS = DAY
@@ -39,10 +39,10 @@ export function idWindows(options: {
   )
   for (const id of resumed.flatMap(({ window }) => window.ids!)) asked.delete(id)
   const left = [...asked]
-  const opened = Array.from({ length: Math.ceil(left.length / IDS_A_WINDOW) }, (_, index) => {
-    const piece = left.slice(index * IDS_A_WINDOW, (index + 1) * IDS_A_WINDOW)
+  const opened = Array.from({ length: Math.ceil(left.length / MAX_IDS_PER_WINDOW) }, (_, index) => {
+    const piece = left.slice(index * MAX_IDS_PER_WINDOW, (index + 1) * MAX_IDS_PER_WINDOW)
     // Pieces are told apart by the moment in their names.
-    return startOf(openWindow({ agentId, kind, fromSec: null, toSec: 0, openedAtMs: nowMs + index, ids: piece }))
+    return newProgress(openWindow({ agentId, kind, fromSec: null, toSec: 0, openedAtMs: nowMs + index, ids: piece }))
   })
   return { resumed, opened }
 }

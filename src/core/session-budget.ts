@@ -1,7 +1,7 @@
 // Sessions that may be leased, of what is left of the period: for new conversations all of it, for history what their reserve
 // leaves; less what is leased already, and for each lease a little against a page that bills more than was thought.
 import { headReserve, NO_OUTLOOK, type Outlook } from './estimate.ts'
-import { mayBeUsed, PACK_SESSIONS, type PeriodState, sessionsLeft } from './quota.ts'
+import { PACK_SESSIONS, possiblyUsed, type QuotaState, sessionsLeft } from './quota.ts'
 import type { WindowKind } from './windows.ts'
 
 /** Of the included quota, held back against a page that bills more than was thought. */
@@ -22,7 +22,7 @@ export interface SessionBudget {
     packsForHistory?: boolean
     maxSessions: number | null
   }
-  period: PeriodState
+  period: QuotaState
   outlook?: Outlook
   packsFrom?: { key: string | null; sessions: number } | null
   leases: readonly { sessions: number; billed: number }[]
@@ -44,18 +44,18 @@ export const runSessions = ({ options, spent, lost }: SessionBudget): number =>
     : options.maxSessions - spent.sessions - lost.sessions - MIN_SURPRISE_SESSIONS
 
 /** All but new conversations themselves, and what a person asked for by name. */
-const LEAVES_HEAD_ITS_SHARE: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
+const YIELDS_TO_HEAD: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
 
 /** How old the period is, ms; null: not known. */
-const ageOf = ({ sinceMs = null }: PeriodState, nowMs: number): number | null =>
+const ageOf = ({ sinceMs = null }: QuotaState, nowMs: number): number | null =>
   sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
 
 /** Sessions that history leaves to new conversations. */
-function reserveOfPeriod({ options, period, outlook }: SessionBudget, nowMs: number): number {
+function sessionReserve({ options, period, outlook }: SessionBudget, nowMs: number): number {
   const { includedSessions } = period
   const fixed = Math.min(includedSessions, options.projectedSessions)
   const ageMs = ageOf(period, nowMs)
-  const leftSessions = Math.max(0, includedSessions - mayBeUsed(period))
+  const leftSessions = Math.max(0, includedSessions - possiblyUsed(period))
   const floorShare = options.headReserveShare
   const expected = headReserve({ outlook: outlook ?? NO_OUTLOOK, ageMs, includedSessions, leftSessions, floorShare })
   return Math.max(fixed, expected)
@@ -64,7 +64,9 @@ function reserveOfPeriod({ options, period, outlook }: SessionBudget, nowMs: num
 /** Sessions of packs that a person allowed for history, as far as they are not used: they are no part of any reserve. */
 function packsForHistory({ options, period, packsFrom }: SessionBudget): number {
   if (!packsFrom || packsFrom.key !== period.key) return Number.NEGATIVE_INFINITY
-  return packsFrom.sessions + options.allowedPacks * PACK_SESSIONS - mayBeUsed(period) - (period.pending?.sessions ?? 0)
+  return (
+    packsFrom.sessions + options.allowedPacks * PACK_SESSIONS - possiblyUsed(period) - (period.pending?.sessions ?? 0)
+  )
 }
 
 /** Notes where the period stood when packs were allowed for history. */
@@ -72,7 +74,7 @@ export function withPacks<S extends SessionBudget>(state: S): S {
   const { options, period, packsFrom } = state
   if (!options.packsForHistory || options.allowedPacks === 0 || !period.known) return state
   if (packsFrom && packsFrom.key === period.key) return state
-  return { ...state, packsFrom: { key: period.key, sessions: mayBeUsed(period) } }
+  return { ...state, packsFrom: { key: period.key, sessions: possiblyUsed(period) } }
 }
 
 /** Sessions that a window of that kind may still lease. */
@@ -80,8 +82,8 @@ export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: numbe
   const { options, period } = state
   const surprise = surpriseReserve(period.includedSessions)
   const left = sessionsLeft(period, options.allowedPacks)
-  const forKind = LEAVES_HEAD_ITS_SHARE.has(kind)
-    ? Math.min(left, Math.max(left - reserveOfPeriod(state, nowMs), packsForHistory(state)))
+  const forKind = YIELDS_TO_HEAD.has(kind)
+    ? Math.min(left, Math.max(left - sessionReserve(state, nowMs), packsForHistory(state)))
     : left
   const buying = state.leases.filter(lease => lease.sessions > 0).length
   const run = runSessions(state) - buying * MIN_SURPRISE_SESSIONS
@@ -106,7 +108,7 @@ export function pageSize(
 }
 
 /** Sessions that other leases may have billed, of which nobody has told yet. */
-export function unseenBeside(
+export function unseenSessions(
   { leases, period }: SessionBudget,
   lease: SessionBudget['leases'][number] | undefined,
 ): number {

@@ -13,7 +13,7 @@ export const DAY = 24 * HOUR
 export const EARLIEST_MS = 1e12
 
 /** Two clocks that are set may differ by so much: what lies further ahead of the one is no time of the other. */
-export const CLOCKS_DIFFER_MS = 5 * MINUTE
+export const MAX_CLOCK_SKEW_MS = 5 * MINUTE
 
 /** What a raw numeric time turned out to be. `zero` is how the vendor writes "never". */
 export type TimeReading = { ms: number } | { ms: null; reason: 'zero' | 'out-of-range' }

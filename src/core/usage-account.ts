@@ -45,7 +45,7 @@ const lagAt = ({ lag }: UsageAccount, nowMs: number): UsageAccount['lag'] =>
   lag && nowMs - lag.seenAtMs < LAG_EXPIRES_MS ? lag : null
 
 /** The newest requests whose sessions a report lacks, newest first; null where a lag within the bounds does not explain it. */
-function lacking(before: readonly OwnRequest[], missing: number): OwnRequest[] | null {
+function requestsLacking(before: readonly OwnRequest[], missing: number): OwnRequest[] | null {
   const found: OwnRequest[] = []
   for (const request of before.toReversed()) {
     if (sumOf(found) >= missing) break
@@ -55,12 +55,12 @@ function lacking(before: readonly OwnRequest[], missing: number): OwnRequest[] |
 }
 
 /** What a report that lacks requests of ours tells of the lag. */
-function lagSeen(account: UsageAccount, request: OwnRequest, missing: number): UsageAccount['lag'] {
+function observedLag(account: UsageAccount, request: OwnRequest, missing: number): UsageAccount['lag'] {
   const { sentAtMs } = request
   const known = lagAt(account, sentAtMs)
   if (missing <= 0) return known
   const before = account.recent.filter(({ receivedAtMs }) => receivedAtMs < sentAtMs)
-  const found = lacking([...before, request], missing)
+  const found = requestsLacking([...before, request], missing)
   if (found === null) return known
   const ms = Math.max(0, ...found.filter(one => one !== request).map(({ receivedAtMs }) => sentAtMs - receivedAtMs))
   // Neither within the bounds: a glitch of one answer, not a counter that is late.
@@ -73,7 +73,7 @@ function lagSeen(account: UsageAccount, request: OwnRequest, missing: number): U
 }
 
 /** Counts a request of ours whose answer told what it billed. */
-function counted(account: UsageAccount, request: OwnRequest): UsageAccount {
+function countRequest(account: UsageAccount, request: OwnRequest): UsageAccount {
   const recent = [...account.recent, request].sort((a, b) => a.receivedAtMs - b.receivedAtMs).slice(-RECENT_KEPT)
   return { ...account, own: account.own + request.sessions, recent }
 }
@@ -82,13 +82,13 @@ function counted(account: UsageAccount, request: OwnRequest): UsageAccount {
  * Takes a report that came with a request of ours. `unseen`: sessions that other requests of ours may have billed by then, whose
  * answers are not known yet: they are not to be taken for others' sessions.
  */
-export function report(
+export function applyReport(
   account: UsageAccount,
   usedSessions: number,
   request: OwnRequest & { unseen: number },
 ): UsageAccount {
   const { unseen, ...own } = request
-  const next = counted(account, own)
+  const next = countRequest(account, own)
   // Within one millisecond nobody can say which of two came first: such a request counts as neither.
   const later = next.recent.filter(one => one !== own && one.receivedAtMs >= own.sentAtMs)
   const missing = account.others === null ? 0 : account.others + next.own - sumOf(later) - usedSessions
@@ -101,7 +101,7 @@ export function report(
       account.report && account.report.sentAtMs > own.sentAtMs
         ? account.report
         : { usedSessions, sentAtMs: own.sentAtMs },
-    lag: lagSeen(account, own, missing),
+    lag: observedLag(account, own, missing),
   }
 }
 

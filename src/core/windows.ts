@@ -126,7 +126,7 @@ export interface WindowProgress {
   disordered?: true
 }
 
-export const startOf = (window: Window): WindowProgress => ({
+export const newProgress = (window: Window): WindowProgress => ({
   window,
   done: false,
   generation: 1,
@@ -211,7 +211,7 @@ export const withFewerIds = (progress: WindowProgress, refused: number): WindowP
  * A page without conversations has looked at none where the vendor says so. Where it does not say, it may have skipped all that it looked
  * at, and counts a quarter.
  */
-const idleOf = ({ scanned, returned }: PageFacts): number => {
+const idleWeight = ({ scanned, returned }: PageFacts): number => {
   if ((scanned ?? returned) > 0) return 0
   return scanned === null ? 0.25 : 1
 }
@@ -226,7 +226,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
   }
   const byId = isById(progress.window.kind)
   // One that was missing, and is there again: it fills its hole, and moves nothing.
-  if (isBehind(progress, page)) return { ...progress, ...sums, ...(!byId && placed(progress, page)) }
+  if (isBehind(progress, page)) return { ...progress, ...sums, ...(!byId && updateHoles(progress, page)) }
   const { adrift: _, ...next } = page.generation > progress.generation ? restarted(progress) : progress
   return {
     ...next,
@@ -238,8 +238,8 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     cursor: page.cursorOut,
     limit: page.limit,
     lastTsMs: page.lastTsMs ?? next.lastTsMs,
-    idle: idleOf(page) === 0 ? 0 : (next.idle ?? 0) + idleOf(page),
-    ...(byId ? advanceIds(progress, page) : { done: progress.done || !page.hasMore, ...placed(progress, page) }),
+    idle: idleWeight(page) === 0 ? 0 : (next.idle ?? 0) + idleWeight(page),
+    ...(byId ? advanceIds(progress, page) : { done: progress.done || !page.hasMore, ...updateHoles(progress, page) }),
   }
 }
 
@@ -247,11 +247,11 @@ const isBehind = ({ generation, sequence }: WindowProgress, page: PageFacts): bo
   page.generation < generation || (page.generation === generation && page.sequence < sequence)
 
 /** True where nothing is missing between where a window of time stands and that page. */
-export function goesOn(progress: WindowProgress, page: PageFacts): boolean {
+export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   if (progress.adrift || isBehind(progress, page)) return false
   if (page.generation === progress.generation)
     return page.sequence === progress.sequence && page.cursorIn === progress.cursor
-  return page.sequence === 1 && (page.beginMs == null || wayTo(progress, page.beginMs) <= 0)
+  return page.sequence === 1 && (page.beginMs == null || secondsTo(progress, page.beginMs) <= 0)
 }
 
 /** The second of a moment; null where there is none, or where it lies outside of what was asked for. */
@@ -262,25 +262,25 @@ export function secondWithin({ fromSec, toSec }: Pick<Window, 'fromSec' | 'toSec
 }
 
 /** The window's seconds in the order in which it is read: its first, its last, and the step from one to the next. */
-function courseOf({ kind, fromSec, toSec }: Window): { start: number; end: number; step: 1 | -1 } {
+function readingOrder({ kind, fromSec, toSec }: Window): { start: number; end: number; step: 1 | -1 } {
   const from = fromSec ?? 0
   return sortOf(kind) === 'asc' ? { start: from, end: toSec, step: 1 } : { start: toSec, end: from, step: -1 }
 }
 
 /** The second that a window has reached. */
 const reachedBy = ({ window, lastTsMs }: WindowProgress): number =>
-  secondWithin(window, lastTsMs) ?? courseOf(window).start
+  secondWithin(window, lastTsMs) ?? readingOrder(window).start
 
 /** Seconds from where the window stands to a moment, as it is read; none or fewer: it has been there. */
-const wayTo = (progress: WindowProgress, ms: number): number =>
-  (secondOf(ms) - reachedBy(progress)) * courseOf(progress.window).step
+const secondsTo = (progress: WindowProgress, ms: number): number =>
+  (secondOf(ms) - reachedBy(progress)) * readingOrder(progress.window).step
 
 const between = (a: number, b: number): Interval => (a < b ? { from: a, to: b } : { from: b, to: a })
 
 /** True where a page begins before its window's place, or ends before it begins: the vendor's order is not what was asked for. */
 function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   const { window, disordered = false } = progress
-  const { start, step } = courseOf(window)
+  const { start, step } = readingOrder(window)
   const from = sequence === 1 && beginMs !== undefined ? (secondWithin(window, beginMs) ?? start) : reachedBy(progress)
   const first = secondWithin(window, firstTsMs ?? null) ?? from
   const last = secondWithin(window, lastTsMs) ?? first
@@ -291,10 +291,13 @@ function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, 
  * Where a page lies in a window of time, and so which holes there are with it. Records of one second may lie on both sides of an
  * edge: behind a missing page nothing is known of the second in which a page begins, nor of that in which it ends.
  */
-function placed(progress: WindowProgress, page: PageFacts): Pick<WindowProgress, 'holes' | 'adrift' | 'disordered'> {
+function updateHoles(
+  progress: WindowProgress,
+  page: PageFacts,
+): Pick<WindowProgress, 'holes' | 'adrift' | 'disordered'> {
   const { window, holes = [] } = progress
-  const follows = goesOn(progress, page)
-  const { start, end, step } = courseOf(window)
+  const follows = isNextPage(progress, page)
+  const { start, end, step } = readingOrder(window)
   const isWhole = follows && holes.length === 0
   if (!isBehind(progress, page) && isDisordered(progress, page))
     return { ...(!isWhole && { holes: [between(start, end)] }), disordered: true }

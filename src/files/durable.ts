@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasCode, refusalOf, unusable } from '../core/disk.ts'
+import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 
@@ -37,8 +37,8 @@ const NO_PLACE: Record<string, string> = {
 }
 
 const noFolder = (folder: string, cause: NodeJS.ErrnoException): ConvohouseError =>
-  refusalOf(cause) !== null
-    ? unusable(folder, cause)
+  diskErrorCode(cause) !== null
+    ? homeUnusable(folder, cause)
     : new ConvohouseError('HOME_UNUSABLE', {
         what: `No folder can be made at ${folder}: ${NO_PLACE[cause.code!] ?? cause.code}.`,
         hint: 'Remove what is in its way, or name another data folder (`home`, CONVOHOUSE_HOME).',
@@ -59,7 +59,7 @@ export async function makeFolder(folder: string): Promise<void> {
     if (!(await isFolder(folder))) throw noFolder(folder, cause)
   })
   await syncFolder(parent).catch(cause => {
-    throw unusable(parent, cause)
+    throw homeUnusable(parent, cause)
   })
 }
 
@@ -69,7 +69,7 @@ const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 /** A name that cannot be given to a file, as it is to be told. */
 export function notLinked(file: string, cause: unknown): ConvohouseError {
   const { code = '', syscall } = cause as NodeJS.ErrnoException
-  if (syscall !== 'link' || !WITHOUT_LINKS.includes(code)) return unusable(file, cause)
+  if (syscall !== 'link' || !WITHOUT_LINKS.includes(code)) return homeUnusable(file, cause)
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `The file system of ${dirname(file)} takes no hard links (${code}).`,
     hint: 'Use a data folder on a file system that has them: only they give a page its name once.',
@@ -113,7 +113,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
 export async function entriesIn(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return []
-    throw unusable(folder, cause)
+    throw homeUnusable(folder, cause)
   })
 }
 

@@ -1,6 +1,6 @@
 // The canonical text of what was just parsed, as `canonicalJson` gives it, in two thirds of its time: of a string that was sent
 // without an escape nothing has to be escaped, and to look for that is most of what JSON.stringify does.
-import { canonicalJson, inOrder } from '../core/canonical.ts'
+import { canonicalJson, inOrder } from './canonical.ts'
 import { endOfString } from './exact-json.ts'
 
 /** With more strings that have escapes, all are written the long way. */

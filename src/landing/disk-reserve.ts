@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode, refusalOf, unusable } from '../core/disk.ts'
+import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
 import { makeFolder, notLinked } from '../files/durable.ts'
 
 /** For the four requests that are under way at once, of a compressed page each: 200 KB is a common one of 100 records. */
@@ -64,11 +64,11 @@ async function makeRoom(root: string): Promise<void> {
     }
   } catch (cause) {
     await unlink(file).catch(() => {})
-    throw unusable(file, cause)
+    throw homeUnusable(file, cause)
   }
 }
 
-const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(refusalOf(error) ?? '')
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(diskErrorCode(error) ?? '')
 
 /**
  * Does `work`; where the disk is full, once more in the room that is given up for it. The error is thrown all the same, so

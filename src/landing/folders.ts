@@ -2,7 +2,7 @@
 // known of it need not be read again.
 import { stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { unusable } from '../core/disk.ts'
+import { homeUnusable } from '../core/disk.ts'
 import { entriesIn } from '../files/durable.ts'
 import { segment } from '../files/path-segment.ts'
 import { STREAMS } from './names.ts'
@@ -33,7 +33,7 @@ async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 
 async function stamped(root: string, folder: string): Promise<LandedFolder> {
   const { mtimeNs } = await stat(join(root, folder), { bigint: true }).catch(cause => {
-    throw unusable(join(root, folder), cause)
+    throw homeUnusable(join(root, folder), cause)
   })
   return { folder, month: posix.basename(folder), stamp: String(mtimeNs) }
 }

@@ -3,7 +3,7 @@
 // spent until its hour has passed.
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unusable } from '../core/disk.ts'
+import { homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
 import { type LeaseEntry, momentOf, type RequestMade } from '../core/lease-entries.ts'
@@ -79,7 +79,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
         await withReserve(root, () => write(batch[0]!.atMs, lines))
         for (const entry of batch) entry.done()
       } catch (cause) {
-        const error = cause instanceof ConvohouseError ? cause : unusable(folder, cause)
+        const error = cause instanceof ConvohouseError ? cause : homeUnusable(folder, cause)
         for (const entry of batch) entry.failed(error)
       }
     }
@@ -88,13 +88,13 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
 
   const textOf = (name: string): Promise<string> =>
     readFile(join(folder, name), 'utf8').catch(cause => {
-      throw unusable(join(folder, name), cause)
+      throw homeUnusable(join(folder, name), cause)
     })
 
   async function setAside(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await rename(join(folder, name), join(folder, `${name}.set-aside`)).catch(cause => {
-        throw unusable(join(folder, name), cause)
+        throw homeUnusable(join(folder, name), cause)
       })
     }
   }

@@ -4,7 +4,7 @@
 //   <workspace>/runs/2026-11.ndjson
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unusable } from '../core/disk.ts'
+import { homeUnusable } from '../core/disk.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
 import { segment } from '../files/path-segment.ts'
@@ -29,7 +29,7 @@ export async function appendRun(root: string, workspaceId: string, entry: RunEnt
     }
     await syncFolder(folder)
   } catch (cause) {
-    throw unusable(file, cause)
+    throw homeUnusable(file, cause)
   }
 }
 
@@ -48,7 +48,7 @@ async function readEntries(root: string, workspaceId: string): Promise<RunEntry[
   const runs = new Map<string, RunEntry>()
   for (const name of (await namesIn(folder)).filter(name => name.endsWith('.ndjson')).sort()) {
     const text = await readFile(join(folder, name), 'utf8').catch(cause => {
-      throw unusable(join(folder, name), cause)
+      throw homeUnusable(join(folder, name), cause)
     })
     for (const entry of text.split('\n').flatMap(parsed)) runs.set(entry.run, { ...runs.get(entry.run), ...entry })
   }

@@ -143,7 +143,7 @@ export class WorkspaceMetrics {
     gauges.reserved.set(labels, reserveForNewSessions)
     set(gauges.projected, labels, projectedSessions)
     gauges.packs.set(labels, period.overagePacks)
-    gauges.quotaReported.set(labels, period.toldAtMs! / SECOND)
+    gauges.quotaReported.set(labels, period.reportedAtMs! / SECOND)
   }
 
   private tellFigures(labels: { workspace: string }, figures: WorkspaceFigures): void {

@@ -3,16 +3,16 @@
 import { isAscii } from 'node:buffer'
 import { eventTypeOf } from '../catalog/event-type.ts'
 import { EVENT_SECRET } from '../catalog/events.ts'
-import { canonicalJson, withSortedKeys } from '../core/canonical.ts'
+import { canonicalJson, withSortedKeys } from '../json/canonical.ts'
 import { canonicalText } from '../json/canonical-text.ts'
 import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../json/exact-json.ts'
+import { isNestedDeeper } from '../json/nesting.ts'
 import type { SpoolEvent } from '../spool/event-line.ts'
 import { eventId } from '../spool/identity.ts'
 import { countRemoved, type RemovedSecrets, redactSecrets, redactText } from '../vendor/redaction.ts'
 import type { Authenticator } from './authenticate.ts'
 import { isCustomerField } from './customer-fields.ts'
 import { type Look, lookOver } from './look-over.ts'
-import { isNestedDeeper } from './nesting.ts'
 import type { Refusal } from './refusals.ts'
 
 export type ParsedEvent = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }

@@ -4,8 +4,9 @@
 // It says so only of what leaves no doubt, and of nearly every body: not where a name or a secret might hide behind an escape, a key
 // stands twice, a name or a value outside of customer data is one of a secret, a number is one that a double does not hold, lines end, it
 // is nested deep or has many names that nobody has seen before; nor of what is no JSON. What is in doubt is parsed.
+
+import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from '../json/bytes.ts'
 import { maySecretBeIn } from '../vendor/secret-values.ts'
-import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from './json-bytes.ts'
 import { type Name, Names, SAYS, stands } from './names.ts'
 
 /** The member, with the comma that goes with it. */

@@ -39,7 +39,7 @@ async function governorNow({ home, workspaceId, settings, nowMs }: QuotaQuestion
   }
   // Leases are folded too: without them nobody knows which answers were under way at once, and counts what they billed twice.
   const governor = recoverGovernor({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
-  if (!governor.period.known || governor.period.toldAtMs === null) return null
+  if (!governor.period.known || governor.period.reportedAtMs === null) return null
   // What is under way, or was lost in flight, is for the next sync to judge: here only what was told counts.
   return { ...governor, leases: [] }
 }
@@ -57,7 +57,7 @@ export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus 
     overagePacks: period.overagePacks,
     requestsLeft: hour.requestsLeft,
     requestsPerHour: hour.requestsPerHour,
-    toldAt: momentText(period.toldAtMs!),
+    toldAt: momentText(period.reportedAtMs!),
   }
 }
 

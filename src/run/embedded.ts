@@ -1,6 +1,6 @@
 // The embedded engine: runs the orchestration in this process. It needs no server.
 import { randomUUID } from 'node:crypto'
-import type { Host, News } from '../../workflows/host.ts'
+import type { Host, ProgressUpdate } from '../../workflows/host.ts'
 import type { Prepared, Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
 import { type App, openLog, openRun } from '../app.ts'
@@ -36,7 +36,7 @@ export interface EmbeddedOptions {
   /** Ends the run as soon as what is under way has landed; without it, `signal` alone ends it. */
   stopping?: AbortSignal
   clock?: Clock
-  tell?: (news: News) => void
+  tell?: (news: ProgressUpdate) => void
   onPage?: NonNullable<StepsDependencies['onPage']>
   /** ms from its plan on, after which what can wait is left to another sync. */
   givesWayAfterMs?: number
@@ -74,8 +74,8 @@ function hostOf(options: EmbeddedOptions): Host {
     now: clock.now,
     newId: () => randomUUID().slice(0, 13),
     cancelled: isStopped,
-    givesWay: () => clock.now() >= dueMs,
-    tell(news) {
+    shouldYield: () => clock.now() >= dueMs,
+    notify(news) {
       // Counted from the plan: however long planning takes, history has its time between two rounds.
       if (news.kind === 'planned') dueMs = clock.now() + givesWayAfterMs
       tell(news)

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import type { TransformOptions } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip, type ZlibOptions } from 'node:zlib'
-import { unusable } from '../core/disk.ts'
+import { homeUnusable } from '../core/disk.ts'
 import { makeFolder, namesIn, sweepTemporary, syncFolder, temporaryName } from '../files/durable.ts'
 import { type ReadLine, readLine } from './event-line.ts'
 import { spoolFolders } from './folders.ts'
@@ -70,7 +70,7 @@ export async function archiveSegments(
     }
     await syncFolder(sealed)
   } catch (error) {
-    throw unusable(drained, error)
+    throw homeUnusable(drained, error)
   }
   return isNew
 }
@@ -101,7 +101,7 @@ async function packDay(folder: string, name: string, to: string): Promise<void> 
     await syncFolder(folder)
     await unlink(plain)
   } catch (error) {
-    throw unusable(plain, error)
+    throw homeUnusable(plain, error)
   }
 }
 

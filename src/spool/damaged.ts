@@ -5,7 +5,7 @@
 //   spool/<workspace>/abandoned/NAME.damaged    up to its last sync
 import { link } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hasCode, unusable } from '../core/disk.ts'
+import { hasCode, homeUnusable } from '../core/disk.ts'
 import { namesIn, syncFolder } from '../files/durable.ts'
 import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
 import { readSegment } from './read-segment.ts'
@@ -21,7 +21,7 @@ export async function keepDamaged(segment: string): Promise<void> {
     await link(segment, damagedName(segment))
     await syncFolder(dirname(segment))
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw unusable(segment, error)
+    if (!hasCode(error, 'EEXIST')) throw homeUnusable(segment, error)
   }
 }
 

@@ -1,6 +1,6 @@
 // What is in a segment, and what of it cannot be read.
 import { readFile } from 'node:fs/promises'
-import { unusable } from '../core/disk.ts'
+import { homeUnusable } from '../core/disk.ts'
 import { type ReadLine, readLine } from './event-line.ts'
 
 /** Bytes that are no line as it was written. */
@@ -42,7 +42,7 @@ export function readLines(bytes: Buffer): SegmentReading {
 /** @throws HOME_UNUSABLE where the file cannot be read at all */
 export async function readSegment(file: string): Promise<SegmentReading> {
   const bytes = await readFile(file).catch(cause => {
-    throw unusable(file, cause)
+    throw homeUnusable(file, cause)
   })
   return readLines(bytes)
 }

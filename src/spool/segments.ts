@@ -1,7 +1,7 @@
 // The segments of a workspace, for whoever drains them: the sealed ones, and the open ones whose writers are gone.
 import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode, unusable } from '../core/disk.ts'
+import { hasCode, homeUnusable } from '../core/disk.ts'
 import { isCode } from '../core/errors.ts'
 import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
 import { damagedName } from './damaged.ts'
@@ -52,7 +52,7 @@ export async function openSegments(home: string, workspaceId: string, nowMs: num
 async function abandon(folders: SpoolFolders, name: string): Promise<void> {
   await rename(join(folders.open, name), join(folders.abandoned, name)).catch(error => {
     // Sealed by its writer after all, or moved by another.
-    if (!isGone(error)) throw unusable(join(folders.open, name), error)
+    if (!isGone(error)) throw homeUnusable(join(folders.open, name), error)
   })
 }
 
@@ -75,7 +75,7 @@ async function takeOver(folders: SpoolFolders, name: string): Promise<SealedAban
       if (!isCode(error, 'LANDING_TAKEN')) throw error
     })
   await (damaged.length > 0 ? rename(file, damagedName(file)) : unlink(file)).catch(error => {
-    if (!isGone(error)) throw unusable(file, error)
+    if (!isGone(error)) throw homeUnusable(file, error)
   })
   return [{ name, events: events.length, torn, damaged }]
 }

@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode, unusable } from '../core/disk.ts'
+import { hasCode, homeUnusable } from '../core/disk.ts'
 import { namesIn } from '../files/durable.ts'
 import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
 
@@ -42,7 +42,7 @@ async function grown(file: string, before: Counted): Promise<Counted | null> {
     return counted
   } catch (cause) {
     if (hasCode(cause, 'ENOENT')) return null
-    throw unusable(file, cause)
+    throw homeUnusable(file, cause)
   }
 }
 

@@ -3,7 +3,7 @@
 // One segment is written; it is sealed when it is old or large enough. The next one is opened ahead: to make its name durable
 // takes as long as some syncs. A segment to which an append has failed is cut back to what was synced, and sealed.
 import { randomBytes } from 'node:crypto'
-import { unusable } from '../core/disk.ts'
+import { homeUnusable } from '../core/disk.ts'
 import { compactTimestamp } from '../core/time.ts'
 import { makeFolder } from '../files/durable.ts'
 import { Batch } from './batch.ts'
@@ -95,7 +95,7 @@ export class SpoolWriter {
       await this.store(batch.events)
       batch.stored()
     } catch (cause) {
-      batch.failed(unusable(this.options.folders.open, cause))
+      batch.failed(homeUnusable(this.options.folders.open, cause))
     }
     if (this.due || (this.segment && this.segment.bytes >= this.options.sealAfterBytes)) this.roll()
   }

@@ -1,5 +1,5 @@
 // What fails while a workspace's spool is drained: kept while it lasts, for this process and for `status`, and tried again less and less often.
-import { refusalOf } from '../core/disk.ts'
+import { diskErrorCode } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE, SECOND } from '../core/time.ts'
 import { type DrainFailure, forgetDrainFailure, keepDrainFailure } from '../spool/drain-failure.ts'
@@ -13,7 +13,8 @@ export const retryAfterMs = (attempts: number): number =>
 
 const HINT = 'Give the data folder space and write permission; nothing has to be restarted.'
 
-const hintOf = ({ hint, cause }: ConvohouseError): string | null => (refusalOf(cause) === null ? (hint ?? null) : HINT)
+const hintOf = ({ hint, cause }: ConvohouseError): string | null =>
+  diskErrorCode(cause) === null ? (hint ?? null) : HINT
 
 const told = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> =>
   error instanceof ConvohouseError

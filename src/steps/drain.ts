@@ -2,7 +2,7 @@
 // kill, is found again, and changes nothing.
 import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
-import { reasonOf } from '../core/disk.ts'
+import { diskErrorText } from '../core/disk.ts'
 import { SECOND } from '../core/time.ts'
 import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../spool/archive.ts'
 import { damagedFiles, damageIn, keepDamaged } from '../spool/damaged.ts'
@@ -231,7 +231,7 @@ export async function applySpool(draining: Draining): Promise<{ applied: number;
   for (const file of await archivedFiles(home, workspaceId)) {
     const name = filed(draining, file)
     const events = async function* () {
-      const tell = (error: unknown) => damaged.push({ file: inSpool(draining, file), why: reasonOf(error) })
+      const tell = (error: unknown) => damaged.push({ file: inSpool(draining, file), why: diskErrorText(error) })
       for await (const event of archivedEvents(file, tell)) yield name(event)
     }
     applied += await applyAll(draining, events())

@@ -5,7 +5,7 @@ import type { FetchInput, LeaseAnswers, LeaseOutcome, ProbeInput } from '../../w
 import { type CircuitBreaker, newCircuitBreaker } from './circuit-breaker.ts'
 import type { FetchDependencies } from './dependencies.ts'
 import { type Fetching, fetchPages, probe } from './fetch.ts'
-import { heldUntilMs, leaseHeldUntilMs, takeStock } from './lease-recovery.ts'
+import { heldUntilMs, leaseHeldUntilMs, recoverLease } from './lease-recovery.ts'
 import { openServerClock, type ServerClock } from './server-clock.ts'
 
 /** What a worker holds for a workspace as long as it lives. */
@@ -20,7 +20,7 @@ export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'isHeld' | 'o
 export interface ExportSteps {
   fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>
   probe(input: ProbeInput, call: Call): Promise<LeaseAnswers>
-  takeStock(input: FetchInput, call: Call): Promise<LeaseOutcome>
+  recoverLease(input: FetchInput, call: Call): Promise<LeaseOutcome>
   /** Of that lease, else of all that workflows have granted. */
   heldUntilMs(lease?: HeldLease): Promise<number | null>
 }
@@ -40,8 +40,8 @@ export function makeExportSteps(station: WorkspaceContext): ExportSteps {
     fetchPages: ({ request, progress, grant, aheadMs }, call) =>
       fetchPages(fetching(request.run, aheadMs, call), progress, grant),
     probe: ({ request, agentId, grant, aheadMs }, call) => probe(fetching(request.run, aheadMs, call), agentId, grant),
-    takeStock: ({ request, progress, grant, aheadMs }, call) =>
-      takeStock(fetching(request.run, aheadMs, call), progress, grant),
+    recoverLease: ({ request, progress, grant, aheadMs }, call) =>
+      recoverLease(fetching(request.run, aheadMs, call), progress, grant),
     heldUntilMs: lease =>
       lease ? leaseHeldUntilMs(station, lease, station.timeoutMs) : heldUntilMs(station, station.timeoutMs),
   }

@@ -3,7 +3,7 @@ import { type Coverage, cover } from '../core/coverage.ts'
 import type { Density } from '../core/estimate.ts'
 import type { StoredDay } from '../core/full-export.ts'
 import type { AgentFacts } from '../core/planner.ts'
-import { advance, coveredBy, isById, startOf, type WindowProgress } from '../core/windows.ts'
+import { advance, coveredBy, isById, newProgress, type WindowProgress } from '../core/windows.ts'
 import type { LoadablePage } from '../warehouse/load/load-input.ts'
 import type { PausedWindow } from '../warehouse/planning/planner-queries.ts'
 import type { ListedAgent } from './agents.ts'
@@ -43,7 +43,7 @@ export function withPending(known: KnownWindows, pages: readonly LoadablePage[])
     if (!head.facts) continue
     const { window } = head.facts
     const key = keyOf(window.agentId, window.name)
-    windows.set(key, advance(windows.get(key) ?? startOf(window), head.facts))
+    windows.set(key, advance(windows.get(key) ?? newProgress(window), head.facts))
   }
   const coverage = new Map(known.coverage)
   for (const progress of windows.values()) {

@@ -36,7 +36,7 @@ async function entriesOf({ ledger, now, settings }: Reading, { lease, deadlineMs
 }
 
 /** What that lease brought, and its end in the ledger. Asked again, it answers the same. */
-export async function takeStock(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
+export async function recoverLease(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const entries = await entriesOf(fetching, grant)
   const requests = entries.filter((entry): entry is RequestMade => entry.kind === 'request')
   const progress = await pastLanded(fetching, start, grant.limit)

@@ -3,13 +3,13 @@
 import type { Failure, Prepared, SyncRequest } from '../../workflows/steps.ts'
 import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
-import { agentsLeft, type FullExport, newestFulls } from '../core/full-export.ts'
+import { agentsLeft, type FullExport, newestFullExports } from '../core/full-export.ts'
 import type { GovernorState } from '../core/governor.ts'
 import { recoverGovernor } from '../core/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../core/lease-entries.ts'
 import { lengthOf, periodsOf } from '../core/period-keys.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
-import { type PeriodState, recoverPeriod, tellLanded } from '../core/quota.ts'
+import { type QuotaState, recoverQuota, tellLanded } from '../core/quota.ts'
 import { DAY, momentText } from '../core/time.ts'
 import { isSegment } from '../vendor/address.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -133,10 +133,10 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
 }
 
 /** The period, as every page that landed told it. */
-async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<PeriodState> {
+async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
   const told = await reportedPeriods(warehouse.writer, workspaceId)
   const pages = pending.all().filter(({ head }) => head.usage !== null)
-  const period = pages.reduce((state, { head }) => tellLanded(state, head.usage!, head), recoverPeriod(told))
+  const period = pages.reduce((state, { head }) => tellLanded(state, head.usage!, head), recoverQuota(told))
   const own = pages.reduce(
     (sum, { head }) => sum + (head.usage!.periodKey === period.key ? (head.facts?.billed ?? 0) : 0),
     0,
@@ -154,7 +154,7 @@ const tellsUsed = (entry: LeaseEntry): boolean =>
  * What the lease log has of the last hour. Where no usage is ever reported, nothing else knows what was exported: then also the
  * requests of as long as a period may last.
  */
-async function logged({ ledger, settings }: Planning, period: PeriodState, nowMs: number): Promise<LeaseEntry[]> {
+async function logged({ ledger, settings }: Planning, period: QuotaState, nowMs: number): Promise<LeaseEntry[]> {
   const { hourMs } = settings
   const recent = await ledger.recent(nowMs, hourMs)
   if (period.known || recent.some(tellsUsed)) return recent
@@ -203,7 +203,7 @@ function unfinishedFulls(
 ): string[] {
   if (request.mode !== 'incremental' || request.agents.length > 0) return []
   const there = agents.map(({ agentId }) => agentId)
-  return newestFulls(full, droppedMs).flatMap(begun => {
+  return newestFullExports(full, droppedMs).flatMap(begun => {
     const left = agentsLeft(begun, there).length
     if (left === 0) return []
     const of = begun.agents.length === 0 ? there.length : begun.agents.length

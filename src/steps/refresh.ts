@@ -3,7 +3,7 @@
 // what is bought again on old knowledge is bought twice.
 import type { SyncRequest } from '../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
-import { NOTHING_AGAIN, type RefreshRequest } from '../core/planner.ts'
+import { NO_REFRESH, type RefreshRequest } from '../core/planner.ts'
 import type { IdsByAgent } from '../core/selection.ts'
 import { DAY } from '../core/time.ts'
 import {
@@ -117,8 +117,8 @@ async function stretchesAgain(
 export async function planRefresh(asking: Asking & { waiting: number }): Promise<RefreshRequest> {
   const { dependencies, request, waiting } = asking
   const { settings, warehouse, workspaceId } = dependencies
-  if (request.mode !== 'incremental') return NOTHING_AGAIN
-  const asked = { ...NOTHING_AGAIN, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
+  if (request.mode !== 'incremental') return NO_REFRESH
+  const asked = { ...NO_REFRESH, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
   if (waiting > 0) return { ...asked, refresh: await namedIds(asking) }
   const refresh = await refreshIds(asking)
   const dueMs = ((await lastSampledMs(warehouse.writer, workspaceId)) ?? 0) + SAMPLE_EVERY_MS

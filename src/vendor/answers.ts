@@ -1,6 +1,7 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
 import { isTooDeepAround } from '../catalog/surroundings.ts'
+import { describeNonJson, isPlainText, type JsonBody, parseBody, parseShape } from '../json/body.ts'
 import { readExactly, TooDeep } from '../json/exact-json.ts'
 import {
   type AgentsEnvelope,
@@ -12,7 +13,6 @@ import {
 } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { type Asked, broken, refused, unanswered, undocumented, unreadable } from './faults.ts'
-import { describeNonJson, isPlainText, type JsonBody, parseBody, parseShape } from './json-body.ts'
 import {
   type OrganizationEnvelope,
   readOrganizationEnvelope,

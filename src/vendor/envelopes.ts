@@ -5,12 +5,12 @@
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import {
+  parseCount,
   type ReportedBill,
   type ReportedRateLimit,
   type ReportedUsage,
-  soundCount,
-  soundLimits,
-  soundUsage,
+  sanitizeRateLimit,
+  sanitizeUsage,
 } from '../core/reported-usage.ts'
 import { ExactNumber } from '../json/exact-json.ts'
 import { isSegment } from './address.ts'
@@ -53,7 +53,7 @@ export interface ErrorEnvelope {
 }
 
 /** A count, which text may stand for; null where it is none (`soundCount`). */
-const count = z.preprocess(soundCount, z.number().nullable()).catch(null)
+const count = z.preprocess(parseCount, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
 /** An id or a key, which a number may stand for. */
 export const name = z.union([z.string(), z.int().transform(String)])
@@ -94,14 +94,14 @@ const billText = z
 
 const bill = { logId: billText, summary: billText }
 const usage = z.looseObject({ periodKey, ...bill }).transform(told => ({
-  usage: soundUsage(told),
+  usage: sanitizeUsage(told),
   bill: { logId: told.logId, summary: told.summary },
 }))
 
 /** What identifies the bill in an answer whose numbers were read with all their digits. */
 export const readBill = (parsed: unknown): ReportedBill | null =>
   z.object({ usage: z.object(bill) }).safeParse(parsed).data?.usage ?? null
-const rateLimit = z.looseObject({}).transform(soundLimits)
+const rateLimit = z.looseObject({}).transform(sanitizeRateLimit)
 
 const paging = {
   hasMore: z.preprocess(value => flagOf(value) ?? value, z.boolean().nullish()),

@@ -1,6 +1,6 @@
 // One request and what came back, as the client's clock and the vendor's headers tell it.
 
-import { soundWaitMs } from '../core/reported-usage.ts'
+import { boundedWaitMs } from '../core/reported-usage.ts'
 
 /** What an answer says outside its body. Times are ms since the epoch. */
 export interface Receipt {
@@ -44,7 +44,7 @@ export function readServerDate(header: string | undefined): number | null {
  */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null
-  if (/^\s*\d+(\.\d+)?(e[+-]?\d+)?\s*$/i.test(header)) return soundWaitMs(Number(header) * 1_000)
+  if (/^\s*\d+(\.\d+)?(e[+-]?\d+)?\s*$/i.test(header)) return boundedWaitMs(Number(header) * 1_000)
   const at = header.includes(':') ? Date.parse(header) : Number.NaN
-  return Number.isNaN(at) ? null : soundWaitMs(Math.max(0, at - nowMs))
+  return Number.isNaN(at) ? null : boundedWaitMs(Math.max(0, at - nowMs))
 }

@@ -2,7 +2,7 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
-import { unusable } from '../core/disk.ts'
+import { homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { warehouseFault } from './fault.ts'
 
@@ -52,7 +52,9 @@ export async function attach(connection: DuckDBConnection, file: string, options
     await rm(`${file}.wal`, { force: true })
     await attempt().catch(async again => {
       // DuckDB does not notice that its headers were cut off by a full disk before it reads them again.
-      throw (await isStub(file).catch(() => false)) ? unusable(file, { code: 'ENOSPC', cause: again }) : failed(again)
+      throw (await isStub(file).catch(() => false))
+        ? homeUnusable(file, { code: 'ENOSPC', cause: again })
+        : failed(again)
     })
   }
 }

@@ -1,5 +1,5 @@
 // What DuckDB says of the warehouse's file itself: its disk refuses, or it is damaged. DuckDB gives neither a code of its own.
-import { refusalOf, unusable } from '../core/disk.ts'
+import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
 const DAMAGED =
@@ -23,7 +23,7 @@ const fileNamed = (message: string, file: string): string => /file "([^"]+)"/.ex
 export function warehouseFault(file: string, cause: unknown): ConvohouseError | null {
   const message = String((cause as Error | undefined)?.message ?? cause)
   const named = fileNamed(message, file)
-  if (refusalOf(cause) !== null) return unusable(named, cause)
+  if (diskErrorCode(cause) !== null) return homeUnusable(named, cause)
   if (FAULT_WITHIN.test(message)) {
     return new ConvohouseError('HOME_UNUSABLE', {
       what: `DuckDB failed within itself, and this process can use the warehouse ${file} no more: ${firstLine(message)}`,

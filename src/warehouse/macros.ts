@@ -1,6 +1,6 @@
 // SQL macros of the writing connection; the catalog's expressions call them. A macro is written out at each call, with its argument
 // wherever it uses it: the fewer uses, the less there is to plan.
-import { CLOCKS_DIFFER_MS, MOMENT_TEXTS } from '../core/time.ts'
+import { MAX_CLOCK_SKEW_MS, MOMENT_TEXTS } from '../core/time.ts'
 
 /** Numeric time by magnitude, as `core/time.ts` reads it: seconds, ms or µs; 0 and nonsense are NULL. */
 const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE WHEN x > 0 AND x < 1e17
@@ -32,7 +32,7 @@ const PARSE_NUMBER = `CREATE OR REPLACE TEMP MACRO parse_number(x) AS CASE
  * version from years ahead would win over all that comes. Clocks may differ by some minutes.
  */
 const CHANGED_AT = `CREATE OR REPLACE TEMP MACRO changed_at(modified, fetched) AS
-  CASE WHEN to_moment(modified) <= fetched + INTERVAL ${CLOCKS_DIFFER_MS} MILLISECOND THEN to_moment(modified) END`
+  CASE WHEN to_moment(modified) <= fetched + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN to_moment(modified) END`
 
 /**
  * How fresh a version is at least, where the two sides have no \`lastModified\` to compare: no record is older than its

@@ -19,7 +19,7 @@ import type { ErrorCode } from '../../src/core/errors.ts'
 import { newGovernor } from '../../src/core/governor.ts'
 import type { Ahead } from '../../src/run/temporal/client/follow.ts'
 import type { PlanSummary } from '../../workflows/plan-summary.ts'
-import { begun, newProgress } from '../../workflows/progress.ts'
+import { newProgress, runStarted } from '../../workflows/progress.ts'
 import { emptyReport } from '../../workflows/run.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 
@@ -84,7 +84,12 @@ describe('progress', () => {
   })
 
   it('is that of the sync that it waits behind, until it has its turn', () => {
-    const running = { ...begun(newProgress(), '1f0c9a2e', null), phase: 'syncing', pages: 12, windowsLeft: 3 } as Ahead
+    const running = {
+      ...runStarted(newProgress(), '1f0c9a2e', null),
+      phase: 'syncing',
+      pages: 12,
+      windowsLeft: 3,
+    } as Ahead
     const ahead = { ...startProgress(NOW), ahead: running }
     expect(live(ahead)).toEqual([
       'ws  waiting behind sync 1f0c9a2e, which goes on: 12 pages, 0 conversations, 3 windows left',

@@ -13,7 +13,7 @@ import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { PlanSummary } from '../../workflows/plan-summary.ts'
 import type { Progress } from '../../workflows/progress.ts'
-import type { Asked } from '../../workflows/requests.ts'
+import type { AcceptedRequest } from '../../workflows/requests.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
@@ -285,7 +285,7 @@ describeWithTemporal('the owner of a workspace', command => {
     await expect(handle.executeUpdate('refresh', { args: [{}] })).rejects.toThrow(WorkflowUpdateFailedError)
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const ids = { [some!.agentId]: [String(some!.record.ID)] }
-    const { run } = await handle.executeUpdate<Asked, [typeof ids]>('refresh', { args: [ids] })
+    const { run } = await handle.executeUpdate<AcceptedRequest, [typeof ids]>('refresh', { args: [ids] })
     while ((await handle.query<Progress>('progress')).phase === 'planning') await sleep(50)
     const budget = await handle.query<GovernorState | null>('budget')
     expect(budget?.options.requestsPerHour).toBe(1_500)

@@ -2,12 +2,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { clockTime, utc } from '../../src/cli/terminal/words.ts'
-import { type Answer, ask, type GovernorState, govern, newGovernor } from '../../src/core/governor.ts'
+import { type Answer, type GovernorState, govern, newGovernor, requestLease } from '../../src/core/governor.ts'
 import { recoverGovernor } from '../../src/core/governor-recovery.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { readExportEnvelope } from '../../src/vendor/envelopes.ts'
 import { readRetryAfter } from '../../src/vendor/exchange.ts'
-import { details, heard, newProgress } from '../../workflows/progress.ts'
+import { applyUpdate, newProgress, progressMarkdown } from '../../workflows/progress.ts'
 
 const START = Date.UTC(2026, 10, 20)
 
@@ -132,14 +132,14 @@ function run(steps: readonly Step[], raw: boolean): void {
   let nowMs = START
   for (const [at, one] of steps.entries()) {
     nowMs += one.passMs
-    const [asked, decision] = ask(state, { lease: `l${at}`, kind: one.kind, wants: 3 }, nowMs)
+    const [asked, decision] = requestLease(state, { lease: `l${at}`, kind: one.kind, wants: 3 }, nowMs)
     state = asked
     if (decision.kind === 'wait') {
       expect(decision.untilMs).toBeGreaterThan(nowMs)
       expect(decision.untilMs).toBeLessThanOrEqual(nowMs + HOUR + HOUR / 60)
       const { untilMs, reason } = decision
       const news = { kind: 'waiting' as const, untilMs, reason: reason === 'leased' ? ('hour' as const) : reason }
-      expect(details(heard(newProgress(), news))).not.toMatch(/Invalid|unknown time/)
+      expect(progressMarkdown(applyUpdate(newProgress(), news))).not.toMatch(/Invalid|unknown time/)
       continue
     }
     if (decision.kind === 'refuse') continue
@@ -164,7 +164,8 @@ describe('the rules that run inside a workflow', () => {
   })
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, -9e15])('show a time of %d ms as words', ms => {
-    const progress = heard(newProgress(), { kind: 'waiting', untilMs: ms, reason: 'paused' })
-    for (const text of [details(progress), utc(ms), clockTime(ms, START)]) expect(text).not.toContain('Invalid')
+    const progress = applyUpdate(newProgress(), { kind: 'waiting', untilMs: ms, reason: 'paused' })
+    for (const text of [progressMarkdown(progress), utc(ms), clockTime(ms, START)])
+      expect(text).not.toContain('Invalid')
   })
 })

@@ -14,7 +14,7 @@ import {
   totalOf,
 } from '../../src/core/estimate.ts'
 import { DAY } from '../../src/core/time.ts'
-import { openWindow, startOf } from '../../src/core/windows.ts'
+import { newProgress, openWindow } from '../../src/core/windows.ts'
 
 const density = { perDay: { low: 10, high: 30 }, newPerDay: 20, sessionsPerConversation: 1.5 }
 const tenDays = (10 * DAY) / 1_000
@@ -132,10 +132,10 @@ describe('the reserve for new conversations', () => {
 
   it('takes a burst for no rate: what was read is of a day at least', () => {
     const window = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: 1_750_000_000, openedAtMs: 0 })
-    const read = { ...startOf(window), pages: 1, billed: 120 }
+    const read = { ...newProgress(window), pages: 1, billed: 120 }
     expect(perDayOf({ ...read, lastTsMs: 1_749_999_000_000 })).toBe(120)
     expect(perDayOf({ ...read, lastTsMs: 1_750_000_000_000 - 4 * DAY })).toBe(30)
-    expect(perDayOf(startOf(window))).toBe(0)
+    expect(perDayOf(newProgress(window))).toBe(0)
   })
 })
 

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   type Answer,
-  ask,
   type Decision,
   GOVERNOR_DEFAULTS,
   type GovernorOptions,
   type GovernorState,
   govern,
   newGovernor,
+  requestLease,
 } from '../../src/core/governor.ts'
 import { sessionsFor, surpriseReserve } from '../../src/core/session-budget.ts'
 import { MINUTE } from '../../src/core/time.ts'
@@ -50,9 +50,9 @@ const granted = (decision: Decision) => {
 
 describe('a governor that was told nothing yet', () => {
   it('grants one probe, which may bill nothing', () => {
-    const [state, decision] = ask(newGovernor(), { lease: 'a', kind: 'tail', wants: 10 }, NOW)
+    const [state, decision] = requestLease(newGovernor(), { lease: 'a', kind: 'tail', wants: 10 }, NOW)
     expect(granted(decision)).toMatchObject({ kind: 'probe', requests: 1, sessions: 0, pageSessions: 0 })
-    expect(ask(state, { lease: 'b', kind: 'tail', wants: 10 }, NOW)[1]).toMatchObject({
+    expect(requestLease(state, { lease: 'b', kind: 'tail', wants: 10 }, NOW)[1]).toMatchObject({
       kind: 'wait',
       reason: 'leased',
     })
@@ -64,7 +64,7 @@ describe('a governor that was told nothing yet', () => {
   ])('counts for itself where the vendor tells %s', (_, usage) => {
     const state = govern(newGovernor(), { kind: 'answered', lease: null, answer: answer({ usage, billed: 7 }) })
     expect(state.period).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
-    expect(granted(ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe('head')
+    expect(granted(requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe('head')
   })
 })
 
@@ -74,7 +74,7 @@ describe('the page size', () => {
       fc.property(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 2_000 }), (a, b) => {
         const grants = [Math.min(a, b), Math.max(a, b)].map(used => {
           const state = told({}, used, 2_000)
-          const decision = ask(state, { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+          const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
           if (decision.kind === 'grant')
             expect(decision.grant.sessions).toBeLessThanOrEqual(sessionsFor(state, 'head', NOW))
           return decision.kind === 'grant' ? decision.grant.limit : 0
@@ -85,7 +85,7 @@ describe('the page size', () => {
   })
 
   const running = (limit: number, used: number) =>
-    granted(ask(told({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
+    granted(requestLease(told({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
 
   it('stays that of the running generation while larger pages would not fit some times', () => {
     expect(running(20, 1_900)).toBe(20)
@@ -101,18 +101,20 @@ describe('the page size', () => {
   })
 
   it('is not made small for others: a lease takes no more than half of what is left', () => {
-    const [state, first] = ask(told({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
+    const [state, first] = requestLease(told({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
     expect(granted(first)).toMatchObject({ limit: 100, requests: 3 })
-    expect(granted(ask(state, { lease: 'b', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({ limit: 100 })
+    expect(granted(requestLease(state, { lease: 'b', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({ limit: 100 })
   })
 
   it('leaves the generation where it fits no more', () => {
-    const grant = granted(ask(told({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1])
+    const grant = granted(
+      requestLease(told({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1],
+    )
     expect(grant.limit).toBe(50)
   })
 
   it('is one at the very end, then nothing is leased', () => {
-    const at = (used: number) => ask(told({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+    const at = (used: number) => requestLease(told({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
     expect(granted(at(1_994)).limit).toBe(1)
     expect(at(1_995)).toEqual({ kind: 'refuse', reason: 'period' })
   })
@@ -123,7 +125,7 @@ describe('a paused governor', () => {
 
   it('honours Retry-After', () => {
     const state = govern(told(), { kind: 'answered', lease: null, answer: refused })
-    const decision = ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
+    const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
     expect(decision).toEqual({ kind: 'wait', untilMs: refused.receivedAtMs + 20 * MINUTE, reason: 'paused' })
   })
 
@@ -137,16 +139,16 @@ describe('a paused governor', () => {
 
   it('probes again when the worker who probed is never heard of', () => {
     const paused = govern(told(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
-    const [probing] = ask(paused, { lease: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
+    const [probing] = requestLease(paused, { lease: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
     expect(probing.mode).toBe('probing')
     const muchLater = NOW + 3 * GOVERNOR_DEFAULTS.hourMs
-    expect(granted(ask(probing, { lease: 'b', kind: 'head', wants: 5 }, muchLater)[1]).requests).toBe(1)
+    expect(granted(requestLease(probing, { lease: 'b', kind: 'head', wants: 5 }, muchLater)[1]).requests).toBe(1)
   })
 })
 
 describe('a lost answer', () => {
   function afterLosing(state: GovernorState, how: Partial<Answer> = {}): GovernorState {
-    const [leased, decision] = ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)
+    const [leased, decision] = requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)
     const lost = answer({ status: null, usage: null, receivedAtMs: NOW + MINUTE, ...how })
     const ended = govern(govern(leased, { kind: 'answered', lease: granted(decision).lease, answer: lost }), {
       kind: 'ended',
@@ -175,7 +177,7 @@ describe('a lost answer', () => {
 
   it('is asked after with a probe where nothing else is left', () => {
     const state = afterLosing(told({}, 993, 1_000))
-    const decision = ask(state, { lease: 'b', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
+    const decision = requestLease(state, { lease: 'b', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
     expect(granted(decision).kind).toBe('probe')
   })
 })
@@ -183,15 +185,18 @@ describe('a lost answer', () => {
 describe('a raised budget', () => {
   it('lets a spent period go on, and is never lowered', () => {
     const spent = told({}, 50_000)
-    expect(ask(spent, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({ kind: 'refuse', reason: 'period' })
+    expect(requestLease(spent, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
+      kind: 'refuse',
+      reason: 'period',
+    })
     const raised = govern(govern(spent, { kind: 'allow', packs: 2 }), { kind: 'allow', packs: 1 })
     expect(raised.options.allowedPacks).toBe(2)
-    expect(granted(ask(raised, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
+    expect(granted(requestLease(raised, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
   })
 
   it('lets a run go on beyond the limits it was given, and gives none to a run that has none', () => {
     const limited = told({ maxRequests: 0, maxSessions: 1 }, 0)
-    const refusal = (state: typeof limited) => ask(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]
+    const refusal = (state: typeof limited) => requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]
     expect(refusal(limited)).toEqual({ kind: 'refuse', reason: 'max-requests' })
     const requests = govern(limited, { kind: 'allow', requests: 10 })
     expect(refusal(requests)).toEqual({ kind: 'refuse', reason: 'max-sessions' })

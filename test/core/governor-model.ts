@@ -2,13 +2,13 @@
 // Whatever the workers do (slow, lost, killed), the model knows what the vendor really counted.
 import {
   type Answer,
-  ask,
   type Decision,
   type GovernorOptions,
   type GovernorState,
   type Grant,
   govern,
   newGovernor,
+  requestLease,
 } from '../../src/core/governor.ts'
 import { PACK_SESSIONS } from '../../src/core/quota.ts'
 import { surpriseReserve } from '../../src/core/session-budget.ts'
@@ -64,7 +64,7 @@ export class GovernorModel {
   }
 
   ask(kind: WindowKind | 'probe', wants: number, limit: number | null = null): Decision {
-    const [state, decision] = ask(this.state, { lease: `l${++this.ids}`, kind, wants, limit }, this.nowMs)
+    const [state, decision] = requestLease(this.state, { lease: `l${++this.ids}`, kind, wants, limit }, this.nowMs)
     this.state = state
     this.decisions.push(decision)
     if (decision.kind === 'grant') this.workers.push({ grant: decision.grant, requests: 0, sessions: 0, answers: [] })

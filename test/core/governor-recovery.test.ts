@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ask, type GovernorState, govern, newGovernor, requestsFor } from '../../src/core/governor.ts'
+import { type GovernorState, govern, newGovernor, requestLease, requestsFor } from '../../src/core/governor.ts'
 import { recoverGovernor } from '../../src/core/governor-recovery.ts'
 import type { LeaseEntry } from '../../src/core/lease-entries.ts'
 import { sessionsFor } from '../../src/core/session-budget.ts'
@@ -45,7 +45,7 @@ function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
   const counts = [0]
   for (const [index, { kind, wants, outcomes, pauseMs }] of plan.entries()) {
     nowMs += pauseMs
-    const [next, decision] = ask(state, { lease: `l${index}`, kind, wants }, nowMs)
+    const [next, decision] = requestLease(state, { lease: `l${index}`, kind, wants }, nowMs)
     state = next
     if (decision.kind !== 'grant') continue
     const { grant } = decision

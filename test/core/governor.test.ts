@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ask, type GovernorState } from '../../src/core/governor.ts'
+import { type GovernorState, requestLease } from '../../src/core/governor.ts'
 import { surpriseReserve } from '../../src/core/session-budget.ts'
 import { MINUTE } from '../../src/core/time.ts'
 import { greedyOptions, greedySteps, kinds, options, ran, steps, TOLD_ONCE } from './governor-steps.ts'
@@ -125,7 +125,7 @@ describe('a governor, whatever happens', () => {
         const copy = JSON.parse(JSON.stringify(model.state)) as GovernorState
         expect(copy).toEqual(model.state)
         const asked = { lease: 'x', kind, wants: 3 }
-        expect(ask(copy, asked, model.nowMs)).toEqual(ask(model.state, asked, model.nowMs))
+        expect(requestLease(copy, asked, model.nowMs)).toEqual(requestLease(model.state, asked, model.nowMs))
       }),
       RUNS,
     )

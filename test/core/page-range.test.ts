@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { pageRangeOf, reachingTo } from '../../src/core/page-range.ts'
-import { advance, openWindow, type PageFacts, startOf, type WindowKind } from '../../src/core/windows.ts'
+import { advance, newProgress, openWindow, type PageFacts, type WindowKind } from '../../src/core/windows.ts'
 
 const openedAtMs = Date.UTC(2026, 5, 1)
 const windowOf = (kind: WindowKind, fromSec: number | null = 1_000, toSec = 2_000) =>
@@ -24,7 +24,7 @@ const page = (window: PageFacts['window'], sequence: number, given: Partial<Page
 
 /** Stretches of the pages, one after another. */
 function stretches(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
-  let progress = startOf(window)
+  let progress = newProgress(window)
   return pages.map((given, index) => {
     const facts = page(window, index + 1, given)
     const stretch = pageRangeOf(progress, facts)
@@ -80,7 +80,7 @@ describe('a page that another one follows', () => {
   const down = windowOf('tail')
   const up = windowOf('head')
   const progressAfter = (window: PageFacts['window'], lastTsMs: number) =>
-    advance(startOf(window), page(window, 1, { lastTsMs }))
+    advance(newProgress(window), page(window, 1, { lastTsMs }))
 
   it('reaches to the first conversation of the next one: what was skipped behind its last lies there', () => {
     const falling = page(down, 2, { firstTsMs: 1_650_000, lastTsMs: 1_400_000 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type KeyReports, lengthOf, periodsOf } from '../../src/core/period-keys.ts'
-import { newPeriod, tellPeriod } from '../../src/core/quota.ts'
+import { newQuota, tellPeriod } from '../../src/core/quota.ts'
 import { DAY } from '../../src/core/time.ts'
 import { answersOf, keyedRuns } from './keyed-vendor.ts'
 
@@ -29,7 +29,7 @@ describe('keys of periods', () => {
     fc.assert(
       fc.property(keyedRuns, run => {
         const { answers, sinceMs } = answersOf(run)
-        let period = newPeriod()
+        let period = newQuota()
         const seen = new Map<string, number | null>()
         for (const { key, used, ...bought } of answers) {
           period = tellPeriod(period, { ...UNTOLD, periodKey: key, billableUsedThisPeriod: used }, bought)

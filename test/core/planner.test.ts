@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { type Coverage, cover } from '../../src/core/coverage.ts'
 import {
   type AgentFacts,
-  NOTHING_AGAIN,
+  NO_REFRESH,
   type Plan,
   type PlanOptions,
   planWindows,
   pollSeconds,
-  takesMostOfPeriod,
+  takesMostOfQuota,
 } from '../../src/core/planner.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { startOf, type WindowProgress } from '../../src/core/windows.ts'
+import { newProgress, type WindowProgress } from '../../src/core/windows.ts'
 
 const NOW = 1_750_000_000_000
 const NOW_SEC = NOW / 1_000
@@ -36,7 +36,7 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
     sinceMs: null,
     untilMs: null,
     mode: { kind: 'incremental' },
-    again: NOTHING_AGAIN,
+    again: NO_REFRESH,
     maxPage: 100,
     idsPerRequest: 100,
     requestsPerHour: 1_500,
@@ -50,7 +50,7 @@ const boundsOf = (plan: Plan) =>
 const FULL = { kind: 'full' as const, agents: [] }
 
 const openWindow = (kind: 'tail' | 'head' | 'full', fromSec: number | null, toSec: number): WindowProgress =>
-  startOf({ name: `w-${kind}-${fromSec}-${toSec}`, agentId: 'a', kind, fromSec, toSec, openedAtMs: NOW - DAY })
+  newProgress({ name: `w-${kind}-${fromSec}-${toSec}`, agentId: 'a', kind, fromSec, toSec, openedAtMs: NOW - DAY })
 
 describe('a plan', () => {
   it('begins with all of the history, up to the last whole second that has settled', () => {
@@ -178,8 +178,8 @@ describe('a plan', () => {
   it('warns of a first backfill that may take most of a period', () => {
     const density = { perDay: { low: 0, high: 1_000 }, newPerDay: 400, sessionsPerConversation: 1 }
     const plan = planned({ agents: [agent({ density })], sinceMs: NOW - 30 * DAY })
-    expect(takesMostOfPeriod(plan, 50_000)).toBe(true)
-    expect(takesMostOfPeriod(plan, 100_000)).toBe(false)
+    expect(takesMostOfQuota(plan, 50_000)).toBe(true)
+    expect(takesMostOfQuota(plan, 100_000)).toBe(false)
   })
 })
 
@@ -217,7 +217,7 @@ describe('a selection', () => {
 
   it('goes on with what was killed over the same ids, and asks anew for the others', () => {
     const killed = {
-      ...startOf({
+      ...newProgress({
         name: 's',
         agentId: 'a',
         kind: 'selected',

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  clearsUpAtMs,
-  countSessions,
+  countBilled,
   holdPending,
-  newPeriod,
-  type PeriodState,
-  recoverPeriod,
+  newQuota,
+  type QuotaState,
+  recoverQuota,
+  resolvesAtMs,
   sessionsLeft,
   tellPeriod,
 } from '../../src/core/quota.ts'
@@ -24,11 +24,11 @@ const usage = (told: Partial<ReportedUsage>): ReportedUsage => ({
   ...told,
 })
 
-const tell = (period: PeriodState, told: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
+const tell = (period: QuotaState, told: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
   tellPeriod(period, usage(told), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
 /** Tells it twice, one after the other, as a period that has turned is told by every answer. */
-const turn = (period: PeriodState, told: Partial<ReportedUsage>, sentAtMs = 1) =>
+const turn = (period: QuotaState, told: Partial<ReportedUsage>, sentAtMs = 1) =>
   tell(tell(period, told, sentAtMs), told, sentAtMs + 1)
 
 const told = {
@@ -38,7 +38,7 @@ const told = {
   overageSessions: 0,
   overagePacks: 0,
   sinceMs: 1,
-  toldAtMs: 5,
+  reportedAtMs: 5,
 }
 const proved = [
   { ...told, key: 'p1', usedSessions: 480 },
@@ -47,13 +47,13 @@ const proved = [
 
 describe('a billing period', () => {
   it('knows nothing before something is told', () => {
-    expect(newPeriod()).toMatchObject({ known: false, key: null, includedSessions: 50_000 })
+    expect(newQuota()).toMatchObject({ known: false, key: null, includedSessions: 50_000 })
   })
 
   it('believes the highest usage, in whatever order answers come', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { minLength: 1 }), counts => {
-        const period = counts.reduce((state, used) => tell(state, { billableUsedThisPeriod: used }), newPeriod())
+        const period = counts.reduce((state, used) => tell(state, { billableUsedThisPeriod: used }), newQuota())
         expect(period.usedSessions).toBe(Math.max(...counts))
         expect(sessionsLeft(period, 0)).toBe(1_000 - Math.max(...counts))
       }),
@@ -61,22 +61,22 @@ describe('a billing period', () => {
   })
 
   it('begins anew with another key that is told again, and what an old key tells is no news', () => {
-    const first = tell(newPeriod(), { billableUsedThisPeriod: 900 })
+    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
     const second = turn(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
     expect(second).toMatchObject({ key: 'p2', usedSessions: 3, past: ['p1'] })
-    expect(tell(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, toldAtMs: 4 })
+    expect(tell(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, reportedAtMs: 4 })
   })
 
   it('does not begin anew with a key that is told once, and counts what that answer billed', () => {
-    const first = tell(newPeriod(), { billableUsedThisPeriod: 900 })
+    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
     const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 3 }, 2, 7)
-    expect(doubted).toMatchObject({ key: 'p1', usedSessions: 900, toldAtMs: 1 })
+    expect(doubted).toMatchObject({ key: 'p1', usedSessions: 900, reportedAtMs: 1 })
     expect(sessionsLeft(doubted, 0)).toBe(93)
     expect(tell(doubted, { billableUsedThisPeriod: 907 }, 3)).toMatchObject({ key: 'p1', pending: null })
   })
 
   it('has no more left than either of two periods that are told by turns', () => {
-    const first = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const turns = [850, 300, 870, 300].reduce((period, used, index) => {
       const periodKey = used === 300 ? 'p1' : 'p2'
       return tell(period, { periodKey, billableUsedThisPeriod: used }, index + 2)
@@ -86,16 +86,16 @@ describe('a billing period', () => {
   })
 
   it('counts what an answer billed that tells of a period that was left', () => {
-    const second = turn(tell(newPeriod(), {}), { periodKey: 'p2', billableUsedThisPeriod: 10 }, 2)
+    const second = turn(tell(newQuota(), {}), { periodKey: 'p2', billableUsedThisPeriod: 10 }, 2)
     expect(sessionsLeft(tell(second, { billableUsedThisPeriod: 500 }, 3, 20), 0)).toBe(970)
   })
 
   it('forgets another one that was told once, when two answers in a row that were asked for later tell the known one', () => {
-    const first = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 990 }, 2)
     expect(sessionsLeft(doubted, 0)).toBe(10)
     const asked = [3, 4].reduce((state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs), doubted)
-    expect(asked.rumour).toBeNull()
+    expect(asked.candidate).toBeNull()
     expect(sessionsLeft(asked, 0)).toBe(700)
     const overtaken = [1, 2].reduce(
       (state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs),
@@ -105,14 +105,14 @@ describe('a billing period', () => {
   })
 
   it('is not turned by answers that were under way together', () => {
-    const first = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const together = [2, 2, 2].reduce((state, sentAtMs) => tell(state, { periodKey: 'p0' }, sentAtMs), first)
     expect(together.key).toBe('p1')
     expect(tell(together, { periodKey: 'p0' }, 3).key).toBe('p0')
   })
 
   it('is turned to one of which no less is used by three answers in a row: two of a period that is over may overtake others', () => {
-    const first = turn(newPeriod(), { billableUsedThisPeriod: 300 })
+    const first = turn(newQuota(), { billableUsedThisPeriod: 300 })
     const told = { periodKey: 'p0', billableUsedThisPeriod: 990 }
     const twice = turn(first, told, 3)
     expect(twice.key).toBe('p1')
@@ -123,13 +123,13 @@ describe('a billing period', () => {
 
   it('asks no less often for answers that a restart tells anew', () => {
     const spent = { periodKey: 'p0', billableUsedThisPeriod: 1_000 }
-    const recalled = recoverPeriod({ proved, newest: [{ key: 'p0', usedSessions: 1_000, toldAtMs: 100 }] })
+    const recalled = recoverQuota({ proved, newest: [{ key: 'p0', usedSessions: 1_000, reportedAtMs: 100 }] })
     const anew = [10, 20, 30, 40].reduce((state, sentAtMs) => tell(state, spent, sentAtMs), recalled)
-    expect(clearsUpAtMs(anew)).toBe(0)
+    expect(resolvesAtMs(anew)).toBe(0)
   })
 
   it('counts what was billed in the new one from the first answer that told of it', () => {
-    const first = tell(newPeriod(), { billableUsedThisPeriod: 900 })
+    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
     const late = tell(
       tell(first, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2, 40),
       { periodKey: 'p2', billableUsedThisPeriod: 0 },
@@ -143,27 +143,27 @@ describe('a billing period', () => {
   })
 
   it('asks again at once where the first answer of all says that it is spent', () => {
-    const stale = tell(newPeriod(), { periodKey: 'p0', billableUsedThisPeriod: 1_000 })
-    expect(clearsUpAtMs(stale)).toBe(0)
+    const stale = tell(newQuota(), { periodKey: 'p0', billableUsedThisPeriod: 1_000 })
+    expect(resolvesAtMs(stale)).toBe(0)
     expect(sessionsLeft(turn(stale, { billableUsedThisPeriod: 10 }, 2), 0)).toBe(990)
-    expect(clearsUpAtMs(tell(stale, { periodKey: 'p0' }, 2))).toBeNull()
+    expect(resolvesAtMs(tell(stale, { periodKey: 'p0' }, 2))).toBeNull()
   })
 
   it('asks again at once whether another has begun, and not for ever where the answers differ', () => {
-    const spent = tell(newPeriod(), { billableUsedThisPeriod: 300 })
+    const spent = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const doubted = tell(spent, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, 2)
-    expect(clearsUpAtMs(doubted)).toBe(0)
+    expect(resolvesAtMs(doubted)).toBe(0)
     const again = [3, 5, 7].reduce((state, sentAtMs) => {
       const known = tell(state, { billableUsedThisPeriod: 300 }, sentAtMs)
       return tell(known, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, sentAtMs + 1)
     }, doubted)
-    expect(clearsUpAtMs(again)).toBeNull()
+    expect(resolvesAtMs(again)).toBeNull()
   })
 
-  const answer = (key: string, toldAtMs: number) => ({ key, usedSessions: 130, toldAtMs })
+  const answer = (key: string, reportedAtMs: number) => ({ key, usedSessions: 130, reportedAtMs })
 
   it('is recalled as the last that was proved, with the highest that was ever told of it', () => {
-    const period = recoverPeriod({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
+    const period = recoverQuota({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
     expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, past: ['p1'], known: true })
     expect(sessionsLeft(period, 0)).toBe(370)
     expect(tell(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
@@ -171,19 +171,19 @@ describe('a billing period', () => {
       key: 'p3',
       past: ['p1', 'p2'],
     })
-    expect(recoverPeriod({ proved: [], newest: [] })).toEqual(newPeriod())
+    expect(recoverQuota({ proved: [], newest: [] })).toEqual(newQuota())
   })
 
   it('is recalled without another that the newest two answers do not tell of', () => {
-    const once = recoverPeriod({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
-    expect(once.rumour).toMatchObject({ key: 'p0', last: false, against: 1 })
-    expect(tell(once, { periodKey: 'p2' }, 8).rumour).toBeNull()
-    expect(recoverPeriod({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).rumour).toBeNull()
+    const once = recoverQuota({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
+    expect(once.candidate).toMatchObject({ key: 'p0', last: false, against: 1 })
+    expect(tell(once, { periodKey: 'p2' }, 8).candidate).toBeNull()
+    expect(recoverQuota({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).candidate).toBeNull()
   })
 
   it('is recalled with what our own answers billed, where reports are late', () => {
     const late = [{ ...proved[1]!, certainSessions: 260 }]
-    expect(recoverPeriod({ proved: late, newest: [answer('p2', 5)] }).usedSessions).toBe(260)
+    expect(recoverQuota({ proved: late, newest: [answer('p2', 5)] }).usedSessions).toBe(260)
   })
 
   it('never returns to a key that was left', () => {
@@ -195,30 +195,30 @@ describe('a billing period', () => {
           if (next.key !== seen.at(-1)) expect(seen).not.toContain(next.key)
           seen.push(next.key)
           return next
-        }, newPeriod())
+        }, newQuota())
       }),
     )
   })
 
   it('reads the usage off what remains, where only that is told', () => {
-    expect(tell(newPeriod(), { billableRemainingThisPeriod: 400 }).usedSessions).toBe(600)
+    expect(tell(newQuota(), { billableRemainingThisPeriod: 400 }).usedSessions).toBe(600)
   })
 
   it('keeps what is included where it is not told', () => {
-    const period = tell(newPeriod(), { billableUsedThisPeriod: 1 })
+    const period = tell(newQuota(), { billableUsedThisPeriod: 1 })
     expect(tell(period, { includedQuota: null, billableUsedThisPeriod: 2 }).includedSessions).toBe(1_000)
     expect(turn(period, { periodKey: 'p2', includedQuota: null }).includedSessions).toBe(1_000)
   })
 
   it('has more sessions where packs are allowed', () => {
-    const period = tell(newPeriod(), { billableUsedThisPeriod: 1_000 })
+    const period = tell(newQuota(), { billableUsedThisPeriod: 1_000 })
     expect(sessionsLeft(period, 0)).toBe(0)
     expect(sessionsLeft(period, 2)).toBe(2_000)
   })
 })
 
 describe('sessions that nobody has told of', () => {
-  const told = tell(newPeriod(), { billableUsedThisPeriod: 100 })
+  const told = tell(newQuota(), { billableUsedThisPeriod: 100 })
 
   it('are held back until a count that was asked for later', () => {
     const held = holdPending(told, 50, 1_000)
@@ -234,7 +234,7 @@ describe('sessions that nobody has told of', () => {
 
   it('count as spent where the vendor does not tell even then', () => {
     const held = holdPending(told, 50, 1_000)
-    const period = countSessions(held, { sentAtMs: 1_500, receivedAtMs: 1_600, billed: 0 })
+    const period = countBilled(held, { sentAtMs: 1_500, receivedAtMs: 1_600, billed: 0 })
     expect(period).toMatchObject({ usedSessions: 150, pending: null })
   })
 
@@ -246,12 +246,12 @@ describe('sessions that nobody has told of', () => {
 
 describe('a vendor who names another period in each answer', () => {
   it('is asked again at once a few times, and not without end', () => {
-    let period = newPeriod()
+    let period = newQuota()
     const clear: boolean[] = []
     for (let answer = 1; answer <= 10; answer++) {
       const told = usage({ periodKey: `period-${answer}`, billableUsedThisPeriod: 1_000 + answer })
       period = tellPeriod(period, told, { sentAtMs: answer * 1_000, receivedAtMs: answer * 1_000 + 10, billed: 0 })
-      clear.push(clearsUpAtMs(period) !== null)
+      clear.push(resolvesAtMs(period) !== null)
     }
     expect(clear.slice(4)).not.toContain(true)
   })
@@ -265,7 +265,7 @@ describe('where no key is reported, another period', () => {
   it('begins when two answers in a row report less than half, and no session of ours is missed, however late reports are', () => {
     fc.assert(
       fc.property(fc.array(pages, { minLength: 1, maxLength: 5 }), fc.nat(5), (periods, lag) => {
-        let period = newPeriod()
+        let period = newQuota()
         let nowMs = 0
         for (const billedBy of periods) {
           const before = period.account!.report?.usedSessions ?? 0
@@ -287,7 +287,7 @@ describe('where no key is reported, another period', () => {
 
   it('does not begin by one answer, nor by two that were under way together', () => {
     const spent = tellPeriod(
-      newPeriod(),
+      newQuota(),
       { ...untold, billableUsedThisPeriod: 900 },
       { sentAtMs: 1, receivedAtMs: 2, billed: 0 },
     )
@@ -297,7 +297,7 @@ describe('where no key is reported, another period', () => {
       spent,
     )
     expect(doubted).toMatchObject({ usedSessions: 900 })
-    expect(clearsUpAtMs(doubted)).toBe(0)
+    expect(resolvesAtMs(doubted)).toBe(0)
     const bought = { sentAtMs: 5, receivedAtMs: 6, billed: 0 }
     expect(tellPeriod(doubted, { ...untold, billableUsedThisPeriod: 903 }, bought)).toMatchObject({
       usedSessions: 903,
@@ -308,7 +308,7 @@ describe('where no key is reported, another period', () => {
 
   it('has what an answer billed whose count seemed to fall, where the next one says that it did not', () => {
     const told = (usedSessions: number) => ({ ...untold, billableUsedThisPeriod: usedSessions })
-    const first = tellPeriod(newPeriod(), told(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
+    const first = tellPeriod(newQuota(), told(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
     const late = tellPeriod(first, told(0), { sentAtMs: 3, receivedAtMs: 4, billed: 63 })
     const next = tellPeriod(late, told(40), { sentAtMs: 5, receivedAtMs: 6, billed: 10 })
     expect(next.account).toMatchObject({ own: 113 })
@@ -318,7 +318,7 @@ describe('where no key is reported, another period', () => {
 
 describe('a vendor whose every third answer names the period before', () => {
   const told = (periodKey: string, billableUsedThisPeriod: number) => ({ ...untold, periodKey, billableUsedThisPeriod })
-  const asked = (period: PeriodState, keys: readonly string[]) =>
+  const asked = (period: QuotaState, keys: readonly string[]) =>
     keys.reduce(
       (state, key, index) =>
         tellPeriod(state, told(key, key === 'old' ? 21 : 26), {
@@ -328,7 +328,7 @@ describe('a vendor whose every third answer names the period before', () => {
         }),
       period,
     )
-  const known = asked(newPeriod(), ['old', 'old'])
+  const known = asked(newQuota(), ['old', 'old'])
 
   it('is believed in the new one, though no three answers in a row name it, and more is used of it', () => {
     expect(asked(known, ['new', 'new', 'old', 'new']).key).toBe('old')
@@ -341,6 +341,6 @@ describe('a vendor whose every third answer names the period before', () => {
       Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'new' : 'old')),
     )
     expect(torn.key).toBe('old')
-    expect(clearsUpAtMs(torn)).toBe(null)
+    expect(resolvesAtMs(torn)).toBe(null)
   })
 })

@@ -6,10 +6,10 @@ import {
   advance,
   idsFitting,
   isReaskingIds,
+  newProgress,
   nextRequest,
   openWindow,
   type PageFacts,
-  startOf,
   type WindowProgress,
 } from '../../src/core/windows.ts'
 
@@ -40,7 +40,7 @@ function readAll(fates: ReadonlyMap<string, Fate>, pageSize: number) {
   const ids = [...fates.keys()]
   const told = new Map<string, Fate>()
   const asked: string[][] = []
-  let progress = startOf(
+  let progress = newProgress(
     openWindow({ agentId: 'a', kind: 'refresh', fromSec: null, toSec: 0, openedAtMs: 1_750_000_000_000, ids }),
   )
   while (!progress.done) {

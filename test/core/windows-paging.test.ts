@@ -4,12 +4,12 @@ import { coverAll, gaps } from '../../src/core/coverage.ts'
 import {
   advance,
   coveredBy,
+  newProgress,
   nextRequest,
   openWindow,
   type PageFacts,
   restarted,
   restartPoint,
-  startOf,
   type Window,
   type WindowProgress,
   type WindowQuery,
@@ -43,7 +43,7 @@ function pageThrough(
   stored: readonly Stored[],
   window: Window,
   plan: { limit: number; disturbance: Disturbance }[],
-  from: WindowProgress = startOf(window),
+  from: WindowProgress = newProgress(window),
   until = 500,
 ) {
   const landed: PageFacts[] = []
@@ -77,7 +77,7 @@ function pageThrough(
     landed.push(facts)
     pages.push({ facts, ids: data.map(({ id }) => id) })
     ids.push(...data.map(({ id }) => id))
-    progress = disturbance === 'killed' ? landed.reduce(advance, startOf(window)) : advance(next.progress, facts)
+    progress = disturbance === 'killed' ? landed.reduce(advance, newProgress(window)) : advance(next.progress, facts)
   }
   return { ids, landed, pages, progress }
 }
@@ -149,7 +149,7 @@ describe('paging through a window', () => {
         const plan = limits.map(limit => ({ limit, disturbance: 'none' as const }))
         const { landed, progress } = pageThrough(stored, one, plan)
         const read = JSON.parse(JSON.stringify(landed)) as PageFacts[]
-        expect(read.reduce(advance, startOf(one))).toEqual(progress)
+        expect(read.reduce(advance, newProgress(one))).toEqual(progress)
       }),
     )
   })
@@ -181,9 +181,9 @@ describe('pages that are not there any more', () => {
 
   /** Goes on from what is there: the holes in windows of their own, and the window itself to its end. */
   function mended({ stored, one, plan, until, kept, limit }: Parameters<Parameters<typeof scene.map>[0]>[0]) {
-    const { pages } = pageThrough(stored, one, plan, startOf(one), until)
+    const { pages } = pageThrough(stored, one, plan, newProgress(one), until)
     const there = pages.filter((_, index) => kept[index % kept.length])
-    const known = there.reduce((progress, { facts }) => advance(progress, facts), startOf(one))
+    const known = there.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
     const rest = [{ limit, disturbance: 'none' as const }]
     const whole = { from: one.fromSec ?? 0, to: one.toSec }
     // What is not there at all is no hole: it is read as if it never had been.
@@ -258,7 +258,9 @@ describe('pages that are not there any more', () => {
           return { facts: { ...facts, hasMore: cursorOut !== null }, times }
         })
         const isThere = (at: number) => at === pages.length - 1 || kept[at % kept.length]!
-        const known = pages.filter((_, at) => isThere(at)).reduce((all, { facts }) => advance(all, facts), startOf(one))
+        const known = pages
+          .filter((_, at) => isThere(at))
+          .reduce((all, { facts }) => advance(all, facts), newProgress(one))
         const covered = coverAll(coveredBy(known))
         const lost = pages.flatMap(({ times }, at) => (isThere(at) ? [] : times))
         expect(known.done).toBe(true)
@@ -287,9 +289,9 @@ describe('pages that are not there any more', () => {
             }
             return pages
           }
-          const pages = ask(startOf(one), 1)
+          const pages = ask(newProgress(one), 1)
           const there = pages.filter((_, index) => kept[index % kept.length])
-          const known = there.reduce((progress, { facts }) => advance(progress, facts), startOf(one))
+          const known = there.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
           const again = ask(known, known.sequence).flatMap(page => page.ids)
           expect([...there.flatMap(page => page.ids), ...again].sort()).toEqual([...ids].sort())
         },
@@ -313,7 +315,7 @@ const NO_FACTS = {
 
 describe('a selection', () => {
   const selection = (ids: string[]): WindowProgress =>
-    startOf(openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids }))
+    newProgress(openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids }))
 
   it('asks for every id once, in whatever portions', () => {
     fc.assert(

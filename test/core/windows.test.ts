@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import {
   advance,
   idsFitting,
+  newProgress,
   nextRequest,
   openWindow,
   type PageFacts,
   restarted,
   restartPoint,
-  startOf,
   type Window,
   type WindowProgress,
   type WindowQuery,
@@ -59,7 +59,7 @@ describe('a window', () => {
     ['tail', 'desc'],
     ['full', 'desc'],
   ] as const)('of kind %s is asked for in order %s, in bounds that are whole seconds', (kind, sort) => {
-    expect(nextRequest(startOf(windowOf({ kind })), 50).query).toEqual({
+    expect(nextRequest(newProgress(windowOf({ kind })), 50).query).toEqual({
       sort,
       limit: 50,
       fromTs: at(100_000),
@@ -68,11 +68,11 @@ describe('a window', () => {
   })
 
   it('without a lower bound sends none', () => {
-    expect(nextRequest(startOf(windowOf({ kind: 'tail', fromSec: null })), 50).query).not.toHaveProperty('fromTs')
+    expect(nextRequest(newProgress(windowOf({ kind: 'tail', fromSec: null })), 50).query).not.toHaveProperty('fromTs')
   })
 
   it('is paged by the cursor of its newest page, and sums what its pages told', () => {
-    const first = startOf(windowOf())
+    const first = newProgress(windowOf())
     const second = advance(first, factsAt(first))
     expect(nextRequest(second, 10).query).toEqual({
       sort: 'asc',
@@ -86,13 +86,13 @@ describe('a window', () => {
   })
 
   it('that is empty is done after one page', () => {
-    const start = startOf(windowOf())
+    const start = newProgress(windowOf())
     const empty = factsAt(start, { hasMore: false, cursorOut: null, returned: 0, lastTsMs: null })
     expect(advance(start, empty)).toMatchObject({ done: true, lastTsMs: null })
   })
 
   it('goes on over a page that returned nothing and told of more', () => {
-    const start = startOf(windowOf())
+    const start = newProgress(windowOf())
     const second = advance(start, factsAt(start))
     const skipped = advance(second, factsAt(second, { returned: 0, lastTsMs: null, cursorOut: 'third' }))
     expect(skipped).toMatchObject({ done: false, cursor: 'third', lastTsMs: at(150_000) })
@@ -117,7 +117,7 @@ describe('a window', () => {
       ['head', { fromTs: at(150_000), toTs: at(200_999) }],
       ['tail', { fromTs: at(100_000), toTs: at(150_999) }],
     ] as const) {
-      const start = startOf(windowOf({ kind }))
+      const start = newProgress(windowOf({ kind }))
       const refused = restarted(advance(start, factsAt(start)))
       expect(nextRequest(refused, 10)).toMatchObject({ progress: { generation: 2, sequence: 1 }, query: bounds })
       expect(nextRequest(refused, 10).query).not.toHaveProperty('cursor')
@@ -130,13 +130,13 @@ describe('a window', () => {
     ['tail', 999_000, { fromTs: at(100_000), toTs: at(200_999) }],
     ['tail', 1_000, { fromTs: at(100_000), toTs: at(100_000) }],
   ] as const)('of kind %s stays inside its bounds where the last `ts` is %d', (kind, lastTsMs, bounds) => {
-    const start = startOf(windowOf({ kind }))
+    const start = newProgress(windowOf({ kind }))
     const refused = restarted(advance(start, factsAt(start, { lastTsMs: at(lastTsMs) })))
     expect(nextRequest(refused, 10).query).toMatchObject(bounds)
   })
 
   it('takes another limit under the next generation, because a cursor is bound to its query', () => {
-    const start = startOf(windowOf())
+    const start = newProgress(windowOf())
     const { progress, query } = nextRequest(advance(start, factsAt(start)), 5)
     expect(progress).toMatchObject({ generation: 2, sequence: 1 })
     expect(query).toEqual({ sort: 'asc', limit: 5, fromTs: at(150_000), toTs: at(200_999) })
@@ -149,7 +149,7 @@ describe('a window', () => {
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 60 }),
         (count, limits) => {
           const ids = Array.from({ length: count }, (_, index) => `id${index}`)
-          let progress = startOf(windowOf({ kind: 'selected', ids }))
+          let progress = newProgress(windowOf({ kind: 'selected', ids }))
           const asked: string[] = []
           for (const limit of limits) {
             if (progress.done) break
@@ -168,7 +168,7 @@ describe('a window', () => {
   })
 
   it('of ids fits as many into a request as its address may be long, and at least one', () => {
-    const idsOf = (ids: string[]) => idsFitting(startOf(windowOf({ kind: 'selected', ids })), 100)
+    const idsOf = (ids: string[]) => idsFitting(newProgress(windowOf({ kind: 'selected', ids })), 100)
     expect(idsOf(Array.from({ length: 50 }, () => 'x'.repeat(9)))).toBe(10)
     expect(idsOf(['x'.repeat(500), 'y'])).toBe(1)
     expect(idsOf(['ü'.repeat(20), 'y'])).toBe(1)
@@ -205,7 +205,7 @@ function paged({ kind, fromSec, vendor, weather: events }: Sync): {
   queries: WindowQuery[]
   done: boolean
 } {
-  let progress = startOf(windowOf({ kind, fromSec, toSec: TO_SEC }))
+  let progress = newProgress(windowOf({ kind, fromSec, toSec: TO_SEC }))
   let limit = 5
   const got = new Set<number>()
   const queries: WindowQuery[] = []
@@ -265,7 +265,7 @@ describe('whatever happens while a window is paged', () => {
     fc.assert(
       fc.property(kinds, fc.option(seconds), seconds, fc.option(seconds), (kind, fromSec, length, lastSec) => {
         const toSec = (fromSec ?? 0) + length
-        const start = startOf(windowOf({ kind, fromSec, toSec }))
+        const start = newProgress(windowOf({ kind, fromSec, toSec }))
         const { query } = nextRequest(
           lastSec === null ? start : restarted(advance(start, factsAt(start, { lastTsMs: lastSec * 1_000 }))),
           10,

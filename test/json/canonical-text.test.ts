@@ -1,7 +1,7 @@
 // The quick way to the canonical text comes to the same text as the long one.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { canonicalJson } from '../../src/core/canonical.ts'
+import { canonicalJson } from '../../src/json/canonical.ts'
 import { canonicalText } from '../../src/json/canonical-text.ts'
 
 /** An escape of what need not be escaped, as other writers of JSON have it. */

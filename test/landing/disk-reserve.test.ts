@@ -1,11 +1,11 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { unusable } from '../../src/core/disk.ts'
+import { homeUnusable } from '../../src/core/disk.ts'
 import { keepReserve, withReserve } from '../../src/landing/disk-reserve.ts'
 import { temporaryHome } from './temporary-home.ts'
 
-const full = () => unusable('/data/page', Object.assign(new Error('full'), { code: 'ENOSPC' }))
+const full = () => homeUnusable('/data/page', Object.assign(new Error('full'), { code: 'ENOSPC' }))
 
 describe('the room that is kept', () => {
   it('is made once, for its owner alone', async () => {
@@ -34,7 +34,7 @@ describe('the room that is kept', () => {
   it('stays where another error is thrown', async () => {
     const root = await temporaryHome()
     await keepReserve(root)
-    const refused = unusable('/data/page', Object.assign(new Error('no'), { code: 'EACCES' }))
+    const refused = homeUnusable('/data/page', Object.assign(new Error('no'), { code: 'EACCES' }))
     await expect(withReserve(root, () => Promise.reject(refused))).rejects.toBe(refused)
     expect(await readdir(root)).toEqual(['.room'])
   })

@@ -1,6 +1,6 @@
 // Events as a spool is given them.
 import fc from 'fast-check'
-import { canonicalJson } from '../../src/core/canonical.ts'
+import { canonicalJson } from '../../src/json/canonical.ts'
 import type { SpoolEvent } from '../../src/spool/event-line.ts'
 import { eventId, type IdentifiedEvent } from '../../src/spool/identity.ts'
 

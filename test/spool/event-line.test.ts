@@ -1,7 +1,7 @@
 // Lines of a segment: what was written is read back, and what a kill cut off is told from what was damaged.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson } from '../../src/core/canonical.ts'
+import { canonicalJson } from '../../src/json/canonical.ts'
 import { linesOf, readLine, type SpoolEvent } from '../../src/spool/event-line.ts'
 import { eventId } from '../../src/spool/identity.ts'
 import { readLines } from '../../src/spool/read-segment.ts'

@@ -8,8 +8,8 @@ import { coverAll } from '../../src/core/coverage.ts'
 import {
   coveredBy,
   isById,
+  newProgress,
   openWindow,
-  startOf,
   WINDOW_KINDS,
   type WindowKind,
   type WindowProgress,
@@ -55,7 +55,7 @@ const windows: fc.Arbitrary<Read[]> = fc.array(
 const progressOf = ({ agentId, kind, fromSec, length, done, hole }: Read, index: number): WindowProgress => {
   const [from, to] = [fromSec ?? 0, (fromSec ?? 0) + length]
   return {
-    ...startOf(openWindow({ agentId, kind, fromSec, toSec: to, openedAtMs: index, ids: [] })),
+    ...newProgress(openWindow({ agentId, kind, fromSec, toSec: to, openedAtMs: index, ids: [] })),
     done,
     ...(hole &&
       hole.at <= length && { holes: [{ from: from + hole.at, to: Math.min(to, from + hole.at + hole.length) }] }),

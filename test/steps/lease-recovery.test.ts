@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
 import type { Grant } from '../../src/core/governor.ts'
-import { startOf, type WindowProgress } from '../../src/core/windows.ts'
+import { newProgress, type WindowProgress } from '../../src/core/windows.ts'
 import { openLeaseLog } from '../../src/landing/lease-log.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
@@ -25,7 +25,7 @@ function windowOf({ sandbox }: SimulatedApp): WindowProgress {
   const nowMs = sandbox.clock.now()
   const name = 'a-window'
   const [agentId] = sandbox.world.agentIds()
-  return startOf({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
+  return newProgress({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
 }
 
 /** What a process of its own has of that house. */
@@ -53,7 +53,7 @@ describe('a lease that ended', () => {
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
     const told = await steps.fetchPages(input, call)
     expect(told.pages).toBe(5)
-    expect(await steps.takeStock(input, call)).toEqual(told)
+    expect(await steps.recoverLease(input, call)).toEqual(told)
     expect(await steps.heldUntilMs()).toBeNull()
     // Nobody got its answer: what the ledger has of it is enough.
     expect(await steps.heldUntilMs(input.grant)).toBeNull()
@@ -101,12 +101,12 @@ describe('a lease whose holder was lost', () => {
     simulated.advance(heldMs! - nowMs + 1)
     for (const of of [undefined, input.grant]) expect(await steps.heldUntilMs(of)).toBeNull()
 
-    const stock = await steps.takeStock(input, call)
+    const stock = await steps.recoverLease(input, call)
     expect(stock).toMatchObject({ pages: 2, failure: null, progress: { sequence: 3, returned: whole.conversations } })
     expect(stock.answers.map(({ status }) => status)).toEqual([200, 200, null])
     expect(stock.answers.at(-1)).toMatchObject({ givenUp: true })
     // Asked again, because its answer was lost: the same, and nothing more in the ledger.
-    expect(await steps.takeStock(input, call)).toEqual(stock)
+    expect(await steps.recoverLease(input, call)).toEqual(stock)
   })
 
   it('was never begun where the ledger knows nothing of it', async () => {
@@ -120,11 +120,11 @@ describe('a lease whose holder was lost', () => {
       conversations: 0,
       failure: null,
     }
-    expect(await steps.takeStock(input, call)).toEqual(nothing)
+    expect(await steps.recoverLease(input, call)).toEqual(nothing)
     // Its worker comes to it now: it asks first.
     expect(await steps.fetchPages(input, { ...call, isHeld: async () => false })).toEqual(nothing)
     expect(await steps.heldUntilMs()).toBeNull()
-    expect(await steps.takeStock(input, call)).toEqual(nothing)
+    expect(await steps.recoverLease(input, call)).toEqual(nothing)
   })
 })
 

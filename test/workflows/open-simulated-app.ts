@@ -12,7 +12,7 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
-import type { News } from '../../workflows/host.ts'
+import type { ProgressUpdate } from '../../workflows/host.ts'
 import type { Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
 import { isProbe } from './probe.ts'
@@ -34,7 +34,7 @@ export interface SimulatedApp {
   app: App
   clock: SimulatedTime
   /** What the last sync told. */
-  news: News[]
+  news: ProgressUpdate[]
   sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
   /** Syncs so many times, `everyMs` apart, by one and the same runner. */
   polls(options: { count: number; everyMs: number; each(report: SyncReport): void }): Promise<void>

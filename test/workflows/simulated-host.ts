@@ -1,17 +1,20 @@
 // A host of the orchestration on simulated time.
 
-import type { Host, News } from '../../workflows/host.ts'
+import type { Host, ProgressUpdate } from '../../workflows/host.ts'
 import type { Steps } from '../../workflows/steps.ts'
 import type { SimulatedTime } from './simulated-time.ts'
 
-export function simulatedHost(time: SimulatedTime, options: { signal: AbortSignal; tell(news: News): void }): Host {
+export function simulatedHost(
+  time: SimulatedTime,
+  options: { signal: AbortSignal; tell(news: ProgressUpdate): void },
+): Host {
   const { signal, tell } = options
   let ids = 0
   return {
     now: time.now,
     newId: () => `lease-${++ids}`,
     cancelled: () => signal.aborted,
-    tell,
+    notify: tell,
     async sleepUntil(untilMs, wake) {
       const woken = new AbortController()
       const slept = time.sleepUntil(untilMs, AbortSignal.any([signal, woken.signal])).catch(error => {

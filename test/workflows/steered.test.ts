@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { openRun } from '../../src/app.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { Host } from '../../workflows/host.ts'
-import type { Carried } from '../../workflows/run.ts'
+import type { Checkpoint } from '../../workflows/run.ts'
 import type { SyncRequest } from '../../workflows/steps.ts'
-import { beginSync, goOn } from '../../workflows/sync.ts'
+import { continueSync, planSync } from '../../workflows/sync.ts'
 import { expectedTables } from './expected-rows.ts'
 import type { SimulatedApp } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
@@ -24,8 +24,8 @@ async function steered(simulated: SimulatedApp, asked: Partial<SyncRequest>, wis
   const request: SyncRequest = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
   const within = timed(steps, clock)
   return {
-    begin: () => beginSync(within, host, request),
-    goOn: (carried: Carried) => goOn(within, host, request, carried),
+    begin: () => planSync(within, host, request),
+    goOn: (carried: Checkpoint) => continueSync(within, host, request, carried),
     close,
   }
 }
@@ -36,11 +36,11 @@ describe('a sync that is handed over again and again', () => {
     const { sandbox } = simulated
     const nowMs = sandbox.clock.now()
     let turns = 0
-    const { begin, goOn, close } = await steered(simulated, {}, { handsOver: () => ++turns % 5 === 0 })
+    const { begin, goOn, close } = await steered(simulated, {}, { shouldHandOver: () => ++turns % 5 === 0 })
     let handovers = 0
     let carried = await begin()
     for (;;) {
-      const ended = await goOn(JSON.parse(JSON.stringify(carried)) as Carried)
+      const ended = await goOn(JSON.parse(JSON.stringify(carried)) as Checkpoint)
       if (ended.carried === null) {
         expect(ended.report).toMatchObject({ outcome: 'done', windowsLeft: 0, breaches: 0 })
         expect(ended.report.pages).toBe((await simulated.bought()).length)
@@ -67,7 +67,11 @@ describe('a sync that is cancelled while it hands over', () => {
       cancelled = true
       return true
     }
-    const { begin, goOn, close } = await steered(simulated, {}, { handsOver, cancelled: () => cancelled })
+    const { begin, goOn, close } = await steered(
+      simulated,
+      {},
+      { shouldHandOver: handsOver, cancelled: () => cancelled },
+    )
     const { report, carried } = await goOn(await begin())
     expect([report?.outcome, carried]).toEqual(['interrupted', null])
     expect(await simulated.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
@@ -82,7 +86,7 @@ describe('a sync that is paused', () => {
     const resumed = new Promise<void>(resolve => {
       resume = resolve
     })
-    const { begin, goOn, close } = await steered(simulated, {}, { resumed: () => resumed })
+    const { begin, goOn, close } = await steered(simulated, {}, { untilResumed: () => resumed })
     const ended = goOn(await begin())
     await new Promise(resolve => setTimeout(resolve, 50))
     expect(await simulated.served()).toEqual([])
@@ -96,7 +100,11 @@ describe('a sync that is allowed more while it goes on', () => {
   it('goes beyond what it was given', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
     const wishes = [[{ requests: 500 }]]
-    const { begin, goOn, close } = await steered(simulated, { maxRequests: 3 }, { raised: () => wishes.pop() ?? [] })
+    const { begin, goOn, close } = await steered(
+      simulated,
+      { maxRequests: 3 },
+      { takeAllowances: () => wishes.pop() ?? [] },
+    )
     const { report } = await goOn(await begin())
     expect(report).toMatchObject({ outcome: 'done' })
     expect(report!.requests).toBeGreaterThan(20)

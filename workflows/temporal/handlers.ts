@@ -4,10 +4,10 @@ import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
 import type { Progress } from '../progress.ts'
 import {
-  type Asked,
+  type AcceptedRequest,
   allowanceProblem,
   idsProblem,
-  isSame,
+  isSameRequest,
   QUEUE_LENGTH,
   refreshOf,
   requestProblem,
@@ -26,19 +26,19 @@ import {
   resumeSignal,
   resumeUpdate,
 } from './messages.ts'
-import { endPatientLeases, nudge, type Owner, show } from './owner.ts'
+import { endPreemptibleLeases, interruptSleep, type Owner, publishProgress } from './owner.ts'
 import { runs } from './sinks.ts'
 
 /** What a person asks for is begun as soon as the requests in flight are answered; what comes by itself, at the end of a lease. */
 function makeWay(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
-  nudge(owner)
-  if (!unattended) endPatientLeases(owner)
+  interruptSleep(owner)
+  if (!unattended) endPreemptibleLeases(owner)
 }
 
 const withoutExporting = ({ exporting: _exporting, ...request }: SyncRequest): SyncRequest => request
 
-function ask(owner: Owner, asked: Omit<SyncRequest, 'run'>): Asked {
-  const going = owner.queue.find(({ request }) => isSame(request, asked))
+function ask(owner: Owner, asked: Omit<SyncRequest, 'run'>): AcceptedRequest {
+  const going = owner.queue.find(({ request }) => isSameRequest(request, asked))
   if (going) {
     // Planned before it was asked for again: it is planned anew.
     going.urgent = true
@@ -49,7 +49,7 @@ function ask(owner: Owner, asked: Omit<SyncRequest, 'run'>): Asked {
   }
   const request = { ...asked, run: uuid4().slice(0, 8) }
   owner.queue.push({ request, urgent: true, leg: null })
-  show(owner, owner.progress)
+  publishProgress(owner, owner.progress)
   makeWay(owner, asked)
   return { run: request.run, joined: false }
 }
@@ -60,7 +60,7 @@ function refuse(problem: string | null): void {
 
 function pause(owner: Owner, paused: boolean): Progress {
   for (const { request } of owner.queue) runs.paused(owner.input.workspaceId, request.run, paused)
-  show(owner, { ...owner.progress, paused })
+  publishProgress(owner, { ...owner.progress, paused })
   return owner.progress
 }
 
@@ -68,12 +68,12 @@ function allow(owner: Owner, allowance: Allowance): GovernorState['options'] | n
   owner.allowed.push(allowance)
   // What was left for want of sessions is planned again.
   if (owner.current) owner.current.urgent = true
-  nudge(owner)
+  interruptSleep(owner)
   return owner.governor?.options ?? null
 }
 
 /** From now on, to the end of the workflow. */
-export function listen(owner: Owner): void {
+export function registerHandlers(owner: Owner): void {
   const { workspaceId } = owner.input
   const isFull = () => (owner.queue.length >= QUEUE_LENGTH ? `${QUEUE_LENGTH} syncs wait already` : null)
   const mayAsk = (asked: Omit<SyncRequest, 'run'>) => refuse(requestProblem(asked, workspaceId) ?? isFull())

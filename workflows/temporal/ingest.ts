@@ -1,7 +1,7 @@
 // The workflow that drains a workspace's spool, `ingest/<workspace>`: one long activity after the other, for as long as the
 // workspace has webhooks. What was drained is known by the warehouse alone; here it is only counted.
 import { continueAsNew, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
-import { warehouse } from './calls.ts'
+import { warehouse } from './activity-calls.ts'
 
 export interface IngestInput {
   workspaceId: string

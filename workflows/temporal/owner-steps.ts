@@ -4,31 +4,44 @@ import { ConvohouseError } from '../../src/core/errors.ts'
 import { rangeText } from '../../src/core/estimate.ts'
 import { isBilledAgain, needsConsent } from '../../src/core/planner.ts'
 import type { Host } from '../host.ts'
-import { fetchOutliving, type HeldLease, type Outliving, probeOutliving, untilReleased } from '../lost-lease.ts'
+import {
+  fetchOrRecover,
+  type HeldLease,
+  type LostLeaseHandling,
+  probeOrRecover,
+  waitUntilReleased,
+} from '../lost-lease.ts'
 import { planSummary } from '../plan-summary.ts'
-import { brought } from '../progress.ts'
+import { pagesFetched } from '../progress.ts'
 import type {
   Exporting,
   FetchInput,
   LeaseAnswers,
   LeaseOutcome,
   Prepared,
-  RunOf,
+  RunRef,
   Steps,
   SyncRequest,
 } from '../steps.ts'
 import { isUrgent } from '../turns.ts'
-import { atEase, isLost, isUntaken, leased, rethrowActivityFailure, warehouse } from './calls.ts'
-import { cancelled, type Owner, show } from './owner.ts'
+import {
+  exportActivities,
+  isLost,
+  leasedActivities,
+  rethrowActivityFailure,
+  warehouse,
+  wasNeverStarted,
+} from './activity-calls.ts'
+import { cancelled, type Owner, publishProgress } from './owner.ts'
 
-function outliving(owner: Owner, host: Host): Outliving {
+function outliving(owner: Owner, host: Host): LostLeaseHandling {
   const { timeoutMs, sleepsAlways, asksHolders, input } = owner
   const { workspaceId } = input
   return {
     host,
     timeoutMs,
     isLost: error => isLost(error) && !cancelled(owner),
-    takeStock: given => atEase().takeStock(given),
+    recoverLease: given => exportActivities().recoverLease(given),
     ...(asksHolders && { heldUntil: (lease: HeldLease) => warehouse.heldUntil({ workspaceId, lease }) }),
     sleepsAlways,
   }
@@ -36,9 +49,9 @@ function outliving(owner: Owner, host: Host): Outliving {
 
 /** Waits for holders of leases that a workflow before this one granted. */
 const freeOfHolders = (workspaceId: string, host: Host): Promise<void> =>
-  untilReleased(host, async () => {
+  waitUntilReleased(host, async () => {
     const untilMs = await warehouse.heldUntil({ workspaceId })
-    host.tell({ kind: 'planning', heldUntilMs: untilMs })
+    host.notify({ kind: 'planning', heldUntilMs: untilMs })
     return untilMs
   })
 
@@ -54,7 +67,7 @@ async function endedEarly(
   try {
     return await scope.run(fetching)
   } catch (error) {
-    if (!isUntaken(error) || cancelled(owner)) throw error
+    if (!wasNeverStarted(error) || cancelled(owner)) throw error
     return { progress, answers: [], pages: 0, conversations: 0, failure: null }
   } finally {
     owner.patient.delete(scope)
@@ -86,9 +99,9 @@ function exportingOf({ exporting }: SyncRequest, { plan, plannedAtMs }: Prepared
 }
 
 /** For the sync that goes on. */
-export function stepsOf(owner: Owner, host: Host): Steps {
+export function activitySteps(owner: Owner, host: Host): Steps {
   let landed = 0
-  const of = ({ workspaceId, run }: RunOf): RunOf => ({ workspaceId, run })
+  const of = ({ workspaceId, run }: RunRef): RunRef => ({ workspaceId, run })
   return {
     async prepare(request) {
       await freeOfHolders(request.workspaceId, host)
@@ -110,17 +123,17 @@ export function stepsOf(owner: Owner, host: Host): Steps {
     async fetchPages({ request, progress, grant }) {
       const { agentId, name } = progress.window
       const input = { request: of(request), progress, grant, aheadMs: owner.aheadMs }
-      const fetching = leased(owner.timeoutMs, grant, `${agentId} ${name}`)
+      const fetching = leasedActivities(owner.timeoutMs, grant, `${agentId} ${name}`)
       const pages = (given: FetchInput) => endedEarly(owner, given, () => fetching.fetchPages(given))
-      const outcome = await fetchOutliving(outliving(owner, host), input, pages).catch(rethrowActivityFailure)
+      const outcome = await fetchOrRecover(outliving(owner, host), input, pages).catch(rethrowActivityFailure)
       landed += outcome.pages
-      show(owner, brought(owner.progress, outcome))
+      publishProgress(owner, pagesFetched(owner.progress, outcome))
       return unlessGivenUp(owner, outcome)
     },
     async probe({ request, agentId, grant }) {
       const input = { request: of(request), agentId, grant, aheadMs: owner.aheadMs }
-      const probing = leased(owner.timeoutMs, grant, `${agentId} probe`)
-      const outcome = probeOutliving(outliving(owner, host), grant, () => probing.probe(input)).catch(
+      const probing = leasedActivities(owner.timeoutMs, grant, `${agentId} probe`)
+      const outcome = probeOrRecover(outliving(owner, host), grant, () => probing.probe(input)).catch(
         rethrowActivityFailure,
       )
       return unlessGivenUp(owner, await outcome)

@@ -4,16 +4,16 @@ import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
 import { type Deferred, newDeferred } from '../deferred.ts'
 import type { PlanSummary } from '../plan-summary.ts'
-import { details, type Progress } from '../progress.ts'
-import { nextOf, type Queued } from '../requests.ts'
-import type { Carried } from '../run.ts'
+import { type Progress, progressMarkdown } from '../progress.ts'
+import { nextSync, type QueuedSync } from '../requests.ts'
+import type { Checkpoint } from '../run.ts'
 
 /** What a run of the workflow begins with; what it carries over to the next is the same. */
 export interface SyncInput {
   workspaceId: string
-  queue?: Queued[]
+  queue?: QueuedSync[]
   /** The sync that goes on, by its run. */
-  carried?: { run: string; sync: Carried; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
+  carried?: { run: string; sync: Checkpoint; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
   progress?: Progress
   /** Of the sync that goes on. */
   plan?: PlanSummary | null
@@ -21,9 +21,9 @@ export interface SyncInput {
 
 export interface Owner {
   input: SyncInput
-  queue: Queued[]
+  queue: QueuedSync[]
   /** The one of them that goes on. */
-  current: Queued | null
+  current: QueuedSync | null
   progress: Progress
   plan: PlanSummary | null
   governor: GovernorState | null
@@ -43,27 +43,27 @@ export interface Owner {
 }
 
 /** Tells whoever looks on, in Temporal's UI too. */
-export function show(owner: Owner, progress: Progress): void {
+export function publishProgress(owner: Owner, progress: Progress): void {
   owner.progress = { ...progress, queued: Math.max(0, owner.queue.length - 1) }
-  setCurrentDetails(details(owner.progress))
+  setCurrentDetails(progressMarkdown(owner.progress))
 }
 
 /** Somebody wants it to end. */
 export const cancelled = ({ root }: Owner): boolean => root.consideredCancelled
 
 /** True where another sync, or a new plan of this one, comes before the history of the one that goes on. */
-export function givesWay({ queue, current }: Owner): boolean {
-  const next = nextOf(queue)
+export function shouldYield({ queue, current }: Owner): boolean {
+  const next = nextSync(queue)
   return next !== undefined && (next !== current || next.urgent)
 }
 
 /** Ends leases of what can wait, behind the requests in flight. */
-export function endPatientLeases({ patient }: Owner): void {
+export function endPreemptibleLeases({ patient }: Owner): void {
   for (const scope of patient) scope.cancel()
 }
 
 /** Wakes whoever sleeps: something was asked for. */
-export function nudge(owner: Owner): void {
+export function interruptSleep(owner: Owner): void {
   owner.nudged.resolve()
   owner.nudged = newDeferred()
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { unusable } from '../../core/disk.ts'
+import { homeUnusable } from '../../core/disk.ts'
 import { writeOnce } from '../../files/durable.ts'
 import { examine, type Finding, ok, warn } from './findings.ts'
 
@@ -13,7 +13,7 @@ const isThere = (folder: string): Promise<boolean> =>
     () => true,
     (cause: NodeJS.ErrnoException) => {
       if (cause.code === 'ENOENT') return false
-      throw unusable(folder, cause)
+      throw homeUnusable(folder, cause)
     },
   )
 

@@ -1,6 +1,6 @@
 // How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
 
-import type { News } from '../../../workflows/host.ts'
+import type { ProgressUpdate } from '../../../workflows/host.ts'
 import { type PlanSummary, planSummary } from '../../../workflows/plan-summary.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import { type Budget, budgetOf } from '../../core/budget.ts'
@@ -118,7 +118,7 @@ export function withPage(progress: Progress, page: PageLanded, nowMs: number): P
   }
 }
 
-export function withNews(progress: Progress, news: News, nowMs: number): Progress {
+export function withNews(progress: Progress, news: ProgressUpdate, nowMs: number): Progress {
   if (news.kind === 'planning') {
     const { heldUntilMs } = news
     return { ...startProgress(nowMs), events: progress.events, planning: { heldUntilMs } }
@@ -159,7 +159,7 @@ export interface Display {
   page(page: PageLanded): void
   /** It waits behind another. */
   waits(ahead: Ahead): void
-  news(news: News): void
+  news(news: ProgressUpdate): void
   /** A word beside: stopping, the next round. */
   note(text: string): void
   report(report: SyncReport): void

@@ -5,7 +5,7 @@ import { coerceRecord } from '../../catalog/coerce.ts'
 import { isObject } from '../../catalog/inspect.ts'
 import { type Layout, quoteText } from '../../catalog/layout.ts'
 import { recordStruct } from '../../catalog/staging.ts'
-import { CLOCKS_DIFFER_MS } from '../../core/time.ts'
+import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
 import { writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer } from '../connection.ts'
 import { markUnanswered } from '../load/missing.ts'
@@ -26,7 +26,7 @@ function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | nu
 /** When the record was changed, as the event tells it; null where that lies ahead of the event, as for exports (`changed_at`). */
 function modifiedMs(light: Record<string, unknown> | null, { createdMs }: IncomingEvent): number | null {
   const ms = timeOf(light?.lastModified)
-  return ms !== null && ms <= createdMs + CLOCKS_DIFFER_MS ? ms : null
+  return ms !== null && ms <= createdMs + MAX_CLOCK_SKEW_MS ? ms : null
 }
 
 /** The record's own id is the conversation's, whatever is told with it. */

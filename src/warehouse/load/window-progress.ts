@@ -2,7 +2,7 @@
 // transaction that loads the pages' records.
 import { quoteText } from '../../catalog/layout.ts'
 import { type PageRange, pageRangeOf, reachingTo } from '../../core/page-range.ts'
-import { advance, isById, startOf, type WindowProgress } from '../../core/windows.ts'
+import { advance, isById, newProgress, type WindowProgress } from '../../core/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { addFinishedWindows } from '../planning/coverage.ts'
 import type { LoadablePage } from './load-input.ts'
@@ -93,7 +93,7 @@ export async function advanceWindows(
     const fact = page.head.facts
     if (fact === null) continue
     const key = windowKey(fact.window.agentId, fact.window.name)
-    const before = folded.get(key) ?? startOf(fact.window)
+    const before = folded.get(key) ?? newProgress(fact.window)
     covered.set(page, pageRangeOf(before, fact))
     const earlier = newest.get(key)
     const stretch = earlier && covered.get(earlier)

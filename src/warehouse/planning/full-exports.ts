@@ -1,7 +1,7 @@
 // Full exports as the warehouse knows them: their windows, until when they are dropped, and what another one would export again.
 import { quoteText } from '../../catalog/layout.ts'
 import { type Coverage, cover } from '../../core/coverage.ts'
-import { readByFull, type StoredDay } from '../../core/full-export.ts'
+import { coveredByFullExport, type StoredDay } from '../../core/full-export.ts'
 import type { WindowProgress } from '../../core/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 import { coverageByAgent } from './coverage.ts'
@@ -30,7 +30,7 @@ export async function readByAgent(
   const read = await coverageByAgent(reader, workspaceId)
   for (const progress of await fullWindows(reader, workspaceId)) {
     const { agentId } = progress.window
-    const parts = readByFull(progress)
+    const parts = coveredByFullExport(progress)
     if (parts.length > 0) read.set(agentId, parts.reduce(cover, read.get(agentId) ?? []))
   }
   return read

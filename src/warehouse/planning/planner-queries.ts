@@ -2,8 +2,8 @@
 import { quoteText } from '../../catalog/layout.ts'
 import type { Density } from '../../core/estimate.ts'
 import { observedSince } from '../../core/planner.ts'
-import type { recoverPeriod } from '../../core/quota.ts'
-import { restsUntil } from '../../core/window-backoff.ts'
+import type { recoverQuota } from '../../core/quota.ts'
+import { backoffUntilMs } from '../../core/window-backoff.ts'
 import type { WindowProgress } from '../../core/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 
@@ -35,7 +35,7 @@ export async function pausedWindows(
   )
   return begunAnew.flatMap(({ progress, sent }) => {
     const read = JSON.parse(progress) as WindowProgress
-    const untilMs = restsUntil(read, Number(sent), nowMs)
+    const untilMs = backoffUntilMs(read, Number(sent), nowMs)
     return untilMs === null ? [] : [{ agentId: read.window.agentId, window: read.window.name, untilMs }]
   })
 }
@@ -106,7 +106,7 @@ export async function goneAgents({ rows }: Pick<Writer, 'rows'>, workspaceId: st
 export async function reportedPeriods(
   writer: Writer,
   workspaceId: string,
-): Promise<Parameters<typeof recoverPeriod>[0]> {
+): Promise<Parameters<typeof recoverQuota>[0]> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const told = `
     told AS (FROM _quota WHERE ${here} AND period_key IS NOT NULL
@@ -152,12 +152,12 @@ export async function reportedPeriods(
       overageSessions: Number(row.overage),
       overagePacks: Number(row.packs),
       sinceMs: Number(row.since),
-      toldAtMs: Number(row.told_at),
+      reportedAtMs: Number(row.told_at),
     })),
     newest: newest.map(row => ({
       key: row.period_key!,
       usedSessions: Number(row.used),
-      toldAtMs: Number(row.told_at),
+      reportedAtMs: Number(row.told_at),
     })),
   }
 }

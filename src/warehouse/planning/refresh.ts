@@ -1,7 +1,7 @@
 // What the warehouse knows of conversations and stretches that may be worth reading again.
 import { quoteText } from '../../catalog/layout.ts'
 import type { ReadRange } from '../../core/rereads.ts'
-import { CLOCKS_DIFFER_MS } from '../../core/time.ts'
+import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
 import type { WindowProgress } from '../../core/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 
@@ -145,7 +145,7 @@ export const dirtyIds = (
 
 /** A time of the record that lies ahead of all that was heard of it is no sign of life. */
 const heard = (column: string): string =>
-  `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${CLOCKS_DIFFER_MS} MILLISECOND THEN ${column} END`
+  `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN ${column} END`
 const LAST_SIGN = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(heard).join(', ')})`
 
 /** False for what was looked at and not exported, unless it has changed since. */

@@ -1,5 +1,5 @@
 // Webhook events as the spool gives them, and how they get into a warehouse of a test.
-import { canonicalJson } from '../../../src/core/canonical.ts'
+import { canonicalJson } from '../../../src/json/canonical.ts'
 import { eventId } from '../../../src/spool/identity.ts'
 import { type Applied, applyEvents, type FiledEvent } from '../../../src/warehouse/events/apply.ts'
 import { SENT_AT_MS } from '../landed-pages.ts'

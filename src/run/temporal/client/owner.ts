@@ -1,7 +1,7 @@
 // The workflow that owns a workspace's quota, as its clients see it: who asks first starts it, who asks later joins.
 import { type Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
 import { warehouseQueue } from '../../../../workflows/activities.ts'
-import type { Asked } from '../../../../workflows/requests.ts'
+import type { AcceptedRequest } from '../../../../workflows/requests.ts'
 import type { SyncReport, SyncRequest } from '../../../../workflows/steps.ts'
 import type { SyncInput } from '../../../../workflows/temporal/owner.ts'
 
@@ -15,7 +15,7 @@ export type OwnerHandle = WorkflowHandle<OwnerWorkflow>
 export async function askForSync(
   client: Client,
   options: { queues: string; request: Omit<SyncRequest, 'run'> },
-): Promise<Asked & { handle: OwnerHandle }> {
+): Promise<AcceptedRequest & { handle: OwnerHandle }> {
   const { queues, request } = options
   const { workspaceId } = request
   const start = new WithStartWorkflowOperation<OwnerWorkflow>('syncWorkspace', {
@@ -24,7 +24,11 @@ export async function askForSync(
     workflowIdConflictPolicy: 'USE_EXISTING',
     args: [{ workspaceId }],
   })
-  const asked = await client.workflow.executeUpdateWithStart<OwnerWorkflow, Asked, [Omit<SyncRequest, 'run'>]>('ask', {
+  const asked = await client.workflow.executeUpdateWithStart<
+    OwnerWorkflow,
+    AcceptedRequest,
+    [Omit<SyncRequest, 'run'>]
+  >('ask', {
     startWorkflowOperation: start,
     args: [request],
   })

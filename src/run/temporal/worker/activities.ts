@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import type { ExportActivities, WarehouseActivities } from '../../../../workflows/activities.ts'
 import type { DrainFailing } from '../../../../workflows/ingest.ts'
-import type { RunOf } from '../../../../workflows/steps.ts'
+import type { RunRef } from '../../../../workflows/steps.ts'
 import { type TaskLogs, warehouseSteps } from '../../../app/warehouse-steps.ts'
 import type { WorkspaceContexts } from '../../../app/workspace-context.ts'
 import type { App } from '../../../app.ts'
@@ -14,13 +14,13 @@ import { drainForAWhile } from './drain.ts'
 import type { RunLines } from './run-log-lines.ts'
 
 export function exportActivities(stations: WorkspaceContexts, ending: Ending, client: Client): ExportActivities {
-  const at = async (request: RunOf) => (await stations.of(request.workspaceId)).steps
+  const at = async (request: RunRef) => (await stations.of(request.workspaceId)).steps
   const isHeld = () => isHeldAt(client)
   return {
     fetchPages: input =>
       asActivity(ending, async call => (await at(input.request)).fetchPages(input, { ...call, isHeld })),
     probe: input => asActivity(ending, async call => (await at(input.request)).probe(input, { ...call, isHeld })),
-    takeStock: input => asActivity(ending, async call => (await at(input.request)).takeStock(input, call)),
+    recoverLease: input => asActivity(ending, async call => (await at(input.request)).recoverLease(input, call)),
   }
 }
 
@@ -35,7 +35,7 @@ export function warehouseActivities(options: {
 }): WarehouseActivities {
   const { stations, app, config, ending, logs, lines, askOwner } = options
   const { home } = config
-  const stepsFor = <T>({ workspaceId, run }: RunOf, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
+  const stepsFor = <T>({ workspaceId, run }: RunRef, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
       const { station } = await stations.of(workspaceId)
       return work(await warehouseSteps({ app, home, station, run, call }))
@@ -77,7 +77,7 @@ function logFailing(failure: DrainFailing): void {
 async function logged<T extends { plan: { windows: readonly unknown[] } }>(
   log: RunLog,
   lines: RunLines,
-  run: RunOf,
+  run: RunRef,
   plan: () => Promise<T>,
 ): Promise<T> {
   // What the disk refuses here it refuses the run too, which says so.

@@ -1,6 +1,6 @@
 // Draining under Temporal: the activity, which goes on for minutes, and the workflow that asks for it again and again.
 import type { Client } from '@temporalio/client'
-import { type Drained, warehouseQueue } from '../../../../workflows/activities.ts'
+import { type DrainResult, warehouseQueue } from '../../../../workflows/activities.ts'
 import { type DrainFailing, ingest } from '../../../../workflows/ingest.ts'
 import type { IngestInput } from '../../../../workflows/temporal/ingest.ts'
 import { spoolOf } from '../../../app/spool.ts'
@@ -41,7 +41,7 @@ export async function drainForAWhile(options: {
   workspaceId: string
   stopping: AbortSignal
   failing: (failure: DrainFailing) => void
-}): Promise<Drained> {
+}): Promise<DrainResult> {
   const { config, app, workspaceId, stopping, failing } = options
   const workspace = config.workspaces.find(({ id }) => id === workspaceId)
   if (!workspace) return { events: 0, over: true }

@@ -1,15 +1,15 @@
 // What a worker's log says of the syncs that it plans and finishes: when each begins and ends, and what it came to.
-import type { RunOf, SyncReport } from '../../../../workflows/steps.ts'
+import type { RunRef, SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 
 export interface RunLines {
   /** It is planned, for the first time or to go on. */
-  planned(run: RunOf, windows: number): void
+  planned(run: RunRef, windows: number): void
   /** It could not be planned; another attempt is made where that is of use. */
-  notPlanned(run: RunOf, error: unknown): void
-  ended(run: RunOf, report: SyncReport): void
+  notPlanned(run: RunRef, error: unknown): void
+  ended(run: RunRef, report: SyncReport): void
   /** An error ended it before it had a report. */
-  gaveUp(run: RunOf, error: unknown): void
+  gaveUp(run: RunRef, error: unknown): void
 }
 
 /** The text of an error that is none of ours may quote data, and is left out. */
@@ -25,7 +25,7 @@ const countsOf = ({ conversations, pages, requests, sessions }: SyncReport): str
 export function runLines(tell: (line: string) => void): RunLines {
   /** Begun here and not ended: one that is planned again goes on. */
   const begun = new Set<string>()
-  const line = ({ workspaceId, run }: RunOf, text: string) => tell(`${workspaceId}: sync ${run} ${text}`)
+  const line = ({ workspaceId, run }: RunRef, text: string) => tell(`${workspaceId}: sync ${run} ${text}`)
   return {
     planned(of, windows) {
       line(of, `${begun.has(of.run) ? 'goes on' : 'begins'}: ${count(windows, 'window')} to read`)

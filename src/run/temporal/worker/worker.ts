@@ -2,7 +2,7 @@
 import { Client } from '@temporalio/client'
 import { type InjectedSinks, type NativeConnection, Worker } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../../workflows/activities.ts'
-import type { Asked } from '../../../../workflows/requests.ts'
+import type { AcceptedRequest } from '../../../../workflows/requests.ts'
 import type { Failure } from '../../../../workflows/steps.ts'
 import type { RunSinks } from '../../../../workflows/temporal/sinks.ts'
 import { type TaskLogs, taskLogs } from '../../../app/warehouse-steps.ts'
@@ -79,7 +79,7 @@ const clientOf = ({ connection, at }: Holding) => new Client({ connection, names
 function askerOf(holding: Holding) {
   const { config } = holding
   const client = clientOf(holding)
-  return async (workspaceId: string): Promise<Asked> => {
+  return async (workspaceId: string): Promise<AcceptedRequest> => {
     const request = scheduledSync(workspaceOf(config, workspaceId), systemClock.now())
     const { run, joined } = await askForSync(client, { queues: config.temporal.queues, request })
     return { run, joined }

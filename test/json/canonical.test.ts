@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson } from '../../src/core/canonical.ts'
+import { canonicalJson } from '../../src/json/canonical.ts'
 
 /** The same value with its keys in another order, all the way down. */
 function shuffled(value: unknown, turn: number): unknown {

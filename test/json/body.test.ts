@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseBody, parseShape } from '../../src/vendor/json-body.ts'
-import { json, PAGE } from './scripted-server.ts'
-import { clientFor } from './vendor-fixture.ts'
+import { parseBody, parseShape } from '../../src/json/body.ts'
+import { json, PAGE } from '../vendor/scripted-server.ts'
+import { clientFor } from '../vendor/vendor-fixture.ts'
 
 /** What a text reads as when each of its bytes is taken for a character. */
 const byteWise = (text: string): string => Buffer.from(text).toString('latin1')

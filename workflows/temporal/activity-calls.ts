@@ -27,7 +27,7 @@ export const warehouse = proxyActivities<WarehouseActivities>({
 })
 
 /** What any worker does that has the landing, as often as it takes. */
-export const atEase = (): ExportActivities =>
+export const exportActivities = (): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
     startToCloseTimeout: AT_MOST,
@@ -35,7 +35,7 @@ export const atEase = (): ExportActivities =>
   })
 
 /** Under a lease nothing is tried twice: what was asked for is paid. Where it is cancelled, what it brings until it ends still counts. */
-export const leased = (timeoutMs: number, { deadlineMs }: Grant, summary: string): ExportActivities =>
+export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summary: string): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
     scheduleToCloseTimeout: Math.max(0, deadlineMs - Date.now()) + timeoutMs + LANDING_MS,
@@ -58,5 +58,5 @@ export const isLost = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof TimeoutFailure
 
 /** Cancelled before a worker had taken it: one that works ends its lease and answers. */
-export const isUntaken = (error: unknown): boolean =>
+export const wasNeverStarted = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof CancelledFailure

@@ -1,6 +1,6 @@
 // The elements of a page's body as text, each as it came: found without parsing them, so that one that cannot be read
 // hides no other, and none of them loses anything on the way.
-import { endOfString, skipSpace } from '../json/exact-json.ts'
+import { endOfString, skipSpace } from './exact-json.ts'
 
 const [QUOTE, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d]
 const END_OF_PLAIN = /[,\]}\s]|$/g

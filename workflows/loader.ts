@@ -27,7 +27,7 @@ const failureOf = (error: unknown): Failure => {
   }
 }
 
-export function backgroundLoad(
+export function startLoader(
   steps: Steps,
   options: { workspaceId: string; waitingAtStart: number; hasRows: boolean; now(): number },
 ): Loader {
