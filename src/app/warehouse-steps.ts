@@ -11,11 +11,11 @@ import { openRunLog, type RunLog } from '../steps/run-log.ts'
 import { A_LOAD, makeSteps, pendingOf } from '../steps.ts'
 
 /** As it was read before, where there is a batch in it; else the landing is looked at again: others land. */
-async function pendingNow(app: App, station: WorkspaceContext): Promise<Pending> {
-  const { workspaceId } = station
+async function pendingNow(app: App, workspaceContext: WorkspaceContext): Promise<Pending> {
+  const { workspaceId } = workspaceContext
   const kept = app.pending.get(workspaceId)
   if (kept && !kept.spoilt() && kept.all().length >= A_LOAD.count) return kept
-  const pending = await pendingOf({ ...station, warehouse: app.warehouse })
+  const pending = await pendingOf({ ...workspaceContext, warehouse: app.warehouse })
   app.pending.set(workspaceId, pending)
   return pending
 }
@@ -41,21 +41,21 @@ export const taskLogs =
 export async function warehouseSteps(options: {
   app: App
   home: string
-  station: WorkspaceContext
+  workspaceContext: WorkspaceContext
   run: string
   call: Call
 }): Promise<Pick<Steps, 'prepare' | 'load' | 'finish'>> {
-  const { app, home, station, run, call } = options
-  const pending = await pendingNow(app, station)
+  const { app, home, workspaceContext, run, call } = options
+  const pending = await pendingNow(app, workspaceContext)
   const { prepare, load, finish } = makeSteps({
-    ...station,
+    ...workspaceContext,
     ...call,
     warehouse: app.warehouse,
     home,
     run,
-    log: taskLogs({ app, home })({ workspaceId: station.workspaceId, run }),
+    log: taskLogs({ app, home })({ workspaceId: workspaceContext.workspaceId, run }),
     pending,
-    eventsCome: () => eventsComeTo(app, station.workspaceId),
+    eventsCome: () => eventsComeTo(app, workspaceContext.workspaceId),
   })
   return { prepare, load, finish }
 }

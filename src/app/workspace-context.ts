@@ -8,7 +8,7 @@ import { type ExportSteps, makeExportSteps, type WorkspaceContext } from '../ste
 
 export interface WorkspaceContexts {
   /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE */
-  of(workspaceId: string): Promise<{ station: WorkspaceContext; steps: ExportSteps }>
+  of(workspaceId: string): Promise<{ workspaceContext: WorkspaceContext; steps: ExportSteps }>
   close(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export interface WorkspaceContextOptions {
   clock?: Clock
 }
 
-type Opened = { station: WorkspaceContext; steps: ExportSteps; close(): Promise<void> }
+type Opened = { workspaceContext: WorkspaceContext; steps: ExportSteps; close(): Promise<void> }
 
 function openStation(options: WorkspaceContextOptions, workspace: WorkspaceConfig): Promise<Opened> {
   const { config, leaseMs, holder, clock = systemClock } = options
@@ -31,13 +31,13 @@ function openStation(options: WorkspaceContextOptions, workspace: WorkspaceConfi
     const run = newRunId()
     const source = await openSource(acquire, { home: config.home, workspace, run, clock, signal: never })
     const settings = { ...workspace, leaseMs }
-    const station: WorkspaceContext = {
+    const workspaceContext: WorkspaceContext = {
       ...source,
       ...(holder !== undefined && { holder }),
       settings,
       timeoutMs: workspace.timeoutMs,
     }
-    return { station, steps: makeExportSteps(station) }
+    return { workspaceContext, steps: makeExportSteps(workspaceContext) }
   })
 }
 

@@ -155,7 +155,7 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
   })
 
 /** True where waiting for the next round mends nothing. */
-export const endsWatch = ({ failures }: SyncReport): boolean =>
+export const mustEndWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
 
 /**
@@ -180,7 +180,7 @@ export async function watch(
       failure = error
       return null
     })
-    if (isStopped() || (report && endsWatch(report))) return report
+    if (isStopped() || (report && mustEndWatch(report))) return report
     const nextMs = Math.max(clock.now(), begunMs + options.everyMs)
     options.each(report, nextMs, failure)
     await untilStopped(options, stopped => clock.sleepUntil(nextMs, stopped)).catch(() => {})

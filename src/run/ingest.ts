@@ -14,7 +14,7 @@ export interface IngestOptions {
   failing: (workspaceId: string, failure: DrainFailing) => void
 }
 
-export interface Ingesting {
+export interface RunningIngest {
   /** Drains what is there, once more, and ends. */
   end(): Promise<void>
 }
@@ -35,7 +35,7 @@ function drainOne(
 }
 
 /** Begins to drain the spools of the configured workspaces that have one, or will have. */
-export function ingestBeside(options: IngestOptions): Ingesting {
+export function startIngest(options: IngestOptions): RunningIngest {
   const { config } = options
   const ending = new AbortController()
   const draining = config.workspaces

@@ -34,7 +34,7 @@ export interface ReplayOptions {
   signal?: AbortSignal
 }
 
-export const NOTHING_REPLAYED: ReplayReport = {
+export const EMPTY_REPLAY: ReplayReport = {
   files: 0,
   records: 0,
   mended: 0,
@@ -72,7 +72,7 @@ export async function loadAll(
     ...loadContext({ home, workspaceId: workspace.id, landing, warehouse, settings: workspace, now }),
     ...(heldBack && { keepQuarantined: heldBack }),
   }
-  const report = { ...NOTHING_REPLAYED }
+  const report = { ...EMPTY_REPLAY }
   await context.writer.transaction(() => storeTimeZone(context.writer, workspace.id, workspace.timeZone))
   while (report.files < of) {
     options.signal?.throwIfAborted()

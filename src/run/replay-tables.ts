@@ -14,11 +14,11 @@ import { expectWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 import {
   added,
+  EMPTY_REPLAY,
   expectNothingLost,
   goneFiles,
   incomplete,
   loadAll,
-  NOTHING_REPLAYED,
   type ReplayOptions,
   type ReplayReport,
   rebuildBeside,
@@ -59,7 +59,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
   )
   const app = await openApp({ config })
   const { warehouse: live } = app
-  let report = NOTHING_REPLAYED
+  let report = EMPTY_REPLAY
   try {
     for (const { id } of config.workspaces) {
       const gone = await goneFiles(config, live, id)

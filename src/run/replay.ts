@@ -22,11 +22,11 @@ import { warehouseFile } from '../warehouse/open.ts'
 import { copyRuns } from '../warehouse/runs.ts'
 import {
   added,
+  EMPTY_REPLAY,
   expectNothingLost,
   goneFiles,
   incomplete,
   loadAll,
-  NOTHING_REPLAYED,
   type ReplayOptions,
   type ReplayReport,
   rebuildBeside,
@@ -55,7 +55,7 @@ async function expectLanded({ home, workspaces }: Config): Promise<void> {
 async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> {
   await expectLanded(options.config)
   const app = await openApp({ config: options.config, bulk: true })
-  let report = NOTHING_REPLAYED
+  let report = EMPTY_REPLAY
   try {
     for (const workspace of options.config.workspaces)
       report = added(report, await loadAll(options, app.warehouse, workspace))
@@ -85,7 +85,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
   const { config } = options
   const { writer } = old.warehouse
   const gone = await goneOf(options, old)
-  let report = NOTHING_REPLAYED
+  let report = EMPTY_REPLAY
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
       report = added(report, await loadAll(options, rebuilt, workspace, { old: old.warehouse }))

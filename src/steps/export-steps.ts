@@ -29,12 +29,12 @@ export interface ExportSteps {
 const NOBODY = { add: () => {} }
 
 /** The steps that need no warehouse. Leases of one process share the gate and what is known of the server's clock. */
-export function makeExportSteps(station: WorkspaceContext): ExportSteps {
+export function makeExportSteps(workspaceContext: WorkspaceContext): ExportSteps {
   const gate: CircuitBreaker = newCircuitBreaker()
   let clock: ServerClock | null = null
   const fetching = (run: string, aheadMs: number | undefined, call: Call): Fetching => {
     clock ??= openServerClock(aheadMs)
-    return { ...station, ...call, run, gate, clock, pending: NOBODY }
+    return { ...workspaceContext, ...call, run, gate, clock, pending: NOBODY }
   }
   return {
     fetchPages: ({ request, progress, grant, aheadMs }, call) =>
@@ -43,6 +43,8 @@ export function makeExportSteps(station: WorkspaceContext): ExportSteps {
     recoverLease: ({ request, progress, grant, aheadMs }, call) =>
       recoverLease(fetching(request.run, aheadMs, call), progress, grant),
     heldUntilMs: lease =>
-      lease ? leaseHeldUntilMs(station, lease, station.timeoutMs) : heldUntilMs(station, station.timeoutMs),
+      lease
+        ? leaseHeldUntilMs(workspaceContext, lease, workspaceContext.timeoutMs)
+        : heldUntilMs(workspaceContext, workspaceContext.timeoutMs),
   }
 }

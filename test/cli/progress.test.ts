@@ -17,7 +17,7 @@ import { reportLines } from '../../src/cli/sync/report-text.ts'
 import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { newGovernor } from '../../src/core/governor.ts'
-import type { Ahead } from '../../src/run/temporal/client/follow.ts'
+import type { SyncAhead } from '../../src/run/temporal/client/follow.ts'
 import type { PlanSummary } from '../../workflows/plan-summary.ts'
 import { newProgress, runStarted } from '../../workflows/progress.ts'
 import { emptyReport } from '../../workflows/run.ts'
@@ -89,7 +89,7 @@ describe('progress', () => {
       phase: 'syncing',
       pages: 12,
       windowsLeft: 3,
-    } as Ahead
+    } as SyncAhead
     const ahead = { ...startProgress(NOW), ahead: running }
     expect(live(ahead)).toEqual([
       'ws  waiting behind sync 1f0c9a2e, which goes on: 12 pages, 0 conversations, 3 windows left',

@@ -30,21 +30,21 @@ function windowOf({ sandbox }: SimulatedApp): WindowProgress {
 
 /** What a process of its own has of that house. */
 async function processAt({ config, clock }: SimulatedApp, holder: string | undefined) {
-  const stations = openWorkspaceContexts({
+  const contexts = openWorkspaceContexts({
     config,
     leaseMs: 2 * MINUTE,
     ...(holder !== undefined && { holder }),
     clock: clock.within,
   })
-  onTestFinished(() => stations.close())
-  return stations.of(WORKSPACE)
+  onTestFinished(() => contexts.close())
+  return contexts.of(WORKSPACE)
 }
 
 async function holding({ holder }: { holder?: string } = {}) {
   const simulated = await simulatedApp({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
-  const { steps, station } = await processAt(simulated, holder)
+  const { steps, workspaceContext } = await processAt(simulated, holder)
   const call = { signal: new AbortController().signal }
-  return { simulated, steps, station, call, request: { workspaceId: WORKSPACE, run: newRunId() } }
+  return { simulated, steps, workspaceContext, call, request: { workspaceId: WORKSPACE, run: newRunId() } }
 }
 
 describe('a lease that ended', () => {
@@ -62,13 +62,13 @@ describe('a lease that ended', () => {
 
 describe('a lease of a process that holds the warehouse', () => {
   it('is over, before its deadline, when another process holds it', async () => {
-    const { simulated, steps, station, call, request } = await holding({ holder: 'other' })
+    const { simulated, steps, workspaceContext, call, request } = await holding({ holder: 'other' })
     const grant = grantOf(simulated.sandbox.clock.now())
-    const { append } = station.ledger
+    const { append } = workspaceContext.ledger
     // As after a kill: the ledger has no end of it.
-    station.ledger.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
+    workspaceContext.ledger.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
     await steps.fetchPages({ request, progress: windowOf(simulated), grant }, call)
-    const heldMs = grant.deadlineMs + station.timeoutMs
+    const heldMs = grant.deadlineMs + workspaceContext.timeoutMs
     for (const of of [undefined, grant]) expect(await steps.heldUntilMs(of)).toBe(heldMs)
 
     const sameCommand = await processAt(simulated, 'other')
@@ -82,7 +82,7 @@ describe('a lease of a process that holds the warehouse', () => {
 
 describe('a lease whose holder was lost', () => {
   it('is held until its deadline and a request have passed, and counts one request that nobody saw, once', async () => {
-    const { simulated, steps, station, call, request } = await holding()
+    const { simulated, steps, workspaceContext, call, request } = await holding()
     const nowMs = simulated.sandbox.clock.now()
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
     // Two of its five requests were made when its process was killed: the ledger has no end of it.
@@ -96,7 +96,7 @@ describe('a lease whose holder was lost', () => {
     for (const answer of whole.answers) await ledger.append({ kind: 'request', lease, agentId, error: null, ...answer })
 
     const heldMs = await steps.heldUntilMs()
-    expect(heldMs).toBe(deadlineMs + station.timeoutMs)
+    expect(heldMs).toBe(deadlineMs + workspaceContext.timeoutMs)
     expect(await steps.heldUntilMs(input.grant)).toBe(heldMs)
     simulated.advance(heldMs! - nowMs + 1)
     for (const of of [undefined, input.grant]) expect(await steps.heldUntilMs(of)).toBeNull()

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { HOUR } from '../../core/time.ts'
-import { ingestBeside } from '../../run/ingest.ts'
+import { startIngest } from '../../run/ingest.ts'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { spoolWaiting } from '../../spool/waiting.ts'
 import { openReceiver } from '../receive/open-receiver.ts'
@@ -68,7 +68,7 @@ export async function showEvents(options: { app: App; config: Config; sandbox: S
   const { app, config, sandbox } = options
   const receiver = await openReceiver(config)
   sandbox.webhooks.set({ url: `${receiver.url}/webhooks`, secret: WEBHOOK_SECRET })
-  const ingesting = ingestBeside({
+  const ingesting = startIngest({
     config,
     app,
     failing: (_, failure) => {

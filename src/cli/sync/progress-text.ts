@@ -1,7 +1,7 @@
 // Progress as lines for people.
 import { waitReason } from '../../../workflows/progress.ts'
 import { formatDuration } from '../../core/time.ts'
-import type { Ahead } from '../../run/temporal/client/follow.ts'
+import type { SyncAhead } from '../../run/temporal/client/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { clockTime, count, counted } from '../terminal/words.ts'
@@ -17,7 +17,7 @@ export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =
     ? 'planning: listing the agents, looking at what has landed'
     : `planning: leases of a run before are held until ${clockTime(heldUntilMs, nowMs)} at most`
 
-function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }: Ahead, nowMs: number): string {
+function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }: SyncAhead, nowMs: number): string {
   if (paused) return 'is paused (`convohouse resume`)'
   if (waiting) return `is ${waitingText(waiting, nowMs)}`
   if (phase === 'planning') return 'is being planned'
@@ -26,7 +26,7 @@ function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }
 }
 
 /** `waiting behind sync 1f0c9a2e, which goes on: 12 pages, 1,134 conversations, 3 windows left`. */
-export const aheadText = (ahead: Ahead, nowMs: number): string =>
+export const aheadText = (ahead: SyncAhead, nowMs: number): string =>
   `waiting behind sync ${ahead.run}, which ${stageText(ahead, nowMs)}`
 
 /** `12 pages · 1,134 conversations · 412/s · 3 windows left`. */

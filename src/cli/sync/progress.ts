@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { Range } from '../../core/estimate.ts'
 import type { GovernorState } from '../../core/governor.ts'
 import { SECOND } from '../../core/time.ts'
-import type { Ahead } from '../../run/temporal/client/follow.ts'
+import type { SyncAhead } from '../../run/temporal/client/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
 
 export interface Waiting {
@@ -29,7 +29,7 @@ export interface Progress {
   /** Null behind the plan. */
   planning: Planning | null
   /** The sync that it waits behind; null where it has its turn. */
-  ahead: Ahead | null
+  ahead: SyncAhead | null
   pages: number
   conversations: number
   sessions: number
@@ -158,7 +158,7 @@ export interface Display {
   planned(planned: Planned): void
   page(page: PageLanded): void
   /** It waits behind another. */
-  waits(ahead: Ahead): void
+  waits(ahead: SyncAhead): void
   news(news: ProgressUpdate): void
   /** A word beside: stopping, the next round. */
   note(text: string): void

@@ -10,8 +10,8 @@ import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
-import { ingestBeside } from '../../run/ingest.ts'
-import { obeyParent } from '../../run/supervision/child.ts'
+import { startIngest } from '../../run/ingest.ts'
+import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import type { NamedConversation } from '../flags/ids-csv.ts'
 import { namedBy, notFound, withLines } from '../flags/ids-file.ts'
@@ -173,7 +173,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   if (flags.supervised) stampLines()
   const displays = await chooseDisplays({ json: flags.json === true, several: workspaces.length > 1 })
   const watched: Syncing['watched'] = new Map()
-  const parent = flags.supervised ? obeyParent(endOnParentRequest().stop) : null
+  const parent = flags.supervised ? connectToSupervisor(endOnParentRequest().stop) : null
   const stop = stopOnSignals(() => {
     const [only, ...others] = watched.values()
     if (only && others.length === 0) only.note(STOPPING)
@@ -188,7 +188,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   const { app, served } = opened
   parent?.holds(app)
   if (served) displays.remark(`Metrics at ${served.url}.`)
-  const ingesting = ingestBeside({
+  const ingesting = startIngest({
     config,
     app,
     failing: (workspaceId, failure) => reportDrainFailure(displays, workspaceId, failure),

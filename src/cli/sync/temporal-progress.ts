@@ -1,11 +1,11 @@
 // A sync that Temporal runs, on a display of those that run here.
-import type { Seen } from '../../run/temporal/client/follow.ts'
+import type { SyncView } from '../../run/temporal/client/follow.ts'
 import type { Display } from './progress.ts'
 
 const PAUSED = 'paused: it asks for nothing until `convohouse resume`'
 
 /** Tells a display what was seen: as though it had been told all along. */
-export function showProgressOn(display: Display): (seen: Seen) => void {
+export function showProgressOn(display: Display): (seen: SyncView) => void {
   let planned = false
   let paused = false
   let heldUntilMs: number | null | undefined

@@ -5,7 +5,7 @@ import type { Config, WorkspaceConfig } from '../../config.ts'
 import type { Supervisor } from '../../run/supervision/supervisor.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/client/connection.ts'
 import { scheduleState } from '../../run/temporal/client/schedules.ts'
-import { type Audience, attend } from '../../run/temporal/client/watch-workspace.ts'
+import { type SyncListener, watchWorkspace } from '../../run/temporal/client/watch-workspace.ts'
 import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
 import { displayOn } from '../sync/displays.ts'
 import type { Display } from '../sync/progress.ts'
@@ -40,7 +40,7 @@ function audienceOf(
   client: Client,
   workspaceId: string,
   { board, config, remark, signal }: FollowOptions,
-): Audience & Pick<Display, 'end' | 'news'> {
+): SyncListener & Pick<Display, 'end' | 'news'> {
   const display = displayOn(board, workspaceId, config.workspaces.length > 1)
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
   return {
@@ -78,7 +78,7 @@ async function lookAtAll(on: FollowOptions): Promise<void> {
     const drained = { counts: () => supervisor.counts(workspaceId) }
     const watching = watchEvents({ drained, home: config.home, workspace, told })
     try {
-      await attend({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
+      await watchWorkspace({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
     } finally {
       watching.end()
       audience.end()

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { SECOND } from '../../core/time.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/client/connection.ts'
 import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/client/schedules.ts'
-import { endedBefore } from '../../run/temporal/client/watch-workspace.ts'
+import { lastEndedExecution } from '../../run/temporal/client/watch-workspace.ts'
 import { whenText } from '../schedule/schedule-text.ts'
 
 /** The configuration's own default. */
@@ -31,7 +31,7 @@ export async function ensureSchedules(
       const ensured = await ensureSchedule(client, { config, workspace, otherwise })
       const { schedule } = await scheduleState(client, workspace.id)
       const paused = schedule?.paused === true
-      over.set(workspace.id, await endedBefore(client, workspace.id))
+      over.set(workspace.id, await lastEndedExecution(client, workspace.id))
       if (!paused) await changeSchedule(client, workspace.id, 'trigger')
       const now = paused ? 'paused: `convohouse schedule resume`' : 'and now'
       lines.push(`${workspace.id}  ${whenText(workspace.schedule ?? otherwise)}, ${now} (schedule ${ensured})`)

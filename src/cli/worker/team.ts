@@ -6,7 +6,7 @@ import { type Supervisor, supervise } from '../../run/supervision/supervisor.ts'
 import type { TemporalPlace } from '../../run/temporal/client/connection.ts'
 import type { Role } from '../../run/temporal/worker/role.ts'
 import { installRuntimeAnywhere } from '../../run/temporal/worker/runtime.ts'
-import { joinPages, pageAt } from '../../run/temporal/worker/sdk-metrics.ts'
+import { fetchMetrics, mergeMetrics } from '../../run/temporal/worker/sdk-metrics.ts'
 import { runWorker, type WorkerSettings } from '../../run/temporal/worker/worker.ts'
 
 export interface Team extends Pick<WorkerSettings, 'ending'> {
@@ -75,7 +75,7 @@ export async function sdkMetrics(options: {
   const own = exports ? await installRuntimeAnywhere({ log }) : null
   return async () => {
     const child = supervisor?.metrics() ?? null
-    const [exporting, warehouse] = await Promise.all([pageAt(own), pageAt(child)])
-    return joinPages({ export: exporting, warehouse })
+    const [exporting, warehouse] = await Promise.all([fetchMetrics(own), fetchMetrics(child)])
+    return mergeMetrics({ export: exporting, warehouse })
   }
 }

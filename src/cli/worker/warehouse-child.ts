@@ -1,6 +1,6 @@
 // The worker of the warehouse as a supervised child: it opens the warehouse, tells so, and works where it is told to.
 import type { Config } from '../../config.ts'
-import { obeyParent } from '../../run/supervision/child.ts'
+import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { runWorker } from '../../run/temporal/worker/worker.ts'
 import { openAppWhenReleased } from '../sync/open-app.ts'
 import { log } from '../terminal/print.ts'
@@ -12,7 +12,7 @@ import { stopOnSignals } from '../terminal/stop.ts'
  * from its end. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
 export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
-  const parent = obeyParent(endOnParentRequest().stop)
+  const parent = connectToSupervisor(endOnParentRequest().stop)
   const stop = stopOnSignals()
   const app = await openAppWhenReleased(config, parent.query)
   parent.holds(app)

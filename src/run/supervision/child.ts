@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
 import { deferred } from './deferred.ts'
-import { type FromChild, GIVEN_UP, type ToChild, type Work, type Working } from './messages.ts'
+import { type ChildMessage, DATABASE_INVALIDATED, type SupervisorMessage, type Work, type Working } from './messages.ts'
 
-export interface Parent {
+export interface SupervisorLink {
   /** Tells that the warehouse is held, from now on what its spools have drained, and ends the process where DuckDB answers nothing more. */
   holds(app: App): void
   /** A query begins (`sql`), or has ended (null). */
@@ -21,14 +21,14 @@ const LOOK_EVERY_MS = SECOND
 const INVALIDATED = /database has been invalidated/
 
 /** `stop` is called each time that the parent asks to end. */
-export function obeyParent(stop: () => void): Parent {
+export function connectToSupervisor(stop: () => void): SupervisorLink {
   const work = deferred<Work | null>()
-  const tell = (message: FromChild): void => {
+  const tell = (message: ChildMessage): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {})
   }
   // Whoever waits for us is gone. To end as by a kill is safe at any moment, and leaves the warehouse to the next one at once.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-  process.on('message', (message: ToChild) => {
+  process.on('message', (message: SupervisorMessage) => {
     if (message.kind === 'work') work.resolve(message)
     else {
       work.resolve(null)
@@ -47,7 +47,7 @@ export function obeyParent(stop: () => void): Parent {
         if (now !== told) tell({ kind: 'events', counts })
         told = now
       }, LOOK_EVERY_MS).unref()
-      void endWhereGivenUp(app)
+      void exitWhenInvalidated(app)
     },
     query: (id, sql) => tell({ kind: 'query', id, sql }),
     work: () => work.promise,
@@ -56,14 +56,14 @@ export function obeyParent(stop: () => void): Parent {
 }
 
 /** Looks again and again, once at a time. */
-async function endWhereGivenUp({ warehouse }: App): Promise<void> {
+async function exitWhenInvalidated({ warehouse }: App): Promise<void> {
   for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { ref: false })
     try {
       const connection = await warehouse.instance.connect()
       await connection.run('SELECT 1').finally(() => connection.closeSync())
     } catch (error) {
-      if (INVALIDATED.test(String(error))) process.exit(GIVEN_UP)
+      if (INVALIDATED.test(String(error))) process.exit(DATABASE_INVALIDATED)
     }
   }
 }

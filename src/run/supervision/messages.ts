@@ -21,7 +21,7 @@ export interface Working {
   metrics: string
 }
 
-export type FromChild =
+export type ChildMessage =
   /** The warehouse is open, and queries are answered. */
   | { kind: 'holding' }
   /** Tasks are taken. */
@@ -31,10 +31,10 @@ export type FromChild =
   /** Webhook events since the child began, by workspace. */
   | { kind: 'events'; counts: Record<string, DrainCounts> }
 
-export type ToChild =
+export type SupervisorMessage =
   | ({ kind: 'work' } & Work)
   /** As a signal that asks to end: the second one gives up what is under way. */
   | { kind: 'stop' }
 
 /** Exit code of a child whose DuckDB answers nothing more: it is to be started again. */
-export const GIVEN_UP = 70
+export const DATABASE_INVALIDATED = 70

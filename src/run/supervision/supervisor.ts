@@ -8,7 +8,14 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { deferred } from './deferred.ts'
-import { type DrainCounts, type FromChild, GIVEN_UP, type ToChild, type Work, type Working } from './messages.ts'
+import {
+  type ChildMessage,
+  DATABASE_INVALIDATED,
+  type DrainCounts,
+  type SupervisorMessage,
+  type Work,
+  type Working,
+} from './messages.ts'
 
 export interface SupervisorOptions {
   /** The command's entry, and the arguments behind it. */
@@ -49,10 +56,14 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-const isCrash = ({ code, signal }: Exit): boolean => signal !== null || code === GIVEN_UP
+const isCrash = ({ code, signal }: Exit): boolean => signal !== null || code === DATABASE_INVALIDATED
 
 const howText = ({ code, signal }: Exit): string =>
-  signal ? `was ended by ${signal}` : code === GIVEN_UP ? 'ended, since DuckDB gave up' : `ended with exit code ${code}`
+  signal
+    ? `was ended by ${signal}`
+    : code === DATABASE_INVALIDATED
+      ? 'ended, since DuckDB gave up'
+      : `ended with exit code ${code}`
 
 export function supervise(options: SupervisorOptions): Supervisor {
   const { entry, args, sharesTerminal = false, endsByItself = false, remark } = options
@@ -72,7 +83,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
     return { taken: (a?.taken ?? 0) + (b?.taken ?? 0), applied: (a?.applied ?? 0) + (b?.applied ?? 0) }
   }
 
-  const tell = (message: ToChild): void => {
+  const tell = (message: SupervisorMessage): void => {
     // One that has just ended hears nothing; its exit follows.
     if (child?.connected) child.send(message, () => {})
   }
@@ -91,7 +102,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
     child = started
     for (const stream of [started.stdout, started.stderr])
       if (stream) createInterface({ input: stream }).on('line', line => remark(line))
-    started.on('message', (message: FromChild) => {
+    started.on('message', (message: ChildMessage) => {
       if (message.kind === 'holding') {
         holds = hasHeld = true
         held.resolve(true)

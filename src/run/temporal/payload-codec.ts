@@ -8,30 +8,34 @@ const pack = promisify(gzip)
 const unpack = promisify(gunzip)
 
 /** Bytes from which on it is worth it. */
-const LARGE = 128 * 1024
+const COMPRESS_FROM_BYTES = 128 * 1024
 
 const ENCODING = 'encoding'
 /** How a payload is encoded when it has been unpacked. */
-const WITHIN = 'encoding-within'
-const PACKED = Buffer.from('binary/gzip')
+const INNER_ENCODING = 'encoding-within'
+const GZIP_ENCODING = Buffer.from('binary/gzip')
 
-async function packed(payload: Payload): Promise<Payload> {
+async function compress(payload: Payload): Promise<Payload> {
   const { metadata, data } = payload
   const within = metadata?.[ENCODING]
-  if (!data || !within || data.length < LARGE) return payload
-  return { ...payload, metadata: { ...metadata, [ENCODING]: PACKED, [WITHIN]: within }, data: await pack(data) }
+  if (!data || !within || data.length < COMPRESS_FROM_BYTES) return payload
+  return {
+    ...payload,
+    metadata: { ...metadata, [ENCODING]: GZIP_ENCODING, [INNER_ENCODING]: within },
+    data: await pack(data),
+  }
 }
 
-async function unpacked(payload: Payload): Promise<Payload> {
-  const { [WITHIN]: within, ...metadata } = payload.metadata ?? {}
+async function decompress(payload: Payload): Promise<Payload> {
+  const { [INNER_ENCODING]: within, ...metadata } = payload.metadata ?? {}
   if (!payload.data || !within) return payload
   return { ...payload, metadata: { ...metadata, [ENCODING]: within }, data: await unpack(payload.data) }
 }
 
-const packing: PayloadCodec = {
-  encode: payloads => Promise.all(payloads.map(packed)),
-  decode: payloads => Promise.all(payloads.map(unpacked)),
+const gzipCodec: PayloadCodec = {
+  encode: payloads => Promise.all(payloads.map(compress)),
+  decode: payloads => Promise.all(payloads.map(decompress)),
 }
 
 /** For clients and workers alike. */
-export const dataConverter = { payloadCodecs: [packing] }
+export const dataConverter = { payloadCodecs: [gzipCodec] }

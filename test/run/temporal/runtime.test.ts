@@ -1,15 +1,15 @@
 import { Runtime } from '@temporalio/worker'
 import { expect, it } from 'vitest'
 import { installRuntimeAnywhere } from '../../../src/run/temporal/worker/runtime.ts'
-import { joinPages, pageAt } from '../../../src/run/temporal/worker/sdk-metrics.ts'
+import { fetchMetrics, mergeMetrics } from '../../../src/run/temporal/worker/sdk-metrics.ts'
 
 it("the SDK's own metrics can be read beside ours, and those of another process beside them", async () => {
   const address = await installRuntimeAnywhere({ log: () => {} })
   Runtime.instance().metricMeter.createCounter('test_counter').add(2)
   let text = ''
-  while (!text.includes('test_counter')) text = await pageAt(address)
+  while (!text.includes('test_counter')) text = await fetchMetrics(address)
   const other = '# TYPE test_counter counter\ntest_counter{a="b"} 5\n'
-  const page = joinPages({ export: text, warehouse: other })
+  const page = mergeMetrics({ export: text, warehouse: other })
   expect(page).toMatch(/test_counter\{([^}]*,)?process="export"\} 2$/m)
   expect(page).toContain('test_counter{a="b",process="warehouse"} 5')
   expect(page.match(/# TYPE test_counter/g)).toHaveLength(1)

@@ -13,14 +13,14 @@ import { abortable } from './abortable.ts'
 import { failedForWantOfWorker, type WorkerCall } from './await-worker.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
-export interface Seen {
+export interface SyncView {
   progress: Progress
   plan: PlanSummary | null
   budget: GovernorState | null
 }
 
 /** A sync that goes on while another waits for its turn. */
-export type Ahead = Progress & { run: string }
+export type SyncAhead = Progress & { run: string }
 
 const LOOK_EVERY_MS = 500
 /** A workflow that is over is asked so often for the report of a run that its own end does not tell of: a worker may be slow. */
@@ -62,7 +62,7 @@ export const progressOf = (client: Client, workspaceId: string): Promise<Progres
   asked<Progress>(client, workspaceId, 'progress')
 
 /** The plan is asked for once: it does not change, and may be long. */
-async function look(client: Client, workspaceId: string, plan: PlanSummary | null): Promise<Seen> {
+async function readView(client: Client, workspaceId: string, plan: PlanSummary | null): Promise<SyncView> {
   return {
     progress: await progressOf(client, workspaceId),
     plan: plan ?? (await asked<PlanSummary | null>(client, workspaceId, 'plan')),
@@ -77,22 +77,22 @@ function expectBegun(report: SyncReport): SyncReport {
   throw errorOf(failure)
 }
 
-interface Following {
+interface FollowOptions {
   client: Client
   workspaceId: string
   asked: { run: string; handle: OwnerHandle }
   signal: AbortSignal
-  tell(seen: Seen): void
+  tell(seen: SyncView): void
   /** Told of the sync that it waits behind. */
-  waits?(ahead: Ahead): void
+  waits?(ahead: SyncAhead): void
   answered?: WorkerCall
 }
 
 /** One look; null where no worker answers, or `signal` ended the looking. */
-async function lookOnce(following: Following, plan: PlanSummary | null): Promise<Seen | null> {
+async function readOnce(following: FollowOptions, plan: PlanSummary | null): Promise<SyncView | null> {
   const { client, workspaceId, signal, answered = work => work() } = following
   try {
-    return await answered(() => abortable(client, signal, () => look(client, workspaceId, plan)))
+    return await answered(() => abortable(client, signal, () => readView(client, workspaceId, plan)))
   } catch (error) {
     if (signal.aborted || failedForWantOfWorker(error)) return null
     throw error
@@ -100,10 +100,10 @@ async function lookOnce(following: Following, plan: PlanSummary | null): Promise
 }
 
 /** True for the progress of another sync than `run`, which has not had its turn. */
-const isAhead = (progress: Progress, run: string): progress is Ahead =>
+const isAhead = (progress: Progress, run: string): progress is SyncAhead =>
   progress.run !== null && progress.run !== run && progress.phase !== 'idle'
 
-const isOf = async (result: Promise<SyncReport | null>, run: string): Promise<boolean> =>
+const isReportOf = async (result: Promise<SyncReport | null>, run: string): Promise<boolean> =>
   (await result.catch(() => null))?.run === run
 
 /**
@@ -111,7 +111,7 @@ const isOf = async (result: Promise<SyncReport | null>, run: string): Promise<bo
  * looks on until one does.
  * @throws what ended the workflow
  */
-export async function follow(following: Following): Promise<SyncReport | null> {
+export async function follow(following: FollowOptions): Promise<SyncReport | null> {
   const { client, signal, tell } = following
   const { run, handle } = following.asked
   let plan: PlanSummary | null = null
@@ -123,7 +123,7 @@ export async function follow(following: Following): Promise<SyncReport | null> {
   result.catch(() => {})
   while (!signal.aborted) {
     const last = over
-    const seen = await lookOnce(following, plan)
+    const seen = await readOnce(following, plan)
     if (seen?.progress.run === run) {
       plan = seen.plan
       tell(seen)
@@ -133,7 +133,7 @@ export async function follow(following: Following): Promise<SyncReport | null> {
     if (seen && isAhead(seen.progress, run)) following.waits?.(seen.progress)
     if (last) looks += 1
     const enough = seen !== null || looks === LAST_LOOKS
-    if (last && !signal.aborted && (enough || (await isOf(result, run)))) return result
+    if (last && !signal.aborted && (enough || (await isReportOf(result, run)))) return result
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
   }
   return null

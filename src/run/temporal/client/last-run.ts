@@ -45,7 +45,7 @@ async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescr
 }
 
 /** What an error says that ended a workflow. */
-function endBy(error: unknown): End {
+function endFromError(error: unknown): End {
   const { code, what } =
     error instanceof ConvohouseError
       ? { code: error.code, what: error.message }
@@ -55,7 +55,7 @@ function endBy(error: unknown): End {
     : { outcome: 'failed', failure: { code, what } }
 }
 
-function endWith({ outcome, failures: [first] }: SyncReport): End {
+function endFromReport({ outcome, failures: [first] }: SyncReport): End {
   return { outcome, failure: first ? { code: first.code, what: first.what } : null }
 }
 
@@ -70,29 +70,29 @@ async function startOf(
 }
 
 /** Null: none is known. */
-async function ofOwner(client: Client, workspaceId: string): Promise<LastRun | null> {
+async function lastOwnerRun(client: Client, workspaceId: string): Promise<LastRun | null> {
   const owner = await described(client.workflow.getHandle(ownerId(workspaceId)))
   if (owner === null) return null
   const startedAt = await startOf(client, owner)
   const { runId, status, closeTime = null } = owner
   if (status.name === 'RUNNING') return { startedAt, endedAt: null, outcome: 'running', failure: null }
   const handle: OwnerHandle = client.workflow.getHandle(ownerId(workspaceId), runId)
-  const end = await reportOf(handle).then(report => report && endWith(report), endBy)
+  const end = await reportOf(handle).then(report => report && endFromReport(report), endFromError)
   return end && { startedAt, endedAt: closeTime, ...end }
 }
 
 /** Null where it has got through: then the owner tells. */
-async function ofTick(client: Client, { takenAt, workflowId, runId }: Tick): Promise<LastRun | null> {
+async function pendingTick(client: Client, { takenAt, workflowId, runId }: Tick): Promise<LastRun | null> {
   const handle = client.workflow.getHandle(workflowId, runId)
   const tick = await described(handle)
   if (tick === null || tick.status.name === 'COMPLETED') return null
   if (tick.status.name === 'RUNNING') return { startedAt: takenAt, endedAt: null, outcome: 'unanswered', failure: null }
-  const end = await handle.result().then(() => null, endBy)
+  const end = await handle.result().then(() => null, endFromError)
   return end && { startedAt: takenAt, endedAt: tick.closeTime ?? null, ...end }
 }
 
 /** `tick`: the newest one of the schedule; null: there was none. */
 export async function lastRun(client: Client, workspaceId: string, tick: Tick | null): Promise<LastRun | null> {
-  const [asked, sync] = await Promise.all([tick && ofTick(client, tick), ofOwner(client, workspaceId)])
+  const [asked, sync] = await Promise.all([tick && pendingTick(client, tick), lastOwnerRun(client, workspaceId)])
   return asked && (sync === null || sync.startedAt < asked.startedAt) ? asked : sync
 }

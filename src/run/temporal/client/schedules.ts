@@ -40,7 +40,7 @@ const specOf = (schedule: Schedule): ScheduleOptions['spec'] => ({
 })
 
 /** A schedule, and whether somebody wanted it or it is there for want of another. */
-interface Chosen {
+interface ChosenSchedule {
   schedule: Schedule
   byDefault: boolean
 }
@@ -52,7 +52,7 @@ interface MadeFrom {
   cron?: string
 }
 
-function wanted(config: Config, { id }: WorkspaceConfig, { schedule, byDefault }: Chosen) {
+function scheduleOptions(config: Config, { id }: WorkspaceConfig, { schedule, byDefault }: ChosenSchedule) {
   const { queues } = config.temporal
   const madeFrom = { ...schedule, queues, ...(byDefault && { byDefault }) } satisfies MadeFrom
   return {
@@ -79,7 +79,7 @@ async function described(handle: ScheduleHandle): Promise<ScheduleDescription | 
   }
 }
 
-function chosen({ schedule }: WorkspaceConfig, otherwise: Schedule | null): Chosen | null {
+function chooseSchedule({ schedule }: WorkspaceConfig, otherwise: Schedule | null): ChosenSchedule | null {
   if (schedule !== null) return { schedule, byDefault: false }
   return otherwise && { schedule: otherwise, byDefault: true }
 }
@@ -101,14 +101,14 @@ export async function ensureSchedule(
   const scheduleId = idOf(workspace.id)
   const handle = client.schedule.getHandle(scheduleId)
   const there = await described(handle)
-  const wants = chosen(workspace, otherwise)
+  const wants = chooseSchedule(workspace, otherwise)
   if (wants === null) {
     if (there === null) return 'none'
     if (madeFromOf(there).byDefault) return 'kept'
     await handle.delete()
     return 'deleted'
   }
-  const options = wanted(config, workspace, wants)
+  const options = scheduleOptions(config, workspace, wants)
   if (there === null) {
     await client.schedule.create({ scheduleId, ...options })
     return 'created'

@@ -6,12 +6,12 @@ import type { SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 import { abortable } from './abortable.ts'
-import { follow, progressOf, reportOf, type Seen } from './follow.ts'
+import { follow, progressOf, reportOf, type SyncView } from './follow.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
-export interface Audience {
+export interface SyncListener {
   /** A sync goes on: what is seen of it is told to what this returns. */
-  begun(run: string): (seen: Seen) => void
+  begun(run: string): (seen: SyncView) => void
   reported(report: SyncReport): void
   /** What ended a sync before it had a report. */
   failed(error: ConvohouseError): void
@@ -20,17 +20,17 @@ export interface Audience {
 /** One is there only while somebody has asked for a sync: most of the time none is. */
 const LOOK_EVERY_MS = 2 * SECOND
 
-interface Attending {
+interface WatchState {
   client: Client
   workspaceId: string
-  audience: Audience
+  audience: SyncListener
   signal: AbortSignal
   /** The execution that has ended and has been told to its end. */
   over: string | null
   /** Runs whose reports were told. */
   told: Set<string>
   /** Who is told of the sync that goes on: the same, however often the looking fails in between. */
-  listener: { run: string; tell: (seen: Seen) => void } | null
+  listener: { run: string; tell: (seen: SyncView) => void } | null
 }
 
 interface Execution {
@@ -51,18 +51,18 @@ async function executionOf(client: Client, workspaceId: string): Promise<Executi
 }
 
 /** The owner that was there last and has ended; null where none has. */
-export async function endedBefore(client: Client, workspaceId: string): Promise<string | null> {
+export async function lastEndedExecution(client: Client, workspaceId: string): Promise<string | null> {
   const execution = await executionOf(client, workspaceId)
   return execution === null || execution.running ? null : execution.id
 }
 
-function report(attending: Attending, ended: SyncReport | null): void {
+function report(attending: WatchState, ended: SyncReport | null): void {
   if (ended === null || attending.told.has(ended.run)) return
   attending.told.add(ended.run)
   attending.audience.reported(ended)
 }
 
-function listenerOf(attending: Attending, run: string): (seen: Seen) => void {
+function listenerOf(attending: WatchState, run: string): (seen: SyncView) => void {
   const { listener, audience } = attending
   if (listener?.run === run) return listener.tell
   const tell = audience.begun(run)
@@ -71,7 +71,7 @@ function listenerOf(attending: Attending, run: string): (seen: Seen) => void {
 }
 
 /** @throws what ended the sync, and what keeps us from looking */
-async function attendTo(attending: Attending, { running }: Execution): Promise<void> {
+async function followExecution(attending: WatchState, { running }: Execution): Promise<void> {
   const { client, workspaceId, signal } = attending
   const handle: OwnerHandle = client.workflow.getHandle(ownerId(workspaceId))
   if (!running) return report(attending, await abortable(client, signal, () => reportOf(handle)))
@@ -81,12 +81,12 @@ async function attendTo(attending: Attending, { running }: Execution): Promise<v
   report(attending, await follow({ client, workspaceId, asked: { run, handle }, signal, tell }))
 }
 
-async function lookOnce(attending: Attending): Promise<void> {
+async function pollOnce(attending: WatchState): Promise<void> {
   const { client, workspaceId, signal } = attending
   const execution = await abortable(client, signal, () => executionOf(client, workspaceId))
   if (execution === null || execution.id === attending.over) return
   try {
-    await attendTo(attending, execution)
+    await followExecution(attending, execution)
     if (!execution.running) attending.over = execution.id
   } catch (error) {
     if (!(error instanceof ConvohouseError)) throw error
@@ -96,18 +96,18 @@ async function lookOnce(attending: Attending): Promise<void> {
 }
 
 /** Tells of each sync of a workspace that goes on or begins, until the signal; not of those of the owner that is `over`. */
-export async function attend(options: {
+export async function watchWorkspace(options: {
   client: Client
   workspaceId: string
-  audience: Audience
+  audience: SyncListener
   signal: AbortSignal
   over: string | null
 }): Promise<void> {
   const { signal } = options
-  const attending: Attending = { ...options, told: new Set(), listener: null }
+  const attending: WatchState = { ...options, told: new Set(), listener: null }
   while (!signal.aborted) {
     // A server that is away, a worker that has no time to answer: the next look may see more.
-    await lookOnce(attending).catch(() => {})
+    await pollOnce(attending).catch(() => {})
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
   }
 }

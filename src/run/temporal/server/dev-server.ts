@@ -89,7 +89,7 @@ const argumentsOf = (
   ]),
 ]
 
-interface Kept {
+interface ServerProcess {
   child: ChildProcess
   ended: Promise<void>
   hasEnded(): boolean
@@ -99,7 +99,7 @@ interface Kept {
   said(): string
 }
 
-function keep(command: string, args: readonly string[]): Kept {
+function spawnServer(command: string, args: readonly string[]): ServerProcess {
   const child = spawn(process.execPath, ['-e', KEEPER, command, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     detached: true,
@@ -142,7 +142,7 @@ async function answers(address: string, namespaces: readonly string[]): Promise<
 }
 
 /** Resolves when every namespace can be used. Before it prints its address, whoever answers there may be another server, begun at the same moment. */
-async function ready(kept: Kept, address: string, namespaces: readonly string[]): Promise<void> {
+async function ready(kept: ServerProcess, address: string, namespaces: readonly string[]): Promise<void> {
   const begunMs = performance.now()
   const passedMs = () => performance.now() - begunMs
   while (!kept.hasEnded() && passedMs() < READY_MS) {
@@ -153,7 +153,7 @@ async function ready(kept: Kept, address: string, namespaces: readonly string[])
   throw failed(kept.hasEnded() ? kept.said() : 'it does not answer')
 }
 
-function pidOf(kept: Kept): Promise<number> {
+function pidOf(kept: ServerProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     kept.child.once('message', message => resolve((message as { pid: number }).pid))
     kept.ended.then(() => reject(failed(kept.said())), reject)
@@ -161,14 +161,14 @@ function pidOf(kept: Kept): Promise<number> {
 }
 
 /** Lets our process end while the server runs: it then ends, too. */
-function unref({ child }: Kept): void {
+function unref({ child }: ServerProcess): void {
   child.unref()
   child.channel?.unref()
   ;(child.stderr as unknown as { unref(): void }).unref()
 }
 
 async function startAt(options: DevServerOptions, ports: Ports): Promise<DevServer> {
-  const kept = keep(options.command, argumentsOf(options, ports))
+  const kept = spawnServer(options.command, argumentsOf(options, ports))
   const address = `127.0.0.1:${ports.port}`
   const stop = async () => {
     // Whoever waits for its end may have nothing else to do.

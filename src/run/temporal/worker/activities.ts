@@ -9,13 +9,17 @@ import type { WorkspaceContexts } from '../../../app/workspace-context.ts'
 import type { App } from '../../../app.ts'
 import type { Config } from '../../../config.ts'
 import type { RunLog } from '../../../steps/run-log.ts'
-import { asActivity, type Ending, isHeldAt } from './activity-call.ts'
+import { asActivity, isActivityCurrent, type ShutdownSignals } from './activity-call.ts'
 import { drainForAWhile } from './drain.ts'
 import type { RunLines } from './run-log-lines.ts'
 
-export function exportActivities(stations: WorkspaceContexts, ending: Ending, client: Client): ExportActivities {
-  const at = async (request: RunRef) => (await stations.of(request.workspaceId)).steps
-  const isHeld = () => isHeldAt(client)
+export function exportActivities(
+  contexts: WorkspaceContexts,
+  ending: ShutdownSignals,
+  client: Client,
+): ExportActivities {
+  const at = async (request: RunRef) => (await contexts.of(request.workspaceId)).steps
+  const isHeld = () => isActivityCurrent(client)
   return {
     fetchPages: input =>
       asActivity(ending, async call => (await at(input.request)).fetchPages(input, { ...call, isHeld })),
@@ -25,31 +29,31 @@ export function exportActivities(stations: WorkspaceContexts, ending: Ending, cl
 }
 
 export function warehouseActivities(options: {
-  stations: WorkspaceContexts
+  contexts: WorkspaceContexts
   app: App
   config: Config
-  ending: Ending
+  ending: ShutdownSignals
   logs: TaskLogs
   lines: RunLines
   askOwner: WarehouseActivitiesAsk
 }): WarehouseActivities {
-  const { stations, app, config, ending, logs, lines, askOwner } = options
+  const { contexts, app, config, ending, logs, lines, askOwner } = options
   const { home } = config
   const stepsFor = <T>({ workspaceId, run }: RunRef, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
-      const { station } = await stations.of(workspaceId)
-      return work(await warehouseSteps({ app, home, station, run, call }))
+      const { workspaceContext } = await contexts.of(workspaceId)
+      return work(await warehouseSteps({ app, home, workspaceContext, run, call }))
     })
   return {
     heldUntil: ({ workspaceId, lease }) =>
-      asActivity(ending, async () => (await stations.of(workspaceId)).steps.heldUntilMs(lease)),
+      asActivity(ending, async () => (await contexts.of(workspaceId)).steps.heldUntilMs(lease)),
     prepare: request =>
       asActivity(ending, call =>
         logged(logs(request), lines, request, async () => {
-          const { station } = await stations.of(request.workspaceId)
-          const { prepare } = await warehouseSteps({ app, home, station, run: request.run, call })
+          const { workspaceContext } = await contexts.of(request.workspaceId)
+          const { prepare } = await warehouseSteps({ app, home, workspaceContext, run: request.run, call })
           // Titles are for people who look on; a history is no place for them.
-          return { ...(await prepare(request)), agents: [], timeoutMs: station.timeoutMs }
+          return { ...(await prepare(request)), agents: [], timeoutMs: workspaceContext.timeoutMs }
         }),
       ),
     ask: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),

@@ -5,7 +5,7 @@ import type { Call } from '../../../steps/export-steps.ts'
 import { asFailure } from '../failure.ts'
 
 /** How the worker ends. */
-export interface Ending {
+export interface ShutdownSignals {
   /** What is under way is still finished, and nothing more is asked for. */
   stopping: AbortSignal
   /** What is under way is given up. */
@@ -16,7 +16,7 @@ export interface Ending {
 const HEARTBEATS = 10
 
 /** Asks the server whether this activity is still ours: false where it has given it up or cancelled it, and where it is away. */
-export async function isHeldAt({ activity }: Client): Promise<boolean> {
+export async function isActivityCurrent({ activity }: Client): Promise<boolean> {
   try {
     await activity.heartbeat(activityInfo().taskToken)
     return true
@@ -29,7 +29,7 @@ export async function isHeldAt({ activity }: Client): Promise<boolean> {
  * Does an activity's work. A page that lands is told with a heartbeat, and so is every tenth of the time after which we
  * would be thought dead: a frozen process tells none. A cancelled activity finishes what is under way, and answers.
  */
-export async function asActivity<T>(ending: Ending, work: (call: Call) => Promise<T>): Promise<T> {
+export async function asActivity<T>(ending: ShutdownSignals, work: (call: Call) => Promise<T>): Promise<T> {
   const context = Context.current()
   let pages = 0
   const beat = () => context.heartbeat({ pages })

@@ -2,7 +2,7 @@
 import { SECOND } from '../../../core/time.ts'
 
 /** Asks for a page at `host:port`; empty where nobody answers, as while a process is started again. */
-export const pageAt = async (address: string | null): Promise<string> => {
+export const fetchMetrics = async (address: string | null): Promise<string> => {
   if (address === null) return ''
   try {
     return await (await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(SECOND) })).text()
@@ -22,7 +22,7 @@ interface Family {
 }
 
 /** One page of several: every family once, with the series of all. The label `process` tells them apart. */
-export function joinPages(pages: Readonly<Record<string, string>>): string {
+export function mergeMetrics(pages: Readonly<Record<string, string>>): string {
   const families = new Map<string, Family>()
   for (const [name, page] of Object.entries(pages)) {
     for (const line of page.split('\n')) {

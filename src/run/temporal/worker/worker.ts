@@ -17,7 +17,7 @@ import { askForSync } from '../client/owner.ts'
 import { scheduledSync } from '../client/schedules.ts'
 import { dataConverter } from '../payload-codec.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
-import type { Ending } from './activity-call.ts'
+import type { ShutdownSignals } from './activity-call.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
 import type { Role } from './role.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
@@ -37,7 +37,7 @@ export interface WorkerSettings {
   role: Role
   /** Otherwise than Temporal's own variables say. */
   place?: Partial<TemporalPlace>
-  ending: Ending
+  ending: ShutdownSignals
   /** Shared by the processes of one command: one uses leases, another holds the warehouse. */
   holder?: string
   /** Opens the warehouse; an export worker needs none. */
@@ -48,13 +48,13 @@ export interface WorkerSettings {
   ready?(place: TemporalPlace): void
 }
 
-interface Holding extends WorkerSettings {
+interface OpenWorker extends WorkerSettings {
   connection: NativeConnection
   at: TemporalPlace
-  stations: WorkspaceContexts
+  contexts: WorkspaceContexts
 }
 
-const common = ({ connection, at }: Holding) => ({
+const common = ({ connection, at }: OpenWorker) => ({
   connection,
   namespace: at.namespace,
   shutdownGraceTime: GRACE,
@@ -62,21 +62,21 @@ const common = ({ connection, at }: Holding) => ({
   dataConverter,
 })
 
-const exportWorker = (holding: Holding): Promise<Worker> =>
+const exportWorker = (holding: OpenWorker): Promise<Worker> =>
   Worker.create({
     ...common(holding),
     taskQueue: exportQueue(holding.config.temporal.queues),
-    activities: { ...exportActivities(holding.stations, holding.ending, clientOf(holding)) },
+    activities: { ...exportActivities(holding.contexts, holding.ending, clientOf(holding)) },
     tuner: {
       tunerOptions: { targetMemoryUsage: 0.8, targetCpuUsage: 0.9 },
       activityTaskSlotOptions: { minimumSlots: 8, maximumSlots: 100, rampThrottle: '50ms' },
     },
   })
 
-const clientOf = ({ connection, at }: Holding) => new Client({ connection, namespace: at.namespace, dataConverter })
+const clientOf = ({ connection, at }: OpenWorker) => new Client({ connection, namespace: at.namespace, dataConverter })
 
 /** Asks a workspace's owner for what the configuration says, over the worker's own connection. */
-function askerOf(holding: Holding) {
+function ownerRequester(holding: OpenWorker) {
   const { config } = holding
   const client = clientOf(holding)
   return async (workspaceId: string): Promise<AcceptedRequest> => {
@@ -106,7 +106,7 @@ const errorOf = (failure: Failure | null): ConvohouseError => {
   return new ConvohouseError(code, { what, ...(hint && { hint }) })
 }
 
-async function warehouseWorker(holding: Holding, app: App): Promise<Worker> {
+async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   const logs = taskLogs({ app, home: holding.config.home })
   const lines = runLines(holding.tell ?? (() => {}))
   return Worker.create({
@@ -114,7 +114,7 @@ async function warehouseWorker(holding: Holding, app: App): Promise<Worker> {
     workflowBundle: await workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
     activities: {
-      ...warehouseActivities({ ...holding, app, logs, lines, askOwner: askerOf(holding) }),
+      ...warehouseActivities({ ...holding, app, logs, lines, askOwner: ownerRequester(holding) }),
     },
     sinks: runSinks(logs, lines),
     maxCachedWorkflows: CACHED_WORKFLOWS,
@@ -123,7 +123,7 @@ async function warehouseWorker(holding: Holding, app: App): Promise<Worker> {
 }
 
 /** Runs them until they are told to end; where one of them fails, the other ends too. */
-async function runAll(workers: readonly Worker[], { stopping }: Ending): Promise<void> {
+async function runAll(workers: readonly Worker[], { stopping }: ShutdownSignals): Promise<void> {
   const end = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
   }
@@ -138,7 +138,7 @@ async function runAll(workers: readonly Worker[], { stopping }: Ending): Promise
   }
 }
 
-async function work(holding: Holding): Promise<void> {
+async function work(holding: OpenWorker): Promise<void> {
   const { role, ending } = holding
   const app = role === 'export' ? null : await holding.openApp!()
   try {
@@ -158,15 +158,15 @@ async function work(holding: Holding): Promise<void> {
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
   const { config, role, holder = role === 'all' ? newRunId() : undefined } = settings
-  const stations = openWorkspaceContexts({
+  const contexts = openWorkspaceContexts({
     config,
     leaseMs: config.temporal.leaseMs,
     ...(holder !== undefined && { holder }),
   })
   try {
-    await work({ ...settings, connection, at: place, stations })
+    await work({ ...settings, connection, at: place, contexts })
   } finally {
-    await stations.close()
+    await contexts.close()
     await connection.close()
   }
 }
