@@ -4,7 +4,7 @@ import { ExactNumber } from '../json/exact-json.ts'
 import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
 import { safeKey } from './safe-path.ts'
 import { type Field, type Fields, type RecordType, sentFields } from './shape.ts'
-import { MENDED_EXTRA } from './staging.ts'
+import { COERCED_EXTRA } from './staging.ts'
 import { inExtra } from './unknown.ts'
 import { tellsMoments, UNREAD_TIME, unreadTimes } from './unread-times.ts'
 
@@ -94,7 +94,7 @@ const ordered = (spare: Json): Json =>
 /** A record, or an element of a list, with its own spare values under `__extra`: each row has its own `extra`. */
 function coerceElement(fields: Fields, object: Json, prefix: string, found: Findings): Json {
   const { kept, spare } = coerceObject(fields, object, prefix, found)
-  return { ...kept, ...(spare && { [MENDED_EXTRA]: spare }) }
+  return { ...kept, ...(spare && { [COERCED_EXTRA]: spare }) }
 }
 
 /** An id in the one spelling that DuckDB gives it too; as text where a number would lose digits on the way. */

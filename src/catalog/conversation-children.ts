@@ -63,7 +63,7 @@ export const crmActivities = objects('CRM activities of the contact', 'crm_activ
 
 export const usagePerModel = any('Token usage by model, as sent', {
   column: 'per_model',
-  explode: entries('token_usage_by_model', 'model_id', 'Token usage of the conversation by model', [
+  unnest: entries('token_usage_by_model', 'model_id', 'Token usage of the conversation by model', [
     lift('input_tokens', 'number', ['inputTokens', 'cumulativeInputTokens', 'promptTokens'], 'Input tokens'),
     lift('output_tokens', 'number', ['outputTokens', 'cumulativeOutputTokens', 'completionTokens'], 'Output tokens'),
     lift('total_tokens', 'number', ['totalTokens', 'cumulativeTotalTokens'], 'All tokens'),
@@ -74,7 +74,7 @@ export const usagePerModel = any('Token usage by model, as sent', {
 
 export const sessions = any('Sessions of the conversation, as sent', {
   pii: 'content',
-  explode: elements('conversation_sessions', 'One row for each session of the conversation', [
+  unnest: elements('conversation_sessions', 'One row for each session of the conversation', [
     lift('session_id', 'text', ['sessionId', 'sessionID', 'id', 'ID', '_id'], 'Id of the session', {
       orSelf: 'scalar',
     }),
@@ -91,7 +91,7 @@ export const sessions = any('Sessions of the conversation, as sent', {
 
 export const metrics = any('Custom metrics measured on the conversation, as sent', {
   pii: 'content',
-  explode: elements('conversation_metrics', 'One row for each metric measured on the conversation', [
+  unnest: elements('conversation_metrics', 'One row for each metric measured on the conversation', [
     lift('metric_id', 'text', ['metricId', 'metricID', 'id', 'ID'], 'Id of the metric'),
     lift('metric_key', 'text', ['key', 'metricKey', 'name', 'label'], 'Key of the metric'),
     lift('value_text', 'text', ['value', 'result', 'answer'], 'Value as text', { orSelf: 'scalar', pii: 'content' }),
@@ -104,7 +104,7 @@ export const metrics = any('Custom metrics measured on the conversation, as sent
 
 export const campaignCalls = any('Calls made to the contact by campaigns, as sent', {
   pii: 'content',
-  explode: elements('conversation_campaign_calls', 'One row for each campaign call', [
+  unnest: elements('conversation_campaign_calls', 'One row for each campaign call', [
     lift('call_id', 'text', ['callId', 'callID', 'id', 'ID', 'sid'], 'Id of the call', { orSelf: 'scalar' }),
     lift('campaign_id', 'text', ['campaignId', 'campaignID'], 'Id of the campaign'),
     lift('status', 'text', ['status', 'callStatus', 'state'], 'Outcome of the call'),
@@ -116,20 +116,20 @@ export const campaignCalls = any('Calls made to the contact by campaigns, as sen
 
 export const capturedVariables = any('Variables that the agent captured, as sent', {
   pii: 'content',
-  explode: entries('conversation_captured_variables', 'name', 'One row for each captured variable', [
+  unnest: entries('conversation_captured_variables', 'name', 'One row for each captured variable', [
     lift('value_text', 'text', ['value'], 'Value as text', { orSelf: 'whole', pii: 'content' }),
   ]),
 })
 
 export const funnelStepsMatched = any('Funnel steps that the conversation reached, as sent', {
-  explode: elements('conversation_funnel_steps', 'One row for each funnel step reached', [
+  unnest: elements('conversation_funnel_steps', 'One row for each funnel step reached', [
     lift('step', 'text', ['stepId', 'step', 'id', 'key', 'name', 'label'], 'The step', { orSelf: 'scalar' }),
     lift('matched_at', 'time', ['matchedAt', 'ts', 'timestamp', 'at'], 'When it was reached'),
   ]),
 })
 
 export const funnelScoreHistory = any('Scores that the funnel gave, as sent', {
-  explode: elements('conversation_funnel_scores', 'One row for each score that the funnel gave', [
+  unnest: elements('conversation_funnel_scores', 'One row for each score that the funnel gave', [
     lift('score', 'number', ['score', 'value', 'leadScore'], 'The score', { orSelf: 'scalar' }),
     lift('scored_at', 'time', ['scoredAt', 'ts', 'timestamp', 'evaluatedAt', 'at'], 'When it was given'),
     lift('reason', 'text', ['reason', 'why', 'note'], 'Why', { pii: 'content' }),
@@ -138,7 +138,7 @@ export const funnelScoreHistory = any('Scores that the funnel gave, as sent', {
 
 export const funnelExtractedData = any('Data that the funnel extracted, as sent', {
   pii: 'content',
-  explode: entries('conversation_funnel_data', 'name', 'One row for each value that the funnel extracted', [
+  unnest: entries('conversation_funnel_data', 'name', 'One row for each value that the funnel extracted', [
     lift('value_text', 'text', ['value'], 'Value as text', { orSelf: 'whole', pii: 'content' }),
   ]),
 })

@@ -64,7 +64,7 @@ const sessionId = text('Session that the event was of')
 const messages = (table: string, about: string) =>
   any('What was said, out of the list', {
     hidden: true,
-    explode: elements(table, about, [
+    unnest: elements(table, about, [
       lift('turn_position', 'position', ['turnPosition'], 'Position of its turn in the list as sent, from 1'),
       lift('message_position', 'position', ['messagePosition'], 'Position of the message in its turn, from 1'),
       lift('turn_id', 'text', ['turnId'], 'Id of the turn'),

@@ -164,7 +164,7 @@ const TYPES = [
     fields: {
       ...conversation,
       formType: text('Kind of form: ui_engine_form or ui_engine_input'),
-      formData: any('Answers by question, as sent', { ...identity, explode: formAnswers }),
+      formData: any('Answers by question, as sent', { ...identity, unnest: formAnswers }),
     },
     marks: own('formType', 'formData'),
     table: 'form_submissions',

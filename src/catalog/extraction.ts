@@ -4,7 +4,7 @@
 // read back) and `__agent`, the agent of the page.
 import { type ChildTable, type Column, type Layout, quoteName, quoteText } from './layout.ts'
 import type { Lift } from './shape.ts'
-import { MENDED_EXTRA } from './staging.ts'
+import { COERCED_EXTRA } from './staging.ts'
 import { ELEMENT, extraSql, subtree, type UnknownTree } from './unknown.ts'
 
 /** Key columns of a staged record, as SELECT items. */
@@ -18,7 +18,7 @@ export function keyItems(layout: Layout, workspaceId: string): string[] {
 
 /** What a mended record or element brought as its extra, else what the unknown paths hold. */
 const extraItem = (sql: string, unknown: UnknownTree | null): string =>
-  `coalesce(${sql}.${quoteName(MENDED_EXTRA)}, ${extraSql(unknown, sql)})`
+  `coalesce(${sql}.${quoteName(COERCED_EXTRA)}, ${extraSql(unknown, sql)})`
 
 /** SELECT items of the record's own columns and `extra`. */
 export function recordItems(layout: Layout, unknown: UnknownTree): string[] {
@@ -77,8 +77,8 @@ function typed(lift: Lift, text: string): string {
   }
 }
 
-function explodedSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
-  if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an exploded child')
+function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
+  if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an unnested child')
   const { json, lifts, over } = child.rows
   // `$[*]` took a third of the time of from_json to a list of JSON. Of a key that stands twice DuckDB would make two rows:
   // its page is refused here, and loaded by the tolerant path, which keeps the last.
@@ -115,7 +115,7 @@ export function childSelect(options: {
   const keys = items([...keyItems(layout, options.workspaceId), `${options.number} AS _record`])
   const keyColumns = items(keyNames(layout))
   const rows = child.rows
-  if (rows.over === 'elements' || rows.over === 'entries') return explodedSelect(child, keyColumns, keys, stage)
+  if (rows.over === 'elements' || rows.over === 'entries') return unnestSelect(child, keyColumns, keys, stage)
   if (rows.over === 'labelled') {
     const lists = rows.lists.map(
       ({ sql, label }) =>

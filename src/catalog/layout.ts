@@ -2,18 +2,7 @@
 // value out of a staged record. DDL, load SQL and the dictionary are printed from this.
 //
 // In the expressions `s` is the staged record, whose columns carry the API's own names, and `e` is an array's element.
-import type {
-  Explosion,
-  Field,
-  Fields,
-  Label,
-  Lift,
-  ObjectList,
-  PiiClass,
-  RecordType,
-  Scalar,
-  TextList,
-} from './shape.ts'
+import type { Field, Fields, Label, Lift, ObjectList, PiiClass, RecordType, Scalar, TextList, Unnest } from './shape.ts'
 import { snakeCase } from './shape.ts'
 import { oneSpelling, oneSpellingInside } from './spelling.ts'
 
@@ -236,33 +225,32 @@ function objectChildren(key: string, field: ObjectList, place: Place, parentPosi
 
 const LIFT_TYPES = { text: 'VARCHAR', number: 'DOUBLE', time: 'TIMESTAMP', position: 'INTEGER' } as const
 
-function explosionChild(key: string, field: Scalar & { explode: Explosion }, place: Place): ChildTable {
-  const { explode: explosion, hidden } = field
+function unnestChild(key: string, field: Scalar & { unnest: Unnest }, place: Place): ChildTable {
+  const { unnest, hidden } = field
   const from = place.from ?? key
   const path = `${place.path}${key}`
   const id =
-    explosion.over === 'elements'
+    unnest.over === 'elements'
       ? ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from)
-      : { ...ownColumn(explosion.keyColumn!, 'VARCHAR', 'k', 'Key of the entry', from), path: `${path}.*` }
-  const lifted = explosion.lift.map(lift => ({
+      : { ...ownColumn(unnest.keyColumn!, 'VARCHAR', 'k', 'Key of the entry', from), path: `${path}.*` }
+  const lifted = unnest.lift.map(lift => ({
     ...ownColumn(lift.column, LIFT_TYPES[lift.type], '', lift.about, from),
-    path: hidden ? null : `${path}${explosion.over === 'elements' ? '[]' : '.*'}.${lift.keys.join('|')}`,
+    path: hidden ? null : `${path}${unnest.over === 'elements' ? '[]' : '.*'}.${lift.keys.join('|')}`,
     pii: lift.pii,
   }))
   return {
-    table: explosion.table,
-    about: explosion.about,
+    table: unnest.table,
+    about: unnest.about,
     from,
     columns: [id, ...lifted],
-    rows: { over: explosion.over, json: `${place.sql}.${quoteName(key)}`, lifts: explosion.lift },
+    rows: { over: unnest.over, json: `${place.sql}.${quoteName(key)}`, lifts: unnest.lift },
   }
 }
 
 function childrenOf(fields: Fields, place: Place, parentPosition: Column | null): ChildTable[] {
   const others = Object.entries(fields).flatMap(([key, field]: [string, Field]): ChildTable[] => {
     if (field.kind === 'objects') return objectChildren(key, field, place, parentPosition)
-    if (field.kind === 'scalar' && field.explode)
-      return [explosionChild(key, { ...field, explode: field.explode }, place)]
+    if (field.kind === 'scalar' && field.unnest) return [unnestChild(key, { ...field, unnest: field.unnest }, place)]
     if (field.kind !== 'group') return []
     const sql = `${place.sql}.${quoteName(key)}`
     return childrenOf(field.fields, { sql, path: `${place.path}${key}.`, prefix: '', from: place.from ?? key }, null)

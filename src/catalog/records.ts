@@ -1,8 +1,9 @@
 // Every record type that the warehouse keeps.
-import { agent } from './agent.ts'
+
 import { conversation } from './conversation.ts'
 import { EVENT_RECORDS } from './event-records.ts'
-import { organization, team } from './organization.ts'
+import { agent } from './resources/agents.ts'
+import { organization, team } from './resources/organizations.ts'
 import type { RecordType } from './shape.ts'
 
 /** Those that pages bring. */

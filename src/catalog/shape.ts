@@ -39,7 +39,7 @@ export interface Scalar extends Described {
   /** Read for its child table alone: it has no column. */
   hidden?: true
   /** A child table made from the elements or entries of an `any`. */
-  explode?: Explosion
+  unnest?: Unnest
 }
 
 /** An object whose fields become columns of the same row, with the object's name as prefix. */
@@ -89,7 +89,7 @@ export interface Lift extends Described {
  * key). What is not lifted, and a value of another shape, is in the JSON column of the row: the element at `position` is
  * `sessions->(position - 1)`. A copy of it here would be a sixth of the warehouse.
  */
-export interface Explosion extends Described {
+export interface Unnest extends Described {
   table: string
   over: 'elements' | 'entries'
   /** Column of an entry's key. */
@@ -153,7 +153,7 @@ export const moment = (about: string, twin: string, options: Options = {}): Scal
   twin,
 })
 
-export const any = (about: string, options: Options & Pick<Scalar, 'explode' | 'hidden'> = {}): Scalar => ({
+export const any = (about: string, options: Options & Pick<Scalar, 'unnest' | 'hidden'> = {}): Scalar => ({
   ...scalar('any')(about, options),
 })
 

@@ -16,7 +16,7 @@ const STAGED: Record<Scalar['type'], string> = {
 }
 
 /** Key under which a mended record, or an element of one, brings its own `extra`. No plain key starts so. */
-export const MENDED_EXTRA = '__extra'
+export const COERCED_EXTRA = '__extra'
 
 function fieldType(field: Field, unknown: UnknownTree | null): string {
   switch (field.kind) {
@@ -42,7 +42,7 @@ function members(fields: Fields, unknown: UnknownTree | null): string {
 }
 
 function struct(fields: Fields, unknown: UnknownTree | null): string {
-  return `STRUCT(${members(fields, unknown)}, ${quoteName(MENDED_EXTRA)} JSON)`
+  return `STRUCT(${members(fields, unknown)}, ${quoteName(COERCED_EXTRA)} JSON)`
 }
 
 /** DuckDB type of one record: `STRUCT("userEmail" VARCHAR, …)`. */

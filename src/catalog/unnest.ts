@@ -1,5 +1,5 @@
 // Child tables made from values of unknown shape: how their elements or entries become rows.
-import type { Explosion, Lift } from './shape.ts'
+import type { Lift, Unnest } from './shape.ts'
 
 /** A column: the first of these keys that holds a scalar. */
 export const lift = (
@@ -18,7 +18,7 @@ export const lift = (
 })
 
 /** A row for each element of an array. */
-export const elements = (table: string, about: string, lifted: readonly Lift[]): Explosion => ({
+export const elements = (table: string, about: string, lifted: readonly Lift[]): Unnest => ({
   table,
   over: 'elements',
   about,
@@ -27,7 +27,7 @@ export const elements = (table: string, about: string, lifted: readonly Lift[]):
 })
 
 /** A row for each entry of an object. */
-export const entries = (table: string, keyColumn: string, about: string, lifted: readonly Lift[]): Explosion => ({
+export const entries = (table: string, keyColumn: string, about: string, lifted: readonly Lift[]): Unnest => ({
   table,
   over: 'entries',
   keyColumn,

@@ -14,7 +14,7 @@ export interface UnreadTime {
   seen: string
 }
 
-const timesOf = (field: Scalar): readonly Lift[] => (field.explode?.lift ?? []).filter(({ type }) => type === 'time')
+const timesOf = (field: Scalar): readonly Lift[] => (field.unnest?.lift ?? []).filter(({ type }) => type === 'time')
 
 /** True where a field is, or its elements hold, a time that may be told as a text. */
 export const tellsMoments = (field: Scalar): boolean => field.type === 'moment' || timesOf(field).length > 0

@@ -13,13 +13,13 @@ import {
 } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { type Asked, broken, refused, unanswered, undocumented, unreadable } from './faults.ts'
+import { redactSecrets } from './redaction.ts'
 import {
   type OrganizationEnvelope,
   readOrganizationEnvelope,
   readTeamsEnvelope,
   type TeamsEnvelope,
-} from './organization-envelopes.ts'
-import { redactSecrets } from './redaction.ts'
+} from './resource-envelope.ts'
 import { pageWithoutToken } from './token-mask.ts'
 import type { Sent } from './transport.ts'
 

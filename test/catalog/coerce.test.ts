@@ -4,7 +4,7 @@ import { coerceRecord } from '../../src/catalog/coerce.ts'
 import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection, fits, needsCoercion } from '../../src/catalog/inspect.ts'
 import type { Fields } from '../../src/catalog/shape.ts'
-import { MENDED_EXTRA } from '../../src/catalog/staging.ts'
+import { COERCED_EXTRA } from '../../src/catalog/staging.ts'
 import { UNREAD_TIME } from '../../src/catalog/unread-times.ts'
 import { readExactly, writeExactly } from '../../src/json/exact-json.ts'
 import { anyConversation as records } from './arbitrary-records.ts'
@@ -25,7 +25,7 @@ function leaves(value: unknown, path = '$'): [string, unknown][] {
 function whole(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(whole)
   if (typeof value !== 'object' || value === null) return value
-  const { [MENDED_EXTRA]: spare, ...kept } = value as Json
+  const { [COERCED_EXTRA]: spare, ...kept } = value as Json
   return together(Object.fromEntries(Object.entries(kept).map(([key, inner]) => [key, whole(inner)])), spare)
 }
 
@@ -54,7 +54,7 @@ describe('whatever record is given', () => {
   it('what is mended fits the declared types', () => {
     const fitsAll = (fields: Fields, object: Json): void => {
       for (const [key, value] of Object.entries(object)) {
-        if (key === MENDED_EXTRA) continue
+        if (key === COERCED_EXTRA) continue
         const field = fields[key]
         expect(field, key).toBeDefined()
         expect(fits(field!, value), `${key}: ${JSON.stringify(value)}`).toBe(true)

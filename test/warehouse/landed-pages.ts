@@ -1,9 +1,9 @@
 // Lands pages of given records, inspected as the way in inspects them.
 import { join } from 'node:path'
-import { agent } from '../../src/catalog/agent.ts'
 import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection, emptyNotes } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
+import { agent } from '../../src/catalog/resources/agents.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../src/core/reported-usage.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'

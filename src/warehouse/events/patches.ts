@@ -8,7 +8,7 @@ import { coerceRecord } from '../../catalog/coerce.ts'
 import { childColumns, childSelect } from '../../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { sentFields } from '../../catalog/shape.ts'
-import { MENDED_EXTRA, recordStruct } from '../../catalog/staging.ts'
+import { COERCED_EXTRA, recordStruct } from '../../catalog/staging.ts'
 import { readExactly, writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer } from '../connection.ts'
 import { lastNumber } from '../load/record-numbers.ts'
@@ -164,7 +164,7 @@ const patchedColumn = (column: Layout['columns'][number]): string => {
 }
 
 const patchedExtra = (nowMs: number): string =>
-  `laid_over(c.extra, s."__keys", s.${quoteName(MENDED_EXTRA)}) AS extra, TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
+  `laid_over(c.extra, s."__keys", s.${quoteName(COERCED_EXTRA)}) AS extra, TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
 
 /** After full records were merged: drops the patches that they overrule, and lays the rest over them again. */
 export async function reapplyPatches(

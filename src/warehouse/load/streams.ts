@@ -1,7 +1,8 @@
 // The streams of the landing: which records a page of each holds, and where in its body.
-import { agent } from '../../catalog/agent.ts'
+
 import { conversation } from '../../catalog/conversation.ts'
-import { organization, team } from '../../catalog/organization.ts'
+import { agent } from '../../catalog/resources/agents.ts'
+import { organization, team } from '../../catalog/resources/organizations.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 
 /** The record type of each stream's pages, in the order in which they are loaded. */

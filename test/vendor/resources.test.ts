@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { readOrganizationEnvelope, readTeamsEnvelope } from '../../src/vendor/organization-envelopes.ts'
+import { readOrganizationEnvelope, readTeamsEnvelope } from '../../src/vendor/resource-envelope.ts'
 import { bytes, json } from './scripted-server.ts'
 import { clientFor, failureOf } from './vendor-fixture.ts'
 

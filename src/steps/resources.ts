@@ -24,7 +24,7 @@ import {
   type KnownOrganization,
   knownOrganizations,
   lastAsked,
-} from '../warehouse/planning/known-organizations.ts'
+} from '../warehouse/planning/known-ids.ts'
 import { endOf } from './agents.ts'
 import { failureOf } from './fetch.ts'
 import type { Planning } from './prepare.ts'

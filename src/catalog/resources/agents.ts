@@ -1,7 +1,7 @@
 // The agent record (section 2.12): identity, status, limits and the switches that reports ask for are typed; the rest
 // is kept in `extra`. Its secrets are dropped before it lands.
-import type { RecordType } from './shape.ts'
-import { boolean, group, loose, number, text, time } from './shape.ts'
+import type { RecordType } from '../shape.ts'
+import { boolean, group, loose, number, text, time } from '../shape.ts'
 
 const limit = (about: string, unit?: string) => number(about, unit ? { unit } : {})
 

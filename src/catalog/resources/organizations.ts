@@ -1,7 +1,7 @@
 // The organization (section 2.7) and its teams (section 2.8): the names behind ids that conversations and events tell. Their
 // secrets are dropped before they land, and have no column here.
-import type { Casing, RecordType, Scalar } from './shape.ts'
-import { any, boolean, group, number, text, texts, time } from './shape.ts'
+import type { Casing, RecordType, Scalar } from '../shape.ts'
+import { any, boolean, group, number, text, texts, time } from '../shape.ts'
 
 const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
 
