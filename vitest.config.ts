@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { WASM_LATE } from './src/cli/wasm-tiers.ts'
 import { needsTemporal } from './test/temporal-command.ts'
 
 /**
@@ -78,9 +77,6 @@ const BUILT = {
 
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 60_000 }
 
-/** As the command has it: each process of tests that asks a server would optimize undici's parser, and Node's own. */
-const NODE = { execArgv: [WASM_LATE] }
-
 export default defineConfig({
   test: {
     globalSetup: 'test/temporal-command.ts',
@@ -88,8 +84,8 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS, ...NODE } },
-      { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS, ...NODE } },
+      { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
+      { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS } },
       {
         test: {
           name: 'together',
@@ -97,7 +93,6 @@ export default defineConfig({
           exclude: [...ALONE, ...COMMANDS],
           isolate: false,
           ...TIMEOUTS,
-          ...NODE,
         },
       },
     ],

@@ -9,7 +9,6 @@ import { errorJson, errorLines, exitCodeOf } from './terminal/error-text.ts'
 import { log, timestamp } from './terminal/print.ts'
 import { endOnSignals } from './terminal/signals.ts'
 import { styleOf } from './terminal/style.ts'
-import { optimizeWasmLate } from './wasm-tiers.ts'
 import { keepYoungSpaceSmall } from './young-space.ts'
 
 /** Whoever reads our output is gone: the next command of a pipe, or a terminal that was closed. */
@@ -37,7 +36,6 @@ const notWritten = (cause: Error): ConvohouseError =>
 
 async function main(args: readonly string[]): Promise<void> {
   keepYoungSpaceSmall()
-  optimizeWasmLate()
   endOnSignals()
   // Whoever reads our output may have seen enough (`| head`): no error. Nor is it one that nobody reads how it goes.
   process.stderr.on('error', () => {})

@@ -1,6 +1,5 @@
 // The command line as a whole. Each command's work is imported when it is asked for, so that `--help` is quick.
 import { Command } from 'commander'
-import { completionCommand } from './commands/completion.ts'
 import { allowCommand, cancelCommand, pauseCommand, resumeCommand } from './commands/control.ts'
 import { demoCommand } from './commands/demo.ts'
 import { dictionaryCommand } from './commands/dictionary.ts'
@@ -41,7 +40,6 @@ const COMMANDS = [
   replayCommand,
   sandboxCommand,
   demoCommand,
-  completionCommand,
 ]
 
 const DESCRIPTION = "Every conversation of a workspace's AI agents, in a DuckDB warehouse that you own."

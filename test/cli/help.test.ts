@@ -38,7 +38,6 @@ describe('the command', () => {
       'replay',
       'sandbox',
       'demo',
-      'completion',
     ])
   })
 

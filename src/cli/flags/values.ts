@@ -66,15 +66,14 @@ export const ageOrFile =
     return ageMs === undefined ? { file: filled(flag)(text) } : { ageMs }
   }
 
-/** One of a few words; they can be read off the reader, for completion. */
-export function oneOf<W extends string>(flag: string, words: readonly W[]) {
-  const read = (text: string): W => {
+/** One of a few words. */
+export const oneOf =
+  <W extends string>(flag: string, words: readonly W[]) =>
+  (text: string): W => {
     const word = words.find(known => known === text)
     if (word !== undefined) return word
     throw unusable(flag, text, `Give one of ${words.join(', ')}.`)
   }
-  return Object.assign(read, { words })
-}
 
 /** A text that is not empty. */
 export const filled =
