@@ -6,8 +6,7 @@ import { promisify } from 'node:util'
 import { describe, type SuiteFactory } from 'vitest'
 import { readToolPlaces } from '../src/config.ts'
 import { MINUTE } from '../src/core/time.ts'
-import { executableName, firstIn } from '../src/run/temporal/server/executables.ts'
-import { intoCache } from '../src/run/temporal/server/tool-cache.ts'
+import { executableName, firstIn, intoCache } from '../src/run/temporal/server/tools.ts'
 
 const run = promisify(execFile)
 

@@ -5,8 +5,8 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject, Vitest } from 'vitest/node'
-import { readToolPlaces } from '../src/config.ts'
-import { findTemporal, provideTemporal } from '../src/run/temporal/server/command.ts'
+import { findTemporal } from '../src/run/temporal/server/temporal-cli.ts'
+import { obtainTemporal } from './temporal-cli.ts'
 
 /** The Temporal CLI, or why it could not be had. */
 export type TemporalVerdict = { command: string } | { command: null; reason: string }
@@ -18,18 +18,12 @@ declare module 'vitest' {
   }
 }
 
-/** Where Go's own installer puts it, and shells that are not login shells do not look. */
-const GO_HOME = '/usr/local/go/bin'
-
 /** Files of tests with Temporal import what begins one. */
 export const needsTemporal = (file: string): boolean => readFileSync(file, 'utf8').includes('/with-temporal.ts')
 
 async function obtain(signal: AbortSignal): Promise<TemporalVerdict> {
-  const tell = (line: string) => console.warn(line)
   try {
-    const places = readToolPlaces()
-    const searchPath = [...places.searchPath, GO_HOME]
-    return { command: await provideTemporal({ places: { ...places, searchPath }, tell, signal, background: true }) }
+    return { command: await obtainTemporal({ log: line => console.warn(line), signal }) }
   } catch (error) {
     const reason = (error as Error).message
     if (!signal.aborted) console.warn(`Tests with Temporal ${process.env.CI ? 'fail' : 'are skipped'}: ${reason}`)

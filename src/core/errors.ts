@@ -93,7 +93,7 @@ export const ERRORS = {
   HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),
 
   SCHEDULE_MISSING: define('input', 'The workspace has no schedule at that Temporal server'),
-  TEMPORAL_MISSING: define('input', 'No Temporal CLI could be found, fetched or built'),
+  TEMPORAL_MISSING: define('input', 'No Temporal CLI could be found or downloaded'),
   TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the address that is configured'),
 
   INTERRUPTED: define('transient', 'Stopped on request; nothing is lost', EXIT_CODES.interrupted),

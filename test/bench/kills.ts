@@ -1,8 +1,9 @@
 // `kill -9` of `convohouse sync`, or with `--on temporal` of any worker and of the server, at random points: what is lost, doubled, or paid for twice. The tables are compared with
 // what the sandbox's generator says, after every twenty kills and a last sync to its end.
-import { provideTemporal } from '../../src/run/temporal/server/command.ts'
+
 import { killSyncs } from '../faults/kills.ts'
 import { killOnTemporal } from '../faults/temporal-kills.ts'
+import { obtainTemporal } from '../temporal-cli.ts'
 import { type BenchOptions, rounded, seconds } from './measure.ts'
 
 export const killsBench = (options: BenchOptions): Promise<Record<string, number>> =>
@@ -12,7 +13,7 @@ async function killsOnTemporal({ kills, seed }: BenchOptions): Promise<Record<st
   const result: Record<string, number> = {}
   const took = await seconds(async () => {
     const { killed, ...report } = await killOnTemporal({
-      command: await provideTemporal(),
+      command: await obtainTemporal(),
       kills,
       seed,
       tell: ({ kills, killed, syncs, repaid, lost, doubled, boughtTwice }) => {

@@ -3,11 +3,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { provideTemporal } from '../../src/run/temporal/server/command.ts'
 import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { type Process, startCommand } from '../faults/started-command.ts'
 import { writeConfig } from '../faults/sync-process.ts'
+import { obtainTemporal } from '../temporal-cli.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
 const PAGES = 2_000
@@ -89,7 +89,7 @@ async function ratioAt(latencyMs: number, options: BenchOptions, server: DevServ
 
 export async function temporalBench(options: BenchOptions): Promise<Record<string, number>> {
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  const server = await startDevServer({ command: await provideTemporal(), file: join(folder, 'temporal.db') })
+  const server = await startDevServer({ command: await obtainTemporal(), file: join(folder, 'temporal.db') })
   try {
     const ratioAt0ms = rounded(await ratioAt(0, options, server))
     return { ratioAt0ms, ratioAt100ms: rounded(await ratioAt(100, options, server)) }

@@ -34,8 +34,8 @@ Examples:
   $ TEMPORAL_ADDRESS=temporal:7233 convohouse up      a worker and the schedules, for a server that is there
 
 Without TEMPORAL_ADDRESS (or a profile file of Temporal's that names one) it starts a server of its own, which keeps everything in
-temporal.db in the data folder. Its CLI is looked for on the PATH, else downloaded, or built where Go is there. Where no Temporal can be
-had, it syncs without one, as \`convohouse sync --watch\` does. It asks nobody before a first backfill; look at \`convohouse plan\` first.
+temporal.db in the data folder. The Temporal CLI is taken from the PATH, else downloaded. Where it cannot
+be downloaded, the syncs run without Temporal, as \`convohouse sync --watch\` does. It asks nobody before a first backfill; look at \`convohouse plan\` first.
 Where a workspace has a webhook secret, it takes the vendor's webhooks in as well, as \`convohouse receive\` does.
 Ctrl-C lets what is under way land and ends all that it started; the next \`convohouse up\` goes on there.`,
     )

@@ -6,7 +6,7 @@ import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { supervise } from '../../run/supervision/supervisor.ts'
 import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
-import { provideTemporal } from '../../run/temporal/server/command.ts'
+import { provideTemporal } from '../../run/temporal/server/temporal-cli.ts'
 import { restrictUmask } from '../../warehouse/umask.ts'
 import { findHolder } from '../doctor/holder.ts'
 import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
@@ -40,8 +40,7 @@ async function withoutTemporal({ flags, config }: Upping, why: ConvohouseError):
 }
 
 /** The Temporal CLI; null where a server is configured. @throws TEMPORAL_MISSING */
-const commandForServer = async (): Promise<string | null> =>
-  isTemporalConfigured() ? null : provideTemporal({ tell: log })
+const commandForServer = async (): Promise<string | null> => (isTemporalConfigured() ? null : provideTemporal({ log }))
 
 /** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {

@@ -1,0 +1,95 @@
+// Executables of other projects: found on the PATH, and kept in the user's cache. A tool is made in a folder of its own beside its place
+// in the cache and moved there when it is complete, so nobody sees half of it. The folder's name holds the process id of its maker, so
+// that a second process waits instead of making the same.
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { access, constants, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MINUTE, SECOND } from '../../../core/time.ts'
+import { makeFolder } from '../../../files/durable.ts'
+
+/** The file name of a command on this system. */
+export const executableName = (command: string): string => (process.platform === 'win32' ? `${command}.exe` : command)
+
+const isExecutable = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+
+/** Path of the first file of that name that can be executed; null where no folder has one. */
+export async function firstIn(folders: readonly string[], command: string): Promise<string | null> {
+  for (const folder of folders) {
+    const path = join(folder, executableName(command))
+    if (await isExecutable(path)) return path
+  }
+  return null
+}
+
+/** Longer than any tool takes to make: an older folder was left behind by a process that was killed. */
+const LEFT_BEHIND_MS = 25 * MINUTE
+
+const runs = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Folders beside `place` in which the tool is being made, or was. */
+async function workFolders(place: string): Promise<{ path: string; pid: number; old: boolean }[]> {
+  const prefix = `${basename(place)}.`
+  const names = (await readdir(dirname(place)).catch(() => [])).filter(name => name.startsWith(prefix))
+  const found = names.map(async name => {
+    const path = join(dirname(place), name)
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }))
+    return { path, pid: Number.parseInt(name.slice(prefix.length), 10), old: Date.now() - mtimeMs > LEFT_BEHIND_MS }
+  })
+  return Promise.all(found)
+}
+
+/** Waits while another process makes the same tool. Two that begin at the same moment both make it, which does no harm. */
+async function waitForOthers(place: string, signal: AbortSignal | undefined): Promise<void> {
+  for (;;) {
+    const others = await workFolders(place)
+    for (const { path } of others.filter(({ old }) => old)) await rm(path, { recursive: true, force: true })
+    if (!others.some(({ pid, old }) => !old && pid !== process.pid && runs(pid))) return
+    await sleep(SECOND, undefined, { signal })
+  }
+}
+
+/**
+ * Path of the executable `name` in the cache's folder `place`. Unless it is there, `make` puts it into the folder that it is given.
+ * @throws what `make` throws; nothing is left behind then
+ */
+export async function intoCache(
+  options: { place: string; name: string; signal?: AbortSignal | undefined },
+  make: (folder: string) => Promise<void>,
+): Promise<string> {
+  const { place, name, signal } = options
+  const path = join(place, name)
+  await waitForOthers(place, signal)
+  if (await isExecutable(path)) return path
+  const folder = `${place}.${process.pid}-${randomBytes(4).toString('hex')}`
+  // `process.exit` in the middle runs no `finally`. Where the folder could not be made there is nothing to remove.
+  const removeNow = () => {
+    try {
+      rmSync(folder, { recursive: true, force: true })
+    } catch {}
+  }
+  process.once('exit', removeNow)
+  try {
+    await makeFolder(folder)
+    await make(folder)
+    await makeFolder(place)
+    await rename(join(folder, name), path)
+    return path
+  } finally {
+    process.off('exit', removeNow)
+    // A folder that cannot be removed must not hide why the tool could not be made.
+    await rm(folder, { recursive: true, force: true }).catch(() => {})
+  }
+}

@@ -1,0 +1,54 @@
+// The tests' own build of the Temporal CLI. A real build takes minutes and is left to the global set-up; here a script plays Go.
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { expect, it, onTestFinished } from 'vitest'
+import { TEMPORAL_RELEASE } from '../src/run/temporal/server/temporal-cli.ts'
+import { obtainTemporal } from './temporal-cli.ts'
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Nobody serves releases there. */
+const release = { ...TEMPORAL_RELEASE, releases: 'http://127.0.0.1:9' }
+
+/** Places where Go is what the script says, with the folder of the executable as `$GOBIN`. */
+async function withGo(script: string): Promise<{ searchPath: string[]; cache: string }> {
+  const searchPath = [await folder()]
+  const go = join(searchPath[0]!, 'go')
+  await writeFile(go, `#!/bin/sh\n${script}\n`)
+  await chmod(go, 0o755)
+  return { searchPath, cache: await folder() }
+}
+
+it('the Temporal CLI is built where it cannot be downloaded and Go is there', async () => {
+  const places = await withGo(`printf '#!/bin/sh\\necho the CLI\\n' > "$GOBIN/temporal" && chmod +x "$GOBIN/temporal"`)
+  const path = await obtainTemporal({ places, release })
+  expect((await promisify(execFile)(path)).stdout).toBe('the CLI\n')
+  expect(await readdir(places.cache)).toEqual([`temporal-cli-${TEMPORAL_RELEASE.version}`])
+})
+
+it('a build that fails or is given up leaves nothing', async () => {
+  const failing = await withGo('echo half > "$GOBIN/temporal"; echo no room >&2; exit 1')
+  await expect(obtainTemporal({ places: failing, release })).rejects.toThrow(/Command failed: .+/)
+  expect(await readdir(failing.cache)).toEqual([])
+
+  const endless = await withGo('echo half > "$GOBIN/temporal"; exec sleep 60')
+  const ending = new AbortController()
+  let building = false
+  const log = (line: string) => {
+    building ||= line.startsWith('Building')
+  }
+  const given = obtainTemporal({ places: endless, release, log, signal: ending.signal })
+  given.catch(() => {})
+  while (!building || (await readdir(endless.cache)).length !== 1) await sleep(10)
+  ending.abort()
+  await expect(given).rejects.toMatchObject({ name: 'AbortError' })
+  expect(await readdir(endless.cache)).toEqual([])
+})
