@@ -4,8 +4,8 @@ import type { Steps } from '../workflows/steps.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
 import type { Origin } from './core/run-record.ts'
-import { openLeaseLog } from './landing/lease-log.ts'
-import { openLanding } from './landing/store.ts'
+import { openLanding } from './landing/folder-landing.ts'
+import { openLeaseLog } from './landing/folder-lease-log.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/drain.ts'
 import type { Pending } from './steps/pending.ts'
@@ -139,7 +139,7 @@ async function pendingIn(app: App, known: Parameters<typeof pendingOf>[0]): Prom
 export async function openSource(
   acquire: Acquire,
   options: { home: string; workspace: WorkspaceConfig; run: string; clock: Clock; signal: AbortSignal },
-): Promise<Pick<StepsDependencies, 'workspaceId' | 'vendor' | 'ledger' | 'landing' | 'now'>> {
+): Promise<Pick<StepsDependencies, 'workspaceId' | 'vendor' | 'leaseLog' | 'landing' | 'now'>> {
   const { home, workspace, run, clock, signal } = options
   const { id: workspaceId, apiUrl, timeoutMs } = workspace
   const { now } = clock
@@ -156,7 +156,7 @@ export async function openSource(
   const ledger = acquire(openLeaseLog({ home, workspaceId, run }), opened => opened.close())
   const landing = openLanding(home, workspaceId)
   await landing.keepRoom()
-  return { workspaceId, vendor, ledger, landing, now }
+  return { workspaceId, vendor, leaseLog: ledger, landing, now }
 }
 
 /** Opens the steps of one run of one workspace, in a house that is open. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */

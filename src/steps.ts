@@ -1,7 +1,7 @@
 // The Steps port over real resources: makes what `workflows/` asks for out of landing, vendor client and warehouse.
 import type { Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
 import { endOf } from './core/run-record.ts'
-import type { Stream } from './landing/names.ts'
+import type { Stream } from './landing/page-address.ts'
 import { newCircuitBreaker } from './steps/circuit-breaker.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { fetchPages, probe } from './steps/fetch.ts'
@@ -23,7 +23,7 @@ export const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
 const A_SHORT_LOAD = { count: 16, bytes: 12 * 1024 * 1024 }
 
 export function loadContext(
-  dependencies: Omit<StepsDependencies, 'vendor' | 'ledger' | 'signal'> & { home: string },
+  dependencies: Omit<StepsDependencies, 'vendor' | 'leaseLog' | 'signal'> & { home: string },
 ): LoadContext {
   return {
     writer: dependencies.warehouse.writer,
@@ -32,7 +32,7 @@ export function loadContext(
     mirrorLagMs: dependencies.settings.mirrorLagMs,
     temporaryFolder: temporaryFolder(dependencies.home),
     readBody: path => dependencies.landing.body(path),
-    expectWhole: pages => dependencies.landing.expectWhole(pages),
+    verifyChecksums: pages => dependencies.landing.verifyChecksums(pages),
     now: dependencies.now,
   }
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 const MAX_NAME = 120
 
 /** An id as one path segment: reversible for ordinary ids, cut and hashed where it would be too long for a file name. */
-export function segment(id: string): string {
+export function pathSegment(id: string): string {
   const safe = encodeURIComponent(id.toWellFormed())
     .replace(/[*'()!~]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/^\.+/, dots => '%2E'.repeat(dots.length))
@@ -15,14 +15,14 @@ export function segment(id: string): string {
 const MARK = /~[0-9a-f]{8}$/
 
 /** The same, for names that must differ by more than case: some file systems do not tell `A` from `a`. Plain where none is in capitals. */
-export function caselessSegment(id: string): string {
-  const name = segment(id)
+export function caselessPathSegment(id: string): string {
+  const name = pathSegment(id)
   if (id === id.toLowerCase() || name.includes('~')) return name
   return `${name}~${createHash('sha256').update(id).digest('hex').slice(0, 8)}`
 }
 
 /** The id that `segment` or `caselessSegment` made this of; null where it was cut and hashed. */
-export function idOfSegment(name: string): string | null {
+export function idOfPathSegment(name: string): string | null {
   const plain = name.replace(MARK, '')
   try {
     return plain.includes('~') ? null : decodeURIComponent(plain)

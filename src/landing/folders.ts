@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { homeUnusable } from '../core/disk.ts'
 import { entriesIn } from '../files/durable.ts'
-import { segment } from '../files/path-segment.ts'
-import { STREAMS } from './names.ts'
+import { pathSegment } from '../files/path-segment.ts'
+import { STREAMS } from './page-address.ts'
 
 export interface LandedFolder {
   /** Below the landing's root. */
@@ -42,7 +42,7 @@ async function stamped(root: string, folder: string): Promise<LandedFolder> {
 export async function landedFolders(root: string, workspaceId: string): Promise<LandedFolder[]> {
   const months: string[] = []
   for (const stream of STREAMS) {
-    const top = posix.join(segment(workspaceId), stream)
+    const top = posix.join(pathSegment(workspaceId), stream)
     // Conversations have a folder an agent, and months below it.
     const above = stream === 'conversations' ? await foldersIn(root, top) : [top]
     months.push(...(await inTurns(above, folder => foldersIn(root, folder))).flat())

@@ -7,7 +7,7 @@ import type { PageNotes } from '../catalog/inspect.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../core/reported-usage.ts'
 import type { PageFacts } from '../core/windows.ts'
-import type { PagePlace } from './names.ts'
+import type { PagePlace } from './page-address.ts'
 
 export interface PageHead {
   v: 1

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { homeUnusable } from '../core/disk.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
-import { segment } from '../files/path-segment.ts'
+import { pathSegment } from '../files/path-segment.ts'
 
 /** What one line says of a run: its beginning, its end, or that it dropped the full exports that were planned by then, ms. */
 export type RunEntry = Pick<RunRecord, 'run'> & Partial<RunRecord> & { fullsDroppedMs?: number }
 
-const folderOf = (root: string, workspaceId: string): string => join(root, segment(workspaceId), 'runs')
+const folderOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'runs')
 
 /** Appends and syncs. A line that a kill has cut off is ended first. @throws HOME_UNUSABLE */
 export async function appendRun(root: string, workspaceId: string, entry: RunEntry, nowMs: number): Promise<void> {

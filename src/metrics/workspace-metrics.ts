@@ -5,15 +5,15 @@ import { join } from 'node:path'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { HOUR, MINUTE, SECOND } from '../core/time.ts'
-import { segment } from '../files/path-segment.ts'
+import { pathSegment } from '../files/path-segment.ts'
+import { fileBytes, storedBytes } from '../files/stored-bytes.ts'
 import { type QuotaForecast, quotaForecast } from '../reports/quota.ts'
 import { type DrainFailure, readDrainFailure } from '../spool/drain-failure.ts'
-import { countWaiting, type SpoolWaiting } from '../spool/waiting.ts'
+import { countWaiting, type SpoolBacklog } from '../spool/waiting.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { newConversations, noFigures, type WorkspaceFigures, workspaceFigures } from './figures.ts'
 import { latest } from './latest.ts'
-import { fileBytes, storedBytes } from './stored-bytes.ts'
 
 export interface WorkspaceMetricsOptions {
   registry: Registry
@@ -30,7 +30,7 @@ const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUT
 const SLOW = { freshMs: MINUTE, patienceMs: PATIENCE_MS, staleMs: HOUR }
 
 interface WorkspaceSources {
-  waiting: () => Promise<SpoolWaiting | null>
+  waiting: () => Promise<SpoolBacklog | null>
   draining: () => Promise<{ failure: DrainFailure | null } | null>
   quota: () => Promise<QuotaForecast | null>
   landingBytes: () => Promise<number | null>
@@ -95,7 +95,7 @@ export class WorkspaceMetrics {
     const outlook = latest({ ...SLOW, read: () => newConversations(rows(), workspaceId, now()) })
     const bytesBelow = storedBytes()
     const bytes = (store: string) =>
-      latest({ ...SLOW, read: () => bytesBelow(join(home, store, segment(workspaceId))) })
+      latest({ ...SLOW, read: () => bytesBelow(join(home, store, pathSegment(workspaceId))) })
     const quota = async () => {
       const figures = (await this.figures())?.get(workspaceId)
       // Before the first sync is done nobody knows how many conversations come.

@@ -8,13 +8,13 @@ export interface WorkspaceSecrets {
   secrets: readonly string[]
 }
 
-export interface Opened extends WorkspaceSecrets {
+export interface Authenticated extends WorkspaceSecrets {
   /** What stands wherever one of its secrets is written, in whichever way; null where one has characters that JSON means something else by. */
-  traces: readonly Buffer[] | null
+  secretPatterns: readonly Buffer[] | null
 }
 
 /** The workspace that the secret opens, among all or at the one that was addressed; null where it opens none. */
-export type Authenticator = (given: unknown, addressed: string | null) => Opened | null
+export type Authenticator = (given: unknown, addressed: string | null) => Authenticated | null
 
 /** Of graphic ASCII, and nothing that JSON escapes or puts between values: what is written so stands within one string. */
 const PLAIN = /^(?:(?!["\\{}[\],:])[!-~])+$/
@@ -46,12 +46,12 @@ export function makeAuthenticator(workspaces: readonly WorkspaceSecrets[]): Auth
     const traces = secrets.every(secret => PLAIN.test(secret)) ? writtenForms(secrets).map(traceOf) : null
     return secrets.map(secret => {
       const padded = Buffer.alloc(given.length)
-      return { workspace: { id, secrets, traces }, length: writeOver(padded, secret), padded }
+      return { workspace: { id, secrets, secretPatterns: traces }, length: writeOver(padded, secret), padded }
     })
   })
   return (told, addressed) => {
     const length = writeOver(given, typeof told === 'string' ? told : '')
-    let opened: Opened | null = null
+    let opened: Authenticated | null = null
     for (const { workspace, length: own, padded } of keys) {
       const fits = timingSafeEqual(given, padded) && length === own
       if (fits && (addressed === null || addressed === workspace.id)) opened = workspace

@@ -21,7 +21,7 @@ function tell(more: { isClosed?: true } = {}): void {
 const intake = openIntake({ ...(workerData as IntakeOptions), onCommit: commit => commits.push(commit) })
 
 async function take(number: number, body: Uint8Array, addressed: string | null): Promise<void> {
-  const verdict = await intake.takeInDoubt([body], addressed)
+  const verdict = await intake.takeParsed([body], addressed)
   if (verdict === 'kept') kept.push(number)
   else refused.push([number, verdict])
   if (!isTelling) setImmediate(tell)
@@ -29,7 +29,7 @@ async function take(number: number, body: Uint8Array, addressed: string | null):
 }
 
 port.on('message', async ({ first, bytes, lengths, addressed, admitted, close }: ToLane) => {
-  if (admitted) intake.admit(admitted)
+  if (admitted) intake.setSecrets(admitted)
   let at = 0
   lengths.forEach((length, index) => {
     take(first + index, bytes.subarray(at, at + length), addressed?.[index] ?? null)

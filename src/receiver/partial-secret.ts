@@ -15,11 +15,15 @@ function secretIn(written: string): unknown {
 }
 
 /** `addressed`: the workspace in the address, if any. */
-export function holdsSecret(chunks: readonly Uint8Array[], addressed: string | null, door: Authenticator): boolean {
+export function holdsSecret(
+  chunks: readonly Uint8Array[],
+  addressed: string | null,
+  authenticate: Authenticator,
+): boolean {
   const found = Buffer.concat(chunks).toString('latin1').matchAll(MEMBER)
   let tried = 0
   for (const [, written] of found) {
-    if (door(secretIn(written!), addressed) !== null) return true
+    if (authenticate(secretIn(written!), addressed) !== null) return true
     tried += 1
     if (tried === MOST_MEMBERS) return false
   }

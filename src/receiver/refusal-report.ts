@@ -1,7 +1,7 @@
 // Refusals on their way to people: a line in the log for the first of a kind, then one a minute with a count, and the record in the spool every
 // few seconds. Whoever knocks often fills neither.
 import { MINUTE, SECOND } from '../core/time.ts'
-import { keepRefused, type Refused } from '../spool/refusal-record.ts'
+import { type Refused, recordRefused } from '../spool/refusal-record.ts'
 import type { Refusal } from './refusals.ts'
 
 export interface RefusalReportOptions {
@@ -70,7 +70,7 @@ export class RefusalReport {
     if (counts.size === 0) return this.keeping
     this.unkept = new Map()
     this.keeping = this.keeping
-      .then(() => keepRefused(this.options.home, [...counts.values()]))
+      .then(() => recordRefused(this.options.home, [...counts.values()]))
       .catch(() => this.putBack(counts))
     return this.keeping
   }

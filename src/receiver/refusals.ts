@@ -17,7 +17,7 @@ export type Refusal = keyof typeof REFUSALS
 const NO_EVENTS: ReadonlySet<string> = new Set<Refusal>(['not-json', 'not-found', 'wrong-method'])
 
 /** True where an event may have been lost by it. */
-export const isOfEvent = (reason: string): boolean => !NO_EVENTS.has(reason)
+export const mayLoseEvent = (reason: string): boolean => !NO_EVENTS.has(reason)
 
 /** `kept`: on the disk. */
-export type Verdict = 'kept' | Refusal
+export type IntakeResult = 'kept' | Refusal

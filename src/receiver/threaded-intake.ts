@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { WorkspaceSecrets } from './authenticate.ts'
 import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
 import type { FromLane, ToLane } from './lane-messages.ts'
-import type { Verdict } from './refusals.ts'
+import type { IntakeResult } from './refusals.ts'
 
 /** Compiled, it lies at the same place seen from its neighbour and from the bundle of the command. */
 const WORKER = new URL('../receiver/intake-worker.js', import.meta.url)
@@ -16,8 +16,8 @@ const TOGETHER_MS = 1
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
 
 interface Lane {
-  take(body: readonly Uint8Array[], addressed: string | null): Promise<Verdict>
-  admit(workspaces: readonly WorkspaceSecrets[]): void
+  take(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult>
+  setSecrets(workspaces: readonly WorkspaceSecrets[]): void
   open(): number
   close(): Promise<void>
 }
@@ -26,7 +26,7 @@ interface Waiting {
   chunks: readonly Uint8Array[]
   length: number
   addressed: string | null
-  answer: (verdict: Verdict) => void
+  answer: (verdict: IntakeResult) => void
 }
 
 const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
@@ -40,13 +40,13 @@ const NOTHING = (): Pick<ToLane, 'bytes' | 'lengths' | 'addressed'> => ({
 function startLane({ onCommit, ...given }: IntakeOptions): Lane {
   let options = given
   let waiting: Waiting[] = []
-  let asked = new Map<number, (verdict: Verdict) => void>()
+  let asked = new Map<number, (verdict: IntakeResult) => void>()
   let count = 0
   let open = 0
   let closed: (() => void) | undefined
   let worker: Worker | undefined
 
-  function answer(number: number, verdict: Verdict): void {
+  function answer(number: number, verdict: IntakeResult): void {
     asked.get(number)?.(verdict)
     asked.delete(number)
   }
@@ -105,7 +105,7 @@ function startLane({ onCommit, ...given }: IntakeOptions): Lane {
       new Promise(answer => {
         if (waiting.push({ chunks, length: lengthOf(chunks), addressed, answer }) === 1) sendSoon()
       }),
-    admit(workspaces) {
+    setSecrets(workspaces) {
       // What came before is judged as it was then.
       send()
       options = { ...options, workspaces }
@@ -137,12 +137,12 @@ export function threadedIntake(options: IntakeOptions): Intake {
   const [large, small] = [startLane(options), startLane(options)]
   const lane = (body: readonly Uint8Array[]) => (lengthOf(body) > LARGE_BYTES ? large : small)
   return {
-    take: (body, addressed) => own.takeQuick(body, addressed) ?? lane(body).take(body, addressed),
+    take: (body, addressed) => own.takeFast(body, addressed) ?? lane(body).take(body, addressed),
     isAuthentic: own.isAuthentic,
-    meantFor: own.meantFor,
+    workspaceOf: own.workspaceOf,
     canWrite: own.canWrite,
-    admit(workspaces) {
-      for (const each of [own, large, small]) each.admit(workspaces)
+    setSecrets(workspaces) {
+      for (const each of [own, large, small]) each.setSecrets(workspaces)
     },
     openSegments: () => own.openSegments() + large.open() + small.open(),
     close: async () => {

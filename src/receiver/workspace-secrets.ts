@@ -7,7 +7,10 @@ import type { WorkspaceSecrets } from './authenticate.ts'
 const SHORTEST = 8
 
 /** @throws SECRET_MISSING; CONFIG_INVALID where one is too short, or two workspaces have the same */
-export function readSecrets({ workspaces, source }: Pick<Config, 'workspaces' | 'source'>): WorkspaceSecrets[] {
+export function readWorkspaceSecrets({
+  workspaces,
+  source,
+}: Pick<Config, 'workspaces' | 'source'>): WorkspaceSecrets[] {
   const read = workspaces.flatMap(({ id, readWebhookSecrets }) =>
     readWebhookSecrets ? [{ id, secrets: [...new Set(readWebhookSecrets())] }] : [],
   )

@@ -6,7 +6,7 @@ import type { GovernorState } from '../core/governor.ts'
 import { recoverGovernor } from '../core/governor-recovery.ts'
 import { lengthOf, type periodsOf } from '../core/period-keys.ts'
 import { HOUR, momentText } from '../core/time.ts'
-import { openLeaseLog } from '../landing/lease-log.ts'
+import { openLeaseLog } from '../landing/folder-lease-log.ts'
 
 export interface QuotaStatus {
   periodKey: string | null

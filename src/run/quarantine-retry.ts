@@ -4,7 +4,7 @@ import type { App } from '../app.ts'
 import { webhookEvent } from '../catalog/event-records.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
-import { openLanding } from '../landing/store.ts'
+import { openLanding } from '../landing/folder-landing.ts'
 import { loadContext } from '../steps.ts'
 import { type EventContext, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
 import { storedEvent } from '../warehouse/events/stored.ts'
@@ -53,7 +53,7 @@ export async function retryRecords(options: {
   for (const file of new Set(ofPages.map(record => record.file))) {
     const elements = ofPages.filter(record => record.file === file).map(({ element }) => element)
     try {
-      const page = { path: file, absolutePath: join(landing.root, file), head: await landing.head(file) }
+      const page = { address: file, absolutePath: join(landing.root, file), head: await landing.head(file) }
       for (const { element, reason } of await retryQuarantined(context, page, elements))
         outcome.set(nameOf({ file, element }), reason)
     } catch (error) {

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { openLanding } from '../landing/store.ts'
+import { openLanding } from '../landing/folder-landing.ts'
 import { applyAll, applySpool, type DamagedArchive, type Draining } from '../steps/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
@@ -64,7 +64,9 @@ export async function loadAll(
 ): Promise<ReplayReport> {
   const { config, now = Date.now } = options
   const landing = openLanding(config.home, workspace.id)
-  const left = only ? (await landing.list()).filter(({ path }) => !only.has(path)).map(({ path }) => path) : []
+  const left = only
+    ? (await landing.list()).filter(({ address }) => !only.has(address)).map(({ address }) => address)
+    : []
   const pending = openPending(landing, await readPending(landing, new Set(left)))
   const of = pending.all().length
   const { home } = config
@@ -118,7 +120,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
 
 /** Files that the warehouse has loaded and the landing has not any more. */
 export async function goneFiles({ home }: Config, { writer }: Warehouse, workspaceId: string): Promise<string[]> {
-  const landed = new Set((await openLanding(home, workspaceId).list()).map(({ path }) => path))
+  const landed = new Set((await openLanding(home, workspaceId).list()).map(({ address }) => address))
   return [...(await loadedFiles(writer, workspaceId))].filter(file => !landed.has(file))
 }
 

@@ -6,7 +6,7 @@ import { rename, rm } from 'node:fs/promises'
 import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { openLanding } from '../landing/store.ts'
+import { openLanding } from '../landing/folder-landing.ts'
 import { hasSpool } from '../spool/folders.ts'
 import { deriveDays } from '../warehouse/load/time-zone.ts'
 import {

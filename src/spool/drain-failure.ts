@@ -25,7 +25,7 @@ const fileOf = (home: string, workspaceId: string): string =>
   join(dirname(spoolFolders(home, workspaceId).sealed), 'drain-failure.json')
 
 /** Leaves it to be read; no failure of its own is thrown. */
-export async function keepDrainFailure(home: string, workspaceId: string, failure: DrainFailure): Promise<void> {
+export async function writeDrainFailure(home: string, workspaceId: string, failure: DrainFailure): Promise<void> {
   const file = fileOf(home, workspaceId)
   const temporary = join(dirname(file), temporaryName())
   try {
@@ -37,7 +37,7 @@ export async function keepDrainFailure(home: string, workspaceId: string, failur
 }
 
 /** Nothing fails any more. */
-export async function forgetDrainFailure(home: string, workspaceId: string): Promise<void> {
+export async function clearDrainFailure(home: string, workspaceId: string): Promise<void> {
   await unlink(fileOf(home, workspaceId)).catch(() => {})
 }
 

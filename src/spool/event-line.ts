@@ -48,11 +48,11 @@ function writeHex8(value: number, to: Buffer, at: number): void {
  * Lines of events that are synced together, for one write: in `room` where they fit, else in memory of their own. Three pieces a line,
  * for `writev`, cost twice as much to hand over as they cost to copy.
  */
-export function linesOf(events: readonly SpoolEvent[], batch: number, room: Buffer = Buffer.alloc(0)): Buffer {
+export function linesOf(events: readonly SpoolEvent[], batch: number, buffer: Buffer = Buffer.alloc(0)): Buffer {
   const heads = events.map(event => headOf(event, batch))
   const lengths = events.map(({ payload }, index) => Buffer.byteLength(heads[index]!) + payload.length + END.length)
   const length = lengths.reduce((sum, own) => sum + own, 0)
-  const lines = length <= room.length ? room.subarray(0, length) : Buffer.allocUnsafe(length)
+  const lines = length <= buffer.length ? buffer.subarray(0, length) : Buffer.allocUnsafe(length)
   let begin = 0
   for (const [index, { payload }] of events.entries()) {
     const end = begin + lengths[index]!

@@ -6,7 +6,7 @@
 //   spool/<workspace>/drained/2026-11-21.ndjson                          applied, by day (archive.ts)
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { segment } from '../files/path-segment.ts'
+import { pathSegment } from '../files/path-segment.ts'
 
 export interface SpoolFolders {
   open: string
@@ -18,14 +18,14 @@ export interface SpoolFolders {
 export const spoolRoot = (home: string): string => join(home, 'spool')
 
 export function spoolFolders(home: string, workspaceId: string): SpoolFolders {
-  const folder = join(spoolRoot(home), segment(workspaceId))
+  const folder = join(spoolRoot(home), pathSegment(workspaceId))
   const stage = (name: keyof SpoolFolders) => join(folder, name)
   return { open: stage('open'), abandoned: stage('abandoned'), sealed: stage('sealed'), drained: stage('drained') }
 }
 
 /** True where events of that workspace have been received. */
 export const hasSpool = (home: string, workspaceId: string): boolean =>
-  existsSync(join(spoolRoot(home), segment(workspaceId)))
+  existsSync(join(spoolRoot(home), pathSegment(workspaceId)))
 
 const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/
 

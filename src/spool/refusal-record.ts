@@ -46,12 +46,12 @@ export async function readRefused(home: string): Promise<Refused[]> {
 const isSame = (a: Refused, b: Refused): boolean => a.workspaceId === b.workspaceId && a.reason === b.reason
 
 /** All that were refused, in this spell and before. */
-export const refusedInAll = ({ count, earlier = 0 }: Refused): number => count + earlier
+export const totalRefused = ({ count, earlier = 0 }: Refused): number => count + earlier
 
 /** Both counts as one; the later spell's, where the earlier one had ended before. */
 function together(before: Refused | undefined, more: Refused): Refused {
   if (!before) return more
-  if (more.firstMs - before.lastMs > SPELL_ENDS_MS) return { ...more, earlier: refusedInAll(before) }
+  if (more.firstMs - before.lastMs > SPELL_ENDS_MS) return { ...more, earlier: totalRefused(before) }
   return {
     ...before,
     ...more,
@@ -73,7 +73,7 @@ export const addRefused = (before: readonly Refused[], more: readonly Refused[])
 ]
 
 /** Adds to the file. @throws what the disk refuses */
-export async function keepRefused(home: string, more: readonly Refused[]): Promise<void> {
+export async function recordRefused(home: string, more: readonly Refused[]): Promise<void> {
   const folder = spoolRoot(home)
   const temporary = join(folder, temporaryName())
   await makeFolder(folder)

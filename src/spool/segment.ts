@@ -45,8 +45,8 @@ export class Segment {
   }
 
   /** Appends and syncs: when it resolves, the events may be acknowledged. @throws Fenced, or what the disk refuses */
-  async append(events: readonly SpoolEvent[], room: WriteBuffer): Promise<void> {
-    const lines = room.linesOf(events, this.bytes)
+  async append(events: readonly SpoolEvent[], buffer: WriteBuffer): Promise<void> {
+    const lines = buffer.linesOf(events, this.bytes)
     const { bytesWritten } = await this.handle.write(lines)
     // A disk that fills up cuts it short without an error.
     if (bytesWritten !== lines.length) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' })

@@ -12,7 +12,7 @@ interface Counted {
   bytes: number
 }
 
-export interface SpoolWaiting extends Counted {
+export interface SpoolBacklog extends Counted {
   /** When the oldest segment with events was begun, ms; null where none waits. */
   sinceMs: number | null
   /** Segments whose events cannot be counted, since they cannot be read. */
@@ -47,7 +47,7 @@ async function grown(file: string, before: Counted): Promise<Counted | null> {
 }
 
 /** Asked, it tells which events have been received and wait for whoever drains. @throws HOME_UNUSABLE */
-export function countWaiting(home: string, workspaceId: string): () => Promise<SpoolWaiting> {
+export function countWaiting(home: string, workspaceId: string): () => Promise<SpoolBacklog> {
   const { open, abandoned, sealed } = spoolFolders(home, workspaceId)
   let known = new Map<string, Counted>()
   return async () => {
@@ -75,5 +75,5 @@ export function countWaiting(home: string, workspaceId: string): () => Promise<S
 }
 
 /** Events that have been received, and wait for whoever drains. @throws HOME_UNUSABLE */
-export const spoolWaiting = (home: string, workspaceId: string): Promise<SpoolWaiting> =>
+export const spoolWaiting = (home: string, workspaceId: string): Promise<SpoolBacklog> =>
   countWaiting(home, workspaceId)()

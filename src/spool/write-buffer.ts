@@ -15,7 +15,7 @@ export class WriteBuffer {
   }
 
   /** Nothing comes for the moment. */
-  giveBack(): void {
+  release(): void {
     this.memory = NONE
   }
 }

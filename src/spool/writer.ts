@@ -45,7 +45,7 @@ export class SpoolWriter {
   private due = false
   private readonly sealings = new Set<Promise<void>>()
   private readonly touching: NodeJS.Timeout
-  private readonly room = new WriteBuffer()
+  private readonly buffer = new WriteBuffer()
 
   constructor(options: WriterOptions) {
     this.options = options
@@ -105,7 +105,7 @@ export class SpoolWriter {
       const segment = await this.current()
       const [bytes, begunMs] = [segment.bytes, performance.now()]
       try {
-        await segment.append(events, this.room)
+        await segment.append(events, this.buffer)
       } catch (error) {
         this.segment = null
         await this.giveUp(segment)
@@ -130,7 +130,7 @@ export class SpoolWriter {
   private sealSoon(): void {
     this.due = true
     if (this.flushing) return
-    this.room.giveBack()
+    this.buffer.release()
     this.roll()
   }
 

@@ -1,7 +1,7 @@
 // What the steps need: the resources that the composition root opened, for one workspace.
 import type { LeaseEntry } from '../core/lease-entries.ts'
 import type { RefreshOn } from '../core/refresh-on.ts'
-import type { Landing } from '../landing/store.ts'
+import type { Landing } from '../landing/folder-landing.ts'
 import type { VendorClient } from '../vendor/client.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
@@ -9,7 +9,7 @@ export interface StepsDependencies {
   workspaceId: string
   vendor: VendorClient
   landing: Landing
-  ledger: {
+  leaseLog: {
     append(entry: LeaseEntry): Promise<void>
     recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
   }

@@ -2,7 +2,7 @@
 import { diskErrorCode } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE, SECOND } from '../core/time.ts'
-import { type DrainFailure, forgetDrainFailure, keepDrainFailure } from '../spool/drain-failure.ts'
+import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../spool/drain-failure.ts'
 
 /** A disk that has room again is found within a minute, and one that fails is not asked more often than that. */
 const RETRY = { firstMs: SECOND, longestMs: MINUTE }
@@ -46,13 +46,13 @@ export class DrainFailures {
     const nextMs = nowMs + retryAfterMs(attempts + 1)
     this.current = { ...told(error), sinceMs, attempts: attempts + 1, nextMs, pid: process.pid }
     this.mayBeKept = true
-    await keepDrainFailure(this.home, this.workspaceId, this.current)
+    await writeDrainFailure(this.home, this.workspaceId, this.current)
   }
 
   async succeeded(): Promise<void> {
     this.current = null
     if (!this.mayBeKept) return
     this.mayBeKept = false
-    await forgetDrainFailure(this.home, this.workspaceId)
+    await clearDrainFailure(this.home, this.workspaceId)
   }
 }

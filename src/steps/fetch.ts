@@ -46,7 +46,7 @@ async function tellLedger(
   answer: Answer,
   error: string | null,
 ): Promise<void> {
-  await fetching.ledger.append({ kind: 'request', lease: grant.lease, agentId, error, ...answer })
+  await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error, ...answer })
 }
 
 /** Attempts that failed are told at once; the one that succeeds is told with what it billed. */
@@ -189,7 +189,7 @@ async function underLease<T>(
 ): Promise<T> {
   const { requests, sessions, pageSessions, deadlineMs, lease } = grant
   const atMs = fetching.now()
-  await fetching.ledger.append({
+  await fetching.leaseLog.append({
     kind: 'lease',
     lease,
     window,
@@ -203,7 +203,7 @@ async function underLease<T>(
   })
   const isGivenUp = (await fetching.isHeld?.()) === false
   const result = isGivenUp ? unused : await work()
-  await fetching.ledger.append({ kind: 'end', lease, atMs: fetching.now() })
+  await fetching.leaseLog.append({ kind: 'end', lease, atMs: fetching.now() })
   return result
 }
 
@@ -225,12 +225,12 @@ export async function pastLanded(fetching: Fetching, start: WindowProgress, limi
     const { agentId, name: window } = progress.window
     const { generation, sequence } = next.progress
     const place = { stream: 'conversations' as const, agentId, window, generation, sequence }
-    const there = await fetching.landing.landed(place)
+    const there = await fetching.landing.find(place)
     if (there === null) return progress
     const { facts, request } = there.head
     const same = facts !== null && JSON.stringify(request.query) === JSON.stringify(textQuery(next.query))
     progress = same ? advance(next.progress, facts) : restarted(next.progress)
-    if (same) fetching.pending.add(there.path, there.head)
+    if (same) fetching.pending.add(there.address, there.head)
   }
   return progress
 }

@@ -3,7 +3,7 @@ import { emptyNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { isCode } from '../core/errors.ts'
 import { compactTimestamp } from '../core/time.ts'
-import { caselessSegment } from '../files/path-segment.ts'
+import { caselessPathSegment } from '../files/path-segment.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { VendorError } from '../vendor/vendor-error.ts'
 import type { FetchDependencies } from './dependencies.ts'
@@ -29,7 +29,7 @@ export async function landGone(fetching: Landing404, agentId: string, { exchange
     place: {
       stream: 'agents',
       agentId: null,
-      window: `${compactTimestamp(clock.at(nowMs))}-gone-${caselessSegment(agentId)}`,
+      window: `${compactTimestamp(clock.at(nowMs))}-gone-${caselessPathSegment(agentId)}`,
       generation: 1,
       sequence: 1,
     },

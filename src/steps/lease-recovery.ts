@@ -27,9 +27,12 @@ const unseen = (nowMs: number): Answer => ({
   retryAfterMs: null,
 })
 
-type Reading = Pick<Fetching, 'ledger' | 'now' | 'settings' | 'holder'>
+type Reading = Pick<Fetching, 'leaseLog' | 'now' | 'settings' | 'holder'>
 
-async function entriesOf({ ledger, now, settings }: Reading, { lease, deadlineMs }: HeldLease): Promise<LeaseEntry[]> {
+async function entriesOf(
+  { leaseLog: ledger, now, settings }: Reading,
+  { lease, deadlineMs }: HeldLease,
+): Promise<LeaseEntry[]> {
   const sinceMs = deadlineMs - (settings.leaseMs ?? settings.hourMs)
   const recent = await ledger.recent(now(), Math.max(settings.hourMs, now() - sinceMs))
   return recent.filter(entry => entry.lease === lease)
@@ -49,9 +52,9 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
       const answer = unseen(atMs)
       answers.push(answer)
       const { agentId } = start.window
-      await fetching.ledger.append({ kind: 'request', lease: grant.lease, agentId, error: 'INTERRUPTED', ...answer })
+      await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error: 'INTERRUPTED', ...answer })
     }
-    await fetching.ledger.append({ kind: 'end', lease: grant.lease, atMs })
+    await fetching.leaseLog.append({ kind: 'end', lease: grant.lease, atMs })
   }
   return {
     progress,
@@ -69,7 +72,10 @@ const isDead = ({ holder }: LeaseGranted, own: string | undefined): boolean => h
  * Until when holders of leases may still ask, though nobody knows of them any more: of a workflow that was terminated, say.
  * Null where nobody may. For the process that holds the warehouse. `graceMs`: how long a request may take.
  */
-export async function heldUntilMs({ ledger, now, settings, holder }: Reading, graceMs: number): Promise<number | null> {
+export async function heldUntilMs(
+  { leaseLog: ledger, now, settings, holder }: Reading,
+  graceMs: number,
+): Promise<number | null> {
   const recent = await ledger.recent(now(), Math.max(settings.hourMs, (settings.leaseMs ?? 0) + graceMs))
   const ended = new Set(recent.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
   const untilMs = recent.flatMap(entry =>

@@ -1,9 +1,9 @@
 // Landed pages that no load has taken: read once from the landing when a process begins, then kept as pages land. Whoever holds the
 // warehouse is the only one who lands, so later runs of the same process need not look again.
 import { join, posix } from 'node:path'
-import { pageName } from '../landing/names.ts'
+import type { LandedPage, Landing } from '../landing/folder-landing.ts'
 import type { PageHead } from '../landing/page.ts'
-import type { LandedFile, Landing } from '../landing/store.ts'
+import { pageName } from '../landing/page-address.ts'
 import type { LoadablePage } from '../warehouse/load/load-input.ts'
 
 export interface BatchSize {
@@ -27,7 +27,7 @@ export interface Pending {
 }
 
 const loadable = (landing: Landing, path: string, head: PageHead): LoadablePage & { head: PageHead } => ({
-  path,
+  address: path,
   absolutePath: join(landing.root, path),
   head,
 })
@@ -42,7 +42,10 @@ export interface Unloaded {
 }
 
 /** True where the page before it in its generation is not among `there`. */
-const isBehindGap = ({ path, window, generation, sequence }: LandedFile, there: ReadonlySet<string>): boolean =>
+const isBehindGap = (
+  { address: path, window, generation, sequence }: LandedPage,
+  there: ReadonlySet<string>,
+): boolean =>
   sequence > 1 && !there.has(posix.join(posix.dirname(path), pageName({ window, generation, sequence: sequence - 1 })))
 
 /**
@@ -56,15 +59,15 @@ export async function readPending(
 ): Promise<Unloaded> {
   const list = () => (folders ? landing.listFolders(folders) : landing.list())
   let listed = await list()
-  const there = new Set(listed.map(file => file.path))
+  const there = new Set(listed.map(file => file.address))
   // Others may land meanwhile, and a list that was begun before shows what it likes of that. What landed before one that is
   // listed is in a list that is begun now, or is gone.
-  if (listed.some(file => !loaded.has(file.path) && isBehindGap(file, there))) listed = await list()
-  const files = listed.filter(file => !loaded.has(file.path))
+  if (listed.some(file => !loaded.has(file.address) && isBehindGap(file, there))) listed = await list()
+  const files = listed.filter(file => !loaded.has(file.address))
   const pages: LoadablePage[] = []
   for (let start = 0; start < files.length; start += READ_AT_ONCE) {
     const slice = files.slice(start, start + READ_AT_ONCE)
-    const read = async (file: LandedFile) => loadable(landing, file.path, await landing.head(file.path))
+    const read = async (file: LandedPage) => loadable(landing, file.address, await landing.head(file.address))
     pages.push(...(await Promise.all(slice.map(read))))
   }
   return { pages, loaded }
@@ -73,7 +76,7 @@ export async function readPending(
 export function openPending(landing: Landing, unloaded: Unloaded): Pending {
   let waiting = unloaded.pages
   let spoilt = false
-  const known = new Set(waiting.map(page => page.path))
+  const known = new Set(waiting.map(page => page.address))
   return {
     add(path, head) {
       if (known.has(path) || unloaded.loaded.has(path)) return
@@ -93,8 +96,8 @@ export function openPending(landing: Landing, unloaded: Unloaded): Pending {
       return waiting.slice(0, end)
     },
     taken(pages) {
-      const gone = new Set(pages.map(page => page.path))
-      waiting = waiting.filter(page => !gone.has(page.path))
+      const gone = new Set(pages.map(page => page.address))
+      waiting = waiting.filter(page => !gone.has(page.address))
       // What is loaded is not fetched past any more: a watch of months would only collect names.
       for (const path of gone) known.delete(path)
     },

@@ -154,7 +154,11 @@ const tellsUsed = (entry: LeaseEntry): boolean =>
  * What the lease log has of the last hour. Where no usage is ever reported, nothing else knows what was exported: then also the
  * requests of as long as a period may last.
  */
-async function logged({ ledger, settings }: Planning, period: QuotaState, nowMs: number): Promise<LeaseEntry[]> {
+async function logged(
+  { leaseLog: ledger, settings }: Planning,
+  period: QuotaState,
+  nowMs: number,
+): Promise<LeaseEntry[]> {
   const { hourMs } = settings
   const recent = await ledger.recent(nowMs, hourMs)
   if (period.known || recent.some(tellsUsed)) return recent

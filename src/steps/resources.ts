@@ -11,7 +11,7 @@ import { emptyNotes } from '../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import { isCode } from '../core/errors.ts'
 import { compactTimestamp, DAY } from '../core/time.ts'
-import { caselessSegment } from '../files/path-segment.ts'
+import { caselessPathSegment } from '../files/path-segment.ts'
 import { writeExactly } from '../json/exact-json.ts'
 import type { PageHead } from '../landing/page.ts'
 import { isSegment } from '../vendor/address.ts'
@@ -35,8 +35,8 @@ const FRESH_MS = DAY
 
 /** How the windows of a stream are named, behind the time. */
 const nameOf: Record<AskedStream, (id: string) => string> = {
-  organizations: id => `org-${caselessSegment(id)}`,
-  teams: id => `teams-${caselessSegment(id)}`,
+  organizations: id => `org-${caselessPathSegment(id)}`,
+  teams: id => `teams-${caselessPathSegment(id)}`,
 }
 
 interface Due {

@@ -1,8 +1,8 @@
 // The log of one run: its row in the warehouse, and the lines beside the landed pages that a rebuilt warehouse reads it from.
 import { endBy, type HostName, type Origin, type RunEnd } from '../core/run-record.ts'
-import type { Landing } from '../landing/store.ts'
-import { isOfEvent } from '../receiver/refusals.ts'
-import { readRefused, refusedInAll } from '../spool/refusal-record.ts'
+import type { Landing } from '../landing/folder-landing.ts'
+import { mayLoseEvent } from '../receiver/refusals.ts'
+import { readRefused, totalRefused } from '../spool/refusal-record.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { beginRun, endRun, quarantinedSince, refusedBefore, updateRun } from '../warehouse/runs.ts'
 
@@ -54,8 +54,8 @@ export function openRunLog(options: {
   }
 
   async function refused(): Promise<{ inAll: number; since: number }> {
-    const counted = (await readRefused(home)).filter(one => one.workspaceId === workspaceId && isOfEvent(one.reason))
-    const inAll = counted.reduce((sum, one) => sum + refusedInAll(one), 0)
+    const counted = (await readRefused(home)).filter(one => one.workspaceId === workspaceId && mayLoseEvent(one.reason))
+    const inAll = counted.reduce((sum, one) => sum + totalRefused(one), 0)
     const before = await refusedBefore(writer, workspaceId, run)
     // A record that was lost begins anew.
     return { inAll, since: inAll < before ? inAll : inAll - before }

@@ -1,8 +1,8 @@
 // What has landed and is not loaded, when a run begins. A folder of a month that is over, which was loaded whole and has not
 // changed since, is not read: so a start reads the names of this month's pages, and one stamp for each agent and month.
 import { compactTimestamp, SECOND } from '../core/time.ts'
+import type { Landing } from '../landing/folder-landing.ts'
 import type { LandedFolder } from '../landing/folders.ts'
-import type { Landing } from '../landing/store.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { loadedFiles, loadedFolders, recordLoadedFolders } from '../warehouse/planning/loaded-files.ts'
 import { readPending, type Unloaded } from './pending.ts'
@@ -28,9 +28,9 @@ export async function readUnloaded(options: {
   const changed = (await landing.folders()).filter(({ folder, stamp }) => whole.get(folder) !== stamp)
   const folders = changed.map(({ folder }) => folder)
   // A kill while a page was written has changed its folder; the others need not be read for it.
-  await landing.sweep(folders)
+  await landing.compact(folders)
   const unloaded = await readPending(landing, await loadedFiles(writer, workspaceId, folders), { folders })
-  const waiting = new Set(unloaded.pages.map(({ path }) => path.slice(0, path.lastIndexOf('/'))))
+  const waiting = new Set(unloaded.pages.map(({ address }) => address.slice(0, address.lastIndexOf('/'))))
   const over = changed.filter(folder => isOver(folder, nowMs) && !waiting.has(folder.folder))
   await recordLoadedFolders(writer, workspaceId, over)
   return unloaded

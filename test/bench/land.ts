@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection } from '../../src/catalog/inspect.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
-import { openLanding } from '../../src/landing/store.ts'
 import { LANES } from '../../workflows/window-loop.ts'
 import { landExport } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
@@ -29,7 +29,7 @@ async function pagesOf(home: string, options: BenchOptions): Promise<Page[]> {
   const { workspaceId } = await landExport(home, options)
   const landing = openLanding(home, workspaceId)
   const pages: Page[] = []
-  for (const { path } of await landing.list()) {
+  for (const { address: path } of await landing.list()) {
     const body = await landing.body(path)
     const { data } = JSON.parse(body.toString()) as { data: unknown[] }
     const [head, landed] = [await landing.head(path), await readFile(join(landing.root, path))]

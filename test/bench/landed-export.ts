@@ -4,8 +4,8 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { openWindow, type Window } from '../../src/core/windows.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
-import { openLanding } from '../../src/landing/store.ts'
 import { createWorld } from '../../src/sandbox/world.ts'
 
 export const PAGE = 100

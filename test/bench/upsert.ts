@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openWindow } from '../../src/core/windows.ts'
-import { type Landing, openLanding } from '../../src/landing/store.ts'
+import { type Landing, openLanding } from '../../src/landing/folder-landing.ts'
 import { mix } from '../../src/sandbox/random.ts'
 import { loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../src/warehouse/load/load-context.ts'
@@ -44,7 +44,7 @@ async function inWarehouse<T>(
     mirrorLagMs: 0,
     temporaryFolder: temporaryFolder(home),
     readBody: landing.body,
-    expectWhole: landing.expectWhole,
+    verifyChecksums: landing.verifyChecksums,
     now: Date.now,
   }
   return work(context).finally(() => warehouse.close())
@@ -52,8 +52,8 @@ async function inWarehouse<T>(
 
 async function loadSource({ landing, source }: Place, context: LoadContext): Promise<void> {
   const pages: LoadablePage[] = []
-  for (const { path } of await landing.list())
-    pages.push({ path, absolutePath: join(landing.root, path), head: await landing.head(path) })
+  for (const { address: path } of await landing.list())
+    pages.push({ address: path, absolutePath: join(landing.root, path), head: await landing.head(path) })
   const { inserted } = await loadPages(context, pages)
   if (inserted !== source.records) throw new Error(`${inserted} of ${source.records} conversations were loaded`)
 }
@@ -108,7 +108,7 @@ async function landAll(landing: Landing, pages: readonly ExportedPage[]): Promis
     for (let next = left.pop(); next; next = left.pop()) {
       const [index, { head, body }] = next
       const path = await landing.land(head, body)
-      landed[index] = { path, absolutePath: join(landing.root, path), head }
+      landed[index] = { address: path, absolutePath: join(landing.root, path), head }
     }
   }
   await Promise.all(Array.from({ length: LANES }, lane))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { cli, type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 async function makeHouse(): Promise<{ home: string; file: string }> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-quarantine-'))
   const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
-  const { path } = await landConversations(openLanding(home, 'ws_demo'), { body })
+  const { address: path } = await landConversations(openLanding(home, 'ws_demo'), { body })
   expect(await cli(['replay'], { env: envOf(home) })).toMatchObject({ code: 0 })
   return { home, file: path }
 }

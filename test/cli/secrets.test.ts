@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { CANARY, canary } from '../../src/sandbox/agents/canary.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
@@ -211,7 +211,7 @@ describe('a secret', () => {
         /org_alpha|agents/.test(window),
       )
       expect(pages.length).toBeGreaterThan(0)
-      for (const { path } of pages)
+      for (const { address: path } of pages)
         await to.land({ ...(await from.head(path)), bodyBytes: body.length }, Buffer.from(body))
     }
     const spool = openSpool({ home: bare.CONVOHOUSE_HOME, now: Date.now })

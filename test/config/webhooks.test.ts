@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { readSecrets } from '../../src/receiver/workspace-secrets.ts'
+import { readWorkspaceSecrets } from '../../src/receiver/workspace-secrets.ts'
 
 const ENV = { CONVOHOUSE_API_URL: 'https://a.example', CONVOHOUSE_API_TOKEN: 't', CONVOHOUSE_WORKSPACE: 'ws' }
 
@@ -53,7 +53,7 @@ describe('webhook secrets', () => {
       },
       { A: 'secret-of-a', C: 'secret-of-c' },
     )
-    expect(readSecrets(config)).toEqual([
+    expect(readWorkspaceSecrets(config)).toEqual([
       { id: 'a', secrets: ['secret-of-a', 'secret-in-a-file'] },
       { id: 'c', secrets: ['secret-of-c'] },
     ])
@@ -61,11 +61,11 @@ describe('webhook secrets', () => {
 
   it('of one workspace need no file: the present one and the next', () => {
     const named = { CONVOHOUSE_WEBHOOK_SECRET: 'present-one', CONVOHOUSE_WEBHOOK_SECRET_NEXT: 'the-next-one' }
-    expect(readSecrets(readConfig({ env: { ...ENV, ...named } }))).toEqual([
+    expect(readWorkspaceSecrets(readConfig({ env: { ...ENV, ...named } }))).toEqual([
       { id: 'ws', secrets: ['present-one', 'the-next-one'] },
     ])
     const file = readConfig({ env: { ...ENV, CONVOHOUSE_WEBHOOK_SECRET_FILE: '/no-such-file' } })
-    expect(() => readSecrets(file)).toThrow(/\/no-such-file, which holds the webhook secret, cannot be read/)
+    expect(() => readWorkspaceSecrets(file)).toThrow(/\/no-such-file, which holds the webhook secret, cannot be read/)
     expect(readConfig({ env: ENV }).workspaces[0]!.readWebhookSecrets).toBeNull()
   })
 
@@ -78,7 +78,9 @@ describe('webhook secrets', () => {
       { workspaces: [workspace('a', place), workspace('b', { env: 'B' })] },
       { B: 'secret-canary', SHORT: 'canary' },
     )
-    expect(() => readSecrets(config)).toThrow(expect.objectContaining({ code, message: expect.stringMatching(told) }))
-    expect(() => readSecrets(config)).not.toThrow(/canary/)
+    expect(() => readWorkspaceSecrets(config)).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(told) }),
+    )
+    expect(() => readWorkspaceSecrets(config)).not.toThrow(/canary/)
   })
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
@@ -28,7 +28,7 @@ async function landedOnly(): Promise<Landed> {
   const { home } = simulated.config
   await rm(warehouseFile(home))
   const landing = openLanding(home, 'ws_demo')
-  const pages = (await landing.list('conversations')).map(({ path }) => path)
+  const pages = (await landing.list('conversations')).map(({ address }) => address)
   return { ...simulated, pages, fileOf: page => join(landing.root, page) }
 }
 
@@ -109,7 +109,7 @@ describe('landed pages of which any were deleted', () => {
     await fc.assert(
       fc.asyncProperty(choice, async choices => {
         // Those of the runs before are among them: pages that were exported again may be lost, too.
-        const pages = (await landing.list('conversations')).map(({ path }) => path)
+        const pages = (await landing.list('conversations')).map(({ address }) => address)
         const deleted = [...new Set(choices.map(chosen => pages[chosen % pages.length]!))]
         let lost = 0
         for (const page of deleted) {

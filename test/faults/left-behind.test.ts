@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { isTemporary } from '../../src/files/durable.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { spillFolder } from '../../src/warehouse/maintenance/spill.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
@@ -68,7 +68,7 @@ it('half a page that a kill leaves behind is removed by a later sync, and none t
   expect((await scene.run(['sync', '--yes'])).code).toBe(0)
   const landing = openLanding(scene.home, 'ws_demo')
   const [page] = await landing.list('conversations')
-  const folder = dirname(join(landing.root, page!.path))
+  const folder = dirname(join(landing.root, page!.address))
   const left = async () => (await namesIn(folder)).filter(isTemporary)
   const writing = processOf(
     `const { writeOnce } = await import(process.argv[1])

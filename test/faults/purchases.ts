@@ -1,6 +1,6 @@
 // What syncs that are killed have paid for, from both sides: the requests that the sandbox served, and the pages that
 // landed. A request whose page did not land is paid for again by the next sync.
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { isProbe } from '../workflows/probe.ts'
 import type { KilledHome } from './killed-home.ts'
@@ -41,7 +41,7 @@ export function watchPurchases({ sandbox, home }: KilledHome): Purchases {
 
   async function newlyLanded(): Promise<number> {
     const before = landed.size
-    for (const { path } of await landing.list('conversations')) {
+    for (const { address: path } of await landing.list('conversations')) {
       if (landed.has(path)) continue
       const { place, request, facts } = await landing.head(path)
       landed.set(path, { key: keyOf({ agentId: place.agentId, query: request.query }), returned: facts!.returned })

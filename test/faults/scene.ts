@@ -1,7 +1,7 @@
 // A sandbox whose clock stands still, a data folder, and the built command between them: what each fault is made on.
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
@@ -118,7 +118,7 @@ export async function boughtTwice(scene: FaultScene): Promise<ServedRequest[]> {
 /** The requests whose pages are on disk, as keys. */
 async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
   const landing = openLanding(home, 'ws_demo')
-  const heads = await Promise.all((await landing.list('conversations')).map(({ path }) => landing.head(path)))
+  const heads = await Promise.all((await landing.list('conversations')).map(({ address }) => landing.head(address)))
   return new Set(heads.map(({ place, request }) => keyOf({ agentId: place.agentId, query: request.query })))
 }
 

@@ -1,7 +1,7 @@
 // Heads of pages as the landing keeps them; a test names what it is about.
 import { emptyNotes } from '../../src/catalog/inspect.ts'
-import type { PagePlace } from '../../src/landing/names.ts'
 import type { PageHead } from '../../src/landing/page.ts'
+import type { PagePlace } from '../../src/landing/page-address.ts'
 
 export const SENT_AT_MS = Date.UTC(2026, 10, 20, 9)
 

@@ -2,16 +2,16 @@
 // they had been written anew.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { takeAsSent } from '../../src/receiver/as-sent.ts'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
-import { type ParsedEvent, parseEvent } from '../../src/receiver/parse-event.ts'
+import { parseAsSent } from '../../src/receiver/parse/as-sent.ts'
+import { type ParsedEvent, parseEvent } from '../../src/receiver/parse/parse-event.ts'
 import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
 
 const SECRET = 'whsec-canary-8a1f/+='
 const NEXT = '0123456789'
 const door = makeAuthenticator([{ id: 'ws', secrets: [SECRET, NEXT] }])
 
-const quickly = (body: string | Buffer): ParsedEvent | null => takeAsSent(Buffer.from(body), null, door)
+const quickly = (body: string | Buffer): ParsedEvent | null => parseAsSent(Buffer.from(body), null, door)
 const slowly = (body: string | Buffer): ParsedEvent => parseEvent(Buffer.from(body), null, door)
 
 function eventOf(judged: ParsedEvent | null): IdentifiedEvent {
@@ -136,7 +136,7 @@ describe('a body is in doubt', () => {
   it('where JSON may write the secret otherwise', () => {
     for (const secret of ['with "quotes"', 'with-{braces}', 'ümläüts', 'with\\slash', 'a,b:c[d]']) {
       const one = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
-      expect(takeAsSent(Buffer.from(JSON.stringify({ workspaceSecret: secret, a: 1 })), null, one)).toBeNull()
+      expect(parseAsSent(Buffer.from(JSON.stringify({ workspaceSecret: secret, a: 1 })), null, one)).toBeNull()
     }
   })
 })
@@ -167,7 +167,7 @@ describe('a secret is found elsewhere', () => {
         const form = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)][way]
         const [own, other] = [`"workspaceSecret":"${secret}"`, `"x":${JSON.stringify(before + form + behind)}`]
         const body = Buffer.from(`{${isFirst ? `${own},${other}` : `${other},${own}`}}`)
-        expect(takeAsSent(body, null, opens)).toBeNull()
+        expect(parseAsSent(body, null, opens)).toBeNull()
       }),
       { numRuns: 2_000 },
     )
@@ -176,7 +176,7 @@ describe('a secret is found elsewhere', () => {
 
 it('a body whose secret opens no door is refused', () => {
   expect(quickly('{"workspaceSecret":"x"}')).toEqual({ refused: 'wrong-secret' })
-  expect(takeAsSent(Buffer.from(`{${MEMBER}}`), 'elsewhere', door)).toEqual({ refused: 'wrong-secret' })
+  expect(parseAsSent(Buffer.from(`{${MEMBER}}`), 'elsewhere', door)).toEqual({ refused: 'wrong-secret' })
 })
 
 describe('names', () => {

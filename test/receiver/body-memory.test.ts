@@ -1,7 +1,7 @@
 // Room for bodies, as rules: whatever senders do, it is bounded, and a small body that is new finds some.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { BodyMemory, type HeldBody, SMALL_BYTES } from '../../src/receiver/body-memory.ts'
+import { BodyMemory, type HeldBody, SMALL_BYTES } from '../../src/receiver/http/body-memory.ts'
 
 const LIMITS = { maxBytes: 1024 * 1024, maxBytesAtOnce: 16 * 1024 * 1024 }
 const PIECE = 64 * 1024

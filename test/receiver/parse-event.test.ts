@@ -1,9 +1,9 @@
 // What is taken of a body, and what is never kept of it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { takeAsSent } from '../../src/receiver/as-sent.ts'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
-import { parseEvent } from '../../src/receiver/parse-event.ts'
+import { parseAsSent } from '../../src/receiver/parse/as-sent.ts'
+import { parseEvent } from '../../src/receiver/parse/parse-event.ts'
 
 const SECRET = 'whsec-canary-"8a1f/Ω"'
 const NEXT = 'whsec-canary-next-77b0'
@@ -97,7 +97,7 @@ describe('a secret', () => {
     ] as const) {
       for (const form of forms(own)) {
         const body = Buffer.from(JSON.stringify({ workspaceSecret: own, messageContent: `it is ${form}!` }))
-        expect(takeAsSent(Buffer.from(body), null, door)).toBeNull()
+        expect(parseAsSent(Buffer.from(body), null, door)).toBeNull()
         const { text, payload } = kept(parseEvent(body, null, door))
         expect(text).not.toContain(form)
         expect(payload.messageContent).toMatch(/^it is .*\*\*\*.*!$/s)

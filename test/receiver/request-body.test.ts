@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { BodyMemory } from '../../src/receiver/body-memory.ts'
-import { type ReadBody, readBody } from '../../src/receiver/request-body.ts'
+import { BodyMemory } from '../../src/receiver/http/body-memory.ts'
+import { type ReadBody, readBody } from '../../src/receiver/http/request-body.ts'
 
 const LIMITS = { maxBytes: 1_000, maxBytesAtOnce: 3_000 }
 

@@ -1,7 +1,7 @@
 // Senders who have no secret and take their time, on real sockets: whatever they hold, each real event is acknowledged.
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Receiver } from '../../src/receiver/server.ts'
+import type { Receiver } from '../../src/receiver/http/server.ts'
 import { type Called, called, dial, headOf, SECRET } from './calls.ts'
 
 const MAX_BODY_BYTES = 8_000_000

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RequestMade } from '../../src/core/lease-entries.ts'
-import { openLeaseLog } from '../../src/landing/lease-log.ts'
+import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { quotaStatus } from '../../src/reports/quota.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
 import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row, Writer } from '../../src/warehouse/connection.ts'
@@ -81,7 +81,7 @@ const spoil = (config: Config, ...statements: string[]): Promise<void> =>
 /** Takes the page of odd records out of the landing. */
 async function takeAway({ home }: Config): Promise<string> {
   const { root, list } = openLanding(home, WORKSPACE)
-  const { path } = (await list()).find(file => file.path.includes('/agent-1/'))!
+  const { address: path } = (await list()).find(file => file.address.includes('/agent-1/'))!
   await rename(join(root, path), join(home, 'taken-away'))
   return path
 }
@@ -136,7 +136,9 @@ describe('a replay of single tables', () => {
 
   it('brings no record that is quarantined into one table and not into the others', async () => {
     const config = await synced()
-    const { path } = (await openLanding(config.home, WORKSPACE).list()).find(file => file.path.includes('/agent-1/'))!
+    const { address: path } = (await openLanding(config.home, WORKSPACE).list()).find(file =>
+      file.address.includes('/agent-1/'),
+    )!
     await spoil(
       config,
       ...['conversations', 'conversation_tags', 'conversation_observations'].map(

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
 import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
@@ -51,10 +51,12 @@ const asSynced = once(async () => snapshot(await twoAndAFormerOne()))
 async function takeAway({ home }: Config, workspaceId: string): Promise<string[]> {
   const { root, list } = openLanding(home, workspaceId)
   const pages = await list('conversations')
-  const agents = [...new Set(pages.map(({ path }) => dirname(path)))].sort()
+  const agents = [...new Set(pages.map(({ address }) => dirname(address)))].sort()
   const taken = pages
-    .filter(({ path, sequence }) => dirname(path) === agents[1] || (dirname(path) === agents[0] && sequence === 2))
-    .map(({ path }) => path)
+    .filter(
+      ({ address: path, sequence }) => dirname(path) === agents[1] || (dirname(path) === agents[0] && sequence === 2),
+    )
+    .map(({ address }) => address)
   expect(taken.length).toBeGreaterThan(2)
   expect(taken.length).toBeLessThan(pages.length)
   for (const [at, path] of taken.entries()) await rename(join(root, path), join(home, `taken-${workspaceId}-${at}`))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
-import { addRefused, keepRefused, type Refused, readRefused, refusedInAll } from '../../src/spool/refusal-record.ts'
+import { addRefused, type Refused, readRefused, recordRefused, totalRefused } from '../../src/spool/refusal-record.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 
 const refused = fc.record({
@@ -37,7 +37,7 @@ it('begins anew after a day without a refusal, and still knows how many there ev
   const later = { ...first, count: 1, firstMs: DAY + 11, lastMs: DAY + 11 }
   const known = addRefused([first], [later])
   expect(known).toEqual([{ ...later, earlier: 174 }])
-  expect(addRefused(known, [{ ...later, count: 2 }]).map(refusedInAll)).toEqual([177])
+  expect(addRefused(known, [{ ...later, count: 2 }]).map(totalRefused)).toEqual([177])
 })
 
 it('is a file of its owner alone, the latest first, and is none where somebody has spoilt it', async () => {
@@ -45,18 +45,18 @@ it('is a file of its owner alone, the latest first, and is none where somebody h
   expect(await readRefused(home)).toEqual([])
   const one = { workspaceId: 'one', reason: 'wrong-secret', count: 2, firstMs: 5, lastMs: 9 }
   const other = { workspaceId: null, reason: 'not-found', count: 1, firstMs: 20, lastMs: 20 }
-  await keepRefused(home, [one])
-  await keepRefused(home, [other])
-  await keepRefused(home, [{ ...one, count: 3, lastMs: 11 }])
+  await recordRefused(home, [one])
+  await recordRefused(home, [other])
+  await recordRefused(home, [{ ...one, count: 3, lastMs: 11 }])
   expect(await readRefused(home)).toEqual([other, { ...one, count: 5, lastMs: 11 }])
   const file = join(home, 'spool', '.refused.json')
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   await writeFile(file, (await readFile(file, 'utf8')).slice(0, 20))
   expect(await readRefused(home)).toEqual([])
-  await keepRefused(home, [one])
+  await recordRefused(home, [one])
   expect(await readRefused(home)).toEqual([one])
   const elsewhere = await temporaryHome()
   await mkdir(elsewhere, { recursive: true })
   await writeFile(join(elsewhere, 'spool'), '')
-  await expect(keepRefused(elsewhere, [one])).rejects.toThrow()
+  await expect(recordRefused(elsewhere, [one])).rejects.toThrow()
 })

@@ -121,7 +121,7 @@ describe('the coverage that the warehouse tells', () => {
       lastTsMs: null,
       missing: [],
     }
-    const page = { path: 'p', absolutePath: '/p', head: { facts } as never }
+    const page = { address: 'p', absolutePath: '/p', head: { facts } as never }
     const known = withPending({ coverage: new Map([['a', [{ from: 0, to: 10 }]]]), open: [half] }, [page])
     expect(known.coverage.get('a')).toEqual([{ from: 0, to: 20 }])
     expect(known.open).toEqual([])

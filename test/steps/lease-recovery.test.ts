@@ -4,7 +4,7 @@ import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
 import type { Grant } from '../../src/core/governor.ts'
 import { newProgress, type WindowProgress } from '../../src/core/windows.ts'
-import { openLeaseLog } from '../../src/landing/lease-log.ts'
+import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 
@@ -64,9 +64,9 @@ describe('a lease of a process that holds the warehouse', () => {
   it('is over, before its deadline, when another process holds it', async () => {
     const { simulated, steps, workspaceContext, call, request } = await holding({ holder: 'other' })
     const grant = grantOf(simulated.sandbox.clock.now())
-    const { append } = workspaceContext.ledger
+    const { append } = workspaceContext.leaseLog
     // As after a kill: the ledger has no end of it.
-    workspaceContext.ledger.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
+    workspaceContext.leaseLog.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
     await steps.fetchPages({ request, progress: windowOf(simulated), grant }, call)
     const heldMs = grant.deadlineMs + workspaceContext.timeoutMs
     for (const of of [undefined, grant]) expect(await steps.heldUntilMs(of)).toBe(heldMs)

@@ -17,9 +17,9 @@ function scene() {
   const land = (name: string) =>
     landConversations(landing, { records: [{ ID: name }], window: freshWindow({ kind: 'head' }) })
   const unloaded = async (nowMs: number) =>
-    (await readUnloaded({ landing, writer, workspaceId: id, nowMs })).pages.map(({ path }) => path)
-  const folder = (page: { path: string }) => join(landing.root, dirname(page.path))
-  const settle = (page: { path: string }) => utimes(folder(page), CHANGED_AT, CHANGED_AT)
+    (await readUnloaded({ landing, writer, workspaceId: id, nowMs })).pages.map(({ address }) => address)
+  const folder = (page: { address: string }) => join(landing.root, dirname(page.address))
+  const settle = (page: { address: string }) => utimes(folder(page), CHANGED_AT, CHANGED_AT)
   const whole = async () => (await rows('_folders', 'folder')).map(row => row.folder)
   return { landing, land, unloaded, load, folder, settle, whole }
 }
@@ -29,9 +29,9 @@ describe('what is not loaded yet', () => {
     const { landing, land, unloaded, load } = scene()
     const listing = await landAgents(landing, { agents: [{ ID: 'agent-1' }] })
     const pages = [await land('a'), await land('b'), await land('c')]
-    expect(await unloaded(SENT_AT_MS)).toEqual([...pages.map(({ path }) => path), listing.path].sort(byName))
+    expect(await unloaded(SENT_AT_MS)).toEqual([...pages.map(({ address }) => address), listing.address].sort(byName))
     await load(pages[0]!, pages[2]!)
-    expect(await unloaded(SENT_AT_MS)).toEqual([pages[1]!.path, listing.path].sort(byName))
+    expect(await unloaded(SENT_AT_MS)).toEqual([pages[1]!.address, listing.address].sort(byName))
   })
 
   it('is not looked for in a folder of a month that is over, all of which is loaded, until the folder changes', async () => {
@@ -40,7 +40,7 @@ describe('what is not loaded yet', () => {
     await load(a, b)
     await settle(a)
     expect(await unloaded(NEXT_MONTH_MS)).toEqual([])
-    expect(await whole()).toEqual([dirname(a.path)])
+    expect(await whole()).toEqual([dirname(a.address)])
 
     const late = await land('late')
     expect(await readdir(folder(a))).toHaveLength(3)
@@ -48,7 +48,7 @@ describe('what is not loaded yet', () => {
     await settle(a)
     expect(await unloaded(NEXT_MONTH_MS)).toEqual([])
     const another = await land('another')
-    expect(await unloaded(NEXT_MONTH_MS)).toEqual([late.path, another.path])
+    expect(await unloaded(NEXT_MONTH_MS)).toEqual([late.address, another.address])
   })
 
   it('is looked for again while the month lasts, while a page waits, and while the folder has changed just now', async () => {

@@ -7,8 +7,8 @@ import { agent } from '../../src/catalog/resources/agents.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../src/core/reported-usage.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
+import type { Landing } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
-import type { Landing } from '../../src/landing/store.ts'
 import type { LoadablePage } from '../../src/warehouse/load/load-input.ts'
 
 export const AGENT = 'agent-1'
@@ -46,7 +46,7 @@ const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'str
 
 async function landed(landing: Landing, head: PageHead, body: Uint8Array): Promise<LoadablePage> {
   const path = await landing.land(head, body)
-  return { path, absolutePath: join(landing.root, path), head: await landing.head(path) }
+  return { address: path, absolutePath: join(landing.root, path), head: await landing.head(path) }
 }
 
 function headOf(

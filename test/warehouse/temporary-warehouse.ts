@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
-import { type Landing, openLanding } from '../../src/landing/store.ts'
+import { type Landing, openLanding } from '../../src/landing/folder-landing.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { type LoadResult, loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../src/warehouse/load/load-context.ts'
@@ -45,7 +45,7 @@ function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: s
     mirrorLagMs: MIRROR_LAG_MS,
     temporaryFolder: temporaryFolder(home),
     readBody: landing.body,
-    expectWhole: landing.expectWhole,
+    verifyChecksums: landing.verifyChecksums,
     now: () => LOADED_AT_MS,
   }
   return {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LeaseEnded, LeaseEntry, RequestMade } from '../../src/core/lease-entries.ts'
 import { MINUTE, SECOND } from '../../src/core/time.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { FAULTS, type FaultName } from '../../src/sandbox/faults/fault-table.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
@@ -89,7 +89,7 @@ export function ledgerComplaints(
 }
 
 async function landedComplaints(simulated: SimulatedApp): Promise<string[]> {
-  const landed = (await openLanding(simulated.config.home, idOf(simulated)).list()).map(({ path }) => path).sort()
+  const landed = (await openLanding(simulated.config.home, idOf(simulated)).list()).map(({ address }) => address).sort()
   const loads = await simulated.rows<{ file: string }>(
     `SELECT file FROM _loads WHERE workspace_id = '${idOf(simulated)}' ORDER BY file`,
   )

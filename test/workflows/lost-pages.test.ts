@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { expectedTables } from './expected-rows.ts'
@@ -29,11 +29,14 @@ async function lose({ config }: SimulatedApp, which: (index: number, of: number)
   const pages = await landing.list('conversations')
   const lost = pages.filter((_, index) => which(index, pages.length))
   let sessions = 0
-  for (const { path } of lost) {
+  for (const { address: path } of lost) {
     sessions += (await landing.head(path)).facts?.billed ?? 0
     await rm(join(landing.root, path))
   }
-  return { sessions, windows: new Set(lost.map(({ path, window }) => `${path.split('/').at(-3)} ${window}`)).size }
+  return {
+    sessions,
+    windows: new Set(lost.map(({ address: path, window }) => `${path.split('/').at(-3)} ${window}`)).size,
+  }
 }
 
 const withoutWarehouse = async (simulated: SimulatedApp): Promise<void> => {
@@ -116,8 +119,8 @@ describe('a page that was deleted', () => {
     await withoutWarehouse(simulated)
     const landing = openLanding(simulated.config.home, WORKSPACE)
     const page = (await landing.list('conversations'))[4]!
-    const sessions = (await landing.head(page.path)).facts!.billed!
-    const file = join(landing.root, page.path)
+    const sessions = (await landing.head(page.address)).facts!.billed!
+    const file = join(landing.root, page.address)
     const bytes = await readFile(file)
     if (how === 'truncated') await truncate(file, bytes.length - 20)
     else await writeFile(file, bytes.fill(0x20, bytes.length - 200))

@@ -6,7 +6,7 @@ import { openApp } from '../../src/app.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { pollSeconds } from '../../src/core/planner.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
 import type { ScriptRule } from '../../src/sandbox/faults/fault-settings.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -100,7 +100,7 @@ async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
   const landing = openLanding(config.home, WORKSPACE)
   const pages = await landing.list('conversations')
   const found: Exported[] = []
-  for (const { path, generation } of pages) {
+  for (const { address: path, generation } of pages) {
     const { agentId } = (await landing.head(path)).place
     const { data } = JSON.parse((await landing.body(path)).toString()) as { data: { ID: string }[] }
     const isRestart = generation > 1

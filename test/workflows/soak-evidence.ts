@@ -3,8 +3,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LeaseEntry, RequestMade } from '../../src/core/lease-entries.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
-import { openLanding } from '../../src/landing/store.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 
@@ -63,7 +63,7 @@ export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promis
   const landing = openLanding(simulated.config.home, WORKSPACE)
   const evidence: Evidence = { requests, pages: [], strays: [], pageless: [], ledger: [] }
   const used = new Set<ServedRequest>()
-  for (const { path } of await landing.list('conversations')) {
+  for (const { address: path } of await landing.list('conversations')) {
     const head = await landing.head(path)
     const candidates = answered.get(keyOf(head.place.agentId, head.request.query, head.sentAtMs)) ?? []
     const request = candidates.find(one => !used.has(one) && one.returned === head.facts!.returned)

@@ -1,8 +1,8 @@
 // The vendor's events into the spool, in process: judged and appended as the receiver does it, at the time of the sandbox's clock.
 
-import { takeAsSent } from '../../src/receiver/as-sent.ts'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
-import { parseEvent } from '../../src/receiver/parse-event.ts'
+import { parseAsSent } from '../../src/receiver/parse/as-sent.ts'
+import { parseEvent } from '../../src/receiver/parse/parse-event.ts'
 import type { WorldEvent } from '../../src/sandbox/events/traffic.ts'
 import { bodyOf } from '../../src/sandbox/webhooks/body.ts'
 import { EventFaults } from '../../src/sandbox/webhooks/event-faults.ts'
@@ -39,7 +39,7 @@ export function openTelling(
         options.each?.(event, isSent)
         if (!isSent) continue
         const body = Buffer.from(bodyOf(event, fate, { secret: SECRET, readings: sandbox.readings }))
-        const judged = takeAsSent(body, null, door) ?? parseEvent(body, null, door)
+        const judged = parseAsSent(body, null, door) ?? parseEvent(body, null, door)
         if ('refused' in judged) throw new Error(`an event was refused: ${judged.refused}`)
         kept.push(spool.append({ ...judged.event, receivedAtMs: event.createdMs }))
       }

@@ -1,7 +1,7 @@
 // `convohouse doctor`: everything that a sync stands on, looked at in order. It buys nothing and leaves nothing behind.
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
-import { openLanding } from '../../landing/store.ts'
+import { openLanding } from '../../landing/folder-landing.ts'
 import { packageFacts } from '../package-facts.ts'
 import type { Storage } from '../query/storage.ts'
 import { print, printJson } from '../terminal/print.ts'

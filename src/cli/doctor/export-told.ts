@@ -3,7 +3,7 @@
 import type { WorkspaceConfig } from '../../config.ts'
 import type { RequestMade } from '../../core/lease-entries.ts'
 import { DAY } from '../../core/time.ts'
-import { openLeaseLog } from '../../landing/lease-log.ts'
+import { openLeaseLog } from '../../landing/folder-lease-log.ts'
 import { quotaStatus } from '../../reports/quota.ts'
 import { ago, count, counted } from '../terminal/words.ts'
 import { examine, type Finding, ok, skip, warn } from './findings.ts'

@@ -3,18 +3,18 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HOUR } from '../../core/time.ts'
 import { isTemporary, LEFT_BEHIND_MS } from '../../files/durable.ts'
-import { segment } from '../../files/path-segment.ts'
-import { openLeaseLog } from '../../landing/lease-log.ts'
-import { type LandedFile, type Landing, openLanding } from '../../landing/store.ts'
+import { pathSegment } from '../../files/path-segment.ts'
+import { type LandedPage, type Landing, openLanding } from '../../landing/folder-landing.ts'
+import { openLeaseLog } from '../../landing/folder-lease-log.ts'
 import { count, counted } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, type Subject, warn } from './findings.ts'
 
 /** Of each stream: what a crash of the machine or a full disk may have hurt is what was written last. */
 const SAMPLE_PAGES = 20
 
-async function pagesFinding(subject: Subject, landing: Landing, pages: readonly LandedFile[]): Promise<Finding> {
+async function pagesFinding(subject: Subject, landing: Landing, pages: readonly LandedPage[]): Promise<Finding> {
   const newest = pages.slice(-SAMPLE_PAGES)
-  for (const { path } of newest.toReversed()) {
+  for (const { address: path } of newest.toReversed()) {
     try {
       await landing.body(path)
     } catch (error) {
@@ -52,7 +52,7 @@ export function landingChecks(home: string, workspaceId: string): Promise<Findin
   const nowMs = Date.now()
   return examine(subject, async () => {
     const landing = openLanding(home, workspaceId)
-    const folder = join(landing.root, segment(workspaceId))
+    const folder = join(landing.root, pathSegment(workspaceId))
     const pages = await pagesFinding(subject, landing, await landing.list())
     const left = leftFindings(subject, folder, await leftBehind(folder, nowMs))
     const ledger = openLeaseLog({ home, workspaceId, run: 'doctor' })

@@ -1,7 +1,7 @@
 // Webhooks: whether secrets are there and long enough, what receivers have refused, and what keeps events from the tables. No secret is shown.
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { DAY, formatDuration } from '../../core/time.ts'
-import { readSecrets } from '../../receiver/workspace-secrets.ts'
+import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
 import { readDrainFailure } from '../../spool/drain-failure.ts'
 import { hasSpool } from '../../spool/folders.ts'
 import { type Refused, readRefused } from '../../spool/refusal-record.ts'
@@ -31,7 +31,7 @@ async function drainFindings(subject: Subject, home: string, workspaceId: string
 
 /** @throws SECRET_MISSING, CONFIG_INVALID */
 function secretFindings(subject: Subject, { home, workspace, source }: WebhooksOf): Finding[] {
-  const [read] = readSecrets({ workspaces: [workspace], source })
+  const [read] = readWorkspaceSecrets({ workspaces: [workspace], source })
   if (read) return [ok(subject, `${counted(read.secrets.length, 'secret')}, each there and long enough`)]
   if (!hasSpool(home, workspace.id)) return []
   const found = 'events have been received, and the configuration names no secret any more'
@@ -63,14 +63,14 @@ export async function commonWebhooksCheck(config: Pick<Config, 'home' | 'workspa
   const unknown = (await readRefused(config.home)).filter(({ workspaceId }) => workspaceId === null)
   const readable = config.workspaces.filter(workspace => {
     try {
-      return readSecrets({ ...config, workspaces: [workspace] }).length > 0
+      return readWorkspaceSecrets({ ...config, workspaces: [workspace] }).length > 0
     } catch {
       // Told of the workspace itself.
       return false
     }
   })
   const shared = await examine(subject, async () => {
-    readSecrets({ ...config, workspaces: readable })
+    readWorkspaceSecrets({ ...config, workspaces: readable })
     return []
   })
   return [...shared, ...refusedFindings(subject, unknown)]

@@ -2,7 +2,7 @@
 import { webhookEvent } from '../../catalog/event-records.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { openLanding } from '../../landing/store.ts'
+import { openLanding } from '../../landing/folder-landing.ts'
 import { quarantinedEvent } from '../../warehouse/events/apply.ts'
 import { storedEvent } from '../../warehouse/events/stored.ts'
 import { landedRecord } from '../../warehouse/load/coerce-page.ts'

@@ -4,11 +4,11 @@ import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { MetricsPage } from '../../metrics/page.ts'
 import type { WorkspaceSecrets } from '../../receiver/authenticate.ts'
+import { type Receiver, startReceiver } from '../../receiver/http/server.ts'
 import { ReceiverMetrics } from '../../receiver/metrics.ts'
 import { RefusalReport } from '../../receiver/refusal-report.ts'
-import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
-import { readSecrets } from '../../receiver/workspace-secrets.ts'
+import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
 import { log } from '../terminal/print.ts'
 import { refusedLine } from '../terminal/refusal-text.ts'
 import { counted } from '../terminal/words.ts'
@@ -43,7 +43,7 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
           ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that holds it.'
           : 'Give a workspace in it `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }`; where there is such a file, the variable alone says nothing.',
     })
-  return readSecrets(config)
+  return readWorkspaceSecrets(config)
 }
 
 /** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, ADDRESS_IN_USE, CONFIG_INVALID */
@@ -66,7 +66,7 @@ export async function openReceiver(config: Config, page = new MetricsPage()): Pr
     waitsFor: () => workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),
     readSecretsAnew(anew) {
       workspaces = secretsOf(anew)
-      intake.admit(workspaces)
+      intake.setSecrets(workspaces)
       metrics.expectOf(idsOf(workspaces))
     },
     async closeWithin(ms) {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { quoteText } from '../../catalog/layout.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { momentText } from '../../core/time.ts'
-import { segment } from '../../files/path-segment.ts'
-import { openLanding } from '../../landing/store.ts'
+import { pathSegment } from '../../files/path-segment.ts'
+import { openLanding } from '../../landing/folder-landing.ts'
 import { type QuotaStatus, quotaStatus } from '../../reports/quota.ts'
 import { pausedWindows } from '../../warehouse/planning/planner-queries.ts'
 import { type AgentStatus, agentStatus } from './agents.ts'
@@ -43,8 +43,8 @@ export async function landingStatus(
   const pages = await landing.list()
   return {
     pages: pages.length,
-    notLoaded: pages.filter(({ path }) => !loaded.has(path)).length,
-    bytes: await folderSize(join(landing.root, segment(workspaceId))),
+    notLoaded: pages.filter(({ address }) => !loaded.has(address)).length,
+    bytes: await folderSize(join(landing.root, pathSegment(workspaceId))),
   }
 }
 

@@ -84,7 +84,7 @@ async function writeEventFindings(
   const files = records
     .map(found => {
       const event = found.event as Incoming
-      const page = { path: event.file, head: { sentAtServerMs: event.receivedMs } }
+      const page = { address: event.file, head: { sentAtServerMs: event.receivedMs } }
       const { drift, issues } = coercedFindings(emptyNotes(), found)
       // Told once, with the event itself.
       const removed = record === webhookEvent ? removedSecrets(event.removed) : []

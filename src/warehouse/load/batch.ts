@@ -21,7 +21,7 @@ async function reinspected(context: LoadContext, record: RecordType, page: Loada
   if (page.head.catalogVersion === CATALOG_VERSION || !isStagedAsLanded(record)) return page
   // A refusal has no records, and may be no JSON.
   if (page.head.facts?.returned === 0) return page
-  const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.path))) as { data: unknown[] }
+  const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.address))) as { data: unknown[] }
   const notes = inspect(body.data)
   if (isTooDeepAround(body, 'data')) notes.awkward.push(TOO_DEEP_AROUND)
   return { ...page, head: { ...page.head, notes } }
@@ -106,11 +106,11 @@ export async function addCoerced(
 
 /** Takes a landed page apart, record by record. @throws LANDING_CORRUPT */
 export async function readCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<CoercedPage> {
-  const found = coercePage(record, await context.readBody(page.path))
+  const found = coercePage(record, await context.readBody(page.address))
   const told = page.head.facts?.returned
   const held = found.records.length + found.unreadable.length
   if (told !== undefined && told !== held) throw new LoadFault(`it tells of ${told} records and holds ${held}`)
-  const away = context.keepQuarantined?.get(page.path)
+  const away = context.keepQuarantined?.get(page.address)
   return away === undefined ? found : withQuarantined(found, away)
 }
 
@@ -126,7 +126,7 @@ export function withQuarantined(found: CoercedPage, away: ReadonlyMap<number, st
 }
 
 /** True where a page cannot be staged as it landed. */
-const mustBeCoerced = (context: LoadContext, { record }: Batch, { path, head }: LoadablePage): boolean =>
+const mustBeCoerced = (context: LoadContext, { record }: Batch, { address: path, head }: LoadablePage): boolean =>
   !isStagedAsLanded(record) || needsCoercion(head.notes) || context.keepQuarantined?.has(path) === true
 
 /** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
@@ -148,7 +148,7 @@ export async function prepareBatch(
         await addCoerced(context, batch, page, await readCoerced(context, record, page))
       else addLanded(context, batch, page)
     }
-    await context.expectWhole(unverifiedPages(batch))
+    await context.verifyChecksums(unverifiedPages(batch))
   } catch (error) {
     await removeCoerced(batch.coercedFiles)
     throw error

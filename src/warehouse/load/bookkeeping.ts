@@ -56,7 +56,7 @@ export interface LoadedFile {
   unreadable: { element: number; reason: string }[]
 }
 
-const requestRow = (workspaceId: string, { path, head }: LoadablePage, covers: PageRange | null): Row => ({
+const requestRow = (workspaceId: string, { address: path, head }: LoadablePage, covers: PageRange | null): Row => ({
   workspace_id: workspaceId,
   file: path,
   run: head.run,
@@ -108,7 +108,7 @@ export async function writeBookkeeping(
     COLUMNS._loads,
     files.map(({ page, records, mended }) => ({
       workspace_id: workspaceId,
-      file: page.path,
+      file: page.address,
       stream: page.head.place.stream,
       records,
       mended,
@@ -127,7 +127,7 @@ export async function writeBookkeeping(
     COLUMNS._quota,
     pages.flatMap(page => quotaRow(workspaceId, page)),
   )
-  const unreadable = files.flatMap(({ page, unreadable: found }) => found.map(one => ({ ...one, file: page.path })))
+  const unreadable = files.flatMap(({ page, unreadable: found }) => found.map(one => ({ ...one, file: page.address })))
   await quarantine(writer, { workspaceId, record: options.record, nowMs }, unreadable)
 }
 

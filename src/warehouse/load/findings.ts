@@ -140,7 +140,7 @@ async function mergeInto(writer: Writer, table: '_drift' | '_issues', rows: Row[
 
 /** A page, or an event. */
 interface FileFindings {
-  page: { path: string; head: { sentAtServerMs: number } }
+  page: { address: string; head: { sentAtServerMs: number } }
   findings: PageFindings
 }
 
@@ -159,14 +159,14 @@ function rowsOf<F extends { path: string; seen: string } & Counted>(
 ): (F & SeenSpan)[] {
   const byKey = new Map<string, F & SeenSpan>()
   const at = ({ page }: FileFindings): number => page.head.sentAtServerMs
-  const inOrder = [...files].sort((a, b) => at(a) - at(b) || (a.page.path < b.page.path ? -1 : 1))
+  const inOrder = [...files].sort((a, b) => at(a) - at(b) || (a.page.address < b.page.address ? -1 : 1))
   for (const file of inOrder) {
     for (const finding of findingsOf(file)) {
       const known = byKey.get(keyOf(finding))
       if (known) {
         known.count += finding.count
         known.lastMs = at(file)
-      } else byKey.set(keyOf(finding), { ...finding, firstMs: at(file), lastMs: at(file), file: file.page.path })
+      } else byKey.set(keyOf(finding), { ...finding, firstMs: at(file), lastMs: at(file), file: file.page.address })
     }
   }
   return [...byKey.values()]

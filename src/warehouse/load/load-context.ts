@@ -14,7 +14,7 @@ export interface LoadContext {
   /** Body of a landed page, for the tolerant path. */
   readBody: (path: string) => Promise<Uint8Array>
   /** Fails where a body is not as it was written: DuckDB does not notice. */
-  expectWhole: (pages: readonly LoadablePage[]) => Promise<void>
+  verifyChecksums: (pages: readonly LoadablePage[]) => Promise<void>
   /** Elements of files that are quarantined and stay so, with the reason: they are not tried again. */
   keepQuarantined?: ReadonlyMap<string, ReadonlyMap<number, string>>
   now: () => number

@@ -6,7 +6,7 @@ import type { LoadedStream } from './streams.ts'
 
 export interface LoadablePage {
   /** Path below the landing's root: the page's name in `_loads` and in errors. */
-  path: string
+  address: string
   /** Where DuckDB reads it. */
   absolutePath: string
   /** This process has just written it: it need not be read once more to see whether it is whole. */

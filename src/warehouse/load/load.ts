@@ -158,7 +158,7 @@ async function loadHalving(
     // What the tolerant path says is nearer to the fault: it reads the file itself.
     return loadCoerced(context, record, first).catch(fault => {
       throwDiskRefusal(context, fault)
-      held.set(windowOf(first), loadError(first.path, fault))
+      held.set(windowOf(first), loadError(first.address, fault))
       return EMPTY
     })
   }

@@ -60,7 +60,7 @@ const COLUMNS = {
 const absenceRows = ({ workspaceId, mirrorLagMs }: LoadContext, pages: readonly LoadablePage[]): Row[] =>
   pages.flatMap(page =>
     absencesOf(pages, page, mirrorLagMs).map(({ beforeMs, asOfMs = beforeMs, verdict = 'gone', ...absence }) => ({
-      ...{ workspace_id: workspaceId, ...absence, verdict, file: page.path },
+      ...{ workspace_id: workspaceId, ...absence, verdict, file: page.address },
       ...{ before_at: iso(beforeMs), since: iso(page.head.sentAtServerMs), as_of: iso(asOfMs) },
     })),
   )
@@ -142,7 +142,7 @@ export async function markMissing(
   if (first?.head.place.stream !== 'conversations') return
   const files = pages
     .filter(({ head }) => head.facts && head.facts.missing.length > 0)
-    .map(({ path }) => quoteText(path))
+    .map(({ address }) => quoteText(address))
   const asked = files.length > 0 ? [`SELECT owner, id FROM _absences WHERE file IN (${files.join(', ')})`] : []
   const keys = [...asked, ...(staged ? ['SELECT agent_id, id FROM incoming'] : [])]
   if (keys.length > 0) await markUnanswered(writer, workspaceId, keys.join(' UNION '))

@@ -54,7 +54,7 @@ async function extendEarlier(
   writer: Writer,
   workspaceId: string,
   before: WindowProgress,
-  { path, head }: LoadablePage,
+  { address: path, head }: LoadablePage,
 ): Promise<void> {
   const { window } = head.facts!
   const here = `workspace_id = ${quoteText(workspaceId)} AND agent_id = ${quoteText(window.agentId)} AND "window" = ${quoteText(window.name)}`

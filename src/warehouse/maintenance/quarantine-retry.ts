@@ -20,7 +20,7 @@ export interface Retried {
 }
 
 const rowOf = ({ workspaceId }: LoadContext, page: LoadablePage, element: number): string =>
-  `workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.path)} AND element = ${element}`
+  `workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.address)} AND element = ${element}`
 
 /** Why it was quarantined. */
 async function reasonOf(context: LoadContext, page: LoadablePage, element: number): Promise<string | undefined> {
@@ -74,7 +74,7 @@ async function loadOne(
         await replaceUnreadIssue(context, record, page, found)
         await writer.run(`DELETE FROM _quarantine WHERE ${rowOf(context, page, found.element)}`)
         await writer.run(
-          `UPDATE _loads SET records = records + 1 WHERE workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.path)}`,
+          `UPDATE _loads SET records = records + 1 WHERE workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.address)}`,
         )
       },
       async () => {
@@ -113,7 +113,7 @@ async function retryOne(context: LoadContext, page: LoadablePage, body: Uint8Arr
     await loadOne(context, record, page, found)
     return { element, reason: null }
   } catch (fault) {
-    if (!isAboutThisRecord(fault, one.json.length)) throw loadError(page.path, fault)
+    if (!isAboutThisRecord(fault, one.json.length)) throw loadError(page.address, fault)
     const reason = safeReason(fault, columnsOf(record))
     return keepInQuarantine(context, page, { element, reason }, () => replaceUnreadIssue(context, record, page, found))
   }
@@ -128,7 +128,7 @@ export async function retryQuarantined(
   page: LoadablePage,
   elements: readonly number[],
 ): Promise<Retried[]> {
-  const body = await context.readBody(page.path)
+  const body = await context.readBody(page.address)
   const retried: Retried[] = []
   for (const element of elements) retried.push(await retryOne(context, page, body, element))
   return retried

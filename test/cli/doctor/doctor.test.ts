@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/findings.ts'
-import { openLanding } from '../../../src/landing/store.ts'
+import { openLanding } from '../../../src/landing/folder-landing.ts'
 import { startSandbox } from '../../../src/sandbox/server.ts'
 import { openWarehouse, warehouseFile } from '../../../src/warehouse/open.ts'
 import { cli, MAIN, type Scene, scene, start, TOKEN, temporaryFolder } from '../cli-process.ts'
@@ -273,7 +273,7 @@ describe('the doctor of a landing', () => {
   it('finds the newest page cut off', async () => {
     const { env, home } = await synced()
     const landing = openLanding(home, 'ws_demo')
-    const newest = join(landing.root, (await landing.list('conversations')).at(-1)!.path)
+    const newest = join(landing.root, (await landing.list('conversations')).at(-1)!.address)
     await truncate(newest, (await stat(newest)).size - 40)
     const found = await doctor(env)
     expect(found.code).toBe(6)

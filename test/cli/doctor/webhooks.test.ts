@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/findings.ts'
-import { keepDrainFailure } from '../../../src/spool/drain-failure.ts'
+import { writeDrainFailure } from '../../../src/spool/drain-failure.ts'
 import { cli, temporaryFolder } from '../cli-process.ts'
 
 it('says which secret is missing, too short, shared or no longer named, and what keeps events from the tables', async () => {
@@ -28,7 +28,7 @@ it('says which secret is missing, too short, shared or no longer named, and what
   for (const id of ['good', 'no-longer']) await mkdir(join(home, 'spool', id, 'sealed'), { recursive: true })
   const failure = { code: 'HOME_UNUSABLE', what: 'Cannot use it: the disk is full (ENOSPC).', hint: 'Make room.' }
   const at = { sinceMs: Date.now() - 120_000, attempts: 9, nextMs: Date.now(), pid: 1 }
-  await keepDrainFailure(home, 'good', { ...failure, ...at })
+  await writeDrainFailure(home, 'good', { ...failure, ...at })
   const env = { T: 'token', SHORT: 'sh0rt', GOOD: 'whsec-canary-1', NEXT: 'whsec-canary-2' }
   const { code, stdout } = await cli(['doctor', '--offline', '--json', '--config', config], { env })
   const { checks } = JSON.parse(stdout) as { checks: Finding[] }

@@ -33,8 +33,8 @@ describe('a loaded page', () => {
     const loaded_at = shown(LOADED_AT_MS)
     const catalog_version = CATALOG_VERSION
     expect(await workspace.rows('_loads')).toEqual([
-      { file: plain.path, stream: 'conversations', records: '2', mended: false, catalog_version, loaded_at },
-      { file: mended.path, stream: 'conversations', records: '1', mended: true, catalog_version, loaded_at },
+      { file: plain.address, stream: 'conversations', records: '2', mended: false, catalog_version, loaded_at },
+      { file: mended.address, stream: 'conversations', records: '1', mended: true, catalog_version, loaded_at },
     ])
   })
 
@@ -48,7 +48,7 @@ describe('a loaded page', () => {
     await workspace.load(landed)
     expect(await workspace.rows('_requests')).toEqual([
       {
-        file: landed.path,
+        file: landed.address,
         run: 'run-1',
         stream: 'conversations',
         agent_id: 'agent-7',

@@ -124,7 +124,7 @@ describe('a page', () => {
     const elements = [{ ID: 'c1' }, null, 'text', [1], {}, { ID: '' }, { ID: { deep: 1 } }, { ID: 'c2' }]
     const landed = await records(workspace, ...elements)
     expect(await workspace.load(landed)).toMatchObject({ inserted: 2, records: 2, quarantined: 6 })
-    expect(await workspace.rows('_quarantine', `element, reason, record, file = '${landed.path}' AS same`)).toEqual(
+    expect(await workspace.rows('_quarantine', `element, reason, record, file = '${landed.address}' AS same`)).toEqual(
       ['null', 'string', 'array', 'object', 'object', 'object'].map((seen, index) => ({
         element: index + 2,
         reason: `${seen} without a usable ID`,
@@ -228,13 +228,13 @@ describe('a landed file that cannot be read', () => {
     await cutShort(pages[1]!)
     const error = await failureOf(workspace.load(...pages))
     expect(error.code).toBe('LANDING_CORRUPT')
-    expect(error.message).toContain(pages[1]!.path)
+    expect(error.message).toContain(pages[1]!.address)
     expect(error.hint).toContain('backup')
     expect(await workspace.rows('conversations', 'conversation_id')).toEqual([
       { conversation_id: 'before' },
       { conversation_id: 'behind' },
     ])
-    expect(await workspace.rows('_loads', 'file')).not.toContainEqual({ file: pages[1]!.path })
+    expect(await workspace.rows('_loads', 'file')).not.toContainEqual({ file: pages[1]!.address })
   })
 
   it('is told so too where inspection had sent it through the tolerant path', async () => {
@@ -253,7 +253,7 @@ describe('a landed file that cannot be read', () => {
     const landed = await records(workspace, { ID: 'cut' })
     await truncate(landed.absolutePath, (await bytesOf(landed)).length - landed.head.packed!.bytes)
     const error = await failureOf(workspace.load(landed))
-    expect(error.message).toContain(landed.path)
+    expect(error.message).toContain(landed.address)
     expect(await workspace.rows('_loads')).toEqual([])
   })
 

@@ -103,7 +103,7 @@ describe('what is no fault of a record', () => {
       (error: unknown) => (error instanceof ConvohouseError ? error : expect.fail(`not ours: ${error}`)),
     )
     expect(error.code).toBe('LOAD_FAILED')
-    expect(error.message).toBe(`The landed file ${landed.path} could not be loaded: Catalog Error`)
+    expect(error.message).toBe(`The landed file ${landed.address} could not be loaded: Catalog Error`)
     const cause = error.cause as Error
     expect(`${cause.message} ${cause.stack}`).not.toContain(CANARY)
     expect(await quarantined(workspace)).toEqual([])
@@ -266,7 +266,7 @@ describe('whatever a page holds', () => {
         expect(rows.length).toBe(distinct!.n)
         expect(rows.length + away.length).toBe(held)
         for (const [index, elements] of pages.entries()) {
-          const gone = away.filter(({ file }) => file === landed[index]!.path).map(({ element }) => Number(element))
+          const gone = away.filter(({ file }) => file === landed[index]!.address).map(({ element }) => Number(element))
           const plain = elements.flatMap((text, at) => (hasUsableId(text) && !text.includes('[[[[[') ? [at + 1] : []))
           expect(gone.filter(element => plain.includes(element))).toEqual([])
         }

@@ -79,7 +79,7 @@ describe('the number of a record', () => {
     for (const name of ['conversations', ...layoutOf(conversation).children.map(child => child.table)])
       await writer.run(`DELETE FROM ${name} WHERE ${table} AND conversation_id = 'b'`)
     await writer.run(
-      `INSERT INTO _quarantine VALUES ('${workspace.id}', 'conversation', '${page.path}', 2, 'once', '2026-01-01')`,
+      `INSERT INTO _quarantine VALUES ('${workspace.id}', 'conversation', '${page.address}', 2, 'once', '2026-01-01')`,
     )
     expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
     expect(await misnumbered()).toEqual([])

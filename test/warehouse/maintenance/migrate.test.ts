@@ -10,7 +10,7 @@ import { conversation } from '../../../src/catalog/conversation.ts'
 import { tablesOf } from '../../../src/catalog/ddl.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
-import { type Landing, openLanding } from '../../../src/landing/store.ts'
+import { type Landing, openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Writer } from '../../../src/warehouse/connection.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../../src/warehouse/load/load-context.ts'
@@ -50,7 +50,7 @@ const contextOf = (writer: Writer, landing: Landing): LoadContext => ({
   mirrorLagMs: 0,
   temporaryFolder: temporaryFolder(home),
   readBody: landing.body,
-  expectWhole: landing.expectWhole,
+  verifyChecksums: landing.verifyChecksums,
   now: () => 0,
 })
 

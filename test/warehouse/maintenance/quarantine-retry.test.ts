@@ -43,7 +43,7 @@ describe('a quarantined record that is tried again', () => {
     const page = await landConversations(workspace.landing, { records: RECORDS })
     await workspace.load(page)
     const before = await everything(workspace)
-    await quarantine(workspace, page.path, { element: 2, id: 'c2' })
+    await quarantine(workspace, page.address, { element: 2, id: 'c2' })
     expect(await everything(workspace)).not.toEqual(before)
     expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
     expect(await everything(workspace)).toEqual(before)
@@ -57,7 +57,7 @@ describe('a quarantined record that is tried again', () => {
     const page = await landConversations(workspace.landing, { records: RECORDS })
     await workspace.load(page)
     const before = await everything(workspace)
-    await quarantine(workspace, page.path, { element: 2, id: 'c2', reason })
+    await quarantine(workspace, page.address, { element: 2, id: 'c2', reason })
     const { writer } = app.warehouse
     // Its own issue, and its share of the drift, had not been told; that it was not read had.
     await writer.run(`UPDATE _issues SET path = '(record)', issue = '${issue}' WHERE workspace_id = '${workspace.id}'`)
@@ -70,7 +70,7 @@ describe('a quarantined record that is tried again', () => {
     const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: [{ ID: 'c1', summary: 'old' }] })
     await workspace.load(page)
-    await quarantine(workspace, page.path, { element: 1, id: 'c1' })
+    await quarantine(workspace, page.address, { element: 1, id: 'c1' })
     const sentAtMs = page.head.sentAtServerMs + 1_000
     await workspace.load(
       await landConversations(workspace.landing, { records: [{ ID: 'c1', summary: 'new' }], sentAtMs }),
@@ -86,7 +86,7 @@ describe('a quarantined record that is tried again', () => {
     const page = await landConversations(workspace.landing, { records })
     await workspace.load(page)
     const before = await everything(workspace)
-    await quarantine(workspace, page.path, { element: 2, id: 'c2', reason: 'no JSON' })
+    await quarantine(workspace, page.address, { element: 2, id: 'c2', reason: 'no JSON' })
     const { writer } = app.warehouse
     const here = `workspace_id = '${workspace.id}'`
     await writer.run(`UPDATE _issues SET path = '(record)', issue = 'no JSON' WHERE ${here}`)

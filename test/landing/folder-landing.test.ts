@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { writeOnce } from '../../src/files/durable.ts'
-import { openLanding } from '../../src/landing/store.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { flipped } from './flipped.ts'
 import { headOf } from './page-heads.ts'
 import { temporaryHome } from './temporary-home.ts'
@@ -104,7 +104,7 @@ describe('a page', () => {
     const winners = outcomes.flatMap((outcome, racer) => (outcome.status === 'fulfilled' ? [racer] : []))
     expect(winners).toHaveLength(1)
     const [landed] = await store.list()
-    expect((await store.body(landed!.path)).toString()).toBe(`racer ${winners[0]}`)
+    expect((await store.body(landed!.address)).toString()).toBe(`racer ${winners[0]}`)
   })
 })
 
@@ -151,13 +151,13 @@ describe('a landed file', () => {
     const store = await landing()
     const path = await store.land(headOf(), bytes('{"data":["some text that does not repeat itself, 0123456789"]}'))
     const [file, head] = [join(store.root, path), await store.head(path)]
-    await store.expectWhole([{ path, head }])
+    await store.verifyChecksums([{ address: path, head }])
     const intact = await readFile(file)
     const anyBit = fc.integer({ min: (intact.length - head.packed!.bytes) * 8, max: intact.length * 8 - 1 })
     await fc.assert(
       fc.asyncProperty(anyBit, async bit => {
         await writeFile(file, flipped(intact, bit))
-        expect((await failureOf(store.expectWhole([{ path, head }]))).facts.file).toContain(path)
+        expect((await failureOf(store.verifyChecksums([{ address: path, head }]))).facts.file).toContain(path)
       }),
     )
   })
@@ -169,13 +169,13 @@ describe('a landed file', () => {
     const file = join(store.root, path)
     await writeFile(file, Buffer.concat(members))
     const head = await store.head(path)
-    expect((await failureOf(store.expectWhole([{ path, head }]))).code).toBe('LANDING_CORRUPT')
+    expect((await failureOf(store.verifyChecksums([{ address: path, head }]))).code).toBe('LANDING_CORRUPT')
     const [, body] = [members.pop(), gzipSync('{"data":1', { level: 0 })]
     await writeFile(file, Buffer.concat([...members, body]))
-    await store.expectWhole([{ path, head }])
+    await store.verifyChecksums([{ address: path, head }])
     const letter = members[0]!.length + body.indexOf('data')
     await writeFile(file, flipped(Buffer.concat([...members, body]), letter * 8))
-    expect((await failureOf(store.expectWhole([{ path, head }]))).code).toBe('LANDING_CORRUPT')
+    expect((await failureOf(store.verifyChecksums([{ address: path, head }]))).code).toBe('LANDING_CORRUPT')
   })
 
   it('that is gone is told by its name', async () => {
@@ -211,7 +211,7 @@ describe('the list', () => {
     await store.land(headOf({ agentId: 'b' }), bytes('{}'))
     await store.land(headOf({ stream: 'agents', agentId: null }), bytes('{}'))
     await other.land(headOf({ agentId: 'a' }), bytes('{}'))
-    expect((await store.list()).map(file => file.path.split('/').slice(0, 3).join('/')).sort()).toEqual([
+    expect((await store.list()).map(file => file.address.split('/').slice(0, 3).join('/')).sort()).toEqual([
       'ws/agents/2026-11',
       'ws/conversations/a',
       'ws/conversations/b',
@@ -227,7 +227,7 @@ describe('the list', () => {
     const hoursAgo = new Date(Date.now() - 2 * HOUR)
     await utimes(join(folder, left), hoursAgo, hoursAgo)
     expect(await store.list()).toHaveLength(1)
-    await store.sweep([dirname(path)])
+    await store.compact([dirname(path)])
     expect((await readdir(folder)).sort()).toEqual([young, basename(path)])
   })
 

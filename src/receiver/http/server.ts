@@ -3,13 +3,13 @@
 //   request ──▶ limits ──▶ body ──▶ intake (verify, append, sync) ──▶ 200, empty
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { listenAt, urlOf } from '../config/address.ts'
-import type { MetricsPage } from '../metrics/page.ts'
+import { listenAt, urlOf } from '../../config/address.ts'
+import type { MetricsPage } from '../../metrics/page.ts'
+import type { Intake } from '../intake.ts'
+import type { ReceiverMetrics } from '../metrics.ts'
+import { type IntakeResult, REFUSALS, type Refusal } from '../refusals.ts'
 import { BodyMemory } from './body-memory.ts'
 import { Connections } from './connections.ts'
-import type { Intake } from './intake.ts'
-import type { ReceiverMetrics } from './metrics.ts'
-import { REFUSALS, type Refusal, type Verdict } from './refusals.ts'
 import { type ReadBody, readBody, refusedByHead } from './request-body.ts'
 import { routeOf } from './route.ts'
 
@@ -83,7 +83,7 @@ class Service {
 
   private count(reason: Refusal, addressed: string | null): void {
     const { metrics, intake, onRefused } = this.options
-    const workspaceId = intake.meantFor(addressed)
+    const workspaceId = intake.workspaceOf(addressed)
     metrics.refuse(reason, workspaceId)
     onRefused?.(reason, workspaceId)
   }
@@ -139,7 +139,7 @@ class Service {
     }
   }
 
-  private async keep(body: ReadBody, addressed: string | null): Promise<Verdict> {
+  private async keep(body: ReadBody, addressed: string | null): Promise<IntakeResult> {
     if ('refused' in body) return body.refused
     try {
       const verdict = await this.options.intake.take(body.chunks, addressed)
@@ -163,7 +163,7 @@ class Service {
     }, LOOK_AGAIN_MS).unref()
   }
 
-  private tell(verdict: Verdict, { request, response, addressed, begunMs }: Begun): void {
+  private tell(verdict: IntakeResult, { request, response, addressed, begunMs }: Begun): void {
     if (verdict === 'kept') {
       this.options.metrics.keep((performance.now() - begunMs) / 1_000)
       answer(response, 200)

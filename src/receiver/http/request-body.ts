@@ -1,7 +1,7 @@
 // Reads the body of a request, as far as there is room for it.
 import type { IncomingMessage } from 'node:http'
+import type { Refusal } from '../refusals.ts'
 import type { BodyLimits, BodyMemory, HeldBody } from './body-memory.ts'
-import type { Refusal } from './refusals.ts'
 
 export type ReadBody = { chunks: Buffer[]; release: () => void } | { refused: Refusal }
 

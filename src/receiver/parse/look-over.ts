@@ -1,8 +1,8 @@
 // One quick walk over a payload: what else has to be done to it.
-import { EVENT_SECRET } from '../catalog/events.ts'
-import { MAX_DEPTH } from '../json/exact-json.ts'
+import { EVENT_SECRET } from '../../catalog/events.ts'
+import { MAX_DEPTH } from '../../json/exact-json.ts'
 
-export interface Look {
+export interface PayloadTraits {
   /** Nested deeper than anything that is read. */
   tooDeep: boolean
   /** A number that a double does not hold. */
@@ -11,7 +11,7 @@ export interface Look {
   hasSecretInside: boolean
 }
 
-function walk(value: unknown, look: Look, levels: number): void {
+function walk(value: unknown, look: PayloadTraits, levels: number): void {
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value) && (!Number.isFinite(value) || Number.isInteger(value))) look.inexact = true
     return
@@ -33,8 +33,8 @@ function walk(value: unknown, look: Look, levels: number): void {
   }
 }
 
-export function lookOver(payload: object): Look {
-  const look: Look = { tooDeep: false, inexact: false, hasSecretInside: false }
+export function inspectPayload(payload: object): PayloadTraits {
+  const look: PayloadTraits = { tooDeep: false, inexact: false, hasSecretInside: false }
   walk(payload, look, MAX_DEPTH)
   return look
 }

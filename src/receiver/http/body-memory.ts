@@ -4,7 +4,7 @@
 // So the first bytes of each body have room of their own, and where any room is short, the sender is dropped who has held most bytes for the
 // longest time, unless a valid secret has been among them. Senders behind one proxy have one address: it bounds what large bodies hold, and
 // refuses nobody.
-import type { Refusal } from './refusals.ts'
+import type { Refusal } from '../refusals.ts'
 
 export interface BodyLimits {
   /** One body. */

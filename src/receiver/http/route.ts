@@ -1,5 +1,5 @@
 // What a request asks for, by its method and address.
-import type { Refusal } from './refusals.ts'
+import type { Refusal } from '../refusals.ts'
 
 export type Route =
   | { kind: 'webhook'; addressed: string | null }

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { storedBytes } from '../../src/metrics/stored-bytes.ts'
+import { storedBytes } from '../../src/files/stored-bytes.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 
 it('bytes below a folder are counted again where a folder has changed, and not elsewhere', async () => {

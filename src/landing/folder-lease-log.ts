@@ -9,7 +9,7 @@ import { PERIOD_DAYS } from '../core/estimate.ts'
 import { type LeaseEntry, momentOf, type RequestMade } from '../core/lease-entries.ts'
 import { compactTimestamp, DAY, HOUR, MINUTE } from '../core/time.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
-import { segment } from '../files/path-segment.ts'
+import { pathSegment } from '../files/path-segment.ts'
 import { withReserve } from './disk-reserve.ts'
 
 export interface LeaseLog {
@@ -42,7 +42,7 @@ function parseLines(text: string): LeaseEntry[] {
 /** Opens the ledger of a workspace. `run` makes the file's name unique to this runner. */
 export function openLeaseLog(options: { home: string; workspaceId: string; run: string }): LeaseLog {
   const root = join(options.home, 'landing')
-  const folder = join(root, segment(options.workspaceId), 'ledger')
+  const folder = join(root, pathSegment(options.workspaceId), 'ledger')
   /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a line of its own. */
   let current: { hour: number; handle: FileHandle; torn: boolean } | null = null
   let waiting: { line: string; atMs: number; done: () => void; failed: (error: unknown) => void }[] = []

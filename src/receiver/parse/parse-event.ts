@@ -1,19 +1,19 @@
 // What a body is: an event of a workspace, to be kept without its secrets, or nothing that is taken. Pure, and all that is
 // done with an event before it is appended.
 import { isAscii } from 'node:buffer'
-import { eventTypeOf } from '../catalog/event-type.ts'
-import { EVENT_SECRET } from '../catalog/events.ts'
-import { canonicalJson, withSortedKeys } from '../json/canonical.ts'
-import { canonicalText } from '../json/canonical-text.ts'
-import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../json/exact-json.ts'
-import { isNestedDeeper } from '../json/nesting.ts'
-import type { SpoolEvent } from '../spool/event-line.ts'
-import { eventId } from '../spool/identity.ts'
-import { countRemoved, type RemovedSecrets, redactSecrets, redactText } from '../vendor/redaction.ts'
-import type { Authenticator } from './authenticate.ts'
+import { eventTypeOf } from '../../catalog/event-type.ts'
+import { EVENT_SECRET } from '../../catalog/events.ts'
+import { canonicalJson, withSortedKeys } from '../../json/canonical.ts'
+import { canonicalText } from '../../json/canonical-text.ts'
+import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../../json/exact-json.ts'
+import { isNestedDeeper } from '../../json/nesting.ts'
+import type { SpoolEvent } from '../../spool/event-line.ts'
+import { eventId } from '../../spool/identity.ts'
+import { countRemoved, type RemovedSecrets, redactSecrets, redactText } from '../../vendor/redaction.ts'
+import type { Authenticator } from '../authenticate.ts'
+import type { Refusal } from '../refusals.ts'
 import { isCustomerField } from './customer-fields.ts'
-import { type Look, lookOver } from './look-over.ts'
-import type { Refusal } from './refusals.ts'
+import { inspectPayload, type PayloadTraits } from './look-over.ts'
 
 export type ParsedEvent = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }
 
@@ -64,7 +64,7 @@ interface KeptText {
 /** The payload's text without a secret in it, wherever the sender has put it; `sent` is what it was read from. */
 function keptText(
   payload: Payload,
-  { look, sent, secrets }: { look: Look; sent: string; secrets: readonly string[] },
+  { look, sent, secrets }: { look: PayloadTraits; sent: string; secrets: readonly string[] },
 ): KeptText {
   const { hasSecretInside, inexact } = look
   const { value: kept, droppedPaths } = redactSecrets(payload, { isUntouched: isCustomerField })
@@ -75,16 +75,16 @@ function keptText(
 }
 
 /** `addressed`: the workspace in the address, if any. */
-export function parseEvent(body: Buffer, addressed: string | null, door: Authenticator): ParsedEvent {
+export function parseEvent(body: Buffer, addressed: string | null, authenticate: Authenticator): ParsedEvent {
   if (body.length > LOOKED_INTO_BYTES && isNestedDeeper(body, MAX_DEPTH)) return { refused: 'too-deep' }
   const text = textOf(body)
   const value = parse(text)
   if (value === undefined) return { refused: 'not-json' }
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const given = isObject && Object.hasOwn(value, EVENT_SECRET) ? (value as Payload)[EVENT_SECRET] : undefined
-  const workspace = door(given, addressed)
+  const workspace = authenticate(given, addressed)
   if (workspace === null) return { refused: 'wrong-secret' }
-  const look = lookOver(withoutSecret(value as Payload))
+  const look = inspectPayload(withoutSecret(value as Payload))
   if (look.tooDeep) return { refused: 'too-deep' }
   const payload = withoutSecret((look.inexact ? readExactly(text).value : value) as Payload)
   const { text: kept, removed } = keptText(payload, { look, sent: text, secrets: workspace.secrets })

@@ -7,7 +7,7 @@
 //
 // The month is the one in which the window was opened, so that a folder holds at most a month of an agent's pages.
 import { posix } from 'node:path'
-import { caselessSegment, segment } from '../files/path-segment.ts'
+import { caselessPathSegment, pathSegment } from '../files/path-segment.ts'
 
 export const STREAMS = ['conversations', 'agents', 'organizations', 'teams'] as const
 export type Stream = (typeof STREAMS)[number]
@@ -24,7 +24,7 @@ export interface PagePlace {
 
 /** Folder of a stream's (and agent's) pages, below the landing's root. */
 export const streamFolder = (workspaceId: string, stream: Stream, agentId: string | null): string =>
-  posix.join(segment(workspaceId), stream, ...(agentId === null ? [] : [caselessSegment(agentId)]))
+  posix.join(pathSegment(workspaceId), stream, ...(agentId === null ? [] : [caselessPathSegment(agentId)]))
 
 /** File name of a page. */
 export function pageName({ window, ...place }: Pick<PagePlace, 'window' | 'generation' | 'sequence'>): string {
@@ -36,14 +36,14 @@ export function pageName({ window, ...place }: Pick<PagePlace, 'window' | 'gener
 const monthOf = ({ window }: PagePlace): string => `${window.slice(0, 4)}-${window.slice(4, 6)}`
 
 /** Path of a page below the landing's root. */
-export const pagePath = (workspaceId: string, place: PagePlace): string =>
+export const pageAddress = (workspaceId: string, place: PagePlace): string =>
   posix.join(streamFolder(workspaceId, place.stream, place.agentId), monthOf(place), pageName(place))
 
 /** Where earlier versions landed it: agents' folders differed by case alone. */
-export const olderPagePath = (workspaceId: string, place: PagePlace): string =>
+export const legacyPageAddress = (workspaceId: string, place: PagePlace): string =>
   posix.join(
     streamFolder(workspaceId, place.stream, null),
-    ...(place.agentId === null ? [] : [segment(place.agentId)]),
+    ...(place.agentId === null ? [] : [pathSegment(place.agentId)]),
     monthOf(place),
     pageName(place),
   )

@@ -5,9 +5,9 @@
 // stands twice, a name or a value outside of customer data is one of a secret, a number is one that a double does not hold, lines end, it
 // is nested deep or has many names that nobody has seen before; nor of what is no JSON. What is in doubt is parsed.
 
-import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from '../json/bytes.ts'
-import { maySecretBeIn } from '../vendor/secret-values.ts'
-import { type Name, Names, SAYS, stands } from './names.ts'
+import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from '../../json/bytes.ts'
+import { maySecretBeIn } from '../../vendor/secret-values.ts'
+import { isAt, MEANING, type Name, Names } from './names.ts'
 
 /** The member, with the comma that goes with it. */
 export interface SecretMember {
@@ -171,7 +171,7 @@ class Scan {
     let says = 0
     do says |= this.pair(level, own)
     while (this.goesOn(BYTE.closeObject))
-    if (says >= SAYS.value && isBesideSecret(says)) doubt()
+    if (says >= MEANING.value && isBesideSecret(says)) doubt()
   }
 
   /** A name and its value; what it says of those beside it. */
@@ -183,8 +183,8 @@ class Scan {
     name.lastIn[level] = own
     if (this.next() !== BYTE.colon) doubt()
     this.at += 1
-    const { says } = name
-    if (says === 0 || (this.isExempt && says !== SAYS.door)) this.value(level)
+    const { meaning: says } = name
+    if (says === 0 || (this.isExempt && says !== MEANING.credential)) this.value(level)
     else return this.tellingValue(says, { level, from })
     return 0
   }
@@ -192,7 +192,7 @@ class Scan {
   private name(): Name {
     const { next } = this.last
     const from = this.at + 1
-    if (next && stands(next, this.body, from) && this.body[from + next.bytes.length] === BYTE.quote) {
+    if (next && isAt(next, this.body, from) && this.body[from + next.bytes.length] === BYTE.quote) {
       this.at = from + next.bytes.length + 1
       this.last = next
       return next
@@ -218,26 +218,26 @@ class Scan {
   private tellingValue(says: number, { level, from }: { level: number; from: number }): number {
     const first = this.next()
     const begin = this.at
-    if (says === SAYS.customer || says === SAYS.door) this.exempt(level)
+    if (says === MEANING.customer || says === MEANING.credential) this.exempt(level)
     else this.value(level)
     // With an escape in it, it is not what is meant.
     const text = () => this.body.toString('utf8', begin + 1, this.at - 1)
     switch (says) {
-      case SAYS.door:
+      case MEANING.credential:
         if (level !== 1 || first !== BYTE.quote || text().includes('\\')) doubt()
         this.member = { secret: text(), from, to: this.at }
         return 0
-      case SAYS.customer:
+      case MEANING.customer:
         return 0
-      case SAYS.secret:
+      case MEANING.secret:
         return isWord(first) ? 0 : doubt()
-      case SAYS.count:
+      case MEANING.count:
         return isWord(first) || first === BYTE.minus || isDigit(first) ? 0 : doubt()
-      case SAYS.text:
+      case MEANING.text:
         return first === BYTE.quote ? doubt() : 0
-      case SAYS.always:
+      case MEANING.always:
         return doubt()
-      case SAYS.naming:
+      case MEANING.naming:
         return first === BYTE.quote && this.names.mayBeSecret(text()) ? says : 0
       default:
         return says
@@ -251,7 +251,7 @@ const isWord = (first: number): boolean => WORDS[first] !== undefined
 const holds = (says: number, one: number, other: number): boolean => (says & one) !== 0 && (says & other) !== 0
 
 const isBesideSecret = (says: number): boolean =>
-  holds(says, SAYS.value, SAYS.naming) || holds(says, SAYS.field, SAYS.audited)
+  holds(says, MEANING.value, MEANING.naming) || holds(says, MEANING.field, MEANING.audited)
 
 /** With the comma behind it; of the last one with the comma before it. */
 function withComma(body: Uint8Array, { secret, from, to }: SecretMember): SecretMember {

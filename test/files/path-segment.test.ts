@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { caselessSegment, idOfSegment, segment } from '../../src/files/path-segment.ts'
+import { caselessPathSegment, idOfPathSegment, pathSegment } from '../../src/files/path-segment.ts'
 import { oddIds } from './odd-ids.ts'
 
 describe('an id as a folder', () => {
@@ -9,7 +9,7 @@ describe('an id as a folder', () => {
     fc.assert(
       fc.property(oddIds, oddIds, (a, b) => {
         fc.pre(a !== b)
-        expect(segment(a)).not.toBe(segment(b))
+        expect(pathSegment(a)).not.toBe(pathSegment(b))
       }),
       { numRuns: 1_000 },
     )
@@ -23,22 +23,25 @@ describe('an id as a folder', () => {
     fc.assert(
       fc.property(pairs, ([a, b]) => {
         fc.pre(a !== b)
-        expect(caselessSegment(a).toLowerCase()).not.toBe(caselessSegment(b).toLowerCase())
-        expect(caselessSegment(a)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
-        expect([null, a.toWellFormed()]).toContain(idOfSegment(caselessSegment(a)))
+        expect(caselessPathSegment(a).toLowerCase()).not.toBe(caselessPathSegment(b).toLowerCase())
+        expect(caselessPathSegment(a)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
+        expect([null, a.toWellFormed()]).toContain(idOfPathSegment(caselessPathSegment(a)))
       }),
       { numRuns: 1_000 },
     )
-    expect([caselessSegment('agent_a'), idOfSegment(caselessSegment('Agent_A'))]).toEqual(['agent_a', 'Agent_A'])
+    expect([caselessPathSegment('agent_a'), idOfPathSegment(caselessPathSegment('Agent_A'))]).toEqual([
+      'agent_a',
+      'Agent_A',
+    ])
   })
 
   it('is one segment of a path, that never leads out of its parent', () => {
     fc.assert(
       fc.property(oddIds, id => {
-        expect(segment(id)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
-        expect(posix.dirname(posix.join('/root', segment(id)))).toBe('/root')
+        expect(pathSegment(id)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
+        expect(posix.dirname(posix.join('/root', pathSegment(id)))).toBe('/root')
         // The longest name that common file systems take.
-        expect(segment(id).length).toBeLessThanOrEqual(255)
+        expect(pathSegment(id).length).toBeLessThanOrEqual(255)
       }),
       { numRuns: 1_000 },
     )
@@ -48,18 +51,18 @@ describe('an id as a folder', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }), id => {
         fc.pre(encodeURIComponent(id).length <= 100)
-        expect(idOfSegment(segment(id))).toBe(id)
+        expect(idOfPathSegment(pathSegment(id))).toBe(id)
       }),
     )
   })
 
   it('is the id itself, where that is plain', () => {
-    expect(segment('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')).toBe('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')
+    expect(pathSegment('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')).toBe('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')
   })
 
-  it('takes a lone surrogate', () => expect(segment('a\ud800')).toBe(segment('a\ufffd')))
+  it('takes a lone surrogate', () => expect(pathSegment('a\ud800')).toBe(pathSegment('a\ufffd')))
 
   it('tells two long ids apart that begin alike', () => {
-    expect(segment(`${'x'.repeat(300)}1`)).not.toBe(segment(`${'x'.repeat(300)}2`))
+    expect(pathSegment(`${'x'.repeat(300)}1`)).not.toBe(pathSegment(`${'x'.repeat(300)}2`))
   })
 })

@@ -1,14 +1,14 @@
 // What the names in bodies say, by their bytes: nearly every name has been seen before, and to make a text of each would take longer
 // than all else that is done with it.
-import { EVENT_SECRET } from '../catalog/events.ts'
-import { nameMeaning } from '../vendor/secret-names.ts'
-import { withoutSecretValues } from '../vendor/secret-values.ts'
+import { EVENT_SECRET } from '../../catalog/events.ts'
+import { nameMeaning } from '../../vendor/secret-names.ts'
+import { withoutSecretValues } from '../../vendor/secret-values.ts'
 import { isCustomerField } from './customer-fields.ts'
 
 /** What a name may say, in bits; most say nothing. */
-export const SAYS = {
+export const MEANING = {
   /** It holds what opens the door. */
-  door: 1,
+  credential: 1,
   /** It holds customer data, where names say nothing. */
   customer: 2,
   /** It may hold a secret, unless its value is a boolean or null. */
@@ -28,7 +28,7 @@ export const SAYS = {
 } as const
 
 export interface Name {
-  says: number
+  meaning: number
   /** The object in which it stood last, for each level of nesting. */
   lastIn: Float64Array
   bytes: Uint8Array
@@ -37,25 +37,25 @@ export interface Name {
 }
 
 const BITS: ReadonlyMap<string, number> = new Map([
-  [EVENT_SECRET, SAYS.door],
-  ['value', SAYS.value],
-  ['defaultValue', SAYS.value],
-  ['key', SAYS.naming],
-  ['name', SAYS.naming],
-  ['field', SAYS.field],
-  ['oldValue', SAYS.audited],
-  ['newValue', SAYS.audited],
-  ['isEnv', SAYS.always],
+  [EVENT_SECRET, MEANING.credential],
+  ['value', MEANING.value],
+  ['defaultValue', MEANING.value],
+  ['key', MEANING.naming],
+  ['name', MEANING.naming],
+  ['field', MEANING.field],
+  ['oldValue', MEANING.audited],
+  ['newValue', MEANING.audited],
+  ['isEnv', MEANING.always],
 ])
 
 function saysOf(name: string): number {
   const known = BITS.get(name)
   if (known !== undefined) return known
-  if (isCustomerField(name)) return SAYS.customer
-  if (withoutSecretValues(name) !== name) return SAYS.always
+  if (isCustomerField(name)) return MEANING.customer
+  if (withoutSecretValues(name) !== name) return MEANING.always
   const { isSecret, isPlace, isCounted, isAuth } = nameMeaning(name)
-  if (isSecret || isPlace) return SAYS.secret
-  return isCounted ? SAYS.count : isAuth ? SAYS.text : 0
+  if (isSecret || isPlace) return MEANING.secret
+  return isCounted ? MEANING.count : isAuth ? MEANING.text : 0
 }
 
 /** Names are the sender's: with more than so many, all are forgotten. */
@@ -65,7 +65,7 @@ const LONGEST_NAME = 64
 const MOST_TEXTS = 1_000
 
 /** True where the body has the name there. */
-export function stands({ bytes }: Name, body: Uint8Array, from: number): boolean {
+export function isAt({ bytes }: Name, body: Uint8Array, from: number): boolean {
   for (let at = 0; at < bytes.length; at++) if (bytes[at] !== body[from + at]) return false
   return true
 }
@@ -82,7 +82,7 @@ export class Names {
   }
 
   private named(says: number, bytes: Uint8Array): Name {
-    return { says, lastIn: new Float64Array(this.levels + 1), bytes, next: null }
+    return { meaning: says, lastIn: new Float64Array(this.levels + 1), bytes, next: null }
   }
 
   /** What comes before the first name of a body. Within one, nothing is forgotten: a name that stands twice is to be known. */
@@ -98,7 +98,7 @@ export class Names {
   /** The name in these bytes, which have that hash; null where it is too long, another one has its hash, or there are too many. */
   find(body: Buffer, { from, to, hash }: { from: number; to: number; hash: number }): Name | null {
     const known = this.known.get(hash)
-    if (known) return known.bytes.length === to - from && stands(known, body, from) ? known : null
+    if (known) return known.bytes.length === to - from && isAt(known, body, from) ? known : null
     if (to - from > LONGEST_NAME || ++this.texts > MOST_TEXTS) return null
     const text = body.toString('utf8', from, to)
     const name = this.named(saysOf(text), Uint8Array.from(body.subarray(from, to)))
