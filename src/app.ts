@@ -22,7 +22,7 @@ import { restrictUmask } from './warehouse/umask.ts'
 
 type Release = () => Promise<unknown> | unknown
 
-/** Hands on what was opened, and notes how it is closed. */
+/** Registers how a resource is closed, and returns it. */
 type Acquire = <R>(resource: R, release: (resource: R) => Promise<unknown> | unknown) => R
 
 /** Opens resources one by one; when one fails, those before it are closed again, newest first. */
@@ -47,19 +47,19 @@ export async function withReleasers<T>(
 
 export interface AppOptions {
   config: Config
-  /** For loading much at once, with nobody waiting for the first rows. */
+  /** Tunes DuckDB for a replay: the memory limit of replays, large batches. */
   bulk?: boolean
-  /** Told of the owner's queries as they begin and end. */
+  /** Called when a query of the owner begins and ends. */
   noted?: NoteQuery
 }
 
 export interface App {
   warehouse: Warehouse
-  /** Where `query` is answered while this process holds the warehouse. */
+  /** The query socket, open while this process holds the warehouse. */
   socketPath: string
-  /** What has landed and is not loaded, by workspace: whoever holds the warehouse is the only one who lands. */
+  /** Landed pages that are not loaded, by workspace. */
   pending: Map<string, Pending>
-  /** Whoever drains the spools, by workspace. */
+  /** Drain steps by workspace. */
   spools: Map<string, SpoolSteps>
   close(): Promise<void>
 }
@@ -73,7 +73,7 @@ export function openApp({ config, bulk = false, noted }: AppOptions): Promise<Ap
     const begunMs = Date.now()
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await removeStaleCopies(home, begunMs)
-    // What the disk refuses here it refuses whoever opened the house, too, who says so.
+    // A disk error here occurs again in the caller, which reports it.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))
       await openLanding(home, workspaceId)
         .noteRun(record, begunMs)
@@ -85,7 +85,7 @@ export function openApp({ config, bulk = false, noted }: AppOptions): Promise<Ap
   })
 }
 
-/** True where events of that workspace are being applied, or have been a moment ago. */
+/** True where events of the workspace are being applied or were applied recently. */
 export const eventsComeTo = ({ spools }: App, workspaceId: string): boolean =>
   spools.get(workspaceId)?.eventsCome() ?? false
 
@@ -93,9 +93,9 @@ export interface RunOptions {
   config: Config
   workspace: WorkspaceConfig
   app: App
-  /** Gives up what is under way. */
+  /** Aborts requests in flight. */
   signal: AbortSignal
-  /** What is under way is still finished, and nothing more is asked for. */
+  /** Finish requests in flight, send no more. */
   stopping?: AbortSignal
   clock?: Clock
   onPage?: NonNullable<StepsDependencies['onPage']>
@@ -123,7 +123,7 @@ export function openLog(
   })
 }
 
-/** What has landed and is not loaded: as the run before it left it, else as the landing tells. */
+/** Landed pages that are not loaded: known from the previous run of this process, else read from the landing. */
 async function pendingIn(app: App, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
   const kept = app.pending.get(known.workspaceId)
   if (kept && !kept.spoilt()) return kept
@@ -133,7 +133,7 @@ async function pendingIn(app: App, known: Parameters<typeof pendingOf>[0]): Prom
 }
 
 /**
- * Opens what a workspace's pages are fetched with and land in. The token is read here, and `run` names the ledger's file.
+ * Opens a workspace's vendor client, lease log and landing. Reads the token; `run` names the lease log's file.
  * @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE
  */
 export async function openSource(
@@ -159,7 +159,7 @@ export async function openSource(
   return { workspaceId, vendor, leaseLog: ledger, landing, now }
 }
 
-/** Opens the steps of one run of one workspace, in a house that is open. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
+/** Opens the steps of one run of one workspace. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
 export function openRun(
   options: RunOptions & { log?: RunLog },
 ): Promise<{ steps: Steps; run: string; close(): Promise<void> }> {

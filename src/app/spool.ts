@@ -1,4 +1,4 @@
-// The steps of draining a workspace's spool, of whoever holds the warehouse: one piece after the other, whoever asks.
+// A workspace's drain steps, one instance per process, so that concurrent callers drain one after the other.
 import type { App } from '../app.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { type SpoolSteps, spoolSteps } from '../steps/drain.ts'

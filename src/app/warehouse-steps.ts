@@ -1,5 +1,4 @@
-// The steps of whoever holds the warehouse, where others fetch: what has landed is read from the landing.
-
+// The steps of the worker that holds the warehouse, where other workers fetch: landed pages are found in the landing.
 import type { RunRef, Steps } from '../../workflows/steps.ts'
 import { type App, eventsComeTo } from '../app.ts'
 import { systemClock } from '../clock.ts'
@@ -10,7 +9,7 @@ import type { Pending } from '../steps/pending.ts'
 import { openRunLog, type RunLog } from '../steps/run-log.ts'
 import { A_LOAD, makeSteps, pendingOf } from '../steps.ts'
 
-/** As it was read before, where there is a batch in it; else the landing is looked at again: others land. */
+/** Landed pages that are not loaded. Lists the landing again unless a full batch is known, since other workers land pages. */
 async function pendingNow(app: App, workspaceContext: WorkspaceContext): Promise<Pending> {
   const { workspaceId } = workspaceContext
   const kept = app.pending.get(workspaceId)
@@ -20,7 +19,7 @@ async function pendingNow(app: App, workspaceContext: WorkspaceContext): Promise
   return pending
 }
 
-/** The log of a run of which a task does a part; `origin` is known where the run begins. */
+/** The run log for one task of a run; `origin` is known only where the run begins. */
 export type TaskLogs = (of: RunRef & { origin?: Origin }) => RunLog
 
 export const taskLogs =

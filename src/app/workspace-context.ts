@@ -1,5 +1,5 @@
-// What a worker holds for each workspace for as long as it lives: vendor client, landing and ledger, opened when they are first
-// asked for. The token is read here, from where the configuration says: it never comes with a task.
+// A worker's resources per workspace: vendor client, landing and lease log, opened at first use and kept until the worker ends. The
+// token is read here, from the configured source; it never travels with a task.
 import { newRunId, openSource, withReleasers } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
@@ -14,20 +14,20 @@ export interface WorkspaceContexts {
 
 export interface WorkspaceContextOptions {
   config: Config
-  /** How long a lease may be used, ms. */
+  /** Lifetime of a lease, ms. */
   leaseMs: number
-  /** Of a command of which a process holds the warehouse whenever one uses a lease: leases of another id are dead where the warehouse is ours. */
+  /** Id of a command that holds the warehouse whenever it runs leases. While it holds the warehouse, leases of other ids are lost. */
   holder?: string
   clock?: Clock
 }
 
 type Opened = { workspaceContext: WorkspaceContext; steps: ExportSteps; close(): Promise<void> }
 
-function openStation(options: WorkspaceContextOptions, workspace: WorkspaceConfig): Promise<Opened> {
+function openContext(options: WorkspaceContextOptions, workspace: WorkspaceConfig): Promise<Opened> {
   const { config, leaseMs, holder, clock = systemClock } = options
   return withReleasers(async acquire => {
     const never = new AbortController().signal
-    // A file of the ledger has one writer: its name is this process's own.
+    // A lease log file has one writer, so its name is unique to this process.
     const run = newRunId()
     const source = await openSource(acquire, { home: config.home, workspace, run, clock, signal: never })
     const settings = { ...workspace, leaseMs }
@@ -57,9 +57,9 @@ export function openWorkspaceContexts(options: WorkspaceContextOptions): Workspa
     of(workspaceId) {
       const known = opened.get(workspaceId)
       if (known) return known
-      const opening = openStation(options, workspaceOf(options.config, workspaceId))
+      const opening = openContext(options, workspaceOf(options.config, workspaceId))
       opened.set(workspaceId, opening)
-      // What could not be opened is tried anew by the next task.
+      // The next task tries again.
       opening.catch(() => opened.delete(workspaceId))
       return opening
     },

@@ -1,4 +1,4 @@
-// The embedded engine: runs the orchestration in this process. It needs no server.
+// The embedded host: runs the orchestration in this process, without a server.
 import { randomUUID } from 'node:crypto'
 import type { Host, ProgressUpdate } from '../../workflows/host.ts'
 import type { Prepared, Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
@@ -12,7 +12,7 @@ import { SECOND } from '../core/time.ts'
 import type { StepsDependencies } from '../steps/dependencies.ts'
 import type { RunLog } from '../steps/run-log.ts'
 
-/** A sync of everything that is not held yet, within what is included: what `convohouse sync` without flags asks for. */
+/** The request of `convohouse sync` without flags: everything not yet exported, within the included quota. */
 export const PLAIN_SYNC: Omit<SyncRequest, 'run' | 'workspaceId'> = {
   agents: [],
   sinceMs: null,
@@ -31,22 +31,22 @@ export interface EmbeddedOptions {
   workspace: WorkspaceConfig
   app: App
   request: Omit<SyncRequest, 'run' | 'workspaceId'>
-  /** Gives up what is under way. */
+  /** Aborts requests in flight. */
   signal: AbortSignal
-  /** Ends the run as soon as what is under way has landed; without it, `signal` alone ends it. */
+  /** Ends the run once the requests in flight have landed. */
   stopping?: AbortSignal
   clock?: Clock
   tell?: (news: ProgressUpdate) => void
   onPage?: NonNullable<StepsDependencies['onPage']>
-  /** ms from its plan on, after which what can wait is left to another sync. */
+  /** ms after planning, from which on history is left to a later sync. */
   givesWayAfterMs?: number
-  /** Called with the plan before anything is bought; false ends the run. */
+  /** Called with the plan before the first billed request; false ends the run. */
   confirm?: (prepared: Prepared) => Promise<boolean>
 }
 
 /**
- * Works with a signal that is aborted when the run shall end, by whichever of the two signals, or when the work is over. Not made by
- * `AbortSignal.any`: the two live as long as the process, and would keep a trace of each that was made of them (Node 20: 57 bytes).
+ * Passes `work` a signal that aborts with either of the two signals and when the work is over. Not `AbortSignal.any`: both live as long as
+ * the process and would leak 57 bytes per derived signal (Node 20).
  */
 async function untilStopped<T>(
   { signal, stopping }: Pick<EmbeddedOptions, 'signal' | 'stopping'>,
@@ -76,12 +76,12 @@ function hostOf(options: EmbeddedOptions): Host {
     cancelled: isStopped,
     shouldYield: () => clock.now() >= dueMs,
     notify(news) {
-      // Counted from the plan: however long planning takes, history has its time between two rounds.
+      // Counted from the plan, so that slow planning takes no time from history.
       if (news.kind === 'planned') dueMs = clock.now() + givesWayAfterMs
       tell(news)
     },
     async sleepUntil(deadlineMs, wake) {
-      // Behind it nothing ends early any more: who sleeps to a moment that has passed would ask again and again, and let nothing come.
+      // After dueMs sleeps are not shortened: a sleep to a past moment would make the caller spin.
       const untilMs = clock.now() < dueMs ? Math.min(deadlineMs, dueMs) : deadlineMs
       await untilStopped(options, stopped => {
         const slept = clock.sleepUntil(untilMs, stopped).catch(error => {
@@ -93,7 +93,7 @@ function hostOf(options: EmbeddedOptions): Host {
   }
 }
 
-/** Plans without buying anything. Makes one request for the list of agents, which is not metered. */
+/** Plans without exporting anything. Requests the list of agents, which costs no session. */
 export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
   const run = await openRun(options)
   try {
@@ -103,14 +103,14 @@ export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
   }
 }
 
-/** A run that goes on is noted so often: of one that was killed it is known when it was last seen. */
+/** How often a running sync updates its run row, so that the time of a kill is known. */
 const SEEN_EVERY_MS = 15 * SECOND
 
-/** Does one run, and writes it down, however it ends: also where it fails before it has a plan. */
+/** Runs `work` and records the run in the run log, also where it fails before it has a plan. */
 async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promise<T>): Promise<T> {
   const { origin = 'sync' } = options.request
   const log = openLog({ ...options, origin })
-  // What the disk refuses here it refuses the run too, which says so.
+  // A disk error here occurs again in the run, which reports it.
   await log.begin().catch(() => {})
   const seen = setInterval(() => void log.seen().catch(() => {}), SEEN_EVERY_MS)
   try {
@@ -137,7 +137,7 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
           const prepared = await run.steps.prepare(asks ? { ...asked, consented: false } : asked)
           declined = asks && !(await options.confirm!(prepared))
           if (declined) return { ...prepared, plan: { ...prepared.plan, windows: [] } }
-          // A full export that is to be dropped was kept until somebody agreed to what comes in its place.
+          // The previous full export is dropped only after the user has agreed to the new one.
           const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.period.includedSessions)
           return kept ? run.steps.prepare(asked) : prepared
         },
@@ -154,15 +154,14 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
     }
   })
 
-/** True where waiting for the next round mends nothing. */
+/** True where the next round would fail in the same way: access and storage failures. */
 export const mustEndWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
 
 /**
- * Syncs again and again, `everyMs` from start to start, until the signal. `each` is told of every round: of its report, or of the
- * error of one in which the vendor did not answer. A round that has
- * history left when the next one is due leaves it to that one, so that new conversations are fetched on time.
- * Ends by itself only for what waiting does not mend: access, configuration, a full disk.
+ * Watch mode: syncs every `everyMs`, start to start, until a signal. Calls `each` after every round with its report, or with the error of
+ * a round that the vendor did not answer. A round with history left when the next one is due leaves it to that one, so that new
+ * conversations arrive on time. Ends by itself only for failures that waiting does not resolve: access, configuration, a full disk.
  */
 export async function watch(
   options: EmbeddedOptions & {

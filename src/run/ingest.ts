@@ -1,4 +1,4 @@
-// Draining the spool in this process, beside whatever else it does with the warehouse.
+// Drains the spools in this process while it holds the warehouse.
 import { type DrainFailing, ingest } from '../../workflows/ingest.ts'
 import { spoolOf } from '../app/spool.ts'
 import type { App } from '../app.ts'
@@ -10,12 +10,12 @@ export interface IngestOptions {
   config: Config
   app: App
   clock?: Clock
-  /** Told once of each failure, which is tried again, and with null when it is over. */
+  /** Called once per failure, which is retried, and with null when it is resolved. */
   failing: (workspaceId: string, failure: DrainFailing) => void
 }
 
 export interface RunningIngest {
-  /** Drains what is there, once more, and ends. */
+  /** Drains the remaining events and ends. */
   end(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ function drainOne(
   return ingest(steps, host, { workspaceId, failing: failure => failing(workspaceId, failure) })
 }
 
-/** Begins to drain the spools of the configured workspaces that have one, or will have. */
+/** Starts draining the spool of each workspace that has webhooks or a spool. */
 export function startIngest(options: IngestOptions): RunningIngest {
   const { config } = options
   const ending = new AbortController()

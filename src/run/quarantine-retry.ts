@@ -1,4 +1,4 @@
-// Quarantined records of one workspace tried again, file by file.
+// Retries a workspace's quarantined records, file by file.
 import { join } from 'node:path'
 import type { App } from '../app.ts'
 import { webhookEvent } from '../catalog/event-records.ts'

@@ -1,4 +1,4 @@
-// A warehouse rebuilt from the landing, in a file beside the one that is there.
+// Rebuilds a warehouse from landing and spool, in a file beside the existing one.
 import { rm } from 'node:fs/promises'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -21,9 +21,9 @@ export interface ReplayReport {
   records: number
   mended: number
   quarantined: number
-  /** Webhook events that were applied. */
+  /** Webhook events applied. */
   events: number
-  /** Archived files of the spool that are damaged. Their events were taken from the warehouse that was replaced, where there was one. */
+  /** Damaged archive files of the spool. Their events come from the replaced warehouse, where there was one. */
   damaged: DamagedArchive[]
 }
 
@@ -43,15 +43,15 @@ export const EMPTY_REPLAY: ReplayReport = {
   damaged: [],
 }
 
-/** Larger than a sync's: nobody waits for the first rows of a replay. */
+/** Larger batches than a sync's: nobody waits for a replay's first rows. */
 const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
 
-/** What of a workspace's landing is loaded, and how. */
+/** Which landed files of a workspace are loaded, and how. */
 export interface Selection {
   /** Only these files; all where it is absent. */
   files?: ReadonlySet<string>
   heldBack?: NonNullable<LoadContext['keepQuarantined']>
-  /** The warehouse that is replaced: events that it knows, and the spool not any more. */
+  /** The warehouse that is replaced. It supplies events that the spool no longer holds. */
   old?: Warehouse
 }
 
@@ -93,7 +93,7 @@ export async function loadAll(
   return { ...report, ...(await applyEventsAgain({ ...context, home }, old)) }
 }
 
-/** Every event of the spool and, where others are known, of the old warehouse. */
+/** Applies every event of the spool and, where the old warehouse holds more, all of its events. */
 async function applyEventsAgain(
   draining: Draining,
   old: Warehouse | undefined,
@@ -103,7 +103,7 @@ async function applyEventsAgain(
   if (!old) return { events, damaged }
   const known = await sumEvents(old.writer, workspaceId)
   if (known.newest === null) return { events, damaged }
-  // Events that wait in the spool came later: they make up for none that is gone.
+  // Compared up to the old warehouse's newest event: later ones in the spool must not mask a missing one.
   const { n, ids } = await sumEvents(writer, workspaceId, known.newest)
   if (n === known.n && ids === known.ids) return { events, damaged }
   return { events: events + (await applyAll(draining, storedEvents(old.writer, workspaceId))), damaged }
@@ -118,7 +118,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   damaged: [...a.damaged, ...b.damaged],
 })
 
-/** Files that the warehouse has loaded and the landing has not any more. */
+/** Loaded files that are missing in the landing. */
 export async function goneFiles({ home }: Config, { writer }: Warehouse, workspaceId: string): Promise<string[]> {
   const landed = new Set((await openLanding(home, workspaceId).list()).map(({ address }) => address))
   return [...(await loadedFiles(writer, workspaceId))].filter(file => !landed.has(file))
@@ -146,7 +146,7 @@ export function expectNothingLost(lost: readonly LostRows[]): void {
   })
 }
 
-/** The new warehouse while it is built; a killed replay leaves it behind, and the next one removes it. */
+/** The new warehouse while it is built. A killed replay leaves it; the next replay removes it. */
 export const REBUILT = 'warehouse.rebuilt.duckdb'
 
 export const rebuiltFile = (home: string): string => warehouseFile(home, REBUILT)
@@ -156,7 +156,7 @@ const remove = (file: string): Promise<unknown> =>
 
 export const removeRebuilt = (home: string): Promise<unknown> => remove(rebuiltFile(home))
 
-/** Builds the file beside: `fill` loads what belongs into it. It is closed when this resolves. */
+/** Creates the new file, lets `fill` load it, and closes it. */
 export async function rebuildBeside<T>(config: Config, fill: (rebuilt: Warehouse) => Promise<T>): Promise<T> {
   const { home, replayMemoryLimit: memoryLimit, threads } = config
   await removeRebuilt(home)

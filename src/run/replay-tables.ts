@@ -1,7 +1,5 @@
-// Single tables rebuilt from the landing: from the files that are loaded, in a file beside; then they replace the rows of
-// the open warehouse in one transaction. Records that are quarantined stay so: `quarantine retry` is the only way in, so
-// that no table tells of a record that another one has not.
-
+// Rebuilds single tables from the loaded files, in a file beside; then replaces the open warehouse's rows in one transaction.
+// Quarantined records stay quarantined: loading one here would add it to some tables and not to others.
 import { drainAll } from '../../workflows/ingest.ts'
 import { spoolOf } from '../app/spool.ts'
 import { type App, openApp } from '../app.ts'
@@ -67,7 +65,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
         throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
     }
     for (const { id, timeZone } of config.workspaces) await applyTimeZone(live.writer, id, timeZone)
-    // An event that only the rebuilt tables knew would be applied to them once more.
+    // An event that is only in the rebuilt tables would be applied to them twice.
     for (const workspace of config.workspaces) await drainNow(options, app, workspace)
     await rebuildBeside(config, async rebuilt => {
       for (const workspace of config.workspaces) {
@@ -79,7 +77,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
     await withRebuilt(live.writer, rebuiltFile(config.home), async () => {
       await preserveQuarantinedSince(live.writer, workspaceIds)
       expectNothingLost(await lostRows(live.writer, workspaceIds, tables))
-      // A record that cannot be loaded any more leaves its tables, and must not leave them untold.
+      // A record that can no longer be loaded leaves its tables and must appear in the quarantine.
       await replaceTables(live.writer, { names: [...tables, '_quarantine'], workspaceIds })
     })
   } finally {

@@ -1,6 +1,5 @@
-// Replay: the warehouse rebuilt from landing and spool, without one request. The new one is built beside the old one, which
-// stays as it is until the new one is whole. What neither tells is taken from the old one: runs, workspaces that are not
-// configured, and events whose files are gone.
+// Replay: rebuilds the warehouse from landing and spool without a request. The new file is built beside the old one and replaces it
+// when complete. Copied from the old one: runs, workspaces that are not configured, and events whose files are missing.
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { type App, openApp } from '../app.ts'
@@ -35,11 +34,11 @@ import {
 } from './rebuild.ts'
 
 export interface WholeReplayOptions extends ReplayOptions {
-  /** Rebuild although loaded files are gone: what only they told is kept from the old warehouse. */
+  /** Continue when loaded files are missing: rows that only they supplied are kept from the old warehouse. */
   allowIncomplete?: boolean
 }
 
-/** A data folder that is mistyped, or empty, must not look like a warehouse that lost all. @throws WAREHOUSE_MISSING */
+/** A mistyped or empty data folder must not yield an empty warehouse. @throws WAREHOUSE_MISSING */
 async function expectLanded({ home, workspaces }: Config): Promise<void> {
   for (const { id } of workspaces) {
     const landing = openLanding(home, id)
@@ -51,7 +50,7 @@ async function expectLanded({ home, workspaces }: Config): Promise<void> {
   })
 }
 
-/** Where there is no warehouse, none has to be kept meanwhile: a kill leaves one that the next sync or replay completes. */
+/** Loads straight into the final file where there is no old warehouse; after a kill the next sync or replay completes it. */
 async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> {
   await expectLanded(options.config)
   const app = await openApp({ config: options.config, bulk: true })
@@ -109,14 +108,14 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
 }
 
 /**
- * Rebuilds what the warehouse has of every configured workspace; other workspaces stay as they are.
+ * Rebuilds the data of every configured workspace; other workspaces stay unchanged.
  * @throws WAREHOUSE_MISSING where nothing has landed either; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options
   const file = warehouseFile(config.home)
   if (!existsSync(file)) return replayIntoNothing(options)
-  // Held meanwhile, so that no sync writes to what is about to be replaced; it answers queries until then.
+  // The old warehouse stays open, so that no sync writes to it meanwhile; it answers queries.
   const old = await openApp({ config })
   let report: ReplayReport
   try {
@@ -127,7 +126,7 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
     throw error
   }
   await old.close()
-  // A write-ahead log of the old file must never be found beside the new one.
+  // DuckDB would apply the old file's write-ahead log to the new file.
   await rm(`${file}.wal`, { force: true })
   await rename(rebuiltFile(config.home), file)
   return report

@@ -9,15 +9,15 @@ import { countWaiting } from '../spool/waiting.ts'
 import type { DrainCounts } from './supervision/messages.ts'
 
 export interface EventCounts {
-  /** Since this process began, with those that waited then. */
+  /** Since this process started, including those that waited then. */
   received: number
   waiting: number
-  /** Those that were new; the others had been applied before. */
+  /** New ones; duplicates do not count. */
   applied: number
 }
 
 export interface WatchEvents {
-  /** Of whoever drains the workspace's spool. */
+  /** The workspace's drainer. */
   drained: { counts(): DrainCounts; drain?(): Promise<unknown> }
   home: string
   workspace: WorkspaceConfig
@@ -25,20 +25,17 @@ export interface WatchEvents {
 }
 
 const LOOK_EVERY_MS = SECOND
-/** A receiver seals a segment a second after its first event. One that has not after so long has most likely been killed: its segment is taken over later. */
+/** A receiver seals a segment one second after its first event. One still open after this time most likely belongs to a killed receiver. */
 const SEALED_WITHIN_MS = 5 * SECOND
 const SEALED_LOOK_MS = 100
 
 export interface EventWatch {
-  /**
-   * Applies what waits, with what was acknowledged before the watch began, and tells how it is now: what was told a second ago would stand in
-   * a report as if it were.
-   */
+  /** Applies waiting events, including those acknowledged before the watch began, and reports the final counts. */
   settle(stopping: AbortSignal): Promise<void>
   end(): void
 }
 
-/** Tells every second, from the first event on, until it is ended. */
+/** Reports the counts every second, from the first event on, until `end`. */
 export function watchEvents({ drained, home, workspace, told }: WatchEvents): EventWatch {
   const ending = new AbortController()
   const { signal } = ending
@@ -46,7 +43,7 @@ export function watchEvents({ drained, home, workspace, told }: WatchEvents): Ev
   let received = 0
   const look = async () => {
     if (!hasSpool(home, workspace.id)) return
-    // What is drained between the two is in neither, and never in both: the largest sum is the true one.
+    // Events drained between the two reads are in neither count and never in both, so the largest sum is correct.
     const { taken, applied } = drained.counts()
     const { events: waiting } = await waitingNow()
     received = Math.max(received, taken + waiting)
@@ -54,7 +51,7 @@ export function watchEvents({ drained, home, workspace, told }: WatchEvents): Ev
   }
   const watch = async () => {
     while (!signal.aborted) {
-      // What the disk refuses, whoever drains tells.
+      // The drainer reports disk errors.
       await look().catch(() => {})
       await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => {})
     }

@@ -1,5 +1,4 @@
-// Where a Temporal worker finds the workflows. Files that look for what lies beside the code stand two folders deep, as the bundled
-// command does: see build.mjs.
+// Locates the workflow bundle. Stays two folders deep, like the bundled command (build.mjs), so that relative paths work in both.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleWorkflowCode, Runtime, type WorkflowBundleOption } from '@temporalio/worker'
@@ -8,7 +7,7 @@ const WORKFLOWS = join(import.meta.dirname, '..', '..', 'workflows')
 
 let bundled: Promise<WorkflowBundleOption> | undefined
 
-/** The bundle that the build has made; where we run from the sources, they are bundled, once a process. */
+/** The built bundle; when run from sources, bundles them once per process. */
 export async function workflowCode(): Promise<WorkflowBundleOption> {
   const codePath = join(WORKFLOWS, 'bundle.cjs')
   if (existsSync(codePath)) return { codePath }

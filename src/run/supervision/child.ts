@@ -1,4 +1,4 @@
-// The supervised side: the process that holds the warehouse ends with the one that has started it, and does what it is told by it.
+// The supervised process, which holds the warehouse: it obeys its supervisor and ends with it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
@@ -6,27 +6,27 @@ import { deferred } from './deferred.ts'
 import { type ChildMessage, DATABASE_INVALIDATED, type SupervisorMessage, type Work, type Working } from './messages.ts'
 
 export interface SupervisorLink {
-  /** Tells that the warehouse is held, from now on what its spools have drained, and ends the process where DuckDB answers nothing more. */
+  /** Reports that the warehouse is open, then drain counts every second; exits when DuckDB has invalidated the database. */
   holds(app: App): void
-  /** A query begins (`sql`), or has ended (null). */
+  /** Reports the start of a query (`sql`) or its end (null). */
   query(id: number, sql: string | null): void
-  /** Resolves when it is to work for Temporal; with null where it is to end before. */
+  /** Resolves when the supervisor asks for a Temporal worker; null where it asks to stop first. */
   work(): Promise<Work | null>
   works(working: Working): void
 }
 
 const LOOK_EVERY_MS = SECOND
 
-/** Of a database that a fatal error has closed to everybody. */
+/** DuckDB's message after a fatal error; every later statement fails. */
 const INVALIDATED = /database has been invalidated/
 
-/** `stop` is called each time that the parent asks to end. */
+/** Connects to the supervisor; calls `stop` each time it asks to end. */
 export function connectToSupervisor(stop: () => void): SupervisorLink {
   const work = deferred<Work | null>()
   const tell = (message: ChildMessage): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {})
   }
-  // Whoever waits for us is gone. To end as by a kill is safe at any moment, and leaves the warehouse to the next one at once.
+  // The supervisor is gone. A kill is safe at any moment and releases the warehouse at once.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   process.on('message', (message: SupervisorMessage) => {
     if (message.kind === 'work') work.resolve(message)
@@ -35,7 +35,7 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
       stop()
     }
   })
-  // To listen is no reason to stay: a command that has done its work ends.
+  // The channel must not keep a finished command alive.
   process.channel?.unref()
   return {
     holds(app) {
@@ -55,7 +55,7 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   }
 }
 
-/** Looks again and again, once at a time. */
+/** Probes the database every second. */
 async function exitWhenInvalidated({ warehouse }: App): Promise<void> {
   for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { ref: false })

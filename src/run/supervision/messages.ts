@@ -1,4 +1,4 @@
-// What a process that holds the warehouse and the one that supervises it tell each other.
+// Messages between the process that holds the warehouse and its supervisor.
 import type { TemporalPlace } from '../temporal/client/connection.ts'
 
 export interface DrainCounts {
@@ -7,34 +7,34 @@ export interface DrainCounts {
 }
 
 export interface Work {
-  /** Where Temporal is, where that is otherwise than its own variables say. */
+  /** Overrides Temporal's environment variables. */
   place: Partial<TemporalPlace>
-  /** The command's id, where another of its processes uses leases. */
+  /** The command's id, where another of its processes runs leases. */
   holder: string | null
-  /** It tells when a sync begins and ends. */
+  /** Log lines when a sync begins and ends. */
   tells: boolean
 }
 
 export interface Working {
   place: TemporalPlace
-  /** `host:port` of the metrics of its SDK. */
+  /** `host:port` of the SDK's metrics. */
   metrics: string
 }
 
 export type ChildMessage =
-  /** The warehouse is open, and queries are answered. */
+  /** The warehouse is open and answers queries. */
   | { kind: 'holding' }
-  /** Tasks are taken. */
+  /** The worker polls for tasks. */
   | ({ kind: 'working' } & Working)
-  /** A query begins, without its literals; null: it has ended. */
+  /** A query began (its SQL without literals) or ended (null). */
   | { kind: 'query'; id: number; sql: string | null }
-  /** Webhook events since the child began, by workspace. */
+  /** Webhook events since the child started, by workspace. */
   | { kind: 'events'; counts: Record<string, DrainCounts> }
 
 export type SupervisorMessage =
   | ({ kind: 'work' } & Work)
-  /** As a signal that asks to end: the second one gives up what is under way. */
+  /** Like SIGTERM: the second one aborts requests in flight. */
   | { kind: 'stop' }
 
-/** Exit code of a child whose DuckDB answers nothing more: it is to be started again. */
+/** Exit code after DuckDB invalidated the database: the supervisor restarts the child. */
 export const DATABASE_INVALIDATED = 70

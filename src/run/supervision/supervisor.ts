@@ -1,9 +1,9 @@
-// Supervises the process that holds the warehouse: a crash of DuckDB costs a restart of that process, and nothing else.
+// Supervises the process that holds the warehouse, so that a crash of DuckDB costs a restart of that process and nothing else.
 //
 //   starting ──holding──▶ holding ──working──▶ working ──crash, any end──▶ waiting (backoff) ──▶ starting …
 //      └─────────────────────┴─cannot begin at the first start; told to stop──▶ ended
 //
-// The child ends at once when this process is gone, however it ended: its channel closes.
+// The child ends when this process does, for any reason: its channel closes.
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { MINUTE, SECOND } from '../../core/time.ts'
@@ -18,36 +18,36 @@ import {
 } from './messages.ts'
 
 export interface SupervisorOptions {
-  /** The command's entry, and the arguments behind it. */
+  /** The command's entry file, then its arguments. */
   entry: string
   args: readonly string[]
-  /** The child shares our terminal; otherwise its lines are handed to `remark`. */
+  /** The child inherits the terminal; otherwise its output goes to `remark`. */
   sharesTerminal?: boolean
-  /** What it does may come to an end by itself; otherwise it is started again however it ended. */
+  /** The child may finish on its own; otherwise it is restarted after any exit. */
   endsByItself?: boolean
   remark(...lines: string[]): void
 }
 
 export interface Supervisor {
-  /** Resolves when the child holds the warehouse for the first time; with false where it ended instead, and has said why. */
+  /** Resolves when the child first holds the warehouse; false where it ended instead and has reported why. */
   held: Promise<boolean>
-  /** Lets it work for Temporal, now and after each restart; resolves when it takes tasks for the first time. */
+  /** Starts its Temporal worker, now and after each restart; resolves when it first polls for tasks. */
   work(work: Work): Promise<Working>
-  /** Webhook events of a workspace that were taken and applied, restarts included. */
+  /** Webhook events of a workspace, across restarts. */
   counts(workspaceId: string): DrainCounts
-  /** Where its metrics are; null while it does not work. */
+  /** `host:port` of its metrics; null while no worker runs. */
   metrics(): string | null
-  /** Asks it to end; the second time it gives up what is under way. It is not started again. */
+  /** Asks it to end, without a restart; the second call aborts requests in flight. */
   stop(): void
-  /** The exit code, when it has ended for good. */
+  /** The exit code of the final exit. */
   ended: Promise<number>
 }
 
 const FIRST_PAUSE_MS = SECOND / 4
 const LONGEST_PAUSE_MS = 30 * SECOND
-/** Having lived so long, it begins with the shortest pause again. */
+/** After living this long, the backoff starts over. */
 const STABLE_MS = MINUTE
-/** What is under way may take so long to land and to load; then it ends where it stands, which costs no more than a kill ever does. */
+/** Time to land and load what is in flight after `stop`; then the child is killed, which is safe at any moment. */
 const END_WITHIN_MS = 45 * SECOND
 const QUERIES_TOLD = 3
 
@@ -84,7 +84,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
   }
 
   const tell = (message: SupervisorMessage): void => {
-    // One that has just ended hears nothing; its exit follows.
+    // A child that has just ended cannot receive; its exit event follows.
     if (child?.connected) child.send(message, () => {})
   }
 

@@ -1,9 +1,9 @@
-// Our errors as Temporal's, and back: terminal or transient is part of an error's code, and told in one place.
+// Translates ConvohouseError to Temporal's ApplicationFailure and back. The only place that does.
 import { ApplicationFailure } from '@temporalio/common'
 import type { Failure } from '../../../workflows/steps.ts'
 import { ConvohouseError, ERRORS } from '../../core/errors.ts'
 
-/** What a workflow is told: the code, and whether another try may succeed. Anything that is no error of ours stays as it is. */
+/** An ApplicationFailure whose type is the error code, retryable only for transient errors. Other errors pass unchanged. */
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof ConvohouseError)) return error
   const { code, kind, message, hint = null, transient } = error
@@ -19,7 +19,7 @@ export function asFailure(error: unknown): unknown {
 const isOurs = (details: unknown): details is Failure =>
   typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
 
-/** What was told so, of whatever it has ended; null where it is no failure of ours. */
+/** The failure that `asFailure` attached, searched along the causes; null where there is none. */
 export function failureIn(error: unknown): Failure | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const [details] = at instanceof ApplicationFailure ? (at.details ?? []) : []

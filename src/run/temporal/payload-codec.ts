@@ -1,5 +1,5 @@
-// What is large crosses Temporal packed: a server refuses a payload of two megabytes, and a plan for five thousand agents is
-// larger than that. All else stays as it is, so that Temporal's UI and CLI can show it.
+// Compresses large payloads: a server refuses payloads above 2 MB, and a plan for 5,000 agents is larger. Smaller ones stay readable
+// in Temporal's UI and CLI.
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { Payload, PayloadCodec } from '@temporalio/common'
@@ -7,11 +7,11 @@ import type { Payload, PayloadCodec } from '@temporalio/common'
 const pack = promisify(gzip)
 const unpack = promisify(gunzip)
 
-/** Bytes from which on it is worth it. */
+/** Payloads below this size are sent as they are. */
 const COMPRESS_FROM_BYTES = 128 * 1024
 
 const ENCODING = 'encoding'
-/** How a payload is encoded when it has been unpacked. */
+/** Metadata key of the encoding beneath the compression. */
 const INNER_ENCODING = 'encoding-within'
 const GZIP_ENCODING = Buffer.from('binary/gzip')
 

@@ -1,8 +1,8 @@
-// Calls of a client that end with a signal.
+// Client calls that an AbortSignal cancels.
 import { setMaxListeners } from 'node:events'
 import type { Client } from '@temporalio/client'
 
-/** What the client asks for within `work` is given up at the signal. (The SDK never forgets the calls of a signal: so each has its own.) */
+/** Cancels the client calls made within `work` when `signal` aborts. The SDK keeps every call of a signal for the signal's lifetime, so each `work` gets its own. */
 export async function abortable<T>(client: Client, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const own = new AbortController()
   setMaxListeners(0, own.signal)

@@ -1,34 +1,34 @@
-// Waiting for what only a worker can answer: how long that takes depends on whether there is one. Temporal's server keeps what was said
-// to a workflow, and waits with us; whether a worker polls, it knows as far as polls go.
+// Waiting for an answer that only a worker can give. The server queues updates and queries until a worker polls; here the caller
+// learns when none does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ServiceError } from '@temporalio/client'
 import { SECOND } from '../../../core/time.ts'
 
-/** Of Temporal's enumeration of task queues: the one that workflows' tasks wait in. */
+/** `TASK_QUEUE_TYPE_WORKFLOW` */
 const WORKFLOW_TASKS = 1
-/** The server remembers a poller for five minutes; one that lives polls again each minute. */
+/** The server lists a poller for five minutes after its last poll; a live one polls every minute. */
 const POLLS_WITHIN_MS = 90 * SECOND
 
-/** A worker that is there answers sooner. */
+/** A running worker usually answers sooner. */
 const LOOK_AFTER_MS = SECOND / 2
-/** By then one that has a lot to do would have answered. */
+/** By then even a busy worker would have answered. */
 const LATE_AFTER_MS = 5 * SECOND
 
-/** Of gRPC: given up or not answered in time, more is asked already than the server keeps, and nobody has polled lately. */
+/** gRPC codes: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (too many buffered queries), FAILED_PRECONDITION (no recent poller). */
 const UNANSWERED: readonly unknown[] = [1, 4, 8, 9]
 
-/** `none`: the server knows of no worker; `silent`: one has polled lately, and may be gone. */
+/** `none`: no worker polls; `silent`: one polled within 90 seconds and does not answer. */
 export type Absence = 'none' | 'silent'
 
 export interface WorkerWait {
   client: Client
-  /** Where the workflow's tasks wait. */
+  /** The workflow's task queue. */
   queue: string
-  /** Told once, until one has answered. */
+  /** Called once per wait, until a worker has answered. */
   unanswered(absence: Absence): void
 }
 
-/** False where the server knows that nobody takes that queue's tasks; null where it does not tell. */
+/** Whether a worker polls the queue; null where the server refuses to say. */
 export async function hasPollers(client: Client, queue: string): Promise<boolean | null> {
   try {
     const { pollers } = await client.workflowService.describeTaskQueue({
@@ -39,18 +39,18 @@ export async function hasPollers(client: Client, queue: string): Promise<boolean
     const sinceSeconds = (Date.now() - POLLS_WITHIN_MS) / SECOND
     return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= sinceSeconds)
   } catch {
-    // A key that may not look at queues.
+    // An API key without permission to describe task queues.
     return null
   }
 }
 
-/** True where a query failed for want of a worker. */
+/** True where a query failed because no worker answered it. */
 export function failedForWantOfWorker(error: unknown): boolean {
   const cause = error instanceof ServiceError ? (error.cause as { code?: unknown } | undefined) : undefined
   return UNANSWERED.includes(cause?.code)
 }
 
-/** What a worker answers to `work`, however long that takes. */
+/** Runs `work`, a call that a worker answers. */
 export type WorkerCall = <T>(work: () => Promise<T>) => Promise<T>
 
 async function watch({ client, queue, unanswered }: WorkerWait, over: AbortSignal): Promise<void> {
@@ -60,7 +60,7 @@ async function watch({ client, queue, unanswered }: WorkerWait, over: AbortSigna
   if (!over.aborted) unanswered(polled === false ? 'none' : 'silent')
 }
 
-/** Waits, and tells of it where no worker answers: also one that is asked again because it had not. */
+/** Reports `unanswered` when a call waits for a worker; one wait spans the retries of a call that failed for want of one. */
 export function awaitWorker(waiting: WorkerWait): WorkerCall {
   let over: AbortController | null = null
   const end = () => {

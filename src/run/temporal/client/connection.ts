@@ -1,5 +1,5 @@
-// Where Temporal is: as Temporal's own variables and profile files say (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, …), for
-// clients and workers alike. A worker's connection is its own file: its package takes a second to load.
+// Connects to the Temporal server that TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE or a profile file names. Workers connect
+// in worker-connection.ts: the worker package takes a second to load.
 import { Client, Connection } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { ConvohouseError } from '../../../core/errors.ts'
@@ -23,10 +23,10 @@ export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: T
   return { ...settings, place: { address, namespace } }
 }
 
-/** True where Temporal's own variables or profile files say where a server is. */
+/** True where an environment variable or a profile file names a server. */
 export const isTemporalConfigured = (): boolean => loadClientConnectConfig().connectionOptions.address !== undefined
 
-/** In words where it is known; a worker's connection tells the error of its library, in Rust. */
+/** Plain words for the usual failures. A worker's connection reports the errors of its Rust library. */
 function reasonOf({ message }: Error): string {
   if (/Connection ?refused|ECONNREFUSED/.test(message)) return 'nothing listens there (the connection was refused)'
   if (/dns error|ENOTFOUND|EAI_AGAIN|lookup address/.test(message)) return 'its host name cannot be resolved'
@@ -41,10 +41,10 @@ export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknow
     cause,
   })
 
-/** Of gRPC: a key that may work in a namespace, and not look at it. */
+/** gRPC code of an API key that may use a namespace but not describe it. */
 const PERMISSION_DENIED = 7
 
-/** A server is of no use without the namespace. @throws what the server says of it */
+/** Checks that the namespace exists. @throws the server's error */
 export async function expectNamespace(
   { workflowService }: Pick<Connection, 'workflowService'>,
   { namespace }: TemporalPlace,
@@ -56,7 +56,7 @@ export async function expectNamespace(
   }
 }
 
-/** A client that starts and asks workflows. @throws TEMPORAL_UNREACHABLE */
+/** Connects a client. @throws TEMPORAL_UNREACHABLE */
 export async function connectClient(given: Partial<TemporalPlace> = {}): Promise<Client> {
   const { connectionOptions, place } = settingsAt(given)
   let opened: Connection | null = null

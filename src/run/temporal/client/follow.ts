@@ -1,4 +1,4 @@
-// Looking on at a sync that Temporal runs, by asking its workflow now and then. Nothing of it depends on anybody looking.
+// Follows a sync that runs on Temporal by querying its workflow. The sync does not depend on it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common'
@@ -19,17 +19,17 @@ export interface SyncView {
   budget: GovernorState | null
 }
 
-/** A sync that goes on while another waits for its turn. */
+/** The sync that runs while another one is queued behind it. */
 export type SyncAhead = Progress & { run: string }
 
-const LOOK_EVERY_MS = 500
-/** A workflow that is over is asked so often for the report of a run that its own end does not tell of: a worker may be slow. */
-const LAST_LOOKS = 3
+const POLL_EVERY_MS = 500
+/** Queries to a closed workflow for the report of a run that its result does not hold: the worker may be slow. */
+const LAST_POLLS = 3
 /**
- * Not the half minute that a server keeps a question for: a worker that begins would be asked before it is given what has happened since
- * the one before it, and take it at another time than a replay does.
+ * Shorter than the 30 s for which a server holds a query: a worker that starts would answer a held query before it has processed the
+ * newest events, at a point of the history where no replay evaluates it.
  */
-const ANSWERED_WITHIN_MS = 3 * SECOND
+const QUERY_TIMEOUT_MS = 3 * SECOND
 
 const errorOf = ({ code, what, hint }: Failure): ConvohouseError =>
   new ConvohouseError(code, { what, ...(hint && { hint }) })
@@ -37,7 +37,7 @@ const errorOf = ({ code, what, hint }: Failure): ConvohouseError =>
 const stopped = (how: string): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} at Temporal; what landed is kept.` })
 
-/** The report of a workflow that ended. @throws what ended it before it had one */
+/** The report of a closed workflow. @throws the error that ended it without a report */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> {
   try {
     return await handle.result()
@@ -52,16 +52,16 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> 
   }
 }
 
-/** Asks a workspace's owner; without a run's id, it is the one that goes on where the workflow has continued as new. */
+/** Queries a workspace's owner workflow. Without a run id the query reaches the current run after a continue-as-new. */
 const asked = <T>(client: Client, workspaceId: string, query: 'progress' | 'plan' | 'budget'): Promise<T> =>
-  client.withDeadline(Date.now() + ANSWERED_WITHIN_MS, () =>
+  client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
     client.workflow.getHandle(ownerId(workspaceId)).query<T>(query),
   )
 
 export const progressOf = (client: Client, workspaceId: string): Promise<Progress> =>
   asked<Progress>(client, workspaceId, 'progress')
 
-/** The plan is asked for once: it does not change, and may be long. */
+/** Queries the plan only once: it does not change and may be large. */
 async function readView(client: Client, workspaceId: string, plan: PlanSummary | null): Promise<SyncView> {
   return {
     progress: await progressOf(client, workspaceId),
@@ -70,7 +70,7 @@ async function readView(client: Client, workspaceId: string, plan: PlanSummary |
   }
 }
 
-/** @throws what ended a sync before it had begun, while others waited behind it */
+/** @throws the error that ended a queued sync before its first request */
 function expectBegun(report: SyncReport): SyncReport {
   const [failure] = report.failures
   if (report.outcome !== 'failed' || report.requests > 0 || failure === undefined) return report
@@ -83,12 +83,12 @@ interface FollowOptions {
   asked: { run: string; handle: OwnerHandle }
   signal: AbortSignal
   tell(seen: SyncView): void
-  /** Told of the sync that it waits behind. */
+  /** Called with the sync that this one is queued behind. */
   waits?(ahead: SyncAhead): void
   answered?: WorkerCall
 }
 
-/** One look; null where no worker answers, or `signal` ended the looking. */
+/** One view; null where no worker answers or `signal` aborted. */
 async function readOnce(following: FollowOptions, plan: PlanSummary | null): Promise<SyncView | null> {
   const { client, workspaceId, signal, answered = work => work() } = following
   try {
@@ -99,7 +99,7 @@ async function readOnce(following: FollowOptions, plan: PlanSummary | null): Pro
   }
 }
 
-/** True for the progress of another sync than `run`, which has not had its turn. */
+/** True where another sync than `run` is in progress. */
 const isAhead = (progress: Progress, run: string): progress is SyncAhead =>
   progress.run !== null && progress.run !== run && progress.phase !== 'idle'
 
@@ -107,16 +107,16 @@ const isReportOf = async (result: Promise<SyncReport | null>, run: string): Prom
   (await result.catch(() => null))?.run === run
 
 /**
- * Tells what is seen until that run has ended; its report, or null where `signal` ended the looking. Where no worker answers, it
- * looks on until one does.
- * @throws what ended the workflow
+ * Reports a run's progress until it ends. Waits for a worker where none answers.
+ * @returns the run's report; null where `signal` aborted first
+ * @throws the error that ended the workflow
  */
 export async function follow(following: FollowOptions): Promise<SyncReport | null> {
   const { client, signal, tell } = following
   const { run, handle } = following.asked
   let plan: PlanSummary | null = null
   let over = false
-  let looks = 0
+  let lastPolls = 0
   const result = abortable(client, signal, () => reportOf(handle)).finally(() => {
     over = true
   })
@@ -131,10 +131,10 @@ export async function follow(following: FollowOptions): Promise<SyncReport | nul
     const report = seen?.progress.reports.find(ended => ended.run === run)
     if (report) return expectBegun(report)
     if (seen && isAhead(seen.progress, run)) following.waits?.(seen.progress)
-    if (last) looks += 1
-    const enough = seen !== null || looks === LAST_LOOKS
+    if (last) lastPolls += 1
+    const enough = seen !== null || lastPolls === LAST_POLLS
     if (last && !signal.aborted && (enough || (await isReportOf(result, run)))) return result
-    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
+    await sleep(POLL_EVERY_MS, undefined, { signal }).catch(() => {})
   }
   return null
 }

@@ -1,18 +1,18 @@
-// Calls to a server that is away for a moment are made again, as Temporal's client does it of itself. Its timer does not know that the
-// client was closed meanwhile: the call that it then makes throws where nobody can catch it, and would end the process.
+// Retries gRPC calls with the SDK's own interceptor. Its retry timer may fire after the client was closed; the call then throws outside
+// of any caller and would end the process, so a second interceptor turns that throw into a cancelled call.
 import { type ConnectionOptions, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client'
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number]
 type Call = ReturnType<Interceptor>
 
-/** Of gRPC: nobody waits for an answer any more. */
+/** gRPC status code. */
 const CANCELLED = 1
 
-/** A call that ends as soon as it is started. */
+/** A call that is cancelled as soon as it starts. */
 const ended = (details: string) =>
   ({
     start(metadata, listener) {
-      // Whoever asks once is told of no answer first.
+      // A unary caller expects a message before the status.
       listener?.onReceiveMessage?.(null)
       listener?.onReceiveStatus?.({ code: CANCELLED, details, metadata })
     },
@@ -32,5 +32,5 @@ const unlessClosed: Interceptor = (options, nextCall) => {
   }
 }
 
-/** Inmost last. */
+/** Interceptors, innermost last. */
 export const RETRYING: Interceptor[] = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), unlessClosed]

@@ -1,7 +1,7 @@
-// What became of the last run of a workspace's schedule, as the server keeps it: no worker is asked, and none has to be there.
+// The last run of a workspace's schedule, read from the server's records; no worker is needed.
 //
-// A tick only asks the workspace's owner, which syncs. So a run is the owner's newest, whoever asked for it; where the newest tick
-// came later, and has not got through to the owner, it is that tick.
+// A tick only asks the owner workflow to sync. So the last run is the owner's newest execution, whoever requested it, unless a newer
+// tick has not reached the owner: then it is that tick.
 import {
   type Client,
   type WorkflowExecutionDescription,
@@ -15,26 +15,26 @@ import { reportOf } from './follow.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 interface End {
-  /** `unanswered`: no worker has taken the tick yet. */
+  /** `unanswered`: no worker has picked up the tick yet. */
   outcome: SyncReport['outcome'] | 'running' | 'unanswered'
-  /** A failure that is none of ours has no code. */
+  /** `code` is null for an error that convohouse did not raise. */
   failure: { code: ErrorCode | null; what: string } | null
 }
 
 export interface LastRun extends End {
   startedAt: Date
-  /** Null: it goes on. */
+  /** Null while it runs. */
   endedAt: Date | null
 }
 
-/** What a schedule has started. */
+/** A workflow that the schedule started. */
 export interface Tick {
   takenAt: Date
   workflowId: string
   runId: string
 }
 
-/** Null where the server has forgotten it, or never knew it. */
+/** Null where the server does not know the workflow (any more). */
 async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
   try {
     return await handle.describe()
@@ -44,7 +44,7 @@ async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescr
   }
 }
 
-/** What an error says that ended a workflow. */
+/** The outcome of a workflow that failed with `error`. */
 function endFromError(error: unknown): End {
   const { code, what } =
     error instanceof ConvohouseError
@@ -59,7 +59,7 @@ function endFromReport({ outcome, failures: [first] }: SyncReport): End {
   return { outcome, failure: first ? { code: first.code, what: first.what } : null }
 }
 
-/** Of a workflow that continues as new, the first one's. */
+/** Start of the first run of a continue-as-new chain. */
 async function startOf(
   client: Client,
   { startTime, workflowId, runId, raw }: WorkflowExecutionDescription,
@@ -69,7 +69,7 @@ async function startOf(
   return (await described(client.workflow.getHandle(workflowId, first)))?.startTime ?? startTime
 }
 
-/** Null: none is known. */
+/** Null where no execution is known. */
 async function lastOwnerRun(client: Client, workspaceId: string): Promise<LastRun | null> {
   const owner = await described(client.workflow.getHandle(ownerId(workspaceId)))
   if (owner === null) return null
@@ -81,7 +81,7 @@ async function lastOwnerRun(client: Client, workspaceId: string): Promise<LastRu
   return end && { startedAt, endedAt: closeTime, ...end }
 }
 
-/** Null where it has got through: then the owner tells. */
+/** The tick as a run; null where it has reached the owner. */
 async function pendingTick(client: Client, { takenAt, workflowId, runId }: Tick): Promise<LastRun | null> {
   const handle = client.workflow.getHandle(workflowId, runId)
   const tick = await described(handle)
@@ -91,7 +91,7 @@ async function pendingTick(client: Client, { takenAt, workflowId, runId }: Tick)
   return end && { startedAt: takenAt, endedAt: tick.closeTime ?? null, ...end }
 }
 
-/** `tick`: the newest one of the schedule; null: there was none. */
+/** `tick`: the schedule's newest tick, or null. Returns null where nothing has run. */
 export async function lastRun(client: Client, workspaceId: string, tick: Tick | null): Promise<LastRun | null> {
   const [asked, sync] = await Promise.all([tick && pendingTick(client, tick), lastOwnerRun(client, workspaceId)])
   return asked && (sync === null || sync.startedAt < asked.startedAt) ? asked : sync

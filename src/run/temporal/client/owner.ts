@@ -5,13 +5,13 @@ import type { AcceptedRequest } from '../../../../workflows/requests.ts'
 import type { SyncReport, SyncRequest } from '../../../../workflows/steps.ts'
 import type { SyncInput } from '../../../../workflows/temporal/owner.ts'
 
-/** One a workspace: whatever starts it, there are never two owners of one quota. */
+/** One workflow id per workspace, so that two owners never spend one quota. */
 export const ownerId = (workspaceId: string): string => `sync/${workspaceId}`
 
 type OwnerWorkflow = (input: SyncInput) => Promise<SyncReport | null>
 export type OwnerHandle = WorkflowHandle<OwnerWorkflow>
 
-/** Asks for a sync; the workflow is started where none runs. It is waited for until a worker answers. */
+/** Requests a sync and starts the owner workflow where none runs. Resolves when a worker has accepted the request. */
 export async function askForSync(
   client: Client,
   options: { queues: string; request: Omit<SyncRequest, 'run'> },

@@ -1,5 +1,5 @@
-// Schedules: one a workspace, as the configuration says. A tick asks the workspace's owner, so that a tick and a person who asks
-// meet in the same workflow.
+// Schedules: one per workspace, as configured. A tick requests a sync from the owner workflow, so scheduled and manual syncs meet in
+// the same workflow.
 import {
   type Client,
   type ScheduleDescription,
@@ -17,7 +17,7 @@ import type { Tick } from './last-run.ts'
 import { ownerId } from './owner.ts'
 import type { Change } from './schedule-change.ts'
 
-/** What a tick asks for: all that is new, and patience where the period is spent. */
+/** The sync that a tick requests: everything new; it waits where the quota is exhausted. */
 export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Omit<SyncRequest, 'run'> => ({
   ...PLAIN_SYNC,
   workspaceId: id,
@@ -26,10 +26,10 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
   unattended: true,
 })
 
-/** The owner's: the two are seen side by side. */
+/** Same id as the owner workflow, so that both appear side by side in Temporal's UI. */
 const idOf = (workspaceId: string): string => ownerId(workspaceId)
 
-/** `kept`: the configuration names none, and the one that is there was made by `up`, without being told to. */
+/** `kept`: none is configured, and the existing one is `up`'s default. */
 export type Ensured = 'created' | 'updated' | 'unchanged' | 'kept' | 'deleted' | 'none'
 
 const CATCH_UP = '1 hour'
@@ -39,13 +39,13 @@ const specOf = (schedule: Schedule): ScheduleOptions['spec'] => ({
   jitter: schedule.jitterMs,
 })
 
-/** A schedule, and whether somebody wanted it or it is there for want of another. */
+/** A schedule, and whether it is a default rather than configured. */
 interface ChosenSchedule {
   schedule: Schedule
   byDefault: boolean
 }
 
-/** What the configuration says of it; kept beside the tick's argument, so that it can be seen what a schedule was made from. */
+/** The configuration that a schedule was created from, stored in the tick's argument to detect changes. */
 interface MadeFrom {
   queues: string
   byDefault?: true
@@ -90,8 +90,8 @@ function madeFromOf({ action }: ScheduleDescription): Partial<MadeFrom> {
 }
 
 /**
- * Makes a workspace's schedule what the configuration says, paused where it was. Where that names none, it is `otherwise`; without
- * that, one that was made so before is kept, since somebody relies on it, and any other is deleted.
+ * Creates, updates or deletes a workspace's schedule to match the configuration; a paused one stays paused. Where none is configured,
+ * `otherwise` applies; without it an earlier default is kept, since somebody may rely on it, and any other schedule is deleted.
  */
 export async function ensureSchedule(
   client: Client,
@@ -119,8 +119,9 @@ export async function ensureSchedule(
 }
 
 /**
- * Deletes the schedules of this house's workspaces that are not configured any more: their ticks would ask workers that know no
- * such workspace. Which they were.
+ * Deletes this installation's schedules (same queue prefix) of workspaces that are no longer configured: their ticks would reach workers
+ * that do not know the workspace.
+ * @returns the ids of those workspaces
  */
 export async function deleteUnconfigured(client: Client, { temporal, workspaces }: Config): Promise<string[]> {
   const configured = new Set(workspaces.map(({ id }) => idOf(id)))
@@ -138,9 +139,9 @@ export async function deleteUnconfigured(client: Client, { temporal, workspaces 
 
 export interface ScheduleState {
   workspaceId: string
-  /** Null: there is no schedule. */
+  /** Null where there is no schedule. */
   schedule: {
-    /** As the server has it: somebody may have changed it there. */
+    /** As stored on the server, where it may have been edited. */
     when: ({ everyMs: number } | { cron: string })[]
     paused: boolean
     /** Why it is paused. */
@@ -153,7 +154,7 @@ export interface ScheduleState {
 
 function whenOf(there: ScheduleDescription): NonNullable<ScheduleState['schedule']>['when'] {
   const { intervals = [], calendars = [] } = there.spec
-  // The server keeps a cron expression in its own form.
+  // The server stores cron expressions as calendar specs; the original text is in the tick's argument.
   const { cron = 'calendar' } = calendars.length > 0 ? madeFromOf(there) : {}
   return [...intervals.map(({ every }) => ({ everyMs: every })), ...(calendars.length > 0 ? [{ cron }] : [])]
 }

@@ -1,5 +1,5 @@
-// Looking on at whatever a workspace's owner does, sync after sync, for as long as anybody wants to. Nothing of it depends on anybody
-// looking, and what goes wrong with the looking is tried again.
+// Watches a workspace's owner workflow, sync after sync, until a signal. The syncs do not depend on it; errors of the watch itself are
+// retried at the next poll.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowNotFoundError } from '@temporalio/client'
 import type { SyncReport } from '../../../../workflows/steps.ts'
@@ -10,36 +10,36 @@ import { follow, progressOf, reportOf, type SyncView } from './follow.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface SyncListener {
-  /** A sync goes on: what is seen of it is told to what this returns. */
+  /** Called when a sync is first seen; the returned function receives its progress. */
   begun(run: string): (seen: SyncView) => void
   reported(report: SyncReport): void
-  /** What ended a sync before it had a report. */
+  /** Called with the error that ended a sync without a report. */
   failed(error: ConvohouseError): void
 }
 
-/** One is there only while somebody has asked for a sync: most of the time none is. */
-const LOOK_EVERY_MS = 2 * SECOND
+/** An owner workflow exists only while a sync is requested; most polls find none. */
+const POLL_EVERY_MS = 2 * SECOND
 
 interface WatchState {
   client: Client
   workspaceId: string
   audience: SyncListener
   signal: AbortSignal
-  /** The execution that has ended and has been told to its end. */
+  /** The closed execution whose end has been reported. */
   over: string | null
-  /** Runs whose reports were told. */
-  told: Set<string>
-  /** Who is told of the sync that goes on: the same, however often the looking fails in between. */
+  /** Runs whose report was passed on. */
+  reported: Set<string>
+  /** Receives the running sync's progress; kept while polls fail, so that one sync is announced once. */
   listener: { run: string; tell: (seen: SyncView) => void } | null
 }
 
 interface Execution {
-  /** The same behind a continue-as-new. */
+  /** Stays the same across a continue-as-new. */
   id: string
   running: boolean
 }
 
-/** The owner that is there, or was there last. */
+/** The newest execution of the owner workflow; null where there is none. */
 async function executionOf(client: Client, workspaceId: string): Promise<Execution | null> {
   try {
     const { runId, status, raw } = await client.workflow.getHandle(ownerId(workspaceId)).describe()
@@ -50,52 +50,52 @@ async function executionOf(client: Client, workspaceId: string): Promise<Executi
   }
 }
 
-/** The owner that was there last and has ended; null where none has. */
+/** The id of the newest execution where it has closed, else null. */
 export async function lastEndedExecution(client: Client, workspaceId: string): Promise<string | null> {
   const execution = await executionOf(client, workspaceId)
   return execution === null || execution.running ? null : execution.id
 }
 
-function report(attending: WatchState, ended: SyncReport | null): void {
-  if (ended === null || attending.told.has(ended.run)) return
-  attending.told.add(ended.run)
-  attending.audience.reported(ended)
+function report(state: WatchState, ended: SyncReport | null): void {
+  if (ended === null || state.reported.has(ended.run)) return
+  state.reported.add(ended.run)
+  state.audience.reported(ended)
 }
 
-function listenerOf(attending: WatchState, run: string): (seen: SyncView) => void {
-  const { listener, audience } = attending
+function listenerOf(state: WatchState, run: string): (seen: SyncView) => void {
+  const { listener, audience } = state
   if (listener?.run === run) return listener.tell
   const tell = audience.begun(run)
-  attending.listener = { run, tell }
+  state.listener = { run, tell }
   return tell
 }
 
-/** @throws what ended the sync, and what keeps us from looking */
-async function followExecution(attending: WatchState, { running }: Execution): Promise<void> {
-  const { client, workspaceId, signal } = attending
+/** @throws the error that ended the sync, or that of a failed query */
+async function followExecution(state: WatchState, { running }: Execution): Promise<void> {
+  const { client, workspaceId, signal } = state
   const handle: OwnerHandle = client.workflow.getHandle(ownerId(workspaceId))
-  if (!running) return report(attending, await abortable(client, signal, () => reportOf(handle)))
+  if (!running) return report(state, await abortable(client, signal, () => reportOf(handle)))
   const { run } = await abortable(client, signal, () => progressOf(client, workspaceId))
-  if (run === null || attending.told.has(run)) return
-  const tell = listenerOf(attending, run)
-  report(attending, await follow({ client, workspaceId, asked: { run, handle }, signal, tell }))
+  if (run === null || state.reported.has(run)) return
+  const tell = listenerOf(state, run)
+  report(state, await follow({ client, workspaceId, asked: { run, handle }, signal, tell }))
 }
 
-async function pollOnce(attending: WatchState): Promise<void> {
-  const { client, workspaceId, signal } = attending
+async function pollOnce(state: WatchState): Promise<void> {
+  const { client, workspaceId, signal } = state
   const execution = await abortable(client, signal, () => executionOf(client, workspaceId))
-  if (execution === null || execution.id === attending.over) return
+  if (execution === null || execution.id === state.over) return
   try {
-    await followExecution(attending, execution)
-    if (!execution.running) attending.over = execution.id
+    await followExecution(state, execution)
+    if (!execution.running) state.over = execution.id
   } catch (error) {
     if (!(error instanceof ConvohouseError)) throw error
-    attending.over = execution.id
-    attending.audience.failed(error)
+    state.over = execution.id
+    state.audience.failed(error)
   }
 }
 
-/** Tells of each sync of a workspace that goes on or begins, until the signal; not of those of the owner that is `over`. */
+/** Reports every running and new sync of a workspace until `signal`. Skips the closed execution `over`. */
 export async function watchWorkspace(options: {
   client: Client
   workspaceId: string
@@ -104,10 +104,10 @@ export async function watchWorkspace(options: {
   over: string | null
 }): Promise<void> {
   const { signal } = options
-  const attending: WatchState = { ...options, told: new Set(), listener: null }
+  const state: WatchState = { ...options, reported: new Set(), listener: null }
   while (!signal.aborted) {
-    // A server that is away, a worker that has no time to answer: the next look may see more.
-    await pollOnce(attending).catch(() => {})
-    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
+    // The server may be away or the worker busy: poll again.
+    await pollOnce(state).catch(() => {})
+    await sleep(POLL_EVERY_MS, undefined, { signal }).catch(() => {})
   }
 }

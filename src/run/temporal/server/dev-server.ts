@@ -1,4 +1,4 @@
-// Temporal's dev server, as a process that ends with ours, however ours ends. (The SDK's own start gives up after five seconds.)
+// Runs Temporal's dev server as a process that ends when this one does, even by SIGKILL. (The SDK's own helper gives up after 5 s.)
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
@@ -11,32 +11,32 @@ export interface DevServerOptions {
   command: string
   /** Besides `default`. */
   namespaces?: readonly string[]
-  /** Free ones are taken where none are given. */
+  /** A free port where absent. */
   port?: number
-  /** Serves the web UI, at that port, or at a free one for 0. */
+  /** Serves the web UI at this port; 0: at a free one. */
   uiPort?: number
-  /** Instead of any free ports Temporal's own (7233, and 8233 for the UI), where they are free: clients look there first. */
+  /** Prefers Temporal's default ports (7233, UI 8233), where clients look first. */
   usual?: boolean
-  /** Keeps everything in this file; without it, all is gone with the process. */
+  /** Database file; without it, state is lost with the process. */
   file?: string
-  /** The server's own settings. */
+  /** Temporal's dynamic configuration. */
   dynamicConfig?: Readonly<Record<string, number | boolean | string>>
 }
 
 export interface DevServer {
   address: string
   uiUrl: string | null
-  /** The server's own process. */
+  /** The server's process, not its keeper's. */
   pid: number
-  /** Resolves when the server has ended, by whomever. */
+  /** Resolves when the server has ended for any reason. */
   ended: Promise<void>
-  /** Lets it end in good order; resolves when it has. */
+  /** Shuts the server down; resolves when it has ended. */
   stop(): Promise<void>
 }
 
 /**
- * Runs the server as its child and ends it when the channel to us closes, which it does when we are killed, too. In a session of
- * its own, so that Ctrl-C at our terminal leaves the server to us: workers go first.
+ * Keeper process: runs the server as its child and ends it when the IPC channel closes, as it does even when this process is killed.
+ * Detached, so that Ctrl-C does not reach the server before the workers have stopped.
  */
 const KEEPER = `
 const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -48,12 +48,12 @@ child.on('error', error => { console.error(error.message); process.exit(1) })
 child.on('exit', code => process.exit(code ?? 1))
 `
 
-/** A cold start has taken 3 s; after a kill, with a large file and a busy machine, more. */
+/** A cold start takes 3 s; longer after a kill, with a large database or on a busy machine. */
 const READY_MS = 60 * SECOND
-/** It prints its address when it serves; one of another release that prints nothing, and has not ended by then, serves too. */
+/** The server prints its address when it is ready. A release that prints nothing counts as ready after this time. */
 const PRINTS_WITHIN_MS = 15 * SECOND
 const TRY_EVERY_MS = 100
-/** Ports that were free may be taken when the server comes to them. */
+/** Another process may take a free port first. */
 const STARTS = 3
 const TAIL_CHARS = 2_000
 
@@ -62,7 +62,7 @@ interface Ports {
   uiPort: number | null
 }
 
-/** Temporal's own. */
+/** Temporal's defaults. */
 const USUAL = { port: 7233, uiPort: 8233 }
 
 async function portsFor({ port, uiPort, usual = false }: DevServerOptions): Promise<Ports> {
@@ -93,9 +93,9 @@ interface ServerProcess {
   child: ChildProcess
   ended: Promise<void>
   hasEnded(): boolean
-  /** It has printed its address: the ports are its own. */
+  /** The server has printed its address, so the ports are its own. */
   isServing(): boolean
-  /** The end of what it said. */
+  /** The end of its stderr. */
   said(): string
 }
 
@@ -128,7 +128,7 @@ const failed = (what: string): ConvohouseError =>
     hint: 'Run `temporal server start-dev` to see what it says, or configure the address of a server that runs (TEMPORAL_ADDRESS).',
   })
 
-/** True where every namespace can be used. */
+/** True where every namespace answers. */
 async function answers(address: string, namespaces: readonly string[]): Promise<boolean> {
   const connection = await Connection.connect({ address, connectTimeout: SECOND }).catch(() => null)
   try {
@@ -141,7 +141,7 @@ async function answers(address: string, namespaces: readonly string[]): Promise<
   }
 }
 
-/** Resolves when every namespace can be used. Before it prints its address, whoever answers there may be another server, begun at the same moment. */
+/** Resolves when every namespace answers. Until the server prints its address, another one started at the same moment may answer at the port. */
 async function ready(kept: ServerProcess, address: string, namespaces: readonly string[]): Promise<void> {
   const begunMs = performance.now()
   const passedMs = () => performance.now() - begunMs
@@ -160,7 +160,7 @@ function pidOf(kept: ServerProcess): Promise<number> {
   })
 }
 
-/** Lets our process end while the server runs: it then ends, too. */
+/** Lets this process exit while the server runs; the keeper then ends the server. */
 function unref({ child }: ServerProcess): void {
   child.unref()
   child.channel?.unref()
@@ -171,7 +171,7 @@ async function startAt(options: DevServerOptions, ports: Ports): Promise<DevServ
   const kept = spawnServer(options.command, argumentsOf(options, ports))
   const address = `127.0.0.1:${ports.port}`
   const stop = async () => {
-    // Whoever waits for its end may have nothing else to do.
+    // Keeps the event loop alive until the server has ended.
     kept.child.ref()
     if (kept.child.connected) kept.child.disconnect()
     await kept.ended
@@ -188,7 +188,7 @@ async function startAt(options: DevServerOptions, ports: Ports): Promise<DevServ
   }
 }
 
-/** Starts the dev server, and resolves when it can be used. @throws TEMPORAL_UNREACHABLE, with what it said */
+/** Starts the dev server; resolves when it is ready. @throws TEMPORAL_UNREACHABLE with the server's output */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   for (let start = 1; ; start++) {
     try {

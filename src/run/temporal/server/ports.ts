@@ -1,7 +1,7 @@
-// Ports of this machine that nobody listens at.
+// Free loopback ports.
 import { createServer } from 'node:net'
 
-/** Whether somebody else takes it a moment later nobody knows. */
+/** The port where it is free now; another process may take it before the caller does. */
 async function portIfFree(port: number): Promise<number | null> {
   const server = createServer()
   try {
@@ -14,12 +14,12 @@ async function portIfFree(port: number): Promise<number | null> {
   return taken.port
 }
 
-/** Any that is free. */
+/** Any free port. */
 export async function freePort(): Promise<number> {
   const port = await portIfFree(0)
   if (port === null) throw new Error('this machine has no free port')
   return port
 }
 
-/** The one where people look first, where it is free; else any. */
+/** The preferred port where it is free, else any. */
 export const usualPort = async (port: number): Promise<number> => (await portIfFree(port)) ?? freePort()

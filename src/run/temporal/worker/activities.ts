@@ -1,4 +1,4 @@
-// The activities: the steps as workers do them, by role. Made over what the worker holds; workflows import their types alone.
+// The activities: the steps as workers run them, by role. A factory over the worker's resources; workflows import only its types.
 import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import type { ExportActivities, WarehouseActivities } from '../../../../workflows/activities.ts'
@@ -52,7 +52,7 @@ export function warehouseActivities(options: {
         logged(logs(request), lines, request, async () => {
           const { workspaceContext } = await contexts.of(request.workspaceId)
           const { prepare } = await warehouseSteps({ app, home, workspaceContext, run: request.run, call })
-          // Titles are for people who look on; a history is no place for them.
+          // Agents' titles are customer data and stay out of the history.
           return { ...(await prepare(request)), agents: [], timeoutMs: workspaceContext.timeoutMs }
         }),
       ),
@@ -70,21 +70,21 @@ export function warehouseActivities(options: {
   }
 }
 
-/** In the worker's log, under the workflow's id. */
+/** Logs under the workflow's id. */
 function logFailing(failure: DrainFailing): void {
   const { log } = Context.current()
   if (failure === null) log.warn('webhook events are applied again')
   else log.warn(`webhook events wait in the spool, and are tried again until they can be applied: ${failure.what}`)
 }
 
-/** Writes the run down before it is planned; an attempt that fails is told in its row, and another may succeed. */
+/** Records the run before it is planned. A failed attempt is recorded in the run's row; a later attempt may succeed. */
 async function logged<T extends { plan: { windows: readonly unknown[] } }>(
   log: RunLog,
   lines: RunLines,
   run: RunRef,
   plan: () => Promise<T>,
 ): Promise<T> {
-  // What the disk refuses here it refuses the run too, which says so.
+  // A disk error here occurs again in the run, which reports it.
   await log.begin().catch(() => {})
   try {
     const planned = await plan()

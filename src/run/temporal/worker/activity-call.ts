@@ -1,21 +1,21 @@
-// What an activity has of its surroundings: heartbeats while it works, and the signals that end it.
+// Runs an activity with heartbeats and the signals that end it.
 import { activityInfo, Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import type { Call } from '../../../steps/export-steps.ts'
 import { asFailure } from '../failure.ts'
 
-/** How the worker ends. */
+/** The two stages of a worker's shutdown. */
 export interface ShutdownSignals {
-  /** What is under way is still finished, and nothing more is asked for. */
+  /** Finish requests in flight, send no more. */
   stopping: AbortSignal
-  /** What is under way is given up. */
+  /** Abort requests in flight. */
   aborted: AbortSignal
 }
 
-/** Often enough that a missed one is no reason to think us dead, and that a cancellation, which a heartbeat's answer brings, comes soon. */
+/** Heartbeats per heartbeat timeout: tolerates missed ones, and a cancellation, which arrives in a heartbeat's answer, comes soon. */
 const HEARTBEATS = 10
 
-/** Asks the server whether this activity is still ours: false where it has given it up or cancelled it, and where it is away. */
+/** Asks the server whether this attempt is still current: false where it timed out, was cancelled, or the server is away. */
 export async function isActivityCurrent({ activity }: Client): Promise<boolean> {
   try {
     await activity.heartbeat(activityInfo().taskToken)
@@ -26,8 +26,8 @@ export async function isActivityCurrent({ activity }: Client): Promise<boolean> 
 }
 
 /**
- * Does an activity's work. A page that lands is told with a heartbeat, and so is every tenth of the time after which we
- * would be thought dead: a frozen process tells none. A cancelled activity finishes what is under way, and answers.
+ * Runs an activity's work. Sends a heartbeat for every landed page and every tenth of the heartbeat timeout, so a frozen process is
+ * noticed. A cancelled activity finishes its request in flight and returns normally.
  */
 export async function asActivity<T>(ending: ShutdownSignals, work: (call: Call) => Promise<T>): Promise<T> {
   const context = Context.current()

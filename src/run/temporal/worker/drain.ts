@@ -1,4 +1,4 @@
-// Draining under Temporal: the activity, which goes on for minutes, and the workflow that asks for it again and again.
+// Drains the spools on Temporal: the activity, which runs for minutes, and the start of the workflow that repeats it.
 import type { Client } from '@temporalio/client'
 import { type DrainResult, warehouseQueue } from '../../../../workflows/activities.ts'
 import { type DrainFailing, ingest } from '../../../../workflows/ingest.ts'
@@ -9,10 +9,10 @@ import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import { MINUTE } from '../../../core/time.ts'
 
-/** One a workspace. */
+/** One ingest workflow per workspace. */
 export const ingestId = (workspaceId: string): string => `ingest/${workspaceId}`
 
-/** Few enough of them that a history is small, and often enough to be looked at. */
+/** Long enough to keep the history small, short enough to notice a lost worker. */
 const DRAIN_FOR_MS = 5 * MINUTE
 
 type IngestWorkflow = (input: IngestInput) => Promise<number>
@@ -20,7 +20,7 @@ type IngestWorkflow = (input: IngestInput) => Promise<number>
 const withWebhooks = ({ workspaces }: Config) =>
   workspaces.filter(({ readWebhookSecrets }) => readWebhookSecrets !== null)
 
-/** Starts the workflows of all workspaces that have webhooks, where they do not run. */
+/** Starts the ingest workflow of each workspace that has webhooks, unless it runs. */
 export async function startIngesting(client: Client, config: Config): Promise<void> {
   for (const { id: workspaceId } of withWebhooks(config))
     await client.workflow.start<IngestWorkflow>('ingestSpool', {
@@ -31,10 +31,10 @@ export async function startIngesting(client: Client, config: Config): Promise<vo
     })
 }
 
-/** Tasks that are taken for as long as a worker lives. */
+/** Activity slots that draining occupies permanently. */
 export const ingestingTasks = (config: Config): number => withWebhooks(config).length
 
-/** Drains as events come, for some minutes or until the worker ends. What fails is tried again: no failure of it ends the workflow. */
+/** Drains events as they arrive, for five minutes or until the worker stops. Failures are retried here and never end the workflow. */
 export async function drainForAWhile(options: {
   config: Config
   app: App

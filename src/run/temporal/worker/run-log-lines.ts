@@ -1,18 +1,18 @@
-// What a worker's log says of the syncs that it plans and finishes: when each begins and ends, and what it came to.
+// The worker's log lines about syncs: begin, end and result.
 import type { RunRef, SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 
 export interface RunLines {
-  /** It is planned, for the first time or to go on. */
+  /** The sync was planned, for the first time or after an interruption. */
   planned(run: RunRef, windows: number): void
-  /** It could not be planned; another attempt is made where that is of use. */
+  /** Planning failed; Temporal retries transient errors. */
   notPlanned(run: RunRef, error: unknown): void
   ended(run: RunRef, report: SyncReport): void
-  /** An error ended it before it had a report. */
+  /** An error ended the sync without a report. */
   gaveUp(run: RunRef, error: unknown): void
 }
 
-/** The text of an error that is none of ours may quote data, and is left out. */
+/** Omits the message of an unexpected error: it may quote data. */
 const reasonOf = (error: unknown): string =>
   error instanceof ConvohouseError ? `${error.code}: ${error.message}` : 'an error that should not happen'
 
@@ -21,9 +21,9 @@ const count = (value: number, one: string): string => `${value.toLocaleString('e
 const countsOf = ({ conversations, pages, requests, sessions }: SyncReport): string =>
   `${count(conversations, 'conversation')} in ${count(pages, 'page')}, ${count(requests, 'request')}, ${count(sessions, 'session')} billed`
 
-/** `tell` is given one line at a time. */
+/** `tell` receives one line per call. */
 export function runLines(tell: (line: string) => void): RunLines {
-  /** Begun here and not ended: one that is planned again goes on. */
+  /** Runs begun by this worker: planning one of them again continues it. */
   const begun = new Set<string>()
   const line = ({ workspaceId, run }: RunRef, text: string) => tell(`${workspaceId}: sync ${run} ${text}`)
   return {

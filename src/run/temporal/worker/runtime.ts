@@ -1,4 +1,4 @@
-// The SDK's runtime, one a process: where its log goes, and what it tells Prometheus.
+// Installs the SDK's runtime, one per process: its log and its Prometheus metrics.
 import { DefaultLogger, type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import { freePort } from '../server/ports.ts'
 
@@ -6,7 +6,7 @@ export interface RuntimeSettings {
   log(line: string): void
 }
 
-/** A worker has one kind of task on purpose; the SDK warns of the others. */
+/** Each worker polls one kind of task by design; the SDK warns about the others. */
 const isOnPurpose = ({ message }: LogEntry): boolean => message.includes('not polling for')
 
 function lineOf({ level, message, meta = {} }: LogEntry): string {
@@ -15,7 +15,7 @@ function lineOf({ level, message, meta = {} }: LogEntry): string {
   return [level.toLowerCase(), about, message, error?.message].filter(Boolean).join(': ')
 }
 
-/** `metrics`: `127.0.0.1:4711`, where the SDK serves its own. */
+/** `metrics`: `HOST:PORT` at which the SDK serves its metrics. */
 function install({ metrics, log }: RuntimeSettings & { metrics?: string }): void {
   Runtime.install({
     shutdownSignals: [],
@@ -29,13 +29,13 @@ function install({ metrics, log }: RuntimeSettings & { metrics?: string }): void
   })
 }
 
-/** Before anything else of the SDK is used. Signals stay ours. */
+/** Must precede any other use of the SDK. The process keeps its own signal handlers. */
 export const installRuntime = ({ log }: RuntimeSettings): void => install({ log })
 
-/** A port that was free may be taken by another process a moment later. */
+/** Another process may take a free port first. */
 const TRIES = 3
 
-/** The same, with the SDK's own metrics, which it serves itself, to this machine alone; at which `host:port`. */
+/** Like `installRuntime`, with the SDK's metrics on a free loopback port. @returns its `host:port` */
 export async function installRuntimeAnywhere(settings: RuntimeSettings): Promise<string> {
   for (let left = TRIES - 1; ; left--) {
     const metrics = `127.0.0.1:${await freePort()}`

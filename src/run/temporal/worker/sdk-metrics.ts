@@ -1,7 +1,7 @@
-// The SDK's metrics of several processes as one page, joined family by family, as Prometheus wants them.
+// Merges the SDK metrics of several processes into one Prometheus page, which may hold each metric family only once.
 import { SECOND } from '../../../core/time.ts'
 
-/** Asks for a page at `host:port`; empty where nobody answers, as while a process is started again. */
+/** Fetches the page at `host:port`; empty where nothing answers, as during a restart. */
 export const fetchMetrics = async (address: string | null): Promise<string> => {
   if (address === null) return ''
   try {
@@ -11,17 +11,17 @@ export const fetchMetrics = async (address: string | null): Promise<string> => {
   }
 }
 
-/** The name of the family that a line of the text format belongs to. */
+/** The metric family of a line. */
 const familyOf = (line: string): string =>
   /^# (?:HELP|TYPE) (\S+)/.exec(line)?.[1] ?? /^[^\s{]+/.exec(line)![0].replace(/_(bucket|sum|count)$/, '')
 
 interface Family {
-  /** Its HELP and TYPE. */
+  /** HELP and TYPE lines. */
   head: Map<string, string>
   series: string[]
 }
 
-/** One page of several: every family once, with the series of all. The label `process` tells them apart. */
+/** Every family once, with the series of all pages; the label `process` names the page. */
 export function mergeMetrics(pages: Readonly<Record<string, string>>): string {
   const families = new Map<string, Family>()
   for (const [name, page] of Object.entries(pages)) {

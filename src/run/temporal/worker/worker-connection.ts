@@ -1,8 +1,8 @@
-// The connection of a worker.
+// A worker's connection, apart from the client's: the worker package takes a second to load.
 import { NativeConnection } from '@temporalio/worker'
 import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
 
-/** A connection for workers, and the namespace that they work in. @throws TEMPORAL_UNREACHABLE */
+/** Connects, and checks the namespace. @throws TEMPORAL_UNREACHABLE */
 export async function connectWorker(
   given: Partial<TemporalPlace> = {},
 ): Promise<{ connection: NativeConnection; place: TemporalPlace }> {

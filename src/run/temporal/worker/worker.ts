@@ -1,4 +1,4 @@
-// A worker of the house: takes leases (`export`), or plans, loads and runs the workflows beside the warehouse (`warehouse`), or both.
+// A Temporal worker: runs leases (`export`), or the workflows, planning and loading beside the warehouse (`warehouse`), or both.
 import { Client } from '@temporalio/client'
 import { type InjectedSinks, type NativeConnection, Worker } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../../workflows/activities.ts'
@@ -23,28 +23,28 @@ import type { Role } from './role.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
 import { connectWorker } from './worker-connection.ts'
 
-/** What was asked for after this is left to other workers. */
+/** After this, tasks are left to other workers. */
 const GRACE = '30 seconds'
-/** The SDK's own, 8 of the 10 seconds after which a worker is thought dead, would delay each cancellation by as much. */
+/** The SDK's default, 8 s of a 10 s heartbeat timeout, would delay every cancellation by up to 8 s. */
 const HEARTBEAT_THROTTLE = '1 second'
-/** Each holds a few hundred KB; of more workspaces than these, histories are replayed. */
+/** Each takes a few hundred KB; workflows beyond this number are replayed from their histories. */
 const CACHED_WORKFLOWS = 200
-/** Loads take turns at the warehouse's writer; planning several workspaces at once is of use. */
+/** Loads are serialised by the warehouse's writer; several workspaces can be planned at once. */
 const WAREHOUSE_TASKS = 8
 
 export interface WorkerSettings {
   config: Config
   role: Role
-  /** Otherwise than Temporal's own variables say. */
+  /** Overrides Temporal's environment variables. */
   place?: Partial<TemporalPlace>
   ending: ShutdownSignals
-  /** Shared by the processes of one command: one uses leases, another holds the warehouse. */
+  /** Id shared by the processes of one command: one runs leases, another holds the warehouse. */
   holder?: string
   /** Opens the warehouse; an export worker needs none. */
   openApp?(): Promise<App>
-  /** Told when a sync begins and ends, in a line each. */
+  /** Receives a line when a sync begins and when it ends. */
   tell?(line: string): void
-  /** Told when tasks are taken. */
+  /** Called when the worker polls for tasks. */
   ready?(place: TemporalPlace): void
 }
 
@@ -75,7 +75,7 @@ const exportWorker = (holding: OpenWorker): Promise<Worker> =>
 
 const clientOf = ({ connection, at }: OpenWorker) => new Client({ connection, namespace: at.namespace, dataConverter })
 
-/** Asks a workspace's owner for what the configuration says, over the worker's own connection. */
+/** Requests a scheduled sync from a workspace's owner, over the worker's connection. */
 function ownerRequester(holding: OpenWorker) {
   const { config } = holding
   const client = clientOf(holding)
@@ -86,7 +86,7 @@ function ownerRequester(holding: OpenWorker) {
   }
 }
 
-/** What workflows tell of their runs, written down. */
+/** Sinks that record in the run log what workflows report about their runs. */
 function runSinks(logs: TaskLogs, lines: RunLines): InjectedSinks<RunSinks> {
   return {
     runs: {
@@ -122,7 +122,7 @@ async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   })
 }
 
-/** Runs them until they are told to end; where one of them fails, the other ends too. */
+/** Runs the workers until `stopping`; when one fails, the others are shut down. */
 async function runAll(workers: readonly Worker[], { stopping }: ShutdownSignals): Promise<void> {
   const end = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
@@ -154,7 +154,7 @@ async function work(holding: OpenWorker): Promise<void> {
   }
 }
 
-/** Works until told to end. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
+/** Runs a worker until `shutdown.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
   const { config, role, holder = role === 'all' ? newRunId() : undefined } = settings
