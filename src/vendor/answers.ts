@@ -12,7 +12,7 @@ import {
   readExportEnvelope,
 } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
-import { type Asked, broken, refused, unanswered, undocumented, unreadable } from './faults.ts'
+import { broken, type RequestContext, refused, unanswered, undocumented, unreadable } from './faults.ts'
 import { redactSecrets } from './redaction.ts'
 import {
   type OrganizationEnvelope,
@@ -50,8 +50,8 @@ export type AgentsAnswer = RedactedAnswer<AgentsEnvelope>
 export type OrganizationAnswer = RedactedAnswer<OrganizationEnvelope | null>
 export type TeamsAnswer = RedactedAnswer<TeamsEnvelope | null>
 
-export function readExportAnswer(sent: Sent, asked: Asked, selected: boolean): ExportAnswer {
-  const exchange = requireWhole(sent, asked)
+export function readExportAnswer(sent: Sent, asked: RequestContext, selected: boolean): ExportAnswer {
+  const exchange = requireComplete(sent, asked)
   const quick = requireJson(exchange, asked, parseShape)
   const envelope = documented(exchange, asked, () => readExportEnvelope(quick.value, { selected }))
   const exactly = () => readExportEnvelope(requireJson(exchange, asked).value, { selected })
@@ -86,22 +86,22 @@ function exactValue(body: Buffer): unknown {
   }
 }
 
-export function readAgentsAnswer(sent: Sent, asked: Asked): AgentsAnswer {
-  return redacted(requireWhole(sent, asked), asked, readAgentsEnvelope)
+export function readAgentsAnswer(sent: Sent, asked: RequestContext): AgentsAnswer {
+  return redacted(requireComplete(sent, asked), asked, readAgentsEnvelope)
 }
 
-export function readOrganizationAnswer(sent: Sent, asked: Asked): OrganizationAnswer {
+export function readOrganizationAnswer(sent: Sent, asked: RequestContext): OrganizationAnswer {
   return unlessUnknown(sent, asked, readOrganizationEnvelope)
 }
 
-export function readTeamsAnswer(sent: Sent, asked: Asked): TeamsAnswer {
+export function readTeamsAnswer(sent: Sent, asked: RequestContext): TeamsAnswer {
   return unlessUnknown(sent, asked, readTeamsEnvelope)
 }
 
 /** A 404 in the vendor's own words (section 7) is an answer; one of a proxy or of a wrong address says nothing. */
-function unlessUnknown<E>(sent: Sent, asked: Asked, read: (parsed: unknown) => E): RedactedAnswer<E | null> {
+function unlessUnknown<E>(sent: Sent, asked: RequestContext, read: (parsed: unknown) => E): RedactedAnswer<E | null> {
   const { exchange, breakdown } = sent
-  if (exchange?.status !== 404 || breakdown) return redacted(requireWhole(sent, asked), asked, read)
+  if (exchange?.status !== 404 || breakdown) return redacted(requireComplete(sent, asked), asked, read)
   if (!isVendorsError(parseBody(exchange.body)?.value)) throw refused(asked, exchange)
   return redacted(withoutToken(exchange, asked), asked, () => null)
 }
@@ -109,7 +109,7 @@ function unlessUnknown<E>(sent: Sent, asked: Asked, read: (parsed: unknown) => E
 /** Digits that a double may not hold: read otherwise they would be lost for good, since it is not the body that lands. */
 const MANY_DIGITS = /\d{16}/
 
-function redacted<E>(exchange: Exchange, asked: Asked, read: (parsed: unknown) => E): RedactedAnswer<E> {
+function redacted<E>(exchange: Exchange, asked: RequestContext, read: (parsed: unknown) => E): RedactedAnswer<E> {
   const json = redactSecrets(requireJson(exchange, asked).value)
   const envelope = documented(exchange, asked, () => read(json.value))
   const exact = MANY_DIGITS.test(exchange.body.toString('latin1')) ? exactValue(exchange.body) : undefined
@@ -117,13 +117,13 @@ function redacted<E>(exchange: Exchange, asked: Asked, read: (parsed: unknown) =
   return { receipt: receiptOf(exchange), parsed, droppedPaths: [...maskedPaths(exchange), ...droppedPaths], envelope }
 }
 
-export function readCsvAnswer(sent: Sent, asked: Asked): Exchange {
-  const exchange = requireWhole(sent, asked)
+export function readCsvAnswer(sent: Sent, asked: RequestContext): Exchange {
+  const exchange = requireComplete(sent, asked)
   if (/html/i.test(exchange.contentType ?? '')) throw unreadable(asked, exchange, 'a web page instead of CSV')
   return exchange
 }
 
-function requireWhole(sent: Sent, asked: Asked): Exchange {
+function requireComplete(sent: Sent, asked: RequestContext): Exchange {
   const { exchange, breakdown } = sent
   if (exchange === null) throw unanswered(asked, breakdown)
   const stopped = breakdown?.cause === 'aborted' || breakdown?.cause === 'closed'
@@ -134,7 +134,7 @@ function requireWhole(sent: Sent, asked: Asked): Exchange {
 }
 
 /** An echo of the request must not land with the page. */
-function withoutToken(exchange: Exchange, { token }: Asked): Exchange {
+function withoutToken(exchange: Exchange, { token }: RequestContext): Exchange {
   const { bytes, count } = pageWithoutToken(exchange.body, token)
   return count === 0 ? exchange : { ...exchange, body: bytes, tokensMasked: count }
 }
@@ -145,13 +145,13 @@ const TOKEN_PATH = '(API token)'
 /** Paths of what was masked before the answer was read. */
 export const maskedPaths = ({ tokensMasked = 0 }: Exchange): string[] => Array<string>(tokensMasked).fill(TOKEN_PATH)
 
-function requireJson(exchange: Exchange, asked: Asked, parse = parseBody): JsonBody {
+function requireJson(exchange: Exchange, asked: RequestContext, parse = parseBody): JsonBody {
   const json = parse(exchange.body)
   if (!json) throw unreadable(asked, exchange, describeNonJson(exchange.body))
   return json
 }
 
-function documented<T>(exchange: Exchange, asked: Asked, read: () => T): T {
+function documented<T>(exchange: Exchange, asked: RequestContext, read: () => T): T {
   try {
     return read()
   } catch (problem) {

@@ -59,12 +59,12 @@ type Result<T> = { value: T } | { error: unknown }
 export async function runAttempts<T>(policy: AttemptPolicy, attempts: Attempts<T>): Promise<T> {
   let failure: ConvohouseError | undefined
   for (let attempt = 1; ; attempt++) {
-    if (failure && !(await waited(policy, attempts.signal, attempt - 1, failure)))
+    if (failure && !(await waitForRetry(policy, attempts.signal, attempt - 1, failure)))
       throw attempts.unsent(attempt, 'stopped')
     const result = await policy.slots.run(() => attemptOnce(attempts, attempt, failure), attempts.signal)
     if (result === undefined) throw attempts.unsent(attempt, 'stopped')
     if ('value' in result) return result.value
-    if (attempt >= policy.maxAttempts || !isWorthAnother(result.error)) throw result.error
+    if (attempt >= policy.maxAttempts || !isRetryable(result.error)) throw result.error
     failure = result.error
   }
 }
@@ -100,7 +100,7 @@ function settle<T>(read: () => T): Result<T> {
 const codeOf = (error: unknown): ErrorCode => (error instanceof ConvohouseError ? error.code : 'API_PROTOCOL')
 
 /** 429 is not among them: when to come back is for whoever keeps the budget to say. */
-function isWorthAnother(error: unknown): error is ConvohouseError {
+function isRetryable(error: unknown): error is ConvohouseError {
   if (!isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON')) return false
   return retryAfterOf(error) <= LONGEST_RETRY_AFTER_MS
 }
@@ -108,7 +108,7 @@ function isWorthAnother(error: unknown): error is ConvohouseError {
 const retryAfterOf = ({ facts }: ConvohouseError): number => Number(facts.retryAfterMs ?? 0)
 
 /** False where the signal ended the wait. */
-async function waited(
+async function waitForRetry(
   { random, sleep }: AttemptPolicy,
   signal: AbortSignal | undefined,
   attempt: number,

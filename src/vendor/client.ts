@@ -27,7 +27,7 @@ import {
 } from './answers.ts'
 import { type AttemptObserver, type AttemptPolicy, runAttempts } from './attempts.ts'
 import type { Exchange } from './exchange.ts'
-import { type Asked, notAllowed, unanswered } from './faults.ts'
+import { notAllowed, type RequestContext, unanswered } from './faults.ts'
 import { Slots } from './slots.ts'
 import { createTransport, type Sent, type Transport } from './transport.ts'
 
@@ -135,7 +135,7 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
     async exportConversations({ agentId, query, ...control }) {
       const target = exportTarget({ address, agentId, query })
       const selected = query.convoIds !== undefined
-      const read = (sent: Sent, asked: Asked) => readExportAnswer(sent, asked, selected)
+      const read = (sent: Sent, asked: RequestContext) => readExportAnswer(sent, asked, selected)
       return call.run({ target, accept: JSON_TYPE, keepsBody: true, read, ...control })
     },
     async exportCsv({ agentId, query, ...control }) {
@@ -182,7 +182,7 @@ interface Call<T> {
   target: Target
   accept: string
   keepsBody: boolean
-  read: (sent: Sent, asked: Asked) => T
+  read: (sent: Sent, asked: RequestContext) => T
   /** Default: the client's. */
   maxAttempts?: number
   signal?: AbortSignal
@@ -193,12 +193,12 @@ function createCaller({
   transport,
   policy,
   ...told
-}: { transport: Transport; policy: AttemptPolicy } & Pick<Asked, 'token' | 'origin' | 'timeoutMs'>) {
+}: { transport: Transport; policy: AttemptPolicy } & Pick<RequestContext, 'token' | 'origin' | 'timeoutMs'>) {
   return {
     run<T>({ target, accept, keepsBody, read, maxAttempts, signal, attempts: observer }: Call<T>): Promise<T> {
       // Each request under way listens to it, and lets go in the end: more than ten listeners are no leak here.
       if (signal) setMaxListeners(0, signal)
-      const asked = (attempt: number): Asked => ({ ...told, target, attempt, keepsBody })
+      const asked = (attempt: number): RequestContext => ({ ...told, target, attempt, keepsBody })
       return runAttempts<T>(maxAttempts === undefined ? policy : { ...policy, maxAttempts }, {
         send: () => transport.send(target, { accept, signal }),
         read: (sent, attempt) => read(sent, asked(attempt)),

@@ -6,7 +6,7 @@ import { type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
 import { durationText } from '../core/time.ts'
 import { parseBody } from '../json/body.ts'
 import type { Target } from './address.ts'
-import { connectionTrouble } from './connection-trouble.ts'
+import { describeConnectionFailure } from './connection-failure.ts'
 import { isVendorsError, readErrorEnvelope } from './envelopes.ts'
 import type { Exchange } from './exchange.ts'
 import { withoutSecretsInMessage } from './secret-values.ts'
@@ -15,7 +15,7 @@ import type { Breakdown } from './transport.ts'
 import { VendorError } from './vendor-error.ts'
 
 /** One attempt, as far as its errors need to know it. */
-export interface Asked {
+export interface RequestContext {
   target: Target
   /** Of the API's address: scheme, host and port. */
   origin: string
@@ -52,20 +52,20 @@ const HINTS = {
 type VendorCode = keyof typeof HINTS
 
 /** No answer at all. */
-export function unanswered(asked: Asked, breakdown: Breakdown): VendorError {
+export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorError {
   const { cause, reason } = breakdown
   if (cause === 'aborted' || cause === 'closed') {
     const words = cause === 'aborted' ? 'was stopped on request' : 'was stopped: the client is closed'
     return fault('INTERRUPTED', asked, { words, facts: { reason } })
   }
   if (cause === 'timeout') return late(asked, breakdown)
-  const { words, hint } = connectionTrouble(reason)
+  const { words, hint } = describeConnectionFailure(reason)
   const what = `${hostOf(asked)} ${words} (GET ${asked.target.path}, ${reason})`
   return fault('API_UNAVAILABLE', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
 }
 
 /** It did not come in time: to a connection, or to an answer. */
-function late(asked: Asked, { reason, unsent }: Breakdown): VendorError {
+function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError {
   const within = `within ${durationText(asked.timeoutMs)}`
   if (!unsent)
     return fault('API_TIMEOUT', asked, { words: `was not answered ${within} (\`timeout\`)`, facts: { reason } })
@@ -74,13 +74,14 @@ function late(asked: Asked, { reason, unsent }: Breakdown): VendorError {
   return fault('API_TIMEOUT', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
 }
 
-const hostOf = ({ origin }: Asked): string => new URL(origin).host
+const hostOf = ({ origin }: RequestContext): string => new URL(origin).host
 
 /** Names the address beside the setting that has it, once. */
-const withAddress = (hint: string, { origin }: Asked): string => hint.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
+const withAddress = (hint: string, { origin }: RequestContext): string =>
+  hint.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
 
 /** A 2xx whose body did not come whole, or came in a form that was not asked for. */
-export function broken(asked: Asked, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
+export function broken(asked: RequestContext, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
   const got = `${exchange.body.length} bytes`
   const words = {
     aborted: `was stopped on request after ${got}`,
@@ -95,7 +96,7 @@ export function broken(asked: Asked, exchange: Exchange, { cause, reason }: Brea
 }
 
 /** A status other than 2xx. */
-export function refused(asked: Asked, exchange: Exchange): VendorError {
+export function refused(asked: RequestContext, exchange: Exchange): VendorError {
   const parsed = parseBody(exchange.body)?.value
   const { message, code, issues } = readErrorEnvelope(parsed)
   const said = clean([...new Set([message, ...issues])].filter(Boolean).join('; '), asked.token)
@@ -108,12 +109,12 @@ export function refused(asked: Asked, exchange: Exchange): VendorError {
 }
 
 /** A 2xx whose body is not the format that was asked for. */
-export function unreadable(asked: Asked, exchange: Exchange, what: string): VendorError {
+export function unreadable(asked: RequestContext, exchange: Exchange, what: string): VendorError {
   return fault('API_NOT_JSON', asked, { words: `was answered with ${what}`, exchange })
 }
 
 /** A 2xx in JSON of another shape than documented; `problem` is what the envelope's reader found. */
-export function undocumented(asked: Asked, exchange: Exchange, problem: unknown): unknown {
+export function undocumented(asked: RequestContext, exchange: Exchange, problem: unknown): unknown {
   if (!isCode(problem, 'API_PROTOCOL')) return problem
   const said = clean(readErrorEnvelope(parseBody(exchange.body)?.value).message ?? '', asked.token)
   const words = `was answered, but: ${problem.message}${said === '' ? '' : ` (the vendor says "${said}")`}`
@@ -121,7 +122,7 @@ export function undocumented(asked: Asked, exchange: Exchange, problem: unknown)
 }
 
 /** The observer of attempts said no; nothing was sent. */
-export function notAllowed(asked: Asked): VendorError {
+export function notAllowed(asked: RequestContext): VendorError {
   return new VendorError('HOUR_SPENT', {
     what: `${asked.target.shown} was not sent: no request is left to it`,
     hint: 'Wait for the hour to turn, or allow more requests.',
@@ -139,7 +140,7 @@ interface FaultParts {
   facts?: NonNullable<ErrorParts['facts']>
 }
 
-function fault(code: VendorCode, asked: Asked, parts: FaultParts): VendorError {
+function fault(code: VendorCode, asked: RequestContext, parts: FaultParts): VendorError {
   const { words, what = `${asked.target.shown} ${words}`, hint = HINTS[code], exchange: came, facts } = parts
   const exchange = came && { ...came, body: maskedBody(came, asked.token) }
   return new VendorError(code, {
@@ -153,7 +154,7 @@ function fault(code: VendorCode, asked: Asked, parts: FaultParts): VendorError {
 const maskedBody = ({ body, contentEncoding: encoding }: Exchange, token: string): Buffer =>
   failedWithoutToken(body, { token, encoding })
 
-function identity({ target, attempt, token }: Asked): Record<string, string | number> {
+function identity({ target, attempt, token }: RequestContext): Record<string, string | number> {
   const agent = target.agentId === undefined ? {} : { agentId: textWithoutToken(target.agentId, token) }
   return { path: textWithoutToken(target.path, token), ...agent, attempts: attempt }
 }

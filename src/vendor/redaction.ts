@@ -112,13 +112,14 @@ function memberOf(above: Place, name: string): Place {
 }
 
 /** As programs write names: no digits but a few at the end, and no secret of a known form. */
-const isToldName = (key: string): boolean => /^[A-Za-z_$][A-Za-z_$-]{0,39}\d{0,2}$/.test(key) && !maySecretBeIn(key)
+const isDisclosableName = (key: string): boolean =>
+  /^[A-Za-z_$][A-Za-z_$-]{0,39}\d{0,2}$/.test(key) && !maySecretBeIn(key)
 
 function pathOf({ above, key }: Place): string {
   if (above === null) return ''
   const path = pathOf(above)
   if (typeof key === 'number') return `${path}[${key}]`
-  const told = isToldName(key) ? safeKey(key) : '*'
+  const told = isDisclosableName(key) ? safeKey(key) : '*'
   return path === '' ? told : `${path}.${told}`
 }
 

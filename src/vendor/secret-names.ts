@@ -67,15 +67,15 @@ function meaningOf(name: string): NameMeaning {
 }
 
 /** Names are the sender's: only so many are remembered. Most come again and again, and the patterns take longer than the parser. */
-const MOST_NAMES = 4_096
-const LONGEST_NAME = 64
+const MAX_CACHED_NAMES = 4_096
+const MAX_CACHED_CHARS = 64
 const meanings = new Map<string, NameMeaning>()
 
 export function nameMeaning(name: string): NameMeaning {
   const known = meanings.get(name)
   if (known !== undefined) return known
   const found = meaningOf(name)
-  if (meanings.size < MOST_NAMES && name.length <= LONGEST_NAME) meanings.set(name, found)
+  if (meanings.size < MAX_CACHED_NAMES && name.length <= MAX_CACHED_CHARS) meanings.set(name, found)
   return found
 }
 

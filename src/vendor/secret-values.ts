@@ -87,18 +87,18 @@ const isCredentials = (text: string): boolean =>
 /** The text with every unmistakable secret masked, or taken out of its address. Applied twice, it changes nothing more. */
 export function withoutSecretValues(text: string): string {
   let left = text
-  for (let round = 0; round < MOST_ROUNDS && maySecretBeIn(left); round++) {
+  for (let round = 0; round < MAX_ROUNDS && maySecretBeIn(left); round++) {
     const before = left
-    left = withoutSome(before)
+    left = maskOnce(before)
     if (left === before) break
   }
   return left
 }
 
 /** One secret may hide another, in several layers. */
-const MOST_ROUNDS = 8
+const MAX_ROUNDS = 8
 
-function withoutSome(text: string): string {
+function maskOnce(text: string): string {
   const isAlone = !/\s/.test(text.trim())
   const isBearerAlone = /^\s*bearer\s+\S+\s*$/i.test(text)
   return text

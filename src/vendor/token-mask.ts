@@ -15,7 +15,7 @@ import { base64Of, writtenForms } from './redaction.ts'
 import { MASK } from './secret-values.ts'
 
 /** A shorter one may be a word of a person, and one of digits a number: pages with such land as they came. */
-const isTold = (token: string): boolean => token.length >= 16 && /\D/.test(token)
+const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
 export interface Masked {
   bytes: Buffer
@@ -25,7 +25,7 @@ export interface Masked {
 
 /** A body that can be used, without the token; the same bytes where it is not in them. */
 export function pageWithoutToken(body: Buffer, token: string): Masked {
-  const isThere = isTold(token) && patternsOf(token).plain.some(form => body.includes(form))
+  const isThere = isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form))
   return isThere ? replaced(body, token) : { bytes: body, count: 0 }
 }
 
@@ -54,12 +54,12 @@ interface Layers {
   depth: number
 }
 
-const MOST_LAYERS = 3
+const MAX_LAYERS = 3
 
 function masked(body: Buffer, { token, layers, depth }: Layers): Masked {
-  const packing = layers.at(-1) ?? packingOf(body)
+  const packing = layers.at(-1) ?? compressionOf(body)
   if (packing !== null) {
-    const unpacked = depth < MOST_LAYERS ? unpack(body, packing) : null
+    const unpacked = depth < MAX_LAYERS ? unpack(body, packing) : null
     if (unpacked !== null) {
       const inside = masked(unpacked, { token, layers: layers.slice(0, -1), depth: depth + 1 })
       return inside.count > 0 ? inside : { bytes: body, count: 0 }
@@ -87,17 +87,17 @@ const unsearched = (body: Buffer, packing: string): Buffer =>
   )
 
 /** What bytes tell of their own packing. */
-function packingOf(body: Buffer): 'gzip' | 'zlib' | 'zstd' | null {
+function compressionOf(body: Buffer): 'gzip' | 'zlib' | 'zstd' | null {
   if (body.length < 4) return null
   if (body[0] === 0x1f && body[1] === 0x8b) return 'gzip'
   if (body.readUInt32LE(0) === 0xfd2fb528) return 'zstd'
   return body[0] === 0x78 && body.readUInt16BE(0) % 31 === 0 ? 'zlib' : null
 }
 
-const MOST_BYTES = 256 * 1024 * 1024
+const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
 /** A connection that broke leaves a beginning, which is unpacked as far as it goes. */
-const UNPACKED: ZlibOptions = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_BYTES }
+const UNPACKED: ZlibOptions = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_UNPACKED_BYTES }
 
 /** Node 20 has none. */
 const zstd = (zlib as { zstdDecompressSync?: (body: Buffer, options: ZlibOptions) => Buffer }).zstdDecompressSync
@@ -108,7 +108,7 @@ const UNPACKERS: Record<string, ((body: Buffer) => Buffer)[]> = {
   // Both are sent under that name.
   deflate: [body => inflateSync(body, UNPACKED), body => inflateRawSync(body, UNPACKED)],
   br: [body => brotliDecompressSync(body, { ...UNPACKED, finishFlush: constants.BROTLI_OPERATION_FLUSH })],
-  zstd: zstd === undefined ? [] : [body => zstd(body, { maxOutputLength: MOST_BYTES })],
+  zstd: zstd === undefined ? [] : [body => zstd(body, { maxOutputLength: MAX_UNPACKED_BYTES })],
 }
 
 /** Null where it cannot be unpacked. */
@@ -151,7 +151,7 @@ function spansOf(text: string, token: string): Span[] {
 }
 
 /** A text that ends inside of the token keeps fewer characters of it than these, and an escape that was cut off. */
-const LEAST_BEGINNING = 4
+const MIN_PREFIX_CHARS = 4
 const REST_OF_ESCAPE = /^[\\%&=#A-Za-z0-9;{\r\n]{0,9}$/
 
 /** Where the form ends that begins there; -1 where none does. All ways to read the text are followed at once. */
@@ -162,7 +162,7 @@ function endOf(text: string, start: number, form: string): number {
     ends = [...places].flatMap(place => endsOf(text, place, character))
     if (ends.length === 0) {
       const rest = Math.max(...places)
-      return index >= LEAST_BEGINNING && REST_OF_ESCAPE.test(text.slice(rest, rest + 10)) ? text.length : -1
+      return index >= MIN_PREFIX_CHARS && REST_OF_ESCAPE.test(text.slice(rest, rest + 10)) ? text.length : -1
     }
     places = new Set(ends.flatMap(end => [end, matchEnd(GAP, text, end)]))
   }
@@ -170,7 +170,7 @@ function endOf(text: string, start: number, form: string): number {
 }
 
 function endsOf(text: string, place: number, character: string): number[] {
-  const ends = waysOf(character)
+  const ends = spellingPatterns(character)
     .map(way => matchEnd(way, text, place))
     .filter(end => end > place)
   // Escaped once or more: each backslash of them may be the last one that was meant.
@@ -193,7 +193,7 @@ const anyCase = (hex: string): string =>
   hex.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
 
 /** How one character may be written: as it is, escaped for JSON or JavaScript, for an address, for HTML, for mail. */
-function writingsOf(character: string): string[] {
+function spellingsOf(character: string): string[] {
   const code = character.charCodeAt(0)
   const hex = anyCase(code.toString(16).padStart(2, '0'))
   const named = NAMED[character]
@@ -207,12 +207,12 @@ function writingsOf(character: string): string[] {
   ]
 }
 
-const ways = new Map<string, RegExp[]>()
+const spellings = new Map<string, RegExp[]>()
 
 /** A token has printable ASCII alone: there are few. */
-function waysOf(character: string): RegExp[] {
-  const known = ways.get(character) ?? writingsOf(character).map(writing => new RegExp(writing, 'y'))
-  ways.set(character, known)
+function spellingPatterns(character: string): RegExp[] {
+  const known = spellings.get(character) ?? spellingsOf(character).map(writing => new RegExp(writing, 'y'))
+  spellings.set(character, known)
   return known
 }
 
@@ -231,7 +231,7 @@ function patternsOf(token: string): Patterns {
   if (known) return known
   const hex = Buffer.from(token).toString('hex')
   const forms = [token, hex, hex.toUpperCase(), ...base64Of(token)]
-  const first = (form: string) => [...form].slice(0, 2).map(character => `(?:${writingsOf(character).join('|')})`)
+  const first = (form: string) => [...form].slice(0, 2).map(character => `(?:${spellingsOf(character).join('|')})`)
   const beginning = new RegExp(forms.map(form => first(form).join(BETWEEN)).join('|'), 'g')
   const made = { plain: writtenForms([token]), forms, beginning }
   patterns.set(token, made)

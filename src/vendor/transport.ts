@@ -45,7 +45,7 @@ export function createTransport(options: TransportOptions): Transport {
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: options.timeoutMs },
-  }).compose(notingSent)
+  }).compose(trackSent)
   let closed: Promise<void> | undefined
   const fixedHeaders = {
     authorization: `Bearer ${options.token}`,
@@ -77,11 +77,11 @@ interface Note {
 }
 
 /** undici's types leave out the methods that it passes on. */
-const PassingOn = DecoratorHandler as unknown as new (
+const PassThroughHandler = DecoratorHandler as unknown as new (
   handler: Dispatcher.DispatchHandler,
 ) => { onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void }
 
-class NotingHandler extends PassingOn {
+class SentTracker extends PassThroughHandler {
   private readonly note: Note
 
   constructor(handler: Dispatcher.DispatchHandler, note: Note) {
@@ -95,8 +95,8 @@ class NotingHandler extends PassingOn {
   }
 }
 
-const notingSent: Dispatcher.DispatcherComposeInterceptor = dispatch => (options, handler) =>
-  dispatch(options, new NotingHandler(handler, (options as unknown as { opaque: Note }).opaque))
+const trackSent: Dispatcher.DispatcherComposeInterceptor = dispatch => (options, handler) =>
+  dispatch(options, new SentTracker(handler, (options as unknown as { opaque: Note }).opaque))
 
 interface Attempt {
   pool: Dispatcher

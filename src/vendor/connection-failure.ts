@@ -1,7 +1,7 @@
 // Why no connection to the API came about, or why it broke: in words, with what to do. Told by the machine's name of the cause
 // (Node's, OpenSSL's, undici's); names that are not listed are told as they are.
 
-export interface Trouble {
+export interface ConnectionFailure {
   /** Goes behind the host's name: `refused the connection`. */
   words: string
   hint: string
@@ -13,32 +13,32 @@ const TRY_LATER = 'Try again later; what has landed stays.'
 const KNOW_AUTHORITY =
   'check that `apiUrl` names the vendor and not a proxy. Where a proxy that inspects TLS is meant to be there, put its CA certificate into a file and name that in NODE_EXTRA_CA_CERTS.'
 
-const certificate = (words: string, hint: string): Trouble => ({
+const certificate = (words: string, hint: string): ConnectionFailure => ({
   words: `shows a TLS certificate that ${words}, so nothing was sent`,
   hint: `${hint[0]!.toUpperCase()}${hint.slice(1)}`,
 })
 
 const selfSigned = certificate('is self-signed', KNOW_AUTHORITY)
 const unknownAuthority = certificate('no authority that this machine trusts has signed', KNOW_AUTHORITY)
-const noTls: Trouble = {
+const noTls: ConnectionFailure = {
   words: 'does not answer in TLS, so nothing was sent',
   hint: 'Check `apiUrl`: where the server speaks plain HTTP there, the address begins with http:// and not https://; else its port is another.',
 }
-const cutOff: Trouble = { words: 'cut the connection off before an answer came', hint: TRY_LATER }
-const noHttp: Trouble = {
+const cutOff: ConnectionFailure = { words: 'cut the connection off before an answer came', hint: TRY_LATER }
+const noHttp: ConnectionFailure = {
   words: 'answers, but not in HTTP',
   hint: 'Check `apiUrl`: where the server speaks TLS there, the address begins with https:// and not http://; else its port is another.',
 }
-const unknownHost: Trouble = {
+const unknownHost: ConnectionFailure = {
   words: 'is no host name that can be resolved',
   hint: "Check the spelling of `apiUrl`, and this machine's DNS and network; nothing was sent.",
 }
-const noRoute: Trouble = {
+const noRoute: ConnectionFailure = {
   words: 'cannot be reached from here: there is no route to it',
   hint: "Check `apiUrl`, and this machine's network, VPN and firewall; nothing was sent.",
 }
 
-const TROUBLES: Record<string, Trouble> = {
+const TROUBLES: Record<string, ConnectionFailure> = {
   ECONNREFUSED: {
     words: 'refused the connection',
     hint: 'Check host and port of `apiUrl`: nothing listens there, or a firewall is between; nothing was sent.',
@@ -76,7 +76,7 @@ const TROUBLES: Record<string, Trouble> = {
 }
 
 /** `reason` is the machine's name of the cause, such as ECONNREFUSED. */
-export function connectionTrouble(reason: string): Trouble {
+export function describeConnectionFailure(reason: string): ConnectionFailure {
   const known = TROUBLES[reason]
   if (known) return known
   if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_'))
