@@ -1,4 +1,4 @@
-// Tries a request until it is answered, refused, or out of attempts.
+// Retries a request until it is answered, refused, or out of attempts.
 //
 //   slot ─▶ allow? ─▶ send ─▶ outcome ─▶ value
 //     ▲       │no        (always told)     │ transient
@@ -7,7 +7,7 @@
 //             ▼
 //         the last error
 //
-// An attempt may cost quota however it ends, so each one that was allowed is told of exactly once, before anything else.
+// An attempt may cost quota however it ends, so the observer hears of each allowed attempt exactly once, before its answer is used.
 
 import { ConvohouseError, type ErrorCode, isCode } from '../core/errors.ts'
 import { backoffMs, LONGEST_RETRY_AFTER_MS } from './backoff.ts'
@@ -15,9 +15,9 @@ import type { Slots } from './slots.ts'
 import type { Sent } from './transport.ts'
 
 export interface AttemptObserver {
-  /** Asked right before each attempt leaves, the first included (counted from 1). No means that it is not made. */
+  /** Called right before each attempt, counted from 1; false prevents it. */
   allow(attempt: number): boolean | Promise<boolean>
-  /** Told of each attempt that was allowed, once, before its answer is used. */
+  /** Called once for each allowed attempt, before its answer is used. */
   outcome(outcome: AttemptOutcome): void | Promise<void>
 }
 
@@ -28,11 +28,11 @@ export interface AttemptOutcome {
   receivedAtMs: number
   /** Null where no answer came. */
   status: number | null
-  /** Nothing was sent: the vendor can neither have counted nor billed it. */
+  /** Nothing was sent, so the vendor neither counted nor billed it. */
   unsent: boolean
-  /** Null where the answer can be used. */
+  /** Null where the answer is usable. */
   error: ErrorCode | null
-  /** How long the vendor asks to wait; null where it does not say. */
+  /** `Retry-After`; null where absent. */
   retryAfterMs: number | null
 }
 
@@ -45,9 +45,9 @@ export interface AttemptPolicy {
 
 export interface Attempts<T> {
   send: () => Promise<Sent>
-  /** Turns what was sent back into a value, or throws the error that it amounts to. */
+  /** Parses the answer. @throws the error that the answer amounts to */
   read: (sent: Sent, attempt: number) => T
-  /** The error of an attempt that was not made. */
+  /** Builds the error of an attempt that was not made. */
   unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
   observer: AttemptObserver | undefined
   signal: AbortSignal | undefined
@@ -55,7 +55,7 @@ export interface Attempts<T> {
 
 type Result<T> = { value: T } | { error: unknown }
 
-/** Runs the attempts. Throws the error of the last one. */
+/** Runs the attempts. @throws the error of the last one */
 export async function runAttempts<T>(policy: AttemptPolicy, attempts: Attempts<T>): Promise<T> {
   let failure: ConvohouseError | undefined
   for (let attempt = 1; ; attempt++) {
@@ -99,7 +99,7 @@ function settle<T>(read: () => T): Result<T> {
 
 const codeOf = (error: unknown): ErrorCode => (error instanceof ConvohouseError ? error.code : 'API_PROTOCOL')
 
-/** 429 is not among them: when to come back is for whoever keeps the budget to say. */
+/** 429 is not retried here: the governor decides when to send again. */
 function isRetryable(error: unknown): error is ConvohouseError {
   if (!isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON')) return false
   return retryAfterOf(error) <= LONGEST_RETRY_AFTER_MS
@@ -107,7 +107,7 @@ function isRetryable(error: unknown): error is ConvohouseError {
 
 const retryAfterOf = ({ facts }: ConvohouseError): number => Number(facts.retryAfterMs ?? 0)
 
-/** False where the signal ended the wait. */
+/** Backs off; false where the signal ended the wait. */
 async function waitForRetry(
   { random, sleep }: AttemptPolicy,
   signal: AbortSignal | undefined,

@@ -3,12 +3,12 @@ import { SECOND } from '../core/time.ts'
 const BASE_MS = 500
 const CAP_MS = 20 * SECOND
 
-/** A vendor who asks for a longer wait than this is not waited for here: whoever called knows better what to do meanwhile. */
+/** Longer waits are left to the caller. */
 export const LONGEST_RETRY_AFTER_MS = 60 * SECOND
 
 /**
- * How long to wait after the failed attempt of that number (from 1), in ms: exponential with full jitter, so that many clients that
- * failed together do not return together; on top of `Retry-After` where the vendor sent one.
+ * Wait after failed attempt `attempt` (from 1), in ms: exponential with full jitter, so that clients that failed together do not return
+ * together, plus `Retry-After`.
  * @param random a number in [0, 1)
  */
 export function backoffMs(attempt: number, random: number, retryAfterMs = 0): number {

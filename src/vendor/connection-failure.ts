@@ -1,15 +1,14 @@
-// Why no connection to the API came about, or why it broke: in words, with what to do. Told by the machine's name of the cause
-// (Node's, OpenSSL's, undici's); names that are not listed are told as they are.
+// Words and a hint for each way in which a connection to the API fails, by error code (Node's, OpenSSL's, undici's).
 
 export interface ConnectionFailure {
-  /** Goes behind the host's name: `refused the connection`. */
+  /** Follows the host name: `refused the connection`. */
   words: string
   hint: string
 }
 
 const TRY_LATER = 'Try again later; what has landed stays.'
 
-/** Where a proxy opens TLS on purpose, its own authority is what has to be known. */
+/** Behind a proxy that inspects TLS, its CA has to be trusted. */
 const KNOW_AUTHORITY =
   'check that `apiUrl` names the vendor and not a proxy. Where a proxy that inspects TLS is meant to be there, put its CA certificate into a file and name that in NODE_EXTRA_CA_CERTS.'
 
@@ -75,7 +74,7 @@ const TROUBLES: Record<string, ConnectionFailure> = {
   HPE_INVALID_CONSTANT: noHttp,
 }
 
-/** `reason` is the machine's name of the cause, such as ECONNREFUSED. */
+/** `reason`: error code, such as ECONNREFUSED. */
 export function describeConnectionFailure(reason: string): ConnectionFailure {
   const known = TROUBLES[reason]
   if (known) return known

@@ -1,12 +1,12 @@
-// The query as the vendor says that it read it (section 2.11). Where that is another than was asked, the answer is one to another
-// question: what it does not hold says nothing.
+// Compares the query with the vendor's echo of it (section 2.11). Where they differ, the answer is to another query, and absence from
+// it proves nothing.
 import { readTime } from '../core/time.ts'
 import type { ExportQuery } from './address.ts'
 
-/** `sort`, `fromTs` and `toTs` as they came. */
+/** `sort`, `fromTs` and `toTs` as received. */
 export type EchoedQuery = Readonly<Record<string, unknown>>
 
-/** The second of a time in whichever unit and spelling; 0 for none at all, null where it cannot be read. */
+/** A time in any unit or spelling, in whole seconds; 0 for none, null where unreadable. */
 function secondOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   const ms = typeof number === 'number' ? (number <= 0 ? 0 : readTime(number).ms) : null
@@ -14,7 +14,7 @@ function secondOf(value: unknown): number | null {
   return Number.isNaN(read) ? null : Math.floor(read / 1_000)
 }
 
-/** `later`: so many seconds more are the same, as of a vendor that rounds the end of a second up. */
+/** `later`: tolerated seconds, for a vendor that rounds up to the next second. */
 function isSameTime(asked: number | undefined, told: unknown, later = 0): boolean {
   if (told == null || (asked !== undefined && Number(told) === asked)) return true
   const second = secondOf(told)
@@ -27,7 +27,7 @@ function isSameSort(asked: string | undefined, told: unknown): boolean {
   return direction === undefined || asked === undefined || direction.toLowerCase() === asked
 }
 
-/** The first field of the query that was read as another than was asked; null where none was, or none is told. */
+/** The first field whose echo differs from the query; null where none does or there is no echo. */
 export function misread(asked: ExportQuery, told: EchoedQuery | null): 'sort' | 'fromTs' | 'toTs' | null {
   if (told === null) return null
   if (!isSameSort(asked.sort, told.sort)) return 'sort'

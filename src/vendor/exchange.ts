@@ -1,26 +1,26 @@
-// One request and what came back, as the client's clock and the vendor's headers tell it.
+// One request and its response, with times of the client's clock and the vendor's headers.
 
 import { boundedWaitMs } from '../core/reported-usage.ts'
 
-/** What an answer says outside its body. Times are ms since the epoch. */
+/** A response without its body. Times are ms since the epoch. */
 export interface Receipt {
   status: number
   contentType: string | null
-  /** `Content-Encoding`, though none was asked for; null where it is absent. */
+  /** `Content-Encoding`, which the request did not ask for; null where absent. */
   contentEncoding: string | null
-  /** The vendor's clock (`Date`), which has whole seconds. */
+  /** The vendor's clock (`Date`), in whole seconds. */
   serverDateMs: number | null
-  /** How long the vendor asks to wait (`Retry-After`). */
+  /** `Retry-After`. */
   retryAfterMs: number | null
-  /** This machine's clock, just before the request left and just after the last byte came. */
+  /** This machine's clock, just before sending and just after the last byte. */
   sentAtMs: number
   receivedAtMs: number
 }
 
 export interface Exchange extends Receipt {
-  /** The body as it came, byte for byte, but for the token. */
+  /** The body, byte for byte except for masked tokens. */
   body: Buffer
-  /** How often the token stood in it; absent where it did not. */
+  /** Masked occurrences of the token; absent for none. */
   tokensMasked?: number
 }
 
@@ -29,7 +29,7 @@ export function receiptOf({ body: _bytes, ...receipt }: Exchange): Receipt {
   return receipt
 }
 
-/** A clock that tells a time outside of these is not set, and nothing is reckoned by it. */
+/** A `Date` outside these years comes from a clock that is not set, and is ignored. */
 const [FIRST_YEAR_MS, LAST_YEAR_MS] = [Date.UTC(1990, 0), Date.UTC(2100, 0)]
 
 /** The `Date` header in ms, or null. */
@@ -39,8 +39,8 @@ export function readServerDate(header: string | undefined): number | null {
 }
 
 /**
- * `Retry-After` in ms from now, at most an hour: seconds, or an HTTP date, which is measured against the vendor's own clock where
- * it was told, since ours may be off. A time that has passed is no wait. Null where the header is absent or unreadable.
+ * `Retry-After` in ms from now, at most an hour: seconds, or an HTTP date, measured against the vendor's clock where known, since ours
+ * may be off. A past date is no wait. Null where the header is absent or unreadable.
  */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null

@@ -1,5 +1,5 @@
-// Turns what went wrong with a request into an error that says what, where and how to mend it. The vendor's own words go
-// through redaction and are cut; the body, the token and the text of libraries never get in.
+// Builds the error of a failed request: what, where, hint. The vendor's message is redacted and truncated; the body, the token and
+// messages of libraries never enter it.
 
 import { createHash } from 'node:crypto'
 import { type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
@@ -14,22 +14,22 @@ import { failedWithoutToken, textWithoutToken } from './token-mask.ts'
 import type { Breakdown } from './transport.ts'
 import { VendorError } from './vendor-error.ts'
 
-/** One attempt, as far as its errors need to know it. */
+/** One attempt, as its errors describe it. */
 export interface RequestContext {
   target: Target
-  /** Of the API's address: scheme, host and port. */
+  /** Scheme, host and port. */
   origin: string
-  /** How long an answer may take. */
+  /** Timeout of headers, and again of the body. */
   timeoutMs: number
   /** Counts from 1. */
   attempt: number
   token: string
-  /** False where the bytes may hold secrets: then no error carries them. */
+  /** False where the body may hold secrets: no error carries it then. */
   keepsBody: boolean
 }
 
 const VENDOR_TEXT_CHARS = 200
-/** What is behind that is never shown, and need not be looked at. */
+/** Text beyond this is never shown. */
 const READ_CHARS = 4_096
 
 const HINTS = {
@@ -51,7 +51,7 @@ const HINTS = {
 
 type VendorCode = keyof typeof HINTS
 
-/** No answer at all. */
+/** No response. */
 export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorError {
   const { cause, reason } = breakdown
   if (cause === 'aborted' || cause === 'closed') {
@@ -64,7 +64,7 @@ export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorE
   return fault('API_UNAVAILABLE', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
 }
 
-/** It did not come in time: to a connection, or to an answer. */
+/** A timeout while connecting or while waiting for the response. */
 function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError {
   const within = `within ${durationText(asked.timeoutMs)}`
   if (!unsent)
@@ -76,11 +76,11 @@ function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError
 
 const hostOf = ({ origin }: RequestContext): string => new URL(origin).host
 
-/** Names the address beside the setting that has it, once. */
+/** Adds the address after the first mention of `apiUrl`. */
 const withAddress = (hint: string, { origin }: RequestContext): string =>
   hint.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
 
-/** A 2xx whose body did not come whole, or came in a form that was not asked for. */
+/** A 2xx whose body is incomplete, too large or compressed. */
 export function broken(asked: RequestContext, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
   const got = `${exchange.body.length} bytes`
   const words = {
@@ -104,16 +104,16 @@ export function refused(asked: RequestContext, exchange: Exchange): VendorError 
   const elsewhere = exchange.status === 404 && !isVendorsError(parsed)
   const by = elsewhere ? " without the vendor's error body, as by a proxy or at another address" : ''
   const words = `was answered with ${exchange.status}${by}${said === '' ? '' : `: "${said}"`}`
-  // Only the vendor's own 404 says that an agent is gone.
+  // Only a 404 with the vendor's error body means that the agent is gone.
   return fault(elsewhere ? 'API_PROTOCOL' : codeOfStatus(exchange.status), asked, { words, exchange, facts })
 }
 
-/** A 2xx whose body is not the format that was asked for. */
+/** A 2xx whose body is not in the requested format. */
 export function unreadable(asked: RequestContext, exchange: Exchange, what: string): VendorError {
   return fault('API_NOT_JSON', asked, { words: `was answered with ${what}`, exchange })
 }
 
-/** A 2xx in JSON of another shape than documented; `problem` is what the envelope's reader found. */
+/** A 2xx in JSON of an undocumented shape; `problem` is the envelope reader's error. */
 export function undocumented(asked: RequestContext, exchange: Exchange, problem: unknown): unknown {
   if (!isCode(problem, 'API_PROTOCOL')) return problem
   const said = clean(readErrorEnvelope(parseBody(exchange.body)?.value).message ?? '', asked.token)
@@ -121,7 +121,7 @@ export function undocumented(asked: RequestContext, exchange: Exchange, problem:
   return fault('API_PROTOCOL', asked, { words, exchange })
 }
 
-/** The observer of attempts said no; nothing was sent. */
+/** The attempt observer refused the request; nothing was sent. */
 export function notAllowed(asked: RequestContext): VendorError {
   return new VendorError('HOUR_SPENT', {
     what: `${asked.target.shown} was not sent: no request is left to it`,
@@ -131,9 +131,9 @@ export function notAllowed(asked: RequestContext): VendorError {
 }
 
 interface FaultParts {
-  /** Behind the request. */
+  /** Follows the request in the message. */
   words?: string
-  /** Instead of the request and the words behind it. */
+  /** Replaces the request and `words`. */
   what?: string
   hint?: string
   exchange?: Exchange
@@ -169,13 +169,13 @@ function answerFacts(exchange: Exchange, token: string): Record<string, string |
   }
 }
 
-/** Enough to recognise a body that is not JSON, and nothing of what is in it. */
+/** Identifies a body that is not JSON without quoting it. */
 function unreadableFacts({ body, contentType }: Exchange, token: string): Record<string, string | number> {
   const sha256 = createHash('sha256').update(body).digest('hex')
   return { bodyBytes: body.length, bodySha256: sha256, contentType: clean(contentType ?? 'none', token) }
 }
 
-/** The vendor's words, fit to be shown: no token, no secret, no control character (a terminal would obey it), no essay. */
+/** The vendor's message without token, secrets and control characters (a terminal would obey them), truncated. */
 function clean(text: string, token: string): string {
   const shown = withoutSecretsInMessage(textWithoutToken(text, token).slice(0, READ_CHARS))
     .replace(/[\p{Cc}\s]+/gu, ' ')
@@ -200,6 +200,6 @@ const STATUS_CODES: Record<number, VendorCode> = {
 
 function codeOfStatus(status: number): VendorCode {
   if (status >= 500) return 'API_UNAVAILABLE'
-  // A redirect is not followed, so a 3xx says that the address is wrong.
+  // Redirects are not followed: a 3xx means a wrong address.
   return STATUS_CODES[status] ?? (status >= 400 ? 'API_BAD_REQUEST' : 'API_PROTOCOL')
 }

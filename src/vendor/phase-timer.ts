@@ -1,5 +1,5 @@
-// One signal that stops a request: because its caller asks, or because a phase of it (headers, then body) takes too long.
-// The whole phase is timed, not the silence between two bytes: an answer that trickles must end too.
+// One signal that aborts a request: at its caller's signal, or when a phase (headers, then body) takes too long. The phase is timed as a
+// whole, not the silence between bytes, so that a trickling response ends too.
 
 export type Stop = 'aborted' | 'timeout'
 
@@ -7,9 +7,9 @@ export interface PhaseTimer {
   readonly signal: AbortSignal
   /** Why the signal fired; null while it has not. */
   readonly stopped: Stop | null
-  /** Begins the next phase with its full time. */
+  /** Starts the next phase with the full timeout. */
   next(): void
-  /** Lets go of the timer and of the caller's signal. */
+  /** Clears the timer and detaches from the caller's signal. */
   release(): void
 }
 

@@ -1,8 +1,7 @@
-// Drops secrets from JSON before it lands, and masks tokens in text before it is shown.
+// Removes secrets from JSON before it lands, and masks tokens in text before it is shown.
 //
-// A secret is found by the name it stands under, by the configuration it stands in, by what stands beside it (a variable of the
-// environment, a tool field or header named after a secret, an audit entry about one), or by its value. Rules on names do not apply to
-// customer data (ADR 13).
+// A secret is recognised by its key, by the configuration that holds it, by a sibling field (an environment variable, a tool field or
+// header named after a secret, an audit entry about one), or by its value. Rules on names do not apply to customer data (ADR 13).
 
 import { safeKey } from '../catalog/safe-path.ts'
 import { ExactNumber, MAX_DEPTH } from '../json/exact-json.ts'
@@ -13,29 +12,26 @@ type JsonObject = Record<string, unknown>
 
 export interface Redacted {
   value: unknown
-  /**
-   * Where something was removed, in document order: `agents[0].voiceConfig.speechGen.apiKey`. A key that may be somebody's data, or a
-   * secret, is `*`.
-   */
+  /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. A key that may be data or a secret is `*`. */
   droppedPaths: string[]
 }
 
 export interface RedactionOptions {
-  /** Names whose values are kept as they are, beside no rule at all; the caller answers for them. */
+  /** Keys whose values are kept without applying any rule. */
   isUntouched?: (name: string) => boolean
 }
 
-/** A copy of a JSON value without its secrets; the value itself is left as it is. Applied twice, it drops nothing more. */
+/** A copy of a JSON value without its secrets. Idempotent. */
 export function redactSecrets(value: unknown, { isUntouched = () => false }: RedactionOptions = {}): Redacted {
   const droppedPaths: string[] = []
   const redaction: Redaction = { isUntouched, drop: place => droppedPaths.push(pathOf(place)) }
   return { value: redact(value, ROOT, redaction), droppedPaths }
 }
 
-/** How often something was removed at each path; `[]` for the elements of a list. */
+/** Removals by path; `[]` stands for every element of a list. */
 export type RemovedSecrets = Readonly<Record<string, number>>
 
-/** Counts paths of dropped secrets as they may be told: they differ by the number of an element alone. */
+/** Counts removed secrets by path, list indexes left out. */
 export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
   const counts = new Map<string, number>()
   for (const dropped of droppedPaths) {
@@ -45,12 +41,12 @@ export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
   return Object.fromEntries(counts)
 }
 
-/** The text with every known secret blanked: as it is, URL-encoded, escaped as in JSON, or in base64. */
+/** Masks every given secret in a text: plain, URL-encoded, escaped as in JSON, or in base64. */
 export function redactText(text: string, secrets: readonly string[]): string {
   return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, MASK), text)
 }
 
-/** Longest first: a secret that begins with another one must not leave its end behind. */
+/** Every encoding of the secrets, longest first: a secret that starts with another one must be masked in full. */
 export function writtenForms(secrets: readonly string[]): string[] {
   const forms = secrets.filter(secret => secret !== '').flatMap(formsOf)
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
@@ -65,13 +61,13 @@ function formsOf(secret: string): string[] {
     secret,
     encoded,
     encoded.replace(/%[0-9A-F]{2}/g, byte => byte.toLowerCase()),
-    // Also as a text in JSON has them, where it holds JSON.
+    // JSON within a JSON string is escaped twice.
     ...escaped.flatMap(json => [json, JSON.stringify(json).slice(1, -1)]),
     ...base64Of(secret),
   ]
 }
 
-/** What base64 writes of a secret whatever stands before and behind it: of three bytes each four characters, in three places. */
+/** The base64 characters that a secret yields at each of its three alignments, whatever surrounds it. */
 export function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const forms = [0, 1, 2].map(before => {
@@ -103,7 +99,7 @@ const ROOT: Place = { above: null, key: '', depth: 0, inPlace: false, isCustomer
 
 const within = (above: Place, key: string | number): Place => ({ ...above, above, key, depth: above.depth + 1 })
 
-/** Place of a member. Whichever is entered first, a configuration or customer data, holds for all that is inside. */
+/** Place of a member. The outermost configuration or customer data applies to everything inside. */
 function memberOf(above: Place, name: string): Place {
   const place = within(above, name)
   if (above.inPlace || above.isCustomerData) return place
@@ -111,7 +107,7 @@ function memberOf(above: Place, name: string): Place {
   return isPlace ? { ...place, inPlace: true } : isCustomerData ? { ...place, isCustomerData } : place
 }
 
-/** As programs write names: no digits but a few at the end, and no secret of a known form. */
+/** True for keys that look like identifiers: digits only at the end, and no known form of a secret. */
 const isDisclosableName = (key: string): boolean =>
   /^[A-Za-z_$][A-Za-z_$-]{0,39}\d{0,2}$/.test(key) && !maySecretBeIn(key)
 
@@ -123,7 +119,7 @@ function pathOf({ above, key }: Place): string {
   return path === '' ? told : `${path}.${told}`
 }
 
-/** What is nested deeper than anything that is read reads as null: a secret could hide in it, and it has no end in sight. */
+/** Values nested deeper than MAX_DEPTH become null: they are never read and could hide a secret. */
 function redact(value: unknown, place: Place, redaction: Redaction): unknown {
   if (typeof value === 'string') return redactString(value, place, redaction)
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
@@ -136,7 +132,7 @@ function redact(value: unknown, place: Place, redaction: Redaction): unknown {
     : redactObject(value as JsonObject, place, redaction)
 }
 
-/** A text loses what is unmistakable; one that is JSON is gone through like what it holds. */
+/** Masks secret values in a text; a text that holds JSON is redacted as JSON. */
 function redactString(text: string, place: Place, redaction: Redaction): string {
   if (maySecretBeIn(text) && /^\s*["[{]/.test(text)) {
     const kept = redactJsonText(text, place, redaction)
@@ -171,7 +167,7 @@ function redactList(list: readonly unknown[], place: Place, redaction: Redaction
   })
 }
 
-/** `["--api-key", "abc"]`, the arguments of a program, and `["X-Api-Key", "abc"]`, a header. */
+/** `["--api-key", "abc"]`: program arguments; `["X-Api-Key", "abc"]`: a header. */
 function followsSecretName(list: readonly unknown[], index: number): boolean {
   const [name, value] = [list[index - 1], list[index]]
   if (typeof name !== 'string' || typeof value !== 'string' || value === MASK) return false
@@ -187,7 +183,7 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
     if (!place.isCustomerData) {
       if (isNamedSecret(name, object, place) || besideSecret.has(name)) {
         redaction.drop(own)
-        // Beside a value, even of null, a `key` is known to be a name.
+        // Keeps the value as null, so that a second pass still reads `key` as a name.
         return place.inPlace && besideSecret.has(name) ? [[name, null]] : []
       }
       if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, own, redaction)
@@ -198,11 +194,11 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
     }
     return [[name, redact(value, own, redaction)]]
   })
-  // fromEntries defines its properties, so a key `__proto__` stays data.
+  // fromEntries defines own properties, so a key `__proto__` stays data.
   return Object.fromEntries(kept)
 }
 
-/** In `{ key: "order", value: 7 }` the key is a name. */
+/** In `{ key: "order", value: 7 }` the field `key` holds a name, not a secret. */
 function isNamedSecret(name: string, object: JsonObject, { inPlace }: Place): boolean {
   const isName = name === 'key' && CARRIED_VALUES.some(carried => carried in object)
   return !isName && isSecret(name, object[name], inPlace)
@@ -248,7 +244,7 @@ const namesIn = (field: string): string[] => field.split(/[.[\]"']+/).filter(nam
 
 const isPlaceName = (name: string): boolean => nameMeaning(name).isPlace
 
-/** A variable, a tool field or a header: what it holds is not told by its name. */
+/** Variables, tool fields and headers may hold a secret under any name. */
 const HOLDS_ANYTHING = /^(?:variables?|fields?|headers?|env)$/i
 
 function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
@@ -258,14 +254,14 @@ function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
   return names.some(name => HOLDS_ANYTHING.test(name) || isNamed(name))
 }
 
-/** What was audited is a string: where a whole object changed, its secrets are inside that text. */
+/** An audited value is a string; where an object changed, that string is JSON with the object's secrets. */
 function audited(entry: AuditEntry, name: string, own: Place, redaction: Redaction): [string, unknown][] {
   const value = entry[name]
   const place = { ...own, inPlace: own.inPlace || namesIn(entry.field).some(isPlaceName) }
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return [[name, redact(value, place, redaction)]]
   const text = redactJsonText(value, place, redaction)
   if (text !== undefined) return [[name, text]]
-  // No whole JSON: where it names a secret nothing of it can be kept.
+  // Truncated JSON that names a secret cannot be redacted, so it is dropped.
   if (!isSecretName(value)) return [[name, redactString(value, place, redaction)]]
   redaction.drop(place)
   return []

@@ -1,15 +1,15 @@
-// Rules on names (notes on the API, "Secret-bearing fields"): which names hold a secret, where any name that ends in `key` does, and
-// which names hold customer data, where a name says nothing.
+// Rules on key names (notes on the API, "Secret-bearing fields"): which hold a secret, in which configurations any name ending in `key`
+// does, and which hold customer data, where no name rule applies.
 
 import { ExactNumber } from '../json/exact-json.ts'
 
-/** What a name alone says. */
+/** The classification of a key by its name alone. */
 export interface NameMeaning {
-  /** What it holds is a secret, unless it is a boolean or nothing. */
+  /** A secret, unless the value is a boolean or empty. */
   isSecret: boolean
-  /** A secret unless it is a count: `maxTokens: 4096` is one, `accessTokens: ["abc"]` is not. */
+  /** A secret, unless the value is a count: `maxTokens: 4096` is kept, `accessTokens: ["abc"]` is not. */
   isCounted: boolean
-  /** A secret where it holds a text: `X-Auth`, `basicAuth`. An object of that name is a place. */
+  /** A secret where the value is a string: `X-Auth`, `basicAuth`. An object of that name is a configuration. */
   isAuth: boolean
   /** A secret inside the configuration of an external service. */
   isKey: boolean
@@ -20,15 +20,15 @@ export interface NameMeaning {
 }
 
 const KEYS = 'api|pass|hmac|private|access|signing|encryption|client|subscription'
-/** A `tokenizer` and a `secretary` are other words. */
+/** Excludes `tokenizer` and `secretary`. */
 const SECRET = new RegExp(
   `secret(?!ar(?:y|ies))|password|passwd|passphrase|passcode|pwd|token(?!i[sz])|credential|authori[sz]ation|bearer|jwt|cookie|magic[_\\-\\s]?code|(?:${KEYS})[_\\-.\\s]*key`,
   'i',
 )
-/** `smtpPass`, `db_pass`, `dbpass`; `bypass`, `compass` and `passThrough` are other words. */
+/** `smtpPass`, `db_pass`, `dbpass`; not `bypass`, `compass`, `passThrough`. */
 const PASS = /(?<!by|com|sur|tres|over|under)pass\d*$/i
 
-/** `tokenUsage`, `maxTokens`, `cumulativeInputTokens`, `tokenCount`: tokens of a language model. */
+/** Language model tokens: `tokenUsage`, `maxTokens`, `cumulativeInputTokens`, `tokenCount`. */
 const MODEL_TOKENS = /tokens?[_-]?usage|tokens(?!ecret)|token[_-]?(?:count|limit|budget|window)/gi
 const COUNTED = /tokens(?!ecret)|token[_-]?(?:count|limit|budget|window)/i
 const TOKEN_USAGE = /tokens?[_-]?usage/i
@@ -54,7 +54,7 @@ const CUSTOMER_DATA: ReadonlySet<string> = new Set([
 ])
 
 function meaningOf(name: string): NameMeaning {
-  // Taken out, not looked for: `tokenUsageSecret` stays a secret.
+  // Removed before matching, so that `tokenUsageSecret` stays a secret.
   const rest = name.replace(MODEL_TOKENS, '|')
   return {
     isSecret: SECRET.test(rest) || PASS.test(rest),
@@ -66,7 +66,7 @@ function meaningOf(name: string): NameMeaning {
   }
 }
 
-/** Names are the sender's: only so many are remembered. Most come again and again, and the patterns take longer than the parser. */
+/** Bounds the cache: names come from the sender. Most repeat, and matching costs more than parsing. */
 const MAX_CACHED_NAMES = 4_096
 const MAX_CACHED_CHARS = 64
 const meanings = new Map<string, NameMeaning>()
@@ -79,10 +79,10 @@ export function nameMeaning(name: string): NameMeaning {
   return found
 }
 
-/** True where the name alone says that what it holds is a secret. */
+/** True where the name alone marks a secret. */
 export const isSecretName = (name: string): boolean => nameMeaning(name).isSecret
 
-/** True where what stands under that name must not be kept. `inPlace`: inside the configuration of an external service. */
+/** True where the value must not be kept. `inPlace`: inside the configuration of an external service. */
 export function isSecret(name: string, value: unknown, inPlace = false): boolean {
   const { isSecret, isCounted, isAuth, isKey } = nameMeaning(name)
   if (isSecret || (inPlace && isKey)) return !holdsOnly(value, isNothing)
@@ -90,7 +90,7 @@ export function isSecret(name: string, value: unknown, inPlace = false): boolean
   return isCounted && !holdsOnly(value, isCount)
 }
 
-/** A boolean, in a text too, or nothing at all: no secret, whatever its name. */
+/** Booleans (also as text) and empty values are never secrets. */
 const isNothing = (value: unknown): boolean =>
   value === null ||
   value === undefined ||
@@ -103,7 +103,7 @@ const isCount = (value: unknown): boolean =>
   value instanceof ExactNumber ||
   (typeof value === 'string' && /^[\d.,\s]*$/.test(value))
 
-/** Counts and switches stand in a few levels at most; what is nested deeper is none. */
+/** Counts and switches are nested a few levels at most. */
 const LEVELS = 10
 
 function holdsOnly(value: unknown, isAllowed: (leaf: unknown) => boolean, levels = LEVELS): boolean {

@@ -1,28 +1,28 @@
-// Values that are unmistakably secrets, whatever their name is: `sk-…`, `Bearer …`, JSON web tokens, PEM, keys of well-known services,
-// and addresses that carry a user, a secret parameter or a secret path. Only the secret is taken out of a text, not the text.
+// Masks values that are secrets under any name: `sk-…`, `Bearer …`, JSON web tokens, PEM, keys of well-known services, and URLs with a
+// user, a secret parameter or a secret path. Only the secret is removed, not the surrounding text.
 //
-// Quantifiers are bounded: texts may be long, and are not ours.
+// Quantifiers are bounded: texts may be long and hostile.
 
 import { isSecret, nameMeaning } from './secret-names.ts'
 
-/** What stands in place of a secret that was taken out. */
+/** Replaces a removed secret. */
 export const MASK = '***'
 
-/** A quick look: false where `withoutSecretValues` changes nothing. True of a text in JSON, too, and where it is written with escapes. */
+/** Fast check: false only where `withoutSecretValues` changes nothing. Also matches JSON texts and escaped forms. */
 const SUSPICIOUS =
   /:\/\/|%3A%2F%2F|-----BEGIN|\beyJ|\bbearer|\bbasic[\s\\]|(?<![a-z0-9])[sr]k[-_]|\bgh[pousr]_|\bgithub_pat|\bglpat-|\bxox[a-z]-|\bxapp-|\bAKIA|\bAIza|\bSG\.|\bhf_|\bwhsec_|\bnpm_|\bya29\.|hooks?\.|webhook|telegram\.org|^(?:\s|\\.)*["[{]/i
 
 export const maySecretBeIn = (text: string): boolean => SUSPICIOUS.test(text)
 
 const PEM = /-----BEGIN [A-Z0-9 ]{1,64}-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,64}-----|$)/g
-/** Also what only begins like one, which is left: tried from each `eyJ` in it, a text of such took seconds for 100 KB. */
+/** Also matches mere beginnings, which are kept: trying every `eyJ` again took seconds for 100 KB of them. */
 const JSON_WEB_TOKEN = /\beyJ[\w-]{5,}(\.[\w-]{4,4096}(?:\.[\w-]{0,4096}){0,3})?/g
 const OF_SERVICES =
   /\b(?:gh[pousr]_\w{20,255}|github_pat_\w{20,255}|glpat-[\w-]{15,255}|xox[a-z]-[\w-]{10,255}|xapp-[\w-]{10,255}|AKIA[A-Z0-9]{12,124}|AIza[\w-]{30,100}|SG\.[\w-]{16,255}\.[\w-]{16,255}|hf_\w{20,255}|whsec_[\w+/=-]{8,255}|npm_\w{30,255}|ya29\.[\w-]{20,512})/g
 const SECRET_KEY = /(?<![A-Za-z0-9_-])[sr]k[-_][\w-]{8,512}/g
 const BEARER = /\b(bearer\s{1,8})([^\s"'`<>{}$*,;\\][^\s"'`<>{},;\\]{0,8191})/gi
 const BASIC = /\b(basic\s{1,8})([A-Za-z0-9+/]{6,4096}={0,2})/gi
-/** Whoever knows the path may post there, or act as the bot. */
+/** The path itself is the credential: it allows posting or acting as the bot. */
 const SECRET_PATH =
   /\b(hooks\.slack\.com|webhook\.office\.com|outlook\.office\.com\/webhook|(?:canary\.|ptb\.)?discord(?:app)?\.com\/api\/webhooks|hooks\.zapier\.com|hook\.(?:[\w-]{1,20}\.)?(?:make|integromat)\.com|api\.telegram\.org)\/[^\s"'<>{}\\]{1,4096}/gi
 const ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s"'<>`{}\\]{1,8192}/gi
@@ -30,10 +30,10 @@ const ENCODED_ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}%3A%2F%2F[^\s"'<>`{}\\]{1,8192}
 const SECRET_PARAMETER = /^(?:sig|signature|auth)$/i
 const LONG_CODE = 20
 
-/** Words of prose have no digit, and are short. */
+/** True for text that is no word: it has a digit or at least 20 characters. */
 const isOpaque = (text: string): boolean => /\d/.test(text) || text.length >= 20
 
-/** `Bearer token` names a way to authenticate. */
+/** `Bearer token` names a scheme and holds no secret. */
 const isWord = (text: string): boolean =>
   /^(?:tokens?|auth|authentication|authorization|keys?|schemes?|format|only)\W*$/i.test(text)
 
@@ -53,7 +53,7 @@ function isSecretParameter(name: string, value: string): boolean {
   )
 }
 
-/** A parameter's value may be an address itself. */
+/** A parameter's value may itself be a URL. */
 function withoutInner(value: string): string {
   if (value.includes('?')) return withoutParameters(value)
   const plain = decoded(value)
@@ -71,7 +71,7 @@ const withoutParameters = (text: string): string =>
     .replace(/([?#])[&;]/g, '$1')
     .replace(/[?#](?=#|$)/g, '')
 
-/** Without the user, and without parameters that are secrets; as it was where it has none. */
+/** Removes the user and secret parameters from a URL. */
 function withoutAddressSecrets(address: string): string {
   const begin = address.indexOf('://') + 3
   const end = address.slice(begin).search(/[/?#]/)
@@ -84,7 +84,7 @@ function withoutAddressSecrets(address: string): string {
 const isCredentials = (text: string): boolean =>
   /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(Buffer.from(text, 'base64').toString('latin1'))
 
-/** The text with every unmistakable secret masked, or taken out of its address. Applied twice, it changes nothing more. */
+/** Masks every recognisable secret in a text. Idempotent. */
 export function withoutSecretValues(text: string): string {
   let left = text
   for (let round = 0; round < MAX_ROUNDS && maySecretBeIn(left); round++) {
@@ -95,7 +95,7 @@ export function withoutSecretValues(text: string): string {
   return left
 }
 
-/** One secret may hide another, in several layers. */
+/** Masking one secret may reveal another. */
 const MAX_ROUNDS = 8
 
 function maskOnce(text: string): string {
@@ -115,9 +115,9 @@ function maskOnce(text: string): string {
     .replace(ENCODED_ADDRESS, withoutInner)
 }
 
-/** `X-Api-Key: abc`, `OPENAI_KEY=abc`, `--token=abc`: a name and its value in one text. */
+/** A name and its value in one text: `X-Api-Key: abc`, `OPENAI_KEY=abc`, `--token=abc`. */
 const NAMED = /^(\s*-{0,2}(?:export\s+)?([\w.-]{1,64})\s*[:=]\s*)(\S[\s\S]*)$/
-/** As the lines of headers or of variables are, none of which is prose. */
+/** A line of headers or variables. */
 const NAMED_LINE = /^\s*(?:#.*|(?:export\s+)?[\w.-]{1,64}\s*[:=].*)?$/
 
 function withoutNamedOne(text: string): string {
@@ -125,7 +125,7 @@ function withoutNamedOne(text: string): string {
   return name !== undefined && value !== MASK && isSecret(name, value, true) ? `${head}${MASK}` : text
 }
 
-/** Inside the configuration of an external service, where a text may be a header, a variable or an option, or lines of them. */
+/** For texts inside the configuration of an external service: a header, a variable or an option, or lines of them. */
 export function withoutNamedSecret(text: string): string {
   const lines = text.split(/(\r?\n)/)
   return lines.length > 1 && lines.every(line => NAMED_LINE.test(line))
@@ -137,7 +137,7 @@ const IN_PROSE = /([\w.-]{0,64}(?:[ -]key|key|[a-z]))(["']?\s{0,4}[:=]\s{0,4}["'
 const PLAIN_WORD =
   /^(?:required|invalid|missing|expected|expired|must|is|not|a|an|the|unexpected|unknown|[a-z]{1,3})[.!]?$/i
 
-/** Somebody's message about an error, which may repeat what it was given: also what stands behind `password:` or `apiKey=`. */
+/** For error messages, which may quote their input: also masks values after `password:` or `apiKey=`. */
 export const withoutSecretsInMessage = (text: string): string =>
   withoutSecretValues(text).replace(IN_PROSE, (whole, name: string, between: string, value: string) => {
     const { isSecret: isNamed, isKey } = nameMeaning(name)

@@ -1,5 +1,5 @@
-// As many at once as there are connections. Waiting happens here and not in undici's own queue, so that a request leaves the
-// moment it is allowed to: neither its timeout, nor its time sent, nor its lease's deadline runs while it queues.
+// Limits concurrent requests to the number of connections. Requests queue here and not in undici, so that timeouts, send times and lease
+// deadlines do not run while a request waits.
 
 export class Slots {
   #free: number
@@ -9,7 +9,7 @@ export class Slots {
     this.#free = count
   }
 
-  /** Runs the work in a slot. Resolves to undefined, without running it, when the signal fires first. */
+  /** Runs the work in a slot. Resolves to undefined, without running it, when the signal aborts first. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     if (!(await this.#enter(signal))) return undefined
     try {
@@ -40,7 +40,7 @@ export class Slots {
   }
 
   #leave(): void {
-    // The slot goes straight to who waited longest; it is never free in between.
+    // Hands the slot to the longest waiter, so that nobody overtakes it.
     const next = this.#waiting.shift()
     if (next) next()
     else this.#free++

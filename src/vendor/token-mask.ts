@@ -1,8 +1,7 @@
-// Masks the API token in what a vendor, or a proxy in front of it, echoes.
+// Masks the API token where the vendor, or a proxy in front of it, echoes the request (ADR 16).
 //
-// A page that can be used is only searched for the forms that JSON has of a token, which takes a thousandth of what parsing takes. What
-// cannot be used may be anything: a dump of headers in HTML, cut off, packed, in UTF-16. There each character may be written in
-// any way that some escaping has for it.
+// A usable page is searched only for the forms that JSON gives a token, at a thousandth of the cost of parsing. An unusable response may
+// be anything: an HTML dump of headers, truncated, compressed, in UTF-16; there each character is matched in every common escaping.
 import zlib, {
   brotliDecompressSync,
   constants,
@@ -14,27 +13,27 @@ import zlib, {
 import { base64Of, writtenForms } from './redaction.ts'
 import { MASK } from './secret-values.ts'
 
-/** A shorter one may be a word of a person, and one of digits a number: pages with such land as they came. */
+/** A shorter token may be a word and one of digits a number in the data, so pages are not searched for those. */
 const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
 export interface Masked {
   bytes: Buffer
-  /** How often it stood there. */
+  /** Masked occurrences. */
   count: number
 }
 
-/** A body that can be used, without the token; the same bytes where it is not in them. */
+/** Masks the token in a usable body; returns the same buffer where it does not occur. */
 export function pageWithoutToken(body: Buffer, token: string): Masked {
   const isThere = isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form))
   return isThere ? replaced(body, token) : { bytes: body, count: 0 }
 }
 
-/** The text without the token, however it is written there. */
+/** Masks the token in a text, in any escaping. */
 export const textWithoutToken = (text: string, token: string): string => withoutSpans(text, spansOf(text, token))
 
 /**
- * What came instead of an answer, fit to be kept: masked, and unpacked where the token was inside. `encoding` is its `Content-Encoding`.
- * What cannot be unpacked cannot be searched: a line that says so stands in its place.
+ * Masks an unusable response, decompressing it where the token was inside. `encoding`: its `Content-Encoding`.
+ * A body that cannot be decompressed cannot be searched, so a line that says so replaces it.
  */
 export function failedWithoutToken(
   body: Buffer,
@@ -49,7 +48,7 @@ export function failedWithoutToken(
 
 interface Layers {
   token: string
-  /** The first one was applied first. */
+  /** In the order in which they were applied. */
   layers: readonly string[]
   depth: number
 }
@@ -64,20 +63,20 @@ function masked(body: Buffer, { token, layers, depth }: Layers): Masked {
       const inside = masked(unpacked, { token, layers: layers.slice(0, -1), depth: depth + 1 })
       return inside.count > 0 ? inside : { bytes: body, count: 0 }
     }
-    // A text may begin like a stream of zlib, and a vendor may name an encoding that it has not used.
+    // A text may begin like a zlib stream, and a vendor may declare an encoding that it did not apply.
     if (packing !== 'zlib' && !isText(body)) return { bytes: unsearched(body, packing), count: 1 }
   }
   return replaced(body, token)
 }
 
-/** As Latin-1 each byte is a character, and what a token is written with is the same in most encodings. */
+/** Latin-1 maps each byte to a character, and a token's ASCII characters are the same in most encodings. */
 function replaced(body: Buffer, token: string): Masked {
   const text = body.toString('latin1')
   const spans = spansOf(text, token)
   return { bytes: spans.length === 0 ? body : Buffer.from(withoutSpans(text, spans), 'latin1'), count: spans.length }
 }
 
-/** No byte of its beginning is one that texts have none of. */
+/** True where the first KB has no control bytes that text does not have. */
 const isText = (body: Buffer): boolean =>
   body.subarray(0, 1_024).every(byte => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0x1b)
 
@@ -86,7 +85,7 @@ const unsearched = (body: Buffer, packing: string): Buffer =>
     `[${body.length} bytes (${packing}) that cannot be unpacked, and so not be searched for the API token, are not kept]\n`,
   )
 
-/** What bytes tell of their own packing. */
+/** The compression by its magic number. */
 function compressionOf(body: Buffer): 'gzip' | 'zlib' | 'zstd' | null {
   if (body.length < 4) return null
   if (body[0] === 0x1f && body[1] === 0x8b) return 'gzip'
@@ -96,28 +95,28 @@ function compressionOf(body: Buffer): 'gzip' | 'zlib' | 'zstd' | null {
 
 const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
-/** A connection that broke leaves a beginning, which is unpacked as far as it goes. */
+/** Z_SYNC_FLUSH: decompresses a truncated stream as far as it goes. */
 const UNPACKED: ZlibOptions = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_UNPACKED_BYTES }
 
-/** Node 20 has none. */
+/** Missing in Node 20. */
 const zstd = (zlib as { zstdDecompressSync?: (body: Buffer, options: ZlibOptions) => Buffer }).zstdDecompressSync
 
 const UNPACKERS: Record<string, ((body: Buffer) => Buffer)[]> = {
   gzip: [body => gunzipSync(body, UNPACKED)],
   zlib: [body => inflateSync(body, UNPACKED)],
-  // Both are sent under that name.
+  // Servers send both formats under this name.
   deflate: [body => inflateSync(body, UNPACKED), body => inflateRawSync(body, UNPACKED)],
   br: [body => brotliDecompressSync(body, { ...UNPACKED, finishFlush: constants.BROTLI_OPERATION_FLUSH })],
   zstd: zstd === undefined ? [] : [body => zstd(body, { maxOutputLength: MAX_UNPACKED_BYTES })],
 }
 
-/** Null where it cannot be unpacked. */
+/** Null where it cannot be decompressed. */
 function unpack(body: Buffer, packing: string): Buffer | null {
   for (const unpacker of UNPACKERS[packing === 'x-gzip' ? 'gzip' : packing] ?? []) {
     try {
       return unpacker(body)
     } catch {
-      // Damaged, too large, or something else.
+      // Damaged, too large, or another format.
     }
   }
   return null
@@ -128,7 +127,7 @@ interface Span {
   end: number
 }
 
-/** Each span is masked. */
+/** Replaces each span by the mask. */
 function withoutSpans(text: string, spans: readonly Span[]): string {
   const kept = [...spans, { start: text.length, end: text.length }].map(({ start }, index) =>
     text.slice(spans[index - 1]?.end ?? 0, start),
@@ -136,7 +135,7 @@ function withoutSpans(text: string, spans: readonly Span[]): string {
   return kept.join(MASK)
 }
 
-/** Every place of the token, in its order; a beginning of it at the end of the text, too. */
+/** Every occurrence of the token in order, including a prefix of it at the end of the text. */
 function spansOf(text: string, token: string): Span[] {
   const { beginning, forms } = patternsOf(token)
   const spans: Span[] = []
@@ -150,11 +149,11 @@ function spansOf(text: string, token: string): Span[] {
   return spans
 }
 
-/** A text that ends inside of the token keeps fewer characters of it than these, and an escape that was cut off. */
+/** A truncated token at the end of the text is masked from this many characters on; a cut escape sequence may follow. */
 const MIN_PREFIX_CHARS = 4
 const REST_OF_ESCAPE = /^[\\%&=#A-Za-z0-9;{\r\n]{0,9}$/
 
-/** Where the form ends that begins there; -1 where none does. All ways to read the text are followed at once. */
+/** End of the form that starts at `start`, or -1. Follows all readings of the text in parallel. */
 function endOf(text: string, start: number, form: string): number {
   let places = new Set([start])
   let ends: number[] = []
@@ -173,17 +172,17 @@ function endsOf(text: string, place: number, character: string): number[] {
   const ends = spellingPatterns(character)
     .map(way => matchEnd(way, text, place))
     .filter(end => end > place)
-  // Escaped once or more: each backslash of them may be the last one that was meant.
+  // Backslashes may be escaped repeatedly: any of them may be the last one of the token.
   return character === '\\' ? ends.flatMap(end => Array.from({ length: end - place }, (_, back) => end - back)) : ends
 }
 
-/** `pattern` is sticky; -1 where it does not match there. */
+/** `pattern` is sticky; -1 where it does not match at `place`. */
 function matchEnd(pattern: RegExp, text: string, place: number): number {
   pattern.lastIndex = place
   return pattern.test(text) ? pattern.lastIndex : -1
 }
 
-/** Between two characters: the other byte of UTF-16, a folded line, or the head of a chunk that was written out. */
+/** Allowed between two characters: the zero byte of UTF-16, a folded line, or a chunk header. */
 const BETWEEN = '\\0?(?:=?\\r?\\n(?:[0-9A-Fa-f]{1,8}\\r?\\n|[ \\t]+)?)?'
 const GAP = new RegExp(BETWEEN, 'y')
 
@@ -192,7 +191,7 @@ const NAMED: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': '
 const anyCase = (hex: string): string =>
   hex.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
 
-/** How one character may be written: as it is, escaped for JSON or JavaScript, for an address, for HTML, for mail. */
+/** Patterns for one character: plain, escaped for JSON or JavaScript, URL-encoded, HTML, quoted-printable. */
 function spellingsOf(character: string): string[] {
   const code = character.charCodeAt(0)
   const hex = anyCase(code.toString(16).padStart(2, '0'))
@@ -209,7 +208,7 @@ function spellingsOf(character: string): string[] {
 
 const spellings = new Map<string, RegExp[]>()
 
-/** A token has printable ASCII alone: there are few. */
+/** Cached: a token consists of printable ASCII. */
 function spellingPatterns(character: string): RegExp[] {
   const known = spellings.get(character) ?? spellingsOf(character).map(writing => new RegExp(writing, 'y'))
   spellings.set(character, known)
@@ -217,7 +216,7 @@ function spellingPatterns(character: string): RegExp[] {
 }
 
 interface Patterns {
-  /** What JSON has of a token, or a text in it. */
+  /** The forms in JSON, and in JSON inside a JSON string. */
   plain: string[]
   forms: string[]
   /** The first two characters of each form. */

@@ -1,17 +1,17 @@
-// Sends one GET and collects what comes back. It judges nothing but whether an answer came, and came whole; it never retries,
-// follows no redirect (the token would go with it) and asks for no compression (a page lands as it was sent).
+// Sends one GET and collects the response. Never retries, never follows a redirect (the token would go with it), and asks for no
+// compression, so that a page lands as it was sent.
 
 import { DecoratorHandler, type Dispatcher, Pool } from 'undici'
 import type { Target } from './address.ts'
 import { type Exchange, readRetryAfter, readServerDate } from './exchange.ts'
 import { type PhaseTimer, type Stop, startPhases } from './phase-timer.ts'
 
-/** Why an answer did not come, or not whole. */
+/** Why a response is missing or incomplete. */
 export interface Breakdown {
   cause: Stop | 'network' | 'too-large' | 'encoded' | 'closed'
-  /** Machine name of the cause, such as ECONNRESET. Never a message: a library's text may quote what it was given. */
+  /** Error code, such as ECONNRESET. Never a message: a library's text may quote the request. */
   reason: string
-  /** Nothing of the request was sent: no connection came about (refused, no such name, no TLS), or not in time. */
+  /** Nothing was sent: the connection failed (refused, unknown host, TLS) or timed out. */
   unsent?: boolean
 }
 
@@ -27,7 +27,7 @@ export interface TransportOptions {
   /** For the headers (connecting included), and again for the body. */
   timeoutMs: number
   connections: number
-  /** A larger body is not read to its end: no page comes near, and memory is bounded. */
+  /** Bounds memory: a larger body is abandoned. No page comes near. */
   maxBodyBytes: number
   now: () => number
 }
@@ -41,7 +41,7 @@ export function createTransport(options: TransportOptions): Transport {
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
-    // The phase timer is the only clock; undici's own are coarse, and time silence only.
+    // Timed by the phase timer: undici's timeouts are coarse and only measure silence.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: options.timeoutMs },
@@ -64,19 +64,19 @@ export function createTransport(options: TransportOptions): Transport {
       }
     },
     close() {
-      // undici rejects a second close.
+      // undici rejects a second close().
       closed ??= pool.close()
       return closed
     },
   }
 }
 
-/** Whether a request came as far as a connection that stands. From there on it may have reached the vendor. */
+/** `sent`: the request got an established connection, so it may have reached the vendor. */
 interface Note {
   sent: boolean
 }
 
-/** undici's types leave out the methods that it passes on. */
+/** undici's types omit the methods that DecoratorHandler forwards. */
 const PassThroughHandler = DecoratorHandler as unknown as new (
   handler: Dispatcher.DispatchHandler,
 ) => { onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void }
@@ -155,7 +155,7 @@ function encodingOf(header: string | null): Breakdown | null {
   return { cause: 'encoded', reason: 'content-encoding' }
 }
 
-/** The client was closed under the request: undici's two codes for it. */
+/** undici's codes for a client that was closed during the request. */
 const CLOSED = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 
 function explain(error: unknown, phases: PhaseTimer): Breakdown {

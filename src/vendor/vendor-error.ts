@@ -10,7 +10,7 @@ export class VendorError extends ConvohouseError {
     this.#exchange = parts.exchange
   }
 
-  /** What came back, for an export that was answered: its bytes cost quota and may be kept. A getter, so that nothing prints it. */
+  /** The response of an export: its bytes cost quota and may be kept. A getter, so that no logger prints it. */
   get exchange(): Exchange | undefined {
     return this.#exchange
   }
