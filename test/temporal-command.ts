@@ -1,54 +1,72 @@
-// Before the tests: the Temporal CLI. Where it is not at hand it is downloaded or built while the other tests run, and the files that
-// need it, which are begun last, wait for the verdict. Where it cannot be had they are skipped, and in CI they fail.
+// Before the tests: a Temporal dev server that they share. Where the Temporal CLI is not installed it is downloaded or built while the other
+// tests run, and the files that need it, which come last, wait for the verdict. Without it they are skipped, and in CI they fail.
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { TestProject, Vitest } from 'vitest/node'
+import { type DevServer, startDevServer } from '../src/run/temporal/server/dev-server.ts'
 import { findTemporal } from '../src/run/temporal/server/temporal-cli.ts'
 import { obtainTemporal } from './temporal-cli.ts'
 
-/** The Temporal CLI, or why it could not be had. */
-export type TemporalVerdict = { command: string } | { command: null; reason: string }
+/** The Temporal CLI and the shared server's address, or why there is none. */
+export type TemporalVerdict = { command: string; address: string } | { command: null; reason: string }
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The Temporal CLI, or the file that will tell as a `TemporalVerdict`; null where nothing was asked for that needs it. */
-    temporal: { command: string } | { verdict: string } | null
+    /** The verdict, or the file that it will be written to; null where no file that runs needs Temporal. */
+    temporal: TemporalVerdict | { verdict: string } | null
   }
 }
 
 /** Files of tests with Temporal import what begins one. */
 export const needsTemporal = (file: string): boolean => readFileSync(file, 'utf8').includes('/with-temporal.ts')
 
-async function obtain(signal: AbortSignal): Promise<TemporalVerdict> {
-  try {
-    return { command: await obtainTemporal({ log: line => console.warn(line), signal }) }
-  } catch (error) {
-    const reason = (error as Error).message
-    if (!signal.aborted) console.warn(`Tests with Temporal ${process.env.CI ? 'fail' : 'are skipped'}: ${reason}`)
-    return { command: null, reason }
-  }
+/** The namespace of a test file in the shared server. */
+export const namespaceOf = (file: string): string =>
+  relative(import.meta.dirname, file)
+    .replace(/\.ts$/, '')
+    .replaceAll(/[^a-z0-9]+/g, '-')
+
+function unavailable(error: unknown): TemporalVerdict {
+  const reason = (error as Error).message
+  console.warn(`Tests with Temporal ${process.env.CI ? 'fail' : 'are skipped'}: ${reason}`)
+  return { command: null, reason }
 }
 
 export default async function setup(project: TestProject): Promise<undefined | (() => Promise<void>)> {
-  // What was asked for on the command line; vitest has it, and does not say so in its types.
+  // The file names on the command line; vitest has them, and leaves them out of its types.
   const { filenamePattern, projects } = project.vitest as unknown as Vitest & { filenamePattern?: string[] }
   const found = await Promise.all(projects.map(each => each.globTestFiles(filenamePattern)))
-  if (!found.flatMap(({ testFiles }) => testFiles).some(needsTemporal)) return void project.provide('temporal', null)
+  const files = [...new Set(found.flatMap(({ testFiles }) => testFiles))].filter(needsTemporal)
+  if (files.length === 0) return void project.provide('temporal', null)
+
+  let server: DevServer | null = null
+  const start = async (command: string): Promise<TemporalVerdict> => {
+    server = await startDevServer({ command, namespaces: files.map(namespaceOf) })
+    return { command, address: server.address }
+  }
   const command = await findTemporal()
-  if (command !== null) return void project.provide('temporal', { command })
+  if (command !== null) {
+    project.provide('temporal', await start(command).catch(unavailable))
+    return async () => server?.stop()
+  }
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
   const verdict = join(folder, 'verdict.json')
   const ending = new AbortController()
-  const told = obtain(ending.signal).then(async found => {
-    await writeFile(`${verdict}.new`, JSON.stringify(found))
-    await rename(`${verdict}.new`, verdict)
-  })
+  const { signal } = ending
+  const written = obtainTemporal({ log: line => console.warn(line), signal })
+    .then(start)
+    .catch(unavailable)
+    .then(async reached => {
+      await writeFile(`${verdict}.new`, JSON.stringify(reached))
+      await rename(`${verdict}.new`, verdict)
+    })
   project.provide('temporal', { verdict })
   return async () => {
     ending.abort(new Error('the tests are over'))
-    await told
+    await written
+    await server?.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }

@@ -5,12 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { checkRange } from '../../src/cli/schedule/run-backfill.ts'
 import { DAY } from '../../src/core/time.ts'
 import { ownerId } from '../../src/run/temporal/client/owner.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { cli } from '../cli/cli-process.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { timeMs } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
-import { ownServer } from './own-server.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -30,18 +28,17 @@ describe('the range of a backfill', () => {
   })
 })
 
-describeWithTemporal('a backfill', command => {
-  let server: DevServer
+describeWithTemporal('a backfill', ({ place, env: temporal }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   async function app() {
     const there = await scene(elsewhere, { settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s', { since: '30d', schedule: { every: '1h' } })
-    await workerProcess({ address: server.address, path, role: 'all' })
-    const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address }
+    await workerProcess({ place, path, role: 'all' })
+    const env = { WORKER_TOKEN: TOKEN, ...temporal }
     const run = (...args: string[]) => cli([...args, '--config', path], { env })
     const done = async (...args: string[]) => {
       const { code, stdout, stderr } = await run(...args)

@@ -4,13 +4,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
 import { describe, expect, it } from 'vitest'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { ingestId } from '../../src/run/temporal/worker/drain.ts'
 import { cli, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
 import { smallDisks, whyNoDisk } from '../faults/small-disk.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from './afterwards.ts'
-import { ownServer } from './own-server.ts'
 
 const noDisk = whyNoDisk()
 if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
@@ -109,16 +107,14 @@ describe.skipIf(noDisk)('storage that fails under a watch', () => {
 })
 
 describe.skipIf(noDisk)('storage that fails under Temporal', () => {
-  describeWithTemporal('whose server is elsewhere', command => {
-    let server: DevServer
+  describeWithTemporal('whose server is elsewhere', ({ place, env }) => {
     let client: Client
-    ownServer({ command }, (started, connected) => {
-      server = started
-      client = connected
+    connected(place, opened => {
+      client = opened
     })
 
     it('ends no workflow, is told in the log of the worker, and every event is in the tables in the end', async () => {
-      const there = await failingHouse(['worker'], { TEMPORAL_ADDRESS: server.address })
+      const there = await failingHouse(['worker'], env)
       await there.drainer.said('worker (all) for ')
       const handle = client.workflow.getHandle(ingestId('ws'))
       const { runId } = await handle.describe()

@@ -1,13 +1,12 @@
 // Webhook events while somebody syncs: in SQL within seconds, whoever runs the orchestration.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client, Connection } from '@temporalio/client'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
+import type { Client } from '@temporalio/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ingestId } from '../../src/run/temporal/worker/drain.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { spoolEvent } from '../spool/arbitrary-events.ts'
 import { until } from './afterwards.ts'
 import { payloadTexts } from './history.ts'
@@ -126,23 +125,20 @@ describe('events beside the embedded engine', () => {
   })
 })
 
-describeWithTemporal('events under Temporal', command => {
-  let server: DevServer
-  beforeAll(async () => {
-    server = await startDevServer({ command })
+describeWithTemporal('events under Temporal', ({ place, env }) => {
+  let client: Client
+  connected(place, opened => {
+    client = opened
   })
-  afterAll(() => server.stop())
 
   it('are drained by a workflow of their own, whose history holds nothing of them', async () => {
-    const there = await app({ TEMPORAL_ADDRESS: server.address })
+    const there = await app(env)
     const running = there.begin('up', '--every', '1h')
     await expectSeen(there, await receiverOf(running))
-    const connection = await Connection.connect({ address: server.address })
-    const handle = new Client({ connection }).workflow.getHandle(ingestId('ws_demo'))
+    const handle = client.workflow.getHandle(ingestId('ws_demo'))
     await ended(running, there)
     // What was drained it has counted, and knows nothing else of it.
     const told = payloadTexts(await handle.fetchHistory()).join('\n')
-    await connection.close()
     expect(told).toContain('"events":2')
     for (const text of [SECRET, TOKEN, 'told-by-event', 'message_received']) expect(told).not.toContain(text)
   })

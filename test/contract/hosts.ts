@@ -71,9 +71,8 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {
 }
 
 export const temporalHost =
-  (address: () => string) =>
+  (place: TemporalPlace) =>
   async (config: Config): Promise<HostUnderTest> => {
-    const place = { address: address() }
     const { app } = await startWorker(config, place)
     const client = await connectClient(place)
     onTestFinished(() => client.connection.close())

@@ -3,13 +3,11 @@ import type { Client } from '@temporalio/client'
 import { expect, it } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync } from '../../src/run/temporal/client/owner.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import type { SyncRequest } from '../../workflows/steps.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectTruth } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -29,11 +27,10 @@ function mostWithinAnHour(served: readonly ServedRequest[]): number {
   return Math.max(...times.map(from => times.filter(at => at >= from && at < from + HOUR.ms).length))
 }
 
-describeWithTemporal('three workers', command => {
-  let server: DevServer
+describeWithTemporal('three workers', ({ place }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   it('together never ask more often than an hour allows, and use it up', PATIENCE, async () => {
@@ -44,7 +41,7 @@ describeWithTemporal('three workers', command => {
     const hour = { hour: `${HOUR.ms / 1_000}s`, requestsPerHour: HOUR.requests }
     const path = await writeConfig(there.config, '10s', hour)
     const roles = ['warehouse', 'export', 'export', 'export'] as const
-    const workers = await Promise.all(roles.map(role => workerProcess({ address: server.address, path, role })))
+    const workers = await Promise.all(roles.map(role => workerProcess({ place, path, role })))
     const synced = async (mode: SyncRequest['mode']): Promise<ServedRequest[]> => {
       const before = (await there.served()).length
       const request = { ...PLAIN_SYNC, mode, workspaceId: WORKSPACE }

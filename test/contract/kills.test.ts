@@ -3,7 +3,7 @@ import { LANES } from '../../workflows/window-loop.ts'
 import { killOnTemporal } from '../faults/temporal-kills.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 
-describeWithTemporal('a sync by Temporal', command => {
+describeWithTemporal('a sync by Temporal', ({ command }) => {
   it('whose workers and server are killed at 8 random points loses nothing, doubles nothing, and repeats only what was under way', {
     timeout: 400_000,
   }, async () => {

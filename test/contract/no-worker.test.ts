@@ -7,16 +7,14 @@ import { expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { failedForWantOfWorker, hasPollers } from '../../src/run/temporal/client/await-worker.ts'
 import { askForSync, ownerId } from '../../src/run/temporal/client/owner.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { workflowCode } from '../../src/run/workflow-code.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { exportQueue, warehouseQueue } from '../../workflows/activities.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -31,17 +29,16 @@ const { PENDING_ACTIVITY_STATE_STARTED: STARTED } = temporal.api.enums.v1.Pendin
 const isFetching = ({ activityType, state }: PendingActivity): boolean =>
   activityType?.name === 'fetchPages' && state === STARTED
 
-describeWithTemporal('where no worker answers', command => {
-  let server: DevServer
+describeWithTemporal('where no worker answers', ({ place, env }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s', { schedule: { every: '1h' } })
-    const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
+    const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
     const args = (...words: string[]) => [...words, '--config', path]
     const queue = warehouseQueue(there.config.temporal.queues)
     const terminate = () => client.workflow.getHandle(ownerId(WORKSPACE)).terminate()
@@ -49,7 +46,7 @@ describeWithTemporal('where no worker answers', command => {
     return {
       ...there,
       queue,
-      worker: () => workerProcess({ address: server.address, path, role: 'all' }),
+      worker: () => workerProcess({ place, path, role: 'all' }),
       run: (...words: string[]) => cli(args(...words), options),
       begin: (...words: string[]) => start(args(...words), options),
       /** An owner that nobody works for. */

@@ -1,15 +1,16 @@
 // The workflow that owns a workspace's quota: who asks it, what it answers, and how it outlives its own history.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
 import { requestsThisHour } from '../../src/core/rate-limit.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
+import { connectClient } from '../../src/run/temporal/client/connection.ts'
 import { follow } from '../../src/run/temporal/client/follow.ts'
 import { askForSync } from '../../src/run/temporal/client/owner.ts'
 import { dataConverter } from '../../src/run/temporal/payload-codec.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
+import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { PlanSummary } from '../../workflows/plan-summary.ts'
 import type { Progress } from '../../workflows/progress.ts'
@@ -21,7 +22,6 @@ import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
 import { record } from './history.ts'
 import { reportOf, startWorker } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
 /** Pages of the sync that outgrows its histories: 5,000 by `HISTORY_PAGES=5000 npx vitest run test/contract/owner.test.ts -t 'carries'`. */
@@ -33,7 +33,7 @@ const SUGGESTED_EVENTS = 60
 const REFUSED_BYTES = 512 * 1024
 const AGENTS = 1_400
 
-describeWithTemporal('the owner of a workspace', command => {
+describeWithTemporal('the owner of a workspace', ({ command }) => {
   let server: DevServer
   let client: Client
   const dynamicConfig = {
@@ -41,8 +41,13 @@ describeWithTemporal('the owner of a workspace', command => {
     'limit.blobSize.error': REFUSED_BYTES,
     'limit.blobSize.warn': REFUSED_BYTES / 2,
   }
-  ownServer({ command, dynamicConfig }, (...opened) => {
-    ;[server, client] = opened
+  beforeAll(async () => {
+    server = await startDevServer({ command, dynamicConfig })
+    client = await connectClient({ address: server.address })
+  })
+  afterAll(async () => {
+    await client.connection.close()
+    await server.stop()
   })
 
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {

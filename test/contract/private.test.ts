@@ -10,16 +10,14 @@ import { MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle, ownerId } from '../../src/run/temporal/client/owner.ts'
 import { changeSchedule, ensureSchedule } from '../../src/run/temporal/client/schedules.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { CANARY } from '../../src/sandbox/agents/canary.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { whileSlowed } from '../cli/slowed.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { payloadTexts } from './history.ts'
 import { startWorker } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { elsewhere, type Scene, scene, TOKEN, WORKSPACE } from './scene.ts'
 
 const WRONG_TOKEN = 'canary-wrong-token-0815'
@@ -51,11 +49,10 @@ const found = (texts: readonly string[], needles: readonly string[]): string[] =
   return needles.filter(needle => all.includes(needle) || all.includes(inJson(needle)))
 }
 
-describeWithTemporal('what the server is told', command => {
-  let server: DevServer
+describeWithTemporal('what the server is told', ({ place }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   /** A house whose workspace has an id of its own: the server is shared. */
@@ -64,7 +61,7 @@ describeWithTemporal('what the server is told', command => {
       sandbox: { conversations: 80, ...sandbox },
       settings: { maxPage: 5, ...settings },
     })
-    await startWorker(there.config, { address: server.address })
+    await startWorker(there.config, place)
     const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
     const ask = async (asked = {}): Promise<OwnerHandle> =>
       (await askForSync(client, { queues: there.config.temporal.queues, request: { ...request, ...asked } })).handle

@@ -11,27 +11,24 @@ import {
   scheduledSync,
   scheduleState,
 } from '../../src/run/temporal/client/schedules.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { cli } from '../cli/cli-process.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from './afterwards.ts'
 import { reportOf, startWorker } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { writeConfig } from './worker-process.ts'
 
-describeWithTemporal('a schedule', command => {
-  let server: DevServer
+describeWithTemporal('a schedule', ({ place, env: temporal }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   it('is what the configuration says, however often it is ensured, and stays paused where it was', async () => {
     const { config } = await scene(elsewhere)
     const schedule = async (action: string, path: string) => {
-      const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address }
+      const env = { WORKER_TOKEN: TOKEN, ...temporal }
       return cli(['schedule', action, '--json', '--config', path], { env })
     }
     const said = async (action: string, path: string) => {
@@ -108,7 +105,7 @@ describeWithTemporal('a schedule', command => {
       settings: { maxPage: 10, since: '80d', schedule: { everyMs: HOUR, jitterMs: 0 } },
     })
     const { config } = there
-    const { app } = await startWorker(config, { address: server.address })
+    const { app } = await startWorker(config, place)
     const [workspace] = config.workspaces
     expect(await ensureSchedule(client, { config, workspace: workspace! })).toBe('created')
     onTestFinished(() => client.schedule.getHandle(ownerId(WORKSPACE)).delete())
@@ -119,8 +116,7 @@ describeWithTemporal('a schedule', command => {
     await changeSchedule(client, WORKSPACE, 'trigger')
     await changeSchedule(client, WORKSPACE, 'trigger')
     const path = await writeConfig(config, '2m')
-    const list = () =>
-      cli(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } })
+    const list = () => cli(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, ...temporal } })
     expect((await list()).stdout).toMatch(/ running +\d+ s +\d$/m)
     await byHand.handle.executeUpdate('resume')
     const report: SyncReport = await reportOf(byHand.handle)

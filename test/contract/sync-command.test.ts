@@ -1,7 +1,6 @@
 // `sync --on temporal`, and what else the command says to Temporal.
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
-import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
@@ -32,18 +31,12 @@ const said = ({ process }: Running, text: string): Promise<void> =>
     })
   })
 
-describeWithTemporal('sync --on temporal', command => {
-  let server: DevServer
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-  })
-  afterAll(() => server.stop())
-
+describeWithTemporal('sync --on temporal', ({ place, env }) => {
   async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m')
-    const worker = await workerProcess({ address: server.address, path, role: 'all' })
-    const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
+    const worker = await workerProcess({ place, path, role: 'all' })
+    const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
     const args = (...words: string[]) => [...words, '--config', path]
     return {
       ...there,

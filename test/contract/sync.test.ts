@@ -1,7 +1,6 @@
 // One orchestration, two hosts: whichever runs it, the same sandbox and the same inputs make the same tables.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
+import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
@@ -107,16 +106,7 @@ describe('the embedded engine', () => contract(embeddedHost))
 describe('the embedded engine, with a vendor who serves the document to the letter', () =>
   contract(embeddedHost, LITERAL))
 
-describeWithTemporal('Temporal', command => {
-  let server: DevServer
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-  })
-  afterAll(() => server.stop())
-  contract(temporalHost(() => server.address))
-  describe('with a vendor who serves the document to the letter', () =>
-    contract(
-      temporalHost(() => server.address),
-      LITERAL,
-    ))
+describeWithTemporal('Temporal', ({ place }) => {
+  contract(temporalHost(place))
+  describe('with a vendor who serves the document to the letter', () => contract(temporalHost(place), LITERAL))
 })

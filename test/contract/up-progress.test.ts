@@ -1,21 +1,14 @@
 // What `up` shows of the syncs that its schedules run.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
+import { expect, it } from 'vitest'
 import { cli, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from './afterwards.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 
-describeWithTemporal('what up shows', command => {
-  let server: DevServer
-  beforeAll(async () => {
-    server = await startDevServer({ command })
-  })
-  afterAll(() => server.stop())
-
+describeWithTemporal('what up shows', ({ env }) => {
   /** A house of two workspaces: of the second one, the vendor gives nothing. */
   async function app() {
     const paying = await scene(elsewhere)
@@ -29,7 +22,7 @@ describeWithTemporal('what up shows', command => {
     const { home, temporal } = paying.config
     const path = join(home, 'convohouse.yaml')
     await writeFile(path, JSON.stringify({ home, threads: 1, temporal: { queues: temporal.queues }, workspaces }))
-    const options = { env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address } }
+    const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
     const running = start(['up', '--every', '1h', '--config', path], options)
     let shown = ''
     for (const stream of [running.process.stdout!, running.process.stderr!])

@@ -4,7 +4,6 @@ import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { LANES } from '../../workflows/window-loop.ts'
@@ -93,7 +92,7 @@ const STAMPED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./
 const addressIn = (stdout: string, name: string): string =>
   new RegExp(`^${name} +(\\S+?),?(\\s|$)`, 'm').exec(stdout)![1]!
 
-describeWithTemporal('up', command => {
+describeWithTemporal('up', ({ command, place, env }) => {
   const findable = { PATH: [dirname(command), process.env.PATH].join(delimiter) }
 
   it('runs server, worker and schedule, ends all of them at Ctrl-C, and goes on from the same file', async () => {
@@ -159,23 +158,18 @@ describeWithTemporal('up', command => {
   })
 
   it('takes the server that is configured and leaves it running, is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {
-    const server = await startDevServer({ command })
-    try {
-      const there = await app({ TEMPORAL_ADDRESS: server.address })
-      const first = there.begin()
-      await untilWhole(there, first)
-      const beside = await there.run(['up'])
-      expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
-      expect(addressIn(await ended(first), 'Temporal')).toBe(server.address)
-      expect((await there.run(['schedule', 'list'])).stdout).toMatch(/^ws_demo +every 1h +active .* 1$/m)
-      await expectWhole(there)
-      expect((await there.run(['schedule', 'pause'])).code).toBe(0)
-      const second = there.begin()
-      await second.said('Up.')
-      expect(await ended(second)).toContain('paused: `convohouse schedule resume`')
-    } finally {
-      await server.stop()
-    }
+    const there = await app(env)
+    const first = there.begin()
+    await untilWhole(there, first)
+    const beside = await there.run(['up'])
+    expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
+    expect(addressIn(await ended(first), 'Temporal')).toBe(place.address)
+    expect((await there.run(['schedule', 'list'])).stdout).toMatch(/^ws_demo +every 1h +active .* 1$/m)
+    await expectWhole(there)
+    expect((await there.run(['schedule', 'pause'])).code).toBe(0)
+    const second = there.begin()
+    await second.said('Up.')
+    expect(await ended(second)).toContain('paused: `convohouse schedule resume`')
   })
 })
 

@@ -5,14 +5,12 @@ import { Worker } from '@temporalio/worker'
 import { expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { Role } from '../../src/run/temporal/worker/role.ts'
 import { whileSlowed } from '../cli/slowed.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { installRelease } from './releases/install.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
@@ -52,18 +50,17 @@ async function isStuck(handle: OwnerHandle): Promise<boolean> {
 /** Workers come and go in turn, each with a start of seconds where the machine is busy. */
 const PATIENCE = { timeout: 300_000 }
 
-describeWithTemporal('an upgrade', command => {
-  let server: DevServer
+describeWithTemporal('an upgrade', ({ place }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   async function app() {
     const there = await scene(elsewhere, { sandbox: { conversations: 400 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m', { timeout: '60s' })
     const worker = (role: Role, main?: string) =>
-      workerProcess({ address: server.address, path, role, ...(main !== undefined && { main }) })
+      workerProcess({ place, path, role, ...(main !== undefined && { main }) })
     const ask = async (): Promise<OwnerHandle> => {
       const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
       const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
+import type { TemporalPlace } from '../../src/run/temporal/client/connection.ts'
 import type { Role } from '../../src/run/temporal/worker/role.ts'
 import { type Running, start } from '../cli/cli-process.ts'
 import { TOKEN } from './scene.ts'
@@ -26,15 +27,15 @@ export async function writeConfig(config: Config, lease: string, more: object = 
 
 /** Starts a worker; resolves when it takes tasks. It is killed when the test is over. */
 export async function workerProcess(options: {
-  address: string
+  place: TemporalPlace
   path: string
   role: Role
   more?: string[]
   main?: string
 }): Promise<Running> {
-  const { address, path, role, more = [], main } = options
+  const { place, path, role, more = [], main } = options
   const running = start(['worker', '--role', role, '--config', path, ...more], {
-    env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: address },
+    env: { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: place.address, TEMPORAL_NAMESPACE: place.namespace },
     ...(main !== undefined && { main }),
   })
   await running.said(`worker (${role}) for `)

@@ -4,13 +4,11 @@ import type { Client } from '@temporalio/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli } from '../cli/cli-process.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -25,18 +23,17 @@ async function freePort(): Promise<number> {
 /** A worker that was lost is missed after ten seconds, and tasks that were on their way to it after ten more. */
 const PATIENCE = { timeout: 150_000 }
 
-describeWithTemporal('workers', command => {
-  let server: DevServer
+describeWithTemporal('workers', ({ place }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   async function app(sandbox: Partial<SandboxOptions> = {}, lease = '2m') {
     const there = await scene(elsewhere, { sandbox: { conversations: 200, ...sandbox }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, lease)
     const worker = (role: 'export' | 'warehouse' | 'all', more: string[] = []) =>
-      workerProcess({ address: server.address, path, role, more })
+      workerProcess({ place, path, role, more })
     const ask = async (): Promise<OwnerHandle> => {
       const request = { ...PLAIN_SYNC, workspaceId: there.config.workspaces[0]!.id }
       const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })

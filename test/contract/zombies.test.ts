@@ -6,14 +6,12 @@ import { SECOND } from '../../src/core/time.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
-import type { DevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { Role } from '../../src/run/temporal/worker/role.ts'
 import type { Running } from '../cli/cli-process.ts'
-import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { record } from './history.ts'
 import { reportOf } from './hosts.ts'
-import { ownServer } from './own-server.ts'
 import { elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -38,17 +36,16 @@ async function givenUp(handle: OwnerHandle): Promise<number> {
   return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).length
 }
 
-describeWithTemporal('a worker that is only thought dead', command => {
-  let server: DevServer
+describeWithTemporal('a worker that is only thought dead', ({ place }) => {
   let client: Client
-  ownServer({ command }, (...opened) => {
-    ;[server, client] = opened
+  connected(place, opened => {
+    client = opened
   })
 
   async function app(lease: string, timeout: string) {
     const there = await scene(elsewhere, { sandbox: { latencyMs: 60, conversations: 400 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, lease, { timeout })
-    const worker = (role: Role) => workerProcess({ address: server.address, path, role })
+    const worker = (role: Role) => workerProcess({ place, path, role })
     const ask = async (): Promise<OwnerHandle> => {
       const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
       const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })

@@ -54,7 +54,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-describeWithTemporal('the example alerts', command => {
+describeWithTemporal('the example alerts', ({ command }) => {
   it('ask for metrics that workers serve', async () => {
     const server = await startDevServer({ command })
     onTestFinished(() => server.stop())
@@ -65,7 +65,7 @@ describeWithTemporal('the example alerts', command => {
     const worker = async (main?: string) => {
       const metrics = `127.0.0.1:${await freePort()}`
       const more = ['--metrics', metrics]
-      const options = { address: server.address, path, role: 'all' as const, more }
+      const options = { place: { address: server.address, namespace: 'default' }, path, role: 'all' as const, more }
       const running = await workerProcess({ ...options, ...(main !== undefined && { main }) })
       return { running, metrics: async () => (await fetch(`http://${metrics}/metrics`)).text() }
     }

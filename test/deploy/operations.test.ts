@@ -35,7 +35,7 @@ describe('the page of operations', () => {
   })
 })
 
-describeWithTemporal('a profile in a file', command => {
+describeWithTemporal('a profile in a file', ({ command }) => {
   it('says where Temporal is', async () => {
     const server = await startDevServer({ command, namespaces: ['elsewhere'] })
     onTestFinished(() => server.stop())

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { type Running, start } from '../cli/cli-process.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
@@ -37,16 +36,13 @@ const placed = (words: readonly string[], { app, port }: Place): string[] =>
 
 const seconds = (duration: string): number => Number(/^(\d+)s$/.exec(duration)![1])
 
-describeWithTemporal('the services of the compose file', command => {
-  let server: DevServer
+describeWithTemporal('the services of the compose file', ({ env: temporal }) => {
   let folder: string
   beforeAll(async () => {
-    server = await startDevServer({ command })
     folder = await mkdtemp(join(tmpdir(), 'convohouse-services-'))
     await lastStage(ROOT, join(folder, 'app'))
   })
   afterAll(async () => {
-    await server.stop()
     await rm(folder, { recursive: true, force: true })
   })
 
@@ -55,7 +51,7 @@ describeWithTemporal('the services of the compose file', command => {
     ...environment,
     CONVOHOUSE_HOME: join(mounted, 'data'),
     CONVOHOUSE_CONFIG: join(mounted, environment.CONVOHOUSE_CONFIG!),
-    TEMPORAL_ADDRESS: server.address,
+    ...temporal,
   })
 
   /** A scene, and what the services find mounted: configuration and secret. */

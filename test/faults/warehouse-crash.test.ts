@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
@@ -148,11 +147,9 @@ describe('a crash of the process that holds the warehouse', () => {
   })
 })
 
-describeWithTemporal('a crash of the warehouse process, on Temporal', command => {
+describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) => {
   it('costs a restart, and neither a request nor an event: `up` goes on exporting', { timeout: 240_000 }, async () => {
-    const server = await startDevServer({ command })
-    onTestFinished(() => server.stop())
-    const there = await place({ TEMPORAL_ADDRESS: server.address }, ['up', '--every', '1h'])
+    const there = await place(env, ['up', '--every', '1h'])
     const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000 })
     const load = sender.run(await port(there))
     await there.running.said('Up.')

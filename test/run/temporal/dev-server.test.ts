@@ -37,7 +37,7 @@ async function namespacesAt(address: string): Promise<string[]> {
   }
 }
 
-describeWithTemporal('a dev server', command => {
+describeWithTemporal('a dev server', ({ command }) => {
   it('is there when it says so, with its namespaces, and gone when it was stopped', async () => {
     const server = await startDevServer({ command, namespaces: ['acme'] })
     expect(await namespacesAt(server.address)).toEqual(expect.arrayContaining(['default', 'acme']))

@@ -1,31 +1,58 @@
-// Tests that need the Temporal CLI. Whoever imports this waits until it is there, or known not to come.
+// Tests with Temporal share one dev server, in which each file has a namespace of its own. Importing this module waits until the server can
+// be used, or is known not to come.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, inject, it } from 'vitest'
-import type { TemporalVerdict } from '../../temporal-command.ts'
+import type { Client } from '@temporalio/client'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { connectClient, type TemporalPlace } from '../../../src/run/temporal/client/connection.ts'
+import { namespaceOf, type TemporalVerdict } from '../../temporal-command.ts'
+
+export interface Temporal {
+  /** The Temporal CLI, for a test that kills or tunes a server of its own. */
+  command: string
+  /** The shared server, and the file's namespace. */
+  place: TemporalPlace
+  /** Points a command at that place. */
+  env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string }
+}
+
+/** Longer than a build of the Temporal CLI takes. */
+const PATIENCE_MS = 900_000
 
 async function verdict(): Promise<TemporalVerdict> {
   const temporal = inject('temporal')
-  if (temporal === null) throw new Error('vitest knew of no file that needs Temporal')
+  if (temporal === null) throw new Error('vitest found no file that needs Temporal')
   if ('command' in temporal) return temporal
-  for (;;) {
-    const told = await readFile(temporal.verdict, 'utf8').catch(() => null)
-    if (told !== null) return JSON.parse(told) as TemporalVerdict
-    await sleep(200)
+  for (const untilMs = Date.now() + PATIENCE_MS; Date.now() < untilMs; await sleep(200)) {
+    const written = await readFile(temporal.verdict, 'utf8').catch(() => null)
+    if (written !== null) return JSON.parse(written) as TemporalVerdict
   }
+  return { command: null, reason: `no Temporal CLI within ${PATIENCE_MS / 60_000} minutes` }
 }
 
 const found = await verdict()
 
 /** A block of tests with Temporal. Without its CLI it fails in CI, and is skipped elsewhere. */
-export function describeWithTemporal(name: string, tests: (command: string) => void): void {
+export function describeWithTemporal(name: string, tests: (temporal: Temporal) => void): void {
   if (found.command !== null) {
-    const { command } = found
-    return void describe(name, () => tests(command))
+    const { command, address } = found
+    const namespace = namespaceOf(expect.getState().testPath!)
+    const env = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace }
+    return void describe(name, () => tests({ command, place: { address, namespace }, env }))
   }
   const { reason } = found
   const missing = () => {
     throw new Error(reason)
   }
   describe.skipIf(!process.env.CI)(name, () => it('needs the Temporal CLI', missing))
+}
+
+/** Connects before the block's tests, hands the client over, and closes it behind them. */
+export function connected(place: TemporalPlace, use: (client: Client) => void): void {
+  let client: Client
+  beforeAll(async () => {
+    client = await connectClient(place)
+    use(client)
+  })
+  afterAll(() => client.connection.close())
 }
