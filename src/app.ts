@@ -10,7 +10,7 @@ import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/drain.ts'
 import type { Pending } from './steps/pending.ts'
 import { openRunLog, type RunLog } from './steps/run-log.ts'
-import { makeSteps, pendingOf } from './steps.ts'
+import { makeSteps, openPendingPages } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import type { NoteQuery } from './warehouse/query/socket-answer.ts'
@@ -124,10 +124,10 @@ export function openLog(
 }
 
 /** Landed pages that are not loaded: known from the previous run of this process, else read from the landing. */
-async function pendingIn(app: App, known: Parameters<typeof pendingOf>[0]): Promise<Pending> {
+async function pendingIn(app: App, known: Parameters<typeof openPendingPages>[0]): Promise<Pending> {
   const kept = app.pending.get(known.workspaceId)
   if (kept && !kept.spoilt()) return kept
-  const pending = await pendingOf(known)
+  const pending = await openPendingPages(known)
   app.pending.set(known.workspaceId, pending)
   return pending
 }

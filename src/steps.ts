@@ -17,10 +17,10 @@ import { applyTimeZone } from './warehouse/load/time-zone.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 
 /** Pages in a transaction: of 200 pages, those of 10 took 12.6 s of CPU, of 20 9.5, of 50 7.6, of 100 6.2, of 200 5.5; and more hold more memory. */
-export const A_LOAD = { count: 100, bytes: 80 * 1024 * 1024 }
+export const LOAD_BATCH = { count: 100, bytes: 80 * 1024 * 1024 }
 
 /** While events come: they wait for the end of a load, and shall be seen within seconds. */
-const A_SHORT_LOAD = { count: 16, bytes: 12 * 1024 * 1024 }
+const SHORT_LOAD_BATCH = { count: 16, bytes: 12 * 1024 * 1024 }
 
 export function loadContext(
   dependencies: Omit<StepsDependencies, 'vendor' | 'leaseLog' | 'signal'> & { home: string },
@@ -38,7 +38,7 @@ export function loadContext(
 }
 
 /** What has landed and is not loaded, read from the landing. */
-export async function pendingOf(
+export async function openPendingPages(
   dependencies: Pick<StepsDependencies, 'landing' | 'warehouse' | 'workspaceId' | 'now'>,
 ): Promise<Pending> {
   const { landing, warehouse, workspaceId, now } = dependencies
@@ -60,7 +60,7 @@ export function makeSteps(
   const context = loadContext(dependencies)
 
   /** What fails may have landed, or have been loaded, in part. */
-  async function telling<T>(work: () => Promise<T>): Promise<T> {
+  async function spoilingOnFailure<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -83,8 +83,8 @@ export function makeSteps(
   }
 
   async function loadNext(): Promise<LoadOutcome> {
-    const pages = pending.next(eventsCome() ? A_SHORT_LOAD : A_LOAD)
-    const loaded = await telling(() => loadPages(context, pages))
+    const pages = pending.next(eventsCome() ? SHORT_LOAD_BATCH : LOAD_BATCH)
+    const loaded = await spoilingOnFailure(() => loadPages(context, pages))
     pending.taken(pages)
     return { pages: loaded.files, records: loaded.records, waiting: pending.all().length }
   }
@@ -94,11 +94,11 @@ export function makeSteps(
       await applyTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
       // Whose copy is old is only known of what is loaded.
       while (request.refresh && pending.all().length > 0) await loadNext()
-      return telling(() => prepare(fetching, request))
+      return spoilingOnFailure(() => prepare(fetching, request))
     },
     async fetchPages({ progress, grant }) {
       await log.begin()
-      return telling(() => fetchPages(fetching, progress, grant))
+      return spoilingOnFailure(() => fetchPages(fetching, progress, grant))
     },
     async probe({ agentId, grant }) {
       await log.begin()
@@ -115,8 +115,8 @@ export function makeSteps(
       let unnamed: Failure | null = null
       try {
         // Answers that said that an agent is gone: nothing counted them as pages to be loaded.
-        await telling(() => loadStreams(['agents']))
-        if (report.outcome !== 'interrupted') unnamed = await telling(askAndLoadNames)
+        await spoilingOnFailure(() => loadStreams(['agents']))
+        if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(askAndLoadNames)
       } finally {
         quarantined = await log.quarantined()
         const webhooks = await log.refused()

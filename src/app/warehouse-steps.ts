@@ -7,14 +7,14 @@ import { openLanding } from '../landing/folder-landing.ts'
 import type { Call, WorkspaceContext } from '../steps/export-steps.ts'
 import type { Pending } from '../steps/pending.ts'
 import { openRunLog, type RunLog } from '../steps/run-log.ts'
-import { A_LOAD, makeSteps, pendingOf } from '../steps.ts'
+import { LOAD_BATCH, makeSteps, openPendingPages } from '../steps.ts'
 
 /** Landed pages that are not loaded. Lists the landing again unless a full batch is known, since other workers land pages. */
 async function pendingNow(app: App, workspaceContext: WorkspaceContext): Promise<Pending> {
   const { workspaceId } = workspaceContext
   const kept = app.pending.get(workspaceId)
-  if (kept && !kept.spoilt() && kept.all().length >= A_LOAD.count) return kept
-  const pending = await pendingOf({ ...workspaceContext, warehouse: app.warehouse })
+  if (kept && !kept.spoilt() && kept.all().length >= LOAD_BATCH.count) return kept
+  const pending = await openPendingPages({ ...workspaceContext, warehouse: app.warehouse })
   app.pending.set(workspaceId, pending)
   return pending
 }

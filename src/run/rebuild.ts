@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { openLanding } from '../landing/folder-landing.ts'
-import { applyAll, applySpool, type DamagedArchive, type Draining } from '../steps/drain.ts'
+import { applyAll, applySpool, type DamagedArchive, type DrainContext } from '../steps/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
 import { storedEvents, sumEvents } from '../warehouse/events/stored.ts'
@@ -44,7 +44,7 @@ export const EMPTY_REPLAY: ReplayReport = {
 }
 
 /** Larger batches than a sync's: nobody waits for a replay's first rows. */
-const A_LOAD = { count: 1_000, bytes: 192 * 1024 * 1024 }
+const LOAD_BATCH = { count: 1_000, bytes: 192 * 1024 * 1024 }
 
 /** Which landed files of a workspace are loaded, and how. */
 export interface Selection {
@@ -78,7 +78,7 @@ export async function loadAll(
   await context.writer.transaction(() => storeTimeZone(context.writer, workspace.id, workspace.timeZone))
   while (report.files < of) {
     options.signal?.throwIfAborted()
-    const pages = pending.next(A_LOAD)
+    const pages = pending.next(LOAD_BATCH)
     const loaded: LoadResult = await loadPages(context, pages)
     pending.taken(pages)
     report.files += loaded.files
@@ -95,7 +95,7 @@ export async function loadAll(
 
 /** Applies every event of the spool and, where the old warehouse holds more, all of its events. */
 async function applyEventsAgain(
-  draining: Draining,
+  draining: DrainContext,
   old: Warehouse | undefined,
 ): Promise<Pick<ReplayReport, 'events' | 'damaged'>> {
   const { writer, workspaceId } = draining

@@ -16,7 +16,7 @@ const HINT = 'Give the data folder space and write permission; nothing has to be
 const hintOf = ({ hint, cause }: ConvohouseError): string | null =>
   diskErrorCode(cause) === null ? (hint ?? null) : HINT
 
-const told = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> =>
+const describe = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> =>
   error instanceof ConvohouseError
     ? { code: error.code, what: error.message, hint: hintOf(error) }
     : { code: 'UNEXPECTED', what: error instanceof Error ? error.message : String(error), hint: null }
@@ -44,7 +44,7 @@ export class DrainFailures {
     const nowMs = this.now()
     const { sinceMs, attempts } = this.current ?? { sinceMs: nowMs, attempts: 0 }
     const nextMs = nowMs + retryAfterMs(attempts + 1)
-    this.current = { ...told(error), sinceMs, attempts: attempts + 1, nextMs, pid: process.pid }
+    this.current = { ...describe(error), sinceMs, attempts: attempts + 1, nextMs, pid: process.pid }
     this.mayBeKept = true
     await writeDrainFailure(this.home, this.workspaceId, this.current)
   }

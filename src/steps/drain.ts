@@ -16,14 +16,14 @@ import { applyEvents, type EventContext, type FiledEvent } from '../warehouse/ev
 import { recordDamage } from '../warehouse/events/damage.ts'
 import { DrainFailures } from './drain-failures.ts'
 
-export interface Draining extends EventContext {
+export interface DrainContext extends EventContext {
   home: string
 }
 
 /** Segments of one draining; the rest is the next one's. */
 const SEGMENTS = 100
 /** Events of one transaction: as many, and as many bytes of them. */
-const A_BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
+const BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
 
 /** Applies events in batches. */
 export async function applyAll(
@@ -41,32 +41,32 @@ export async function applyAll(
   for await (const event of events) {
     batch.push(event)
     bytes += event.payload.length
-    if (batch.length >= A_BATCH.count || bytes >= A_BATCH.bytes) await flush()
+    if (batch.length >= BATCH.count || bytes >= BATCH.bytes) await flush()
   }
   await flush()
   return applied
 }
 
-const inSpool = ({ home }: Draining, file: string): string => relative(spoolRoot(home), file)
+const inSpool = ({ home }: DrainContext, file: string): string => relative(spoolRoot(home), file)
 
-const filed = (draining: Draining, file: string) => {
+const withFile = (draining: DrainContext, file: string) => {
   const name = inSpool(draining, file)
   return (event: SpoolEvent): FiledEvent => ({ ...identified(event), file: name })
 }
 
 /** The events of a segment. @throws HOME_UNUSABLE where it cannot be read at all */
-async function eventsIn(draining: Draining, segment: string): Promise<FiledEvent[]> {
+async function eventsIn(draining: DrainContext, segment: string): Promise<FiledEvent[]> {
   const { events, torn, damaged } = await readSegment(segment)
   if (torn.length + damaged.length > 0) await keepDamaged(segment)
-  return events.map(filed(draining, segment))
+  return events.map(withFile(draining, segment))
 }
 
-async function* eventsOf(draining: Draining, segments: readonly string[]): AsyncGenerator<FiledEvent> {
+async function* eventsOf(draining: DrainContext, segments: readonly string[]): AsyncGenerator<FiledEvent> {
   for (const segment of segments) yield* await eventsIn(draining, segment)
 }
 
 /** Tells of segments that have been damaged, but for those of `told`, which it adds to. @throws HOME_UNUSABLE */
-async function tellDamaged(draining: Draining, told: Set<string>): Promise<void> {
+async function recordDamaged(draining: DrainContext, told: Set<string>): Promise<void> {
   const { home, workspaceId } = draining
   for (const file of (await damagedFiles(home, workspaceId)).filter(file => !told.has(file))) {
     await recordDamage(draining, { ...(await damageIn(file)), file: inSpool(draining, file) })
@@ -86,7 +86,7 @@ interface Leftover {
   toPack: boolean
 }
 
-export const nothingLeft = (): Leftover => ({
+export const noLeftover = (): Leftover => ({
   applied: new Set(),
   copied: new Set(),
   unreadable: new Set(),
@@ -108,7 +108,7 @@ export type Drained = DrainOutcome & { failures: unknown[] }
 
 /** Reads segments, until so many could be read; the others are noted. */
 async function* readable(
-  draining: Draining,
+  draining: DrainContext,
   segments: string[],
   { left, failures, read }: { left: Leftover; failures: unknown[]; read: string[] },
 ): AsyncGenerator<FiledEvent> {
@@ -125,7 +125,7 @@ async function* readable(
   }
 }
 
-async function archive(draining: Draining, { sealed, left }: { sealed: string[]; left: Leftover }): Promise<void> {
+async function archive(draining: DrainContext, { sealed, left }: { sealed: string[]; left: Leftover }): Promise<void> {
   const { home, workspaceId } = draining
   const nowMs = draining.now()
   const segments = sealed.filter(segment => left.applied.has(segment))
@@ -137,7 +137,7 @@ async function archive(draining: Draining, { sealed, left }: { sealed: string[];
 }
 
 /** Applies what is sealed, oldest first. @throws what the warehouse refuses: then nothing can be applied */
-export async function drainSpool(draining: Draining, options: DrainOptions): Promise<Drained> {
+export async function drainSpool(draining: DrainContext, options: DrainOptions): Promise<Drained> {
   const { home, workspaceId } = draining
   const { machineMs, left, retries, found = () => {} } = options
   const failures: unknown[] = []
@@ -172,7 +172,7 @@ export interface SpoolSteps extends IngestSteps {
 const COMING_MS = 10 * SECOND
 
 /** The steps of draining, one piece after the other. */
-export function spoolSteps(draining: Draining): SpoolSteps {
+export function spoolSteps(draining: DrainContext): SpoolSteps {
   let last: Promise<unknown> = Promise.resolve()
   let seenMs = Number.NEGATIVE_INFINITY
   const found = () => {
@@ -180,14 +180,15 @@ export function spoolSteps(draining: Draining): SpoolSteps {
   }
   const damaged = new Set<string>()
   const counts = { taken: 0, applied: 0 }
-  const left = nothingLeft()
+  const left = noLeftover()
   const failures = new DrainFailures(draining)
   const drainOnce = async (retries: boolean): Promise<Drained> => {
     // The machine's time: no run sets the times of files.
     const drained = await drainSpool(draining, { machineMs: Date.now(), left, retries, found })
     counts.taken += drained.taken
     counts.applied += drained.events
-    if (drained.taken > 0 || retries) await tellDamaged(draining, damaged).catch(error => drained.failures.push(error))
+    if (drained.taken > 0 || retries)
+      await recordDamaged(draining, damaged).catch(error => drained.failures.push(error))
     return drained
   }
   const drain = async (): Promise<DrainOutcome> => {
@@ -224,12 +225,12 @@ export interface DamagedArchive {
  * Applies all that the spool has ever taken in, as a rebuilt warehouse needs it. Of an archived file that is damaged it applies what can be
  * read. @throws HOME_UNUSABLE where events that wait cannot be read: no table has them yet
  */
-export async function applySpool(draining: Draining): Promise<{ applied: number; damaged: DamagedArchive[] }> {
+export async function applySpool(draining: DrainContext): Promise<{ applied: number; damaged: DamagedArchive[] }> {
   const { home, workspaceId } = draining
   const damaged: DamagedArchive[] = []
   let applied = 0
   for (const file of await archivedFiles(home, workspaceId)) {
-    const name = filed(draining, file)
+    const name = withFile(draining, file)
     const events = async function* () {
       const tell = (error: unknown) => damaged.push({ file: inSpool(draining, file), why: diskErrorText(error) })
       for await (const event of archivedEvents(file, tell)) yield name(event)
@@ -237,6 +238,6 @@ export async function applySpool(draining: Draining): Promise<{ applied: number;
     applied += await applyAll(draining, events())
   }
   applied += await applyAll(draining, eventsOf(draining, await sealedSegments(home, workspaceId)))
-  await tellDamaged(draining, new Set())
+  await recordDamaged(draining, new Set())
   return { applied, damaged }
 }

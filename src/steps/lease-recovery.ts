@@ -15,7 +15,7 @@ const answerOf = ({ kind: _kind, lease: _lease, agentId: _agentId, error: _error
   answer
 
 /** At most one request was under way when the holder was lost; what it billed nobody saw. */
-const unseen = (nowMs: number): Answer => ({
+const unobservedRequest = (nowMs: number): Answer => ({
   sentAtMs: nowMs,
   receivedAtMs: nowMs,
   status: null,
@@ -27,10 +27,10 @@ const unseen = (nowMs: number): Answer => ({
   retryAfterMs: null,
 })
 
-type Reading = Pick<Fetching, 'leaseLog' | 'now' | 'settings' | 'holder'>
+type LeaseReader = Pick<Fetching, 'leaseLog' | 'now' | 'settings' | 'holder'>
 
 async function entriesOf(
-  { leaseLog: ledger, now, settings }: Reading,
+  { leaseLog: ledger, now, settings }: LeaseReader,
   { lease, deadlineMs }: HeldLease,
 ): Promise<LeaseEntry[]> {
   const sinceMs = deadlineMs - (settings.leaseMs ?? settings.hourMs)
@@ -49,7 +49,7 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   if (began && !ended) {
     const atMs = fetching.now()
     if (answers.length < grant.requests) {
-      const answer = unseen(atMs)
+      const answer = unobservedRequest(atMs)
       answers.push(answer)
       const { agentId } = start.window
       await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error: 'INTERRUPTED', ...answer })
@@ -73,7 +73,7 @@ const isDead = ({ holder }: LeaseGranted, own: string | undefined): boolean => h
  * Null where nobody may. For the process that holds the warehouse. `graceMs`: how long a request may take.
  */
 export async function heldUntilMs(
-  { leaseLog: ledger, now, settings, holder }: Reading,
+  { leaseLog: ledger, now, settings, holder }: LeaseReader,
   graceMs: number,
 ): Promise<number | null> {
   const recent = await ledger.recent(now(), Math.max(settings.hourMs, (settings.leaseMs ?? 0) + graceMs))
@@ -91,7 +91,11 @@ export async function heldUntilMs(
 }
 
 /** The same of one lease that was given up. One that the ledger does not know is never begun: its worker asks first whether it still holds it. */
-export async function leaseHeldUntilMs(reading: Reading, lease: HeldLease, graceMs: number): Promise<number | null> {
+export async function leaseHeldUntilMs(
+  reading: LeaseReader,
+  lease: HeldLease,
+  graceMs: number,
+): Promise<number | null> {
   const entries = await entriesOf(reading, lease)
   const isUsed = entries.some(entry => entry.kind === 'lease' && !isDead(entry, reading.holder))
   const isOver = !isUsed || entries.some(({ kind }) => kind === 'end')

@@ -21,16 +21,16 @@ import {
 import type { StepsDependencies } from './dependencies.ts'
 
 /** Dirty conversations that one run buys; the rest is the next one's. */
-const REFRESHED_A_RUN = 5_000
+const MAX_DIRTY_PER_RUN = 5_000
 
 const SAMPLE_EVERY_MS = 7 * DAY
 /** Samples are laid out over a period. */
-const SAMPLES_A_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
+const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
 /** Stretches that are read again along with a sample, though they hid nothing. */
-const SAMPLED_STRETCHES = 5
+const SAMPLED_RANGES = 5
 
 /** Within so many days what was seen tells of the vendor as it is. */
-const SEEN_WITHIN_MS = 28 * DAY
+const EVIDENCE_MS = 28 * DAY
 
 export interface Quota {
   includedSessions: number
@@ -38,7 +38,7 @@ export interface Quota {
   periodSinceMs: number | null
 }
 
-interface Asking {
+interface RefreshContext {
   dependencies: StepsDependencies
   request: SyncRequest
   quota: Quota
@@ -55,7 +55,7 @@ const pairs = (ids: IdsByAgent): ConversationKey[] =>
   Object.entries(ids).flatMap(([agentId, held]) => held.map(id => ({ agentId, id })))
 
 /** The conversations that were named, but those that this request has asked for already, before it was planned anew. */
-async function namedIds({ dependencies, request }: Asking): Promise<IdsByAgent> {
+async function namedIds({ dependencies, request }: RefreshContext): Promise<IdsByAgent> {
   const { refresh, exporting } = request
   if (!refresh || !exporting) return refresh?.ids ?? {}
   const asked = await refreshedSince(dependencies.warehouse.writer, dependencies.workspaceId, exporting.sinceMs)
@@ -63,7 +63,7 @@ async function namedIds({ dependencies, request }: Asking): Promise<IdsByAgent> 
   return byAgent(pairs(refresh.ids).filter(({ agentId, id }) => !keys.has(`${agentId} ${id}`)))
 }
 
-async function refreshIds(asking: Asking): Promise<ConversationKey[]> {
+async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
   const { dependencies, request, nowMs } = asking
   const { settings, warehouse, workspaceId } = dependencies
   const { refresh, exporting } = request
@@ -71,7 +71,7 @@ async function refreshIds(asking: Asking): Promise<ConversationKey[]> {
   const dirty = await dirtyIds(warehouse.writer, workspaceId, {
     beforeMs: readBeforeMs,
     toldIsEnough: settings.refreshOn === 'message',
-    limit: REFRESHED_A_RUN,
+    limit: MAX_DIRTY_PER_RUN,
   })
   const aged =
     refresh?.ageMs == null
@@ -83,38 +83,38 @@ async function refreshIds(asking: Asking): Promise<ConversationKey[]> {
   return [...pairs(await namedIds(asking)), ...dirty, ...aged]
 }
 
-async function sampleIds(asking: Asking, dueMs: number): Promise<ConversationKey[]> {
+async function sampleIds(asking: RefreshContext, dueMs: number): Promise<ConversationKey[]> {
   const { dependencies, quota, nowMs } = asking
   const { settings, warehouse, workspaceId } = dependencies
-  const count = Math.floor((quota.includedSessions * settings.sampleShare) / SAMPLES_A_PERIOD)
+  const count = Math.floor((quota.includedSessions * settings.sampleShare) / SAMPLES_PER_PERIOD)
   if (count < 1 || nowMs < dueMs) return []
   const seed = Math.floor(nowMs / SAMPLE_EVERY_MS)
   return randomIds(warehouse.writer, workspaceId, { readBeforeMs: nowMs - settings.quietMs, count, seed })
 }
 
 /** Stretches worth another reading, and what that may still cost in this period. */
-async function stretchesAgain(
-  { dependencies, quota, nowMs }: Asking,
+async function rangesToReread(
+  { dependencies, quota, nowMs }: RefreshContext,
   sampling: boolean,
 ): Promise<Pick<RefreshRequest, 'stretches' | 'budgetSessions' | 'late'>> {
   const { settings, warehouse, workspaceId } = dependencies
   const { writer } = warehouse
   const none = { stretches: [], budgetSessions: 0, late: false }
   if (settings.rereadShare === 0) return none
-  const late = await lateRowsSeen(writer, workspaceId, nowMs - SEEN_WITHIN_MS)
+  const late = await lateRowsSeen(writer, workspaceId, nowMs - EVIDENCE_MS)
   const stretches = await hidingRanges(writer, workspaceId, {
     sinceMs: nowMs - settings.rereadHorizonMs,
-    others: late ? 'all' : sampling ? SAMPLED_STRETCHES : 0,
+    others: late ? 'all' : sampling ? SAMPLED_RANGES : 0,
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
   })
-  if (stretches.length === 0 || (await isTsLastActivity(writer, workspaceId, nowMs - SEEN_WITHIN_MS))) return none
+  if (stretches.length === 0 || (await isTsLastActivity(writer, workspaceId, nowMs - EVIDENCE_MS))) return none
   const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
   const budget = Math.floor(quota.includedSessions * settings.rereadShare)
   return { stretches, budgetSessions: Math.max(0, budget - spent), late }
 }
 
 /** What to read again now. `waiting`: landed pages that are not loaded yet. */
-export async function planRefresh(asking: Asking & { waiting: number }): Promise<RefreshRequest> {
+export async function planRefresh(asking: RefreshContext & { waiting: number }): Promise<RefreshRequest> {
   const { dependencies, request, waiting } = asking
   const { settings, warehouse, workspaceId } = dependencies
   if (request.mode !== 'incremental') return NO_REFRESH
@@ -128,6 +128,6 @@ export async function planRefresh(asking: Asking & { waiting: number }): Promise
     ...asked,
     refresh: byAgent(refresh),
     sample: byAgent(sample.filter(({ agentId, id }) => !refreshed.has(`${agentId} ${id}`))),
-    ...(await stretchesAgain(asking, sample.length > 0)),
+    ...(await rangesToReread(asking, sample.length > 0)),
   }
 }

@@ -7,7 +7,7 @@ import { spoolFolders } from '../../src/spool/folders.ts'
 import { eventId } from '../../src/spool/identity.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { spoolWaiting } from '../../src/spool/waiting.ts'
-import { applySpool, type Draining, spoolSteps } from '../../src/steps/drain.ts'
+import { applySpool, type DrainContext, spoolSteps } from '../../src/steps/drain.ts'
 import { retryAfterMs } from '../../src/steps/drain-failures.ts'
 import { flipped } from '../landing/flipped.ts'
 import { AGENT } from '../warehouse/landed-pages.ts'
@@ -15,7 +15,7 @@ import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/t
 
 const app = temporaryWarehouse()
 
-const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): Draining => ({
+const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): DrainContext => ({
   ...context,
   home: app.home,
   now: () => nowMs,
