@@ -48,17 +48,20 @@ async function applied(writer: Writer): Promise<number> {
 /** The migration that gives records their numbers; the rows that are there are numbered when their columns are. */
 const NUMBERS = 6
 
-/** The migration that the warehouse was at; 0 where there was nothing yet. */
-async function migrateMeta(writer: Writer, migrations: Migration[]): Promise<number> {
+/** The migration that the warehouse was at; 0 where there was nothing yet. @throws WAREHOUSE_NEWER */
+async function migrationBefore(writer: Writer, migrations: readonly Migration[]): Promise<number> {
   const newest = await applied(writer)
   const known = migrations.at(-1)?.number ?? 0
   if (newest > known) throw newerWarehouse(newest, known)
-  for (const migration of migrations.filter(candidate => candidate.number > newest)) {
+  return newest
+}
+
+async function applyMigrations(writer: Writer, migrations: readonly Migration[]): Promise<void> {
+  for (const migration of migrations) {
     // The number first: a rival that migrates too fails here, before it changes anything.
     await writer.rows('INSERT INTO _migrations VALUES ($1, $2, now()::TIMESTAMP)', [migration.number, migration.name])
     await writer.run(migration.sql)
   }
-  return newest
 }
 
 async function migrateCatalog(writer: Writer, fresh: boolean): Promise<void> {
@@ -74,14 +77,30 @@ async function createViews(writer: Writer): Promise<void> {
   for (const { sql } of await sqlFiles('views')) await writer.run(sql)
 }
 
-/** Migrates in one transaction. @throws WAREHOUSE_NEWER */
+/**
+ * Migrates in one transaction, and an older warehouse's later migrations in one each: DuckDB cannot alter a table whose rows the
+ * same transaction has updated. A kill between two of them leaves a warehouse that the next opening migrates further.
+ * @throws WAREHOUSE_NEWER
+ */
 export async function migrateWarehouse(writer: Writer): Promise<void> {
   const migrations = await bundledMigrations()
+  let later: Migration[] = []
   await writer.transaction(async () => {
-    const before = await migrateMeta(writer, migrations)
+    const before = await migrationBefore(writer, migrations)
+    const missing = migrations.filter(({ number }) => number > before)
     const fresh = before === 0
+    later = missing.filter(({ number }) => !fresh && number > NUMBERS)
+    await applyMigrations(
+      writer,
+      missing.filter(migration => !later.includes(migration)),
+    )
     await migrateCatalog(writer, fresh)
     if (!fresh && before < NUMBERS) await numberExisting(writer)
-    await createViews(writer)
+    if (later.length === 0) await createViews(writer)
   })
+  for (const migration of later)
+    await writer.transaction(async () => {
+      await applyMigrations(writer, [migration])
+      if (migration === later.at(-1)) await createViews(writer)
+    })
 }
