@@ -1,8 +1,8 @@
-// The gate to the vendor, shared by the leases of one process: when one of them is told to stop (429, or the vendor
-// fails), the others make no further request under the leases they hold. New leases are the governor's to grant.
+// Circuit breaker shared by the leases of one process: after a 429 or an outage seen by one lease, the others send no further request.
+// New leases are granted by the governor.
 
 export interface CircuitBreaker {
-  /** Changes each time the gate closes: a lease may ask only while it sees the number it began with. */
+  /** Generation: it changes with every trip, and a lease may send only while it equals the one it started with. */
   openedAt(): number
   close(): void
 }

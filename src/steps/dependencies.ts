@@ -1,4 +1,4 @@
-// What the steps need: the resources that the composition root opened, for one workspace.
+// The resources of one workspace that the composition root opens for the steps.
 import type { LeaseEntry } from '../core/lease-entries.ts'
 import type { RefreshOn } from '../core/refresh-on.ts'
 import type { Landing } from '../landing/folder-landing.ts'
@@ -15,24 +15,24 @@ export interface StepsDependencies {
   }
   warehouse: Warehouse
   settings: WorkspaceSettings
-  /** This process, where leases are used by one that holds the warehouse: whoever holds it next knows that it is dead. */
+  /** Id of this process where only the holder of the warehouse runs leases: the next holder knows that this process has ended. */
   holder?: string
   now: () => number
-  /** Gives up what is under way. */
+  /** Aborts requests in flight. */
   signal: AbortSignal
-  /** What is under way is still finished, and nothing more is asked for. */
+  /** Finish requests in flight, send no more. */
   stopping?: AbortSignal
-  /** False where whoever granted the lease has given it up: asked when the lease is in the ledger, before its first request. */
+  /** False where the workflow has given the lease up. Called once the lease is in the log, before its first request. */
   isHeld?: () => Promise<boolean>
-  /** Told of each page as it lands, for a live display. */
+  /** Called for each landed page, for a live display. */
   onPage?: (page: { agentId: string; records: number; billed: number | null }) => void
 }
 
-/** What fetching under a lease needs: no warehouse. */
+/** Fetching under a lease needs no warehouse. */
 export type FetchDependencies = Omit<StepsDependencies, 'warehouse'>
 
 export interface WorkspaceSettings {
-  /** Organizations that are asked for, beside those that the tables name. */
+  /** Configured organizations, fetched besides those that the tables reference. */
   organizations: readonly string[]
   timeZone: string
   settleMs: number
@@ -40,16 +40,16 @@ export interface WorkspaceSettings {
   requestsPerHour: number
   hourMs: number
   hourReserveShare: number
-  /** Least share of the period kept for new conversations. */
+  /** Minimum share of the period's quota reserved for new conversations. */
   headReserveShare: number
   maxPage: number
-  /** How long a lease may be used; absent: the governor's own. */
+  /** Lifetime of a lease; absent: the governor's default. */
   leaseMs?: number
-  /** How long a conversation, or a stretch, is left alone before it is bought again. */
+  /** Minimum age of the last read before a conversation or a range is exported again. */
   quietMs: number
-  /** Which changes have it bought again. */
+  /** Which changes cause a refresh. */
   refreshOn: RefreshOn
-  /** How far back stretches that may hide something are read again. */
+  /** How far back ranges that may hide conversations are read again. */
   rereadHorizonMs: number
   /** Shares of the period's sessions that re-reads and samples may take; 0: none. */
   rereadShare: number

@@ -1,13 +1,13 @@
-// What fails while a workspace's spool is drained: kept while it lasts, for this process and for `status`, and tried again less and less often.
+// The current failure of draining a workspace's spool: stored for `status`, retried with exponential backoff.
 import { diskErrorCode } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE, SECOND } from '../core/time.ts'
 import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../spool/drain-failure.ts'
 
-/** A disk that has room again is found within a minute, and one that fails is not asked more often than that. */
+/** Freed disk space is noticed within a minute. */
 const RETRY = { firstMs: SECOND, longestMs: MINUTE }
 
-/** How long after so many attempts the next one follows, ms. */
+/** Wait after `attempts` failed attempts, ms. */
 export const retryAfterMs = (attempts: number): number =>
   Math.min(RETRY.longestMs, RETRY.firstMs * 2 ** Math.min(attempts - 1, 30))
 
@@ -23,7 +23,7 @@ const describe = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> 
 
 export class DrainFailures {
   current: DrainFailure | null = null
-  /** A process that has ended may have left one behind. */
+  /** An earlier process may have left a record. */
   private mayBeKept = true
   private readonly home: string
   private readonly workspaceId: string
@@ -35,7 +35,7 @@ export class DrainFailures {
     this.now = now
   }
 
-  /** True where what failed is to be tried again, or nothing fails. */
+  /** True where nothing fails or the retry is due. */
   get isDue(): boolean {
     return this.current === null || this.now() >= this.current.nextMs
   }

@@ -1,5 +1,5 @@
-// Draining the spool: sealed segments into the tables, then into the archive. What was applied and not archived, because of a
-// kill, is found again, and changes nothing.
+// Drains the spool: sealed segments into the tables, then into the archive. Segments applied but not archived, because of a kill, are
+// applied again without effect.
 import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../workflows/steps.ts'
 import { diskErrorText } from '../core/disk.ts'
@@ -20,9 +20,9 @@ export interface DrainContext extends EventContext {
   home: string
 }
 
-/** Segments of one draining; the rest is the next one's. */
+/** Segments per drain. */
 const SEGMENTS = 100
-/** Events of one transaction: as many, and as many bytes of them. */
+/** Limits of one transaction. */
 const BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
 
 /** Applies events in batches. */
@@ -65,16 +65,16 @@ async function* eventsOf(draining: DrainContext, segments: readonly string[]): A
   for (const segment of segments) yield* await eventsIn(draining, segment)
 }
 
-/** Tells of segments that have been damaged, but for those of `told`, which it adds to. @throws HOME_UNUSABLE */
-async function recordDamaged(draining: DrainContext, told: Set<string>): Promise<void> {
+/** Records damaged segments that are not in `recorded`, and adds them to it. @throws HOME_UNUSABLE */
+async function recordDamaged(draining: DrainContext, recorded: Set<string>): Promise<void> {
   const { home, workspaceId } = draining
-  for (const file of (await damagedFiles(home, workspaceId)).filter(file => !told.has(file))) {
+  for (const file of (await damagedFiles(home, workspaceId)).filter(file => !recorded.has(file))) {
     await recordDamage(draining, { ...(await damageIn(file)), file: inSpool(draining, file) })
-    told.add(file)
+    recorded.add(file)
   }
 }
 
-/** What earlier drainings could not finish. One segment that fails holds up no other. */
+/** Work left by earlier drains. A failing segment does not block others. */
 interface Leftover {
   /** Segments that are applied and not archived. */
   applied: Set<string>
@@ -82,7 +82,7 @@ interface Leftover {
   copied: Set<string>
   /** Segments that could not be read. */
   unreadable: Set<string>
-  /** A day is over, and not packed. */
+  /** A past day waits to be packed. */
   toPack: boolean
 }
 
@@ -94,19 +94,19 @@ export const noLeftover = (): Leftover => ({
 })
 
 export interface DrainOptions {
-  /** The machine's time, as the times of files are. */
+  /** The machine's clock, comparable with file times. */
   machineMs: number
   left: Leftover
-  /** What failed before is tried again. */
+  /** Retry segments that failed before. */
   retries: boolean
-  /** Called where there is something to apply. */
+  /** Called when there are events to apply. */
   found?: () => void
 }
 
-/** What was drained, and what failed beside it. */
+/** The outcome, with errors that did not stop the drain. */
 export type Drained = DrainOutcome & { failures: unknown[] }
 
-/** Reads segments, until so many could be read; the others are noted. */
+/** Yields the events of up to SEGMENTS readable segments; unreadable ones are recorded in `left` and `failures`. */
 async function* readable(
   draining: DrainContext,
   segments: string[],
@@ -136,7 +136,7 @@ async function archive(draining: DrainContext, { sealed, left }: { sealed: strin
   left.toPack = false
 }
 
-/** Applies what is sealed, oldest first. @throws what the warehouse refuses: then nothing can be applied */
+/** Applies sealed segments, oldest first. @throws the warehouse's error, when no event can be applied */
 export async function drainSpool(draining: DrainContext, options: DrainOptions): Promise<Drained> {
   const { home, workspaceId } = draining
   const { machineMs, left, retries, found = () => {} } = options
@@ -162,16 +162,16 @@ export async function drainSpool(draining: DrainContext, options: DrainOptions):
 
 export interface SpoolSteps extends IngestSteps {
   failing(): DrainFailure | null
-  /** Events have come in the last seconds, or wait to be applied: whoever holds the warehouse's writer should not for long. */
+  /** True where events arrived within seconds or wait: other writers should keep their transactions short. */
   eventsCome(): boolean
-  /** Events that were read from the spool so far, and those of them that were new. */
+  /** Events read from the spool so far, and the new ones among them. */
   counts(): { taken: number; applied: number }
 }
 
-/** After so long without an event none is expected soon. */
+/** After this long without an event, `eventsCome` is false. */
 const COMING_MS = 10 * SECOND
 
-/** The steps of draining, one piece after the other. */
+/** The drain steps; concurrent calls run one after the other. */
 export function spoolSteps(draining: DrainContext): SpoolSteps {
   let last: Promise<unknown> = Promise.resolve()
   let seenMs = Number.NEGATIVE_INFINITY
@@ -183,7 +183,7 @@ export function spoolSteps(draining: DrainContext): SpoolSteps {
   const left = noLeftover()
   const failures = new DrainFailures(draining)
   const drainOnce = async (retries: boolean): Promise<Drained> => {
-    // The machine's time: no run sets the times of files.
+    // File times follow the machine's clock, not the run's.
     const drained = await drainSpool(draining, { machineMs: Date.now(), left, retries, found })
     counts.taken += drained.taken
     counts.applied += drained.events
@@ -215,15 +215,15 @@ export function spoolSteps(draining: DrainContext): SpoolSteps {
   }
 }
 
-/** An archived file of which not all can be read: its name in the spool, and why. */
+/** A damaged archive file: its name in the spool, and the error. */
 export interface DamagedArchive {
   file: string
   why: string
 }
 
 /**
- * Applies all that the spool has ever taken in, as a rebuilt warehouse needs it. Of an archived file that is damaged it applies what can be
- * read. @throws HOME_UNUSABLE where events that wait cannot be read: no table has them yet
+ * Applies every event of the spool, archive included, for a replay. Of a damaged archive file it applies the readable events.
+ * @throws HOME_UNUSABLE where waiting events cannot be read: they are in no table yet
  */
 export async function applySpool(draining: DrainContext): Promise<{ applied: number; damaged: DamagedArchive[] }> {
   const { home, workspaceId } = draining

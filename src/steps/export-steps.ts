@@ -1,5 +1,5 @@
-// The steps where fetching and the warehouse are in processes of their own: fetching needs the landing, the ledger and the vendor;
-// what has landed meanwhile, whoever holds the warehouse reads from the landing.
+// The steps of an export worker, which has landing, lease log and vendor client but no warehouse. The process that holds the warehouse
+// finds the landed pages in the landing.
 import type { HeldLease } from '../../workflows/lost-lease.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome, ProbeInput } from '../../workflows/steps.ts'
 import { type CircuitBreaker, newCircuitBreaker } from './circuit-breaker.ts'
@@ -8,27 +8,27 @@ import { type Fetching, fetchPages, probe } from './fetch.ts'
 import { heldUntilMs, leaseHeldUntilMs, recoverLease } from './lease-recovery.ts'
 import { openServerClock, type ServerClock } from './server-clock.ts'
 
-/** What a worker holds for a workspace as long as it lives. */
+/** A worker's resources for one workspace. */
 export interface WorkspaceContext extends Omit<FetchDependencies, 'signal' | 'stopping' | 'onPage'> {
-  /** How long a request may take, ms. */
+  /** Request timeout, ms. */
   timeoutMs: number
 }
 
-/** What one activity brings along. */
+/** The context of one activity. */
 export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'isHeld' | 'onPage'>
 
 export interface ExportSteps {
   fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>
   probe(input: ProbeInput, call: Call): Promise<LeaseAnswers>
   recoverLease(input: FetchInput, call: Call): Promise<LeaseOutcome>
-  /** Of that lease, else of all that workflows have granted. */
+  /** Until when `lease`, or any lease granted by a workflow, may still send requests; null: none may. */
   heldUntilMs(lease?: HeldLease): Promise<number | null>
 }
 
-/** Whoever holds the warehouse finds the pages in the landing. */
+/** Landed pages are found by the process that holds the warehouse. */
 const NOBODY = { add: () => {} }
 
-/** The steps that need no warehouse. Leases of one process share the gate and what is known of the server's clock. */
+/** The steps that need no warehouse. The leases of one process share the circuit breaker and the server clock. */
 export function makeExportSteps(workspaceContext: WorkspaceContext): ExportSteps {
   const gate: CircuitBreaker = newCircuitBreaker()
   let clock: ServerClock | null = null

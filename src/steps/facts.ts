@@ -1,4 +1,4 @@
-// What the planner is told of each agent: from the warehouse, and from the pages that landed and are not loaded yet.
+// The planner's input per agent, from the warehouse and from landed pages that are not loaded yet.
 import { type Coverage, cover } from '../core/coverage.ts'
 import type { Density } from '../core/estimate.ts'
 import type { StoredDay } from '../core/full-export.ts'
@@ -16,7 +16,7 @@ export interface KnownWindows {
   full?: readonly WindowProgress[]
 }
 
-/** What is stored, and what has landed and is not loaded yet: exporting it again bills either again. */
+/** Adds unloaded pages to the stored days: a full export would bill both again. */
 export function withUnloaded(
   stored: ReadonlyMap<string, readonly StoredDay[]>,
   pages: readonly LoadablePage[],
@@ -35,7 +35,7 @@ export function withUnloaded(
   return all
 }
 
-/** Folds pages that are not loaded into what the warehouse knows of the windows. */
+/** Applies unloaded pages to the windows known to the warehouse. */
 export function withPending(known: KnownWindows, pages: readonly LoadablePage[]): KnownWindows {
   const keyOf = (agentId: string, name: string) => JSON.stringify([agentId, name])
   const windows = new Map(known.open.map(progress => [keyOf(progress.window.agentId, progress.window.name), progress]))

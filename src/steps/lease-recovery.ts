@@ -1,6 +1,6 @@
-// Leases whose holder was lost: a worker that was killed, or that is only thought dead. Its holder makes no request after the end that
-// it tells the ledger, nor after the deadline, so once that and a request's own timeout have passed, what the landing and the ledger
-// tell is all that it brought. One that held the warehouse makes none when another process holds it.
+// Recovers leases whose worker was killed or is presumed dead. A worker sends no request after it has logged the lease's end, nor after
+// the deadline. So once deadline and request timeout have passed, landing and lease log are complete. A worker that held the warehouse
+// sends none once another process holds it.
 import type { HeldLease } from '../../workflows/lost-lease.ts'
 import type { LeaseOutcome } from '../../workflows/steps.ts'
 import type { Answer, Grant } from '../core/governor.ts'
@@ -8,13 +8,13 @@ import type { LeaseEntry, LeaseGranted, RequestMade } from '../core/lease-entrie
 import type { WindowProgress } from '../core/windows.ts'
 import { type Fetching, pastLanded } from './fetch.ts'
 
-/** Leases that a workflow granted have ids of this beginning: their holders may outlive whoever granted them. */
+/** Id prefix of leases granted by a workflow: their workers may outlive the workflow. */
 export const WORKFLOW_LEASE = 'wf-'
 
 const answerOf = ({ kind: _kind, lease: _lease, agentId: _agentId, error: _error, ...answer }: RequestMade): Answer =>
   answer
 
-/** At most one request was under way when the holder was lost; what it billed nobody saw. */
+/** The one request that may have been in flight when the worker was lost. Its bill is unknown. */
 const unobservedRequest = (nowMs: number): Answer => ({
   sentAtMs: nowMs,
   receivedAtMs: nowMs,
@@ -30,15 +30,15 @@ const unobservedRequest = (nowMs: number): Answer => ({
 type LeaseReader = Pick<Fetching, 'leaseLog' | 'now' | 'settings' | 'holder'>
 
 async function entriesOf(
-  { leaseLog: ledger, now, settings }: LeaseReader,
+  { leaseLog, now, settings }: LeaseReader,
   { lease, deadlineMs }: HeldLease,
 ): Promise<LeaseEntry[]> {
   const sinceMs = deadlineMs - (settings.leaseMs ?? settings.hourMs)
-  const recent = await ledger.recent(now(), Math.max(settings.hourMs, now() - sinceMs))
+  const recent = await leaseLog.recent(now(), Math.max(settings.hourMs, now() - sinceMs))
   return recent.filter(entry => entry.lease === lease)
 }
 
-/** What that lease brought, and its end in the ledger. Asked again, it answers the same. */
+/** The lease's outcome from landing and lease log; logs its end. Idempotent. */
 export async function recoverLease(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const entries = await entriesOf(fetching, grant)
   const requests = entries.filter((entry): entry is RequestMade => entry.kind === 'request')
@@ -65,18 +65,18 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   }
 }
 
-/** Asked by whoever holds the warehouse. */
+/** Valid only in the process that holds the warehouse. */
 const isDead = ({ holder }: LeaseGranted, own: string | undefined): boolean => holder !== undefined && holder !== own
 
 /**
- * Until when holders of leases may still ask, though nobody knows of them any more: of a workflow that was terminated, say.
- * Null where nobody may. For the process that holds the warehouse. `graceMs`: how long a request may take.
+ * Until when leases of vanished workflows, such as a terminated one, may still send requests; null where none may.
+ * Valid only in the process that holds the warehouse. `graceMs`: request timeout.
  */
 export async function heldUntilMs(
-  { leaseLog: ledger, now, settings, holder }: LeaseReader,
+  { leaseLog, now, settings, holder }: LeaseReader,
   graceMs: number,
 ): Promise<number | null> {
-  const recent = await ledger.recent(now(), Math.max(settings.hourMs, (settings.leaseMs ?? 0) + graceMs))
+  const recent = await leaseLog.recent(now(), Math.max(settings.hourMs, (settings.leaseMs ?? 0) + graceMs))
   const ended = new Set(recent.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
   const untilMs = recent.flatMap(entry =>
     entry.kind === 'lease' &&
@@ -90,7 +90,7 @@ export async function heldUntilMs(
   return lastMs > now() ? lastMs : null
 }
 
-/** The same of one lease that was given up. One that the ledger does not know is never begun: its worker asks first whether it still holds it. */
+/** The same for one lease that was given up. A lease that is not in the log never starts: its worker first checks that it is still held. */
 export async function leaseHeldUntilMs(
   reading: LeaseReader,
   lease: HeldLease,

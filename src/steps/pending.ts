@@ -1,5 +1,5 @@
-// Landed pages that no load has taken: read once from the landing when a process begins, then kept as pages land. Whoever holds the
-// warehouse is the only one who lands, so later runs of the same process need not look again.
+// Landed pages that are not loaded yet: listed once from the landing, then kept up to date as pages land. In the embedded host only this
+// process lands pages, so later runs need not list again.
 import { join, posix } from 'node:path'
 import type { LandedPage, Landing } from '../landing/folder-landing.ts'
 import type { PageHead } from '../landing/page.ts'
@@ -12,7 +12,7 @@ export interface BatchSize {
 }
 
 export interface Pending {
-  /** Takes a page that has landed, unless it is known already. */
+  /** Adds a landed page unless it is known. */
   add(path: string, head: PageHead): void
   /**
    * The oldest pages, at most `count` and about `bytes` of bodies (one page at least; a listing is never cut in two);
@@ -21,7 +21,7 @@ export interface Pending {
   next(batch: BatchSize): LoadablePage[]
   taken(pages: readonly LoadablePage[]): void
   all(): readonly LoadablePage[]
-  /** Says that what is told here may not be so any more: the landing has to be looked at again. */
+  /** Marks this list as possibly stale: the landing has to be listed again. */
   spoil(): void
   spoilt(): boolean
 }
@@ -32,16 +32,16 @@ const loadable = (landing: Landing, path: string, head: PageHead): LoadablePage 
   head,
 })
 
-/** Heads are read so many at a time: each is a small read, and more would only hold more files open. */
+/** Heads read concurrently: small reads, bounded to limit open files. */
 const READ_AT_ONCE = 32
 
-/** What the landing has besides what is loaded. */
+/** Landed pages that are not loaded, and the loaded ones. */
 export interface Unloaded {
   pages: LoadablePage[]
   loaded: ReadonlySet<string>
 }
 
-/** True where the page before it in its generation is not among `there`. */
+/** True where the preceding page of its generation is missing in `there`. */
 const isBehindGap = (
   { address: path, window, generation, sequence }: LandedPage,
   there: ReadonlySet<string>,
@@ -50,7 +50,7 @@ const isBehindGap = (
 
 /**
  * Pages of the landing, or of these `folders` of it, that are not in `loaded`; in loading order. @throws LANDING_CORRUPT where
- * a head cannot be read: what its window has would be bought again
+ * a head cannot be read: ignoring it would export its window again
  */
 export async function readPending(
   landing: Landing,
@@ -60,8 +60,8 @@ export async function readPending(
   const list = () => (folders ? landing.listFolders(folders) : landing.list())
   let listed = await list()
   const there = new Set(listed.map(file => file.address))
-  // Others may land meanwhile, and a list that was begun before shows what it likes of that. What landed before one that is
-  // listed is in a list that is begun now, or is gone.
+  // A directory listing may miss files that other processes add meanwhile. A page that landed before a listed one appears in a second
+  // listing, unless it is gone.
   if (listed.some(file => !loaded.has(file.address) && isBehindGap(file, there))) listed = await list()
   const files = listed.filter(file => !loaded.has(file.address))
   const pages: LoadablePage[] = []
@@ -98,7 +98,7 @@ export function openPending(landing: Landing, unloaded: Unloaded): Pending {
     taken(pages) {
       const gone = new Set(pages.map(page => page.address))
       waiting = waiting.filter(page => !gone.has(page.address))
-      // What is loaded is not fetched past any more: a watch of months would only collect names.
+      // Loaded pages are not fetched again; keeping their names would grow without bound in watch mode.
       for (const path of gone) known.delete(path)
     },
     all: () => waiting,

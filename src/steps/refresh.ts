@@ -1,6 +1,5 @@
-// What an incremental run reads again: conversations that have changed, or that somebody asked for again; stretches that may
-// hide something; and now and then a few conversations at random. Only from a warehouse that knows all that has landed:
-// what is bought again on old knowledge is bought twice.
+// Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and a random
+// sample now and then. Runs only when everything landed is loaded: refreshing from stale state pays twice.
 import type { SyncRequest } from '../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
 import { NO_REFRESH, type RefreshRequest } from '../core/planner.ts'
@@ -20,21 +19,21 @@ import {
 } from '../warehouse/planning/refresh.ts'
 import type { StepsDependencies } from './dependencies.ts'
 
-/** Dirty conversations that one run buys; the rest is the next one's. */
+/** Dirty conversations that one run refreshes. */
 const MAX_DIRTY_PER_RUN = 5_000
 
 const SAMPLE_EVERY_MS = 7 * DAY
-/** Samples are laid out over a period. */
+/** Samples per billing period. */
 const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
-/** Stretches that are read again along with a sample, though they hid nothing. */
+/** Ranges without suspicion that are read again with each sample. */
 const SAMPLED_RANGES = 5
 
-/** Within so many days what was seen tells of the vendor as it is. */
+/** Observations older than this say nothing about the vendor's present behaviour. */
 const EVIDENCE_MS = 28 * DAY
 
 export interface Quota {
   includedSessions: number
-  /** When the period was first told of, ms; null: not known. */
+  /** When the vendor first reported the period, ms; null: unknown. */
   periodSinceMs: number | null
 }
 
@@ -54,7 +53,7 @@ function byAgent(ids: Iterable<ConversationKey>): IdsByAgent {
 const pairs = (ids: IdsByAgent): ConversationKey[] =>
   Object.entries(ids).flatMap(([agentId, held]) => held.map(id => ({ agentId, id })))
 
-/** The conversations that were named, but those that this request has asked for already, before it was planned anew. */
+/** The requested conversations, minus those that this request exported before it was planned again. */
 async function namedIds({ dependencies, request }: RefreshContext): Promise<IdsByAgent> {
   const { refresh, exporting } = request
   if (!refresh || !exporting) return refresh?.ids ?? {}
@@ -92,7 +91,7 @@ async function sampleIds(asking: RefreshContext, dueMs: number): Promise<Convers
   return randomIds(warehouse.writer, workspaceId, { readBeforeMs: nowMs - settings.quietMs, count, seed })
 }
 
-/** Stretches worth another reading, and what that may still cost in this period. */
+/** Ranges to read again, and the remaining session budget for it in this period. */
 async function rangesToReread(
   { dependencies, quota, nowMs }: RefreshContext,
   sampling: boolean,
@@ -113,7 +112,7 @@ async function rangesToReread(
   return { stretches, budgetSessions: Math.max(0, budget - spent), late }
 }
 
-/** What to read again now. `waiting`: landed pages that are not loaded yet. */
+/** What to export again now. `waiting`: landed pages that are not loaded yet. */
 export async function planRefresh(asking: RefreshContext & { waiting: number }): Promise<RefreshRequest> {
   const { dependencies, request, waiting } = asking
   const { settings, warehouse, workspaceId } = dependencies

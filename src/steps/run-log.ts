@@ -1,4 +1,4 @@
-// The log of one run: its row in the warehouse, and the lines beside the landed pages that a rebuilt warehouse reads it from.
+// The log of one run: its row in the warehouse, and lines beside the landed pages, from which a replay restores the row.
 import { endBy, type HostName, type Origin, type RunEnd } from '../core/run-record.ts'
 import type { Landing } from '../landing/folder-landing.ts'
 import { mayLoseEvent } from '../receiver/refusals.ts'
@@ -8,31 +8,31 @@ import { beginRun, endRun, quarantinedSince, refusedBefore, updateRun } from '..
 
 export interface RunLog {
   run: string
-  /** Writes the row, where there is none yet. @throws HOME_UNUSABLE */
+  /** Inserts the row unless it exists. @throws HOME_UNUSABLE */
   begin(): Promise<void>
-  /** It goes on. */
+  /** Records that the run is alive. */
   seen(): Promise<void>
   paused(paused: boolean): Promise<void>
-  /** An attempt failed that is made again; null: it goes on after all. */
+  /** Records a failure that is retried; null: the retry succeeded. */
   failing(error: unknown): Promise<void>
-  /** Records and events quarantined since the run before it. */
+  /** Records and events quarantined since the previous run. */
   quarantined(): Promise<number>
-  /** Webhook events that receivers have refused, in all, and since the run before it. */
+  /** Webhook events refused by receivers: in total, and since the previous run. */
   refused(): Promise<{ inAll: number; since: number }>
-  /** It is over. @throws HOME_UNUSABLE */
+  /** Records the end. @throws HOME_UNUSABLE */
   ended(end: RunEnd): Promise<void>
-  /** An error ended it; what it has told of its end stays. */
+  /** Records the error that ended the run, unless an end is recorded. */
   gaveUp(error: unknown): Promise<void>
 }
 
 export function openRunLog(options: {
   warehouse: Pick<Warehouse, 'writer'>
   landing: Pick<Landing, 'noteRun'>
-  /** The data folder, whose receivers record what they refuse. */
+  /** The data folder, where receivers record refusals. */
   home: string
   workspaceId: string
   run: string
-  /** Absent where only a later part of the run is done here. */
+  /** Absent where this process runs only a later part of the run. */
   origin?: Origin
   host: HostName
   now: () => number
@@ -57,7 +57,7 @@ export function openRunLog(options: {
     const counted = (await readRefused(home)).filter(one => one.workspaceId === workspaceId && mayLoseEvent(one.reason))
     const inAll = counted.reduce((sum, one) => sum + totalRefused(one), 0)
     const before = await refusedBefore(writer, workspaceId, run)
-    // A record that was lost begins anew.
+    // A lost refusal record restarts at zero.
     return { inAll, since: inAll < before ? inAll : inAll - before }
   }
 

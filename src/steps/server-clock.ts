@@ -1,17 +1,16 @@
-// The server's clock, as far as `Date` headers tell it. They have whole seconds, so a difference below two is taken for
-// none: versions are compared by these times, and jitter must not reorder them. Nor must one answer whose time is wrong: what
-// differs is believed when the next answer says the same.
+// The server's clock, estimated from `Date` headers. These have whole seconds, so offsets below 2 s count as none: versions are compared
+// by these times, and jitter must not reorder them. A different offset is accepted only when two answers in a row agree on it.
 
 export interface ServerClock {
-  /** The server's time for a time of ours, ms. */
+  /** The server's time for a local time, ms. */
   at(localMs: number): number
-  /** The same; where the last answer is still in doubt, the earlier of what it told and what is believed. */
+  /** The same, or the earlier time implied by the last answer where that one is still in doubt. */
   passedAt(localMs: number): number
-  /** True where the last answer told a time that is not believed yet. */
+  /** True where the last answer's offset is not accepted yet. */
   doubts(): boolean
-  /** How far the server's clock is believed to be ahead of ours, ms. */
+  /** Accepted offset of the server's clock, ms ahead of ours. */
   aheadMs(): number
-  /** Takes what an answer told. */
+  /** Takes an answer into account. */
   tell(exchange: Dated): void
 }
 
@@ -22,16 +21,16 @@ export interface Dated {
   receivedAtMs: number
 }
 
-/** How far the server's clock is ahead of ours by one answer, ms; null where it told no time. */
+/** The offset by one answer, ms; null without a `Date`. */
 export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number | null =>
   serverDateMs === null ? null : serverDateMs + 500 - (sentAtMs + receivedAtMs) / 2
 
 const JITTER_MS = 2_000
 
-/** Opens it with what another has learnt. */
+/** `knownAheadMs`: an offset that another process has learnt. */
 export function openServerClock(knownAheadMs = 0): ServerClock {
   let aheadMs = knownAheadMs
-  /** What the last answer told, where it was not believed. */
+  /** The last answer's offset, where it is not accepted. */
   let doubtedMs: number | null = null
   return {
     at: localMs => localMs + aheadMs,

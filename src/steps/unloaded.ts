@@ -1,5 +1,5 @@
-// What has landed and is not loaded, when a run begins. A folder of a month that is over, which was loaded whole and has not
-// changed since, is not read: so a start reads the names of this month's pages, and one stamp for each agent and month.
+// Finds landed pages that are not loaded when a run starts. Folders of past months that were loaded completely and have not changed are
+// skipped, so a start lists the current month and checks one stamp per agent and month.
 import { compactTimestamp, SECOND } from '../core/time.ts'
 import type { Landing } from '../landing/folder-landing.ts'
 import type { LandedFolder } from '../landing/folders.ts'
@@ -7,7 +7,7 @@ import type { Writer } from '../warehouse/connection.ts'
 import { loadedFiles, loadedFolders, recordLoadedFolders } from '../warehouse/planning/loaded-files.ts'
 import { readPending, type Unloaded } from './pending.ts'
 
-/** File systems tell times as coarsely as two seconds: a folder that changed just now may change again unnoticed. */
+/** File times may be as coarse as 2 s: a folder that changed just now may change again unnoticed. */
 const SETTLED_MS = 10 * SECOND
 
 function isOver({ month, stamp }: LandedFolder, nowMs: number): boolean {
@@ -27,7 +27,7 @@ export async function readUnloaded(options: {
   const whole = await loadedFolders(writer, workspaceId)
   const changed = (await landing.folders()).filter(({ folder, stamp }) => whole.get(folder) !== stamp)
   const folders = changed.map(({ folder }) => folder)
-  // A kill while a page was written has changed its folder; the others need not be read for it.
+  // Only changed folders can hold leftovers of a killed writer.
   await landing.compact(folders)
   const unloaded = await readPending(landing, await loadedFiles(writer, workspaceId, folders), { folders })
   const waiting = new Set(unloaded.pages.map(({ address }) => address.slice(0, address.lastIndexOf('/'))))
