@@ -1,4 +1,4 @@
-// A promise that is resolved from outside: whoever waits for something to happen waits for it.
+// A promise that is resolved from outside. `Promise.withResolvers` needs Node 22.
 export interface Deferred {
   promise: Promise<void>
   resolve: () => void

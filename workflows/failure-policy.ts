@@ -1,16 +1,26 @@
 // What a failure means for its window and for the run.
+//
+//   interrupted                  the run ends
+//   rate limited                 the governor pauses; the run waits, or ends if it was told not to wait
+//   transient                    the governor pauses; after several failures in a row the run fails
+//   agent not found              its windows are dropped
+//   cursor refused               the window restarts from the last second that landed, a few times
+//   vendor (other)               the window ends with the failure
+//   input, access, storage, …    the run fails
 import type { ErrorCode } from '../src/core/errors.ts'
-import { restarted, type WindowProgress } from '../src/core/windows.ts'
-import { mayRestart, refusedInVain } from './restarts.ts'
-import { fail, type Run, stop } from './run.ts'
+import { restarted, sortOf, type WindowProgress } from '../src/core/windows.ts'
+import { fail, type Restarts, type Run, stop } from './run.ts'
 import type { Failure } from './steps.ts'
 
-/** Probes of a failing vendor, a minute apart, before a run that does not watch gives up. */
+/** Consecutive failures, a minute apart, after which a run gives up. */
 const MAX_FAILURES = 5
+
+/** Restarts without progress, each of which pays again for the conversations of one second. */
+const MAX_VAIN_RESTARTS = 3
 
 const CURSOR_REFUSED: ErrorCode = 'API_BAD_REQUEST'
 
-/** The window to go on with, or null where it is over for now. */
+/** The window to continue with, or null where it is over for this run. */
 export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: Failure): WindowProgress | null {
   const { agentId } = progress.window
   if (failure.code === 'INTERRUPTED') {
@@ -33,13 +43,41 @@ export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: 
   }
   if (failure.code === 'API_NOT_FOUND') {
     if (!run.report.agentsGone.includes(agentId)) run.report.agentsGone.push(agentId)
-    run.turns.waiting = run.turns.waiting.filter(waiting => waiting.window.agentId !== agentId)
+    run.queue.waiting = run.queue.waiting.filter(waiting => waiting.window.agentId !== agentId)
     return null
   }
-  const refused = failure.code === CURSOR_REFUSED && progress.cursor !== null
-  if (refused && mayRestart(run.restarts, progress)) return restarted(progress)
-  fail(run, refused ? refusedInVain(failure, progress) : failure, agentId)
+  const isCursorRefused = failure.code === CURSOR_REFUSED && progress.cursor !== null
+  if (isCursorRefused && mayRestart(run.restarts, progress)) return restarted(progress)
+  fail(run, isCursorRefused ? restartsExhausted(failure, progress) : failure, agentId)
   if (failure.kind !== 'vendor') stop(run, 'failed')
   run.report.windowsLeft += 1
   return null
 }
+
+/**
+ * Counts a restart after a refused cursor; false once too many in a row came no further. Progress is a further `ts` or, where a page
+ * holds conversations of one second only, a further page from the same `ts`.
+ */
+function mayRestart(restarts: Restarts, progress: WindowProgress): boolean {
+  const { window, lastTsMs, sequence } = progress
+  const key = `${window.agentId} ${window.name}`
+  const before = restarts.get(key)
+  const distance = before === undefined ? 1 : distanceFrom(progress, before.fromMs)
+  const isFurther = distance > 0 || (distance === 0 && sequence > before!.sequence)
+  const vain = isFurther ? 0 : before!.vain + 1
+  restarts.set(key, isFurther ? { fromMs: lastTsMs, sequence, vain } : { ...before!, vain })
+  return vain < MAX_VAIN_RESTARTS
+}
+
+/** Above 0 where the window has come further than that `ts`, 0 where it is still there. */
+function distanceFrom({ window, lastTsMs }: WindowProgress, fromMs: number | null): number {
+  if (lastTsMs === fromMs || lastTsMs === null) return 0
+  if (fromMs === null) return 1
+  return sortOf(window.kind) === 'asc' ? lastTsMs - fromMs : fromMs - lastTsMs
+}
+
+const restartsExhausted = (failure: Failure, { window }: WindowProgress): Failure => ({
+  ...failure,
+  what: `${failure.what}. Window ${window.name} of agent ${window.agentId} was restarted ${MAX_VAIN_RESTARTS - 1} times and came no further.`,
+  hint: 'Run the sync again later. What landed is kept, and the window continues from the last second that landed.',
+})

@@ -1,45 +1,32 @@
-// Draining the spool of a workspace, for as long as its host lives: what is there at once, then again after a pause. What fails is tried
-// again for as long, since the receiver goes on acknowledging. Plain functions over (steps, host), as syncing is.
+// Ingesting webhook events: drains the spool of a workspace until its host is cancelled. Failures are retried without a limit, because the
+// receiver keeps acknowledging events. Plain functions over (steps, host), as in sync.ts.
 import type { Host } from './host.ts'
 import type { DrainOutcome, IngestSteps } from './steps.ts'
 
-/** Between two looks into the spool: an event is to be seen in SQL within seconds. */
-export const LOOK_EVERY_MS = 300
-
-/** Drains what is sealed now; `told` is called with the events of each step. @throws what the disk refuses */
-export async function drainAll(
-  steps: Pick<IngestSteps, 'drain'>,
-  workspaceId: string,
-  told: (events: number) => void = () => {},
-): Promise<void> {
-  let drained: DrainOutcome
-  do {
-    drained = await steps.drain({ workspaceId })
-    if (drained.events > 0) told(drained.events)
-  } while (drained.waiting > 0)
-}
+/** Between two looks into the spool: an event should be visible in SQL within seconds. */
+const POLL_MS = 300
 
 export type DrainFailing = ReturnType<IngestSteps['failing']>
 
 export interface IngestOptions {
   workspaceId: string
-  /** Events that were applied. */
-  told?: (events: number) => void
-  /** Told once of each failure, and with null when it is over. */
+  /** Called with the number of events that were applied. */
+  applied?: (events: number) => void
+  /** Called once for each failure, and with null when it is over. */
   failing?: (failure: DrainFailing) => void
 }
 
-/** Drains until the host is cancelled, and then once more. The steps keep what fails, and say when it is tried again. */
+/** Drains until the host is cancelled, and then once more. The steps keep the failure and the time of the next attempt. */
 export async function ingest(
   steps: IngestSteps,
   host: Pick<Host, 'now' | 'sleepUntil' | 'cancelled'>,
-  { workspaceId, told, failing = () => {} }: IngestOptions,
+  { workspaceId, applied, failing = () => {} }: IngestOptions,
 ): Promise<void> {
   let known: string | null = null
   for (;;) {
     const isLast = host.cancelled()
-    const lookMs = host.now() + LOOK_EVERY_MS
-    const isDrained = await drainAll(steps, workspaceId, told).then(
+    const pollMs = host.now() + POLL_MS
+    const isDrained = await drainAll(steps, workspaceId, applied).then(
       () => true,
       () => false,
     )
@@ -47,7 +34,20 @@ export async function ingest(
     if ((failure?.what ?? null) !== known) failing(failure)
     known = failure?.what ?? null
     if (isLast) return
-    const nextMs = isDrained ? lookMs : Math.max(lookMs, failure?.nextMs ?? lookMs)
+    const nextMs = isDrained ? pollMs : Math.max(pollMs, failure?.nextMs ?? pollMs)
     await host.sleepUntil(nextMs, new Promise(() => {})).catch(() => {})
   }
+}
+
+/** Drains the segments that are sealed now. @throws errors of the disk */
+export async function drainAll(
+  steps: Pick<IngestSteps, 'drain'>,
+  workspaceId: string,
+  applied: (events: number) => void = () => {},
+): Promise<void> {
+  let drained: DrainOutcome
+  do {
+    drained = await steps.drain({ workspaceId })
+    if (drained.events > 0) applied(drained.events)
+  } while (drained.waiting > 0)
 }

@@ -1,31 +1,21 @@
-// Loading beside fetching: fetching never waits for it. The first rows of a workspace are loaded as soon as they have landed; all
-// others wait until there is enough for a load, or until it has not loaded for a while: a load of ten pages costs four times
-// as much CPU a page as one of a hundred, and most polls bring no more than one small load is made of.
+// Loading runs beside fetching, which never waits for it. The first rows of a workspace are loaded as soon as they land; later
+// pages wait until there are enough for one load, or until some time has passed since the last one: a load of ten pages costs four
+// times as much CPU a page as one of a hundred, and most polls bring less than a small load.
 import type { Failure, Steps } from './steps.ts'
 
 export interface Loader {
-  /** Pages without conversations are news to nobody: they are loaded with the next that have some, or at the end. */
+  /** Pages without conversations trigger no load: they are loaded with the next that have some, or at the end. */
   landed(landed: { pages: number; conversations: number }): void
-  /** Nothing lands for a while: what has landed is loaded now. */
+  /** Nothing will land for a while: loads what is waiting now. */
   idle(): void
-  /** Resolves when everything that landed is loaded (or, `now`, when the running batch is); a failure is returned, once. */
+  /** Resolves when everything that landed is loaded or, with `now`, when the running batch is. Returns the failure of a load. */
   drained(now: boolean): Promise<Failure | null>
 }
 
-/** Pages that are worth a load at once. */
-const ENOUGH_PAGES = 100
-/** Fewer are loaded so long after the load before them. */
-const SOON_MS = 5_000
-
-const failureOf = (error: unknown): Failure => {
-  const known = error as Partial<Failure> & { hint?: string; message?: string }
-  return {
-    code: known.code ?? 'LOAD_FAILED',
-    kind: known.kind ?? 'storage',
-    what: known.message ?? String(error),
-    hint: known.hint ?? null,
-  }
-}
+/** Pages that start a load at once. */
+const FULL_LOAD_PAGES = 100
+/** Fewer pages are loaded this long after the previous load. */
+const MAX_DELAY_MS = 5_000
 
 export function startLoader(
   steps: Steps,
@@ -34,22 +24,22 @@ export function startLoader(
   const { workspaceId, waitingAtStart, hasRows, now } = options
   let waiting = waitingAtStart
   let running: Promise<void> | null = null
-  // What an earlier run left is loaded at once.
+  // Pages that an earlier run left are loaded at once.
   let loadedAtMs = hasRows && waitingAtStart === 0 ? now() : Number.NEGATIVE_INFINITY
   let failure: Failure | null = null
   let stopping = false
-  /** What waits is loaded however little it is, until nothing does. */
+  /** Load even small batches until nothing is waiting. */
   let hurry = false
-  /** The first conversations: not the listing of the agents, which lands before them and is loaded by itself. */
-  let first: 'to come' | 'landed' | 'loaded' = hasRows ? 'loaded' : 'to come'
+  /** The first conversations. The listing of agents lands before them and is loaded by itself. */
+  let firstRows: 'expected' | 'landed' | 'loaded' = hasRows ? 'loaded' : 'expected'
 
   const isDue = (): boolean =>
-    waiting > 0 && (hurry || first === 'landed' || waiting >= ENOUGH_PAGES || now() - loadedAtMs >= SOON_MS)
+    waiting > 0 && (hurry || firstRows === 'landed' || waiting >= FULL_LOAD_PAGES || now() - loadedAtMs >= MAX_DELAY_MS)
 
   async function loadAll(): Promise<void> {
     try {
       while (isDue() && !stopping) {
-        if (first === 'landed') first = 'loaded'
+        if (firstRows === 'landed') firstRows = 'loaded'
         waiting = (await steps.load({ workspaceId })).waiting
         loadedAtMs = now()
         if (waiting === 0) hurry = false
@@ -61,22 +51,22 @@ export function startLoader(
     }
   }
 
-  function begin(): void {
+  function start(): void {
     if (running === null && failure === null && isDue() && !stopping) running = loadAll()
   }
 
   function loadNow(): void {
     if (waiting > 0) hurry = true
-    begin()
+    start()
   }
 
-  begin()
+  start()
   return {
     landed({ pages, conversations }) {
       waiting += pages
       if (conversations === 0) return
-      if (first === 'to come') first = 'landed'
-      begin()
+      if (firstRows === 'expected') firstRows = 'landed'
+      start()
     },
     idle: loadNow,
     async drained(atOnce) {
@@ -86,5 +76,15 @@ export function startLoader(
       while (running) await running
       return failure
     },
+  }
+}
+
+const failureOf = (error: unknown): Failure => {
+  const known = error as Partial<Failure> & { message?: string }
+  return {
+    code: known.code ?? 'LOAD_FAILED',
+    kind: known.kind ?? 'storage',
+    what: known.message ?? String(error),
+    hint: known.hint ?? null,
   }
 }

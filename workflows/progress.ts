@@ -1,15 +1,16 @@
-// What is told of a workspace's syncs to whoever looks on: a fold over the news.
+// Progress of a workspace's syncs, for followers: a fold over the host's updates, and the plan without its details.
 
 import type { ErrorCode } from '../src/core/errors.ts'
+import type { Plan } from '../src/core/planner.ts'
 import { momentText } from '../src/core/time.ts'
 import type { ProgressUpdate } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
 
 export interface Progress {
-  /** Of the sync that goes on; null: none does. */
+  /** The running sync; null: none. */
   run: string | null
   phase: 'planning' | 'syncing' | 'waiting' | 'idle'
-  /** While it is planned: until when leases that are held are waited for. Workers of before do not tell. */
+  /** During planning: until when the sync waits for leases that others hold. Absent from older workers. */
   heldUntilMs?: number | null
   paused: boolean
   windows: number
@@ -19,12 +20,12 @@ export interface Progress {
   conversations: number
   requests: number
   sessions: number
-  /** `code`: the failure that paused it; workers of before do not tell. */
+  /** `code`: the failure that paused the run; absent from older workers. */
   waiting: { untilMs: number; reason: 'paused' | 'hour'; code?: ErrorCode } | null
   failures: Failure[]
-  /** Syncs that were asked for and have not begun. */
+  /** Requested syncs that have not begun. */
   queued: number
-  /** Of the last syncs that ended, oldest first. */
+  /** Of the syncs that ended last, oldest first. */
   reports: SyncReport[]
 }
 
@@ -53,7 +54,7 @@ export const newProgress = (): Progress => ({
   reports: [],
 })
 
-/** `before`: what the sync had come to when it was preempted. */
+/** `before`: the report of the sync when it was preempted. */
 export const runStarted = (progress: Progress, run: string, before: SyncReport | null): Progress => ({
   ...progress,
   ...NOTHING,
@@ -80,26 +81,31 @@ export const pagesFetched = (progress: Progress, { pages, conversations }: Lease
   conversations: progress.conversations + conversations,
 })
 
-/** Takes one piece of news. */
-export function applyUpdate(progress: Progress, news: ProgressUpdate): Progress {
-  switch (news.kind) {
+export function applyUpdate(progress: Progress, update: ProgressUpdate): Progress {
+  switch (update.kind) {
     case 'planning':
-      return { ...progress, phase: 'planning', heldUntilMs: news.heldUntilMs }
+      return { ...progress, phase: 'planning', heldUntilMs: update.heldUntilMs }
     case 'planned':
-      return { ...progress, phase: 'syncing', windows: news.windows, windowsLeft: news.windows, agents: news.agents }
+      return {
+        ...progress,
+        phase: 'syncing',
+        windows: update.windows,
+        windowsLeft: update.windows,
+        agents: update.agents,
+      }
     case 'governor': {
-      const { requests, sessions } = news.governor.spent
-      return { ...progress, phase: 'syncing', waiting: null, windowsLeft: news.windowsLeft, requests, sessions }
+      const { requests, sessions } = update.governor.spent
+      return { ...progress, phase: 'syncing', waiting: null, windowsLeft: update.windowsLeft, requests, sessions }
     }
     case 'waiting': {
-      const { kind: _kind, ...waiting } = news
+      const { kind: _kind, ...waiting } = update
       return { ...progress, phase: 'waiting', waiting }
     }
     case 'events':
-      // The workflow that drains tells of them itself.
+      // The workflow that drains the spool counts them itself.
       return progress
     case 'failure':
-      return { ...progress, failures: [...progress.failures, news.failure].slice(-KEPT_FAILURES) }
+      return { ...progress, failures: [...progress.failures, update.failure].slice(-KEPT_FAILURES) }
   }
 }
 
@@ -110,13 +116,13 @@ const PAUSES: Partial<Record<ErrorCode, string>> = {
   API_UNAVAILABLE: 'the vendor fails, or cannot be reached',
 }
 
-/** Why a sync waits, for people. */
+/** Why a sync waits, as text for people. */
 export const waitReason = ({ reason, code }: Pick<NonNullable<Progress['waiting']>, 'reason' | 'code'>): string =>
   reason === 'hour'
     ? "the hour's requests are spent"
     : ((code && PAUSES[code]) ?? 'the vendor gives no usable answer, or asks for a pause')
 
-/** For Temporal's UI, in its Markdown. */
+/** For Temporal's UI, which renders Markdown. */
 export function progressMarkdown(progress: Progress): string {
   const { run, phase, paused, waiting, windows, windowsLeft, agents, pages, conversations, sessions, failures } =
     progress
@@ -130,3 +136,20 @@ export function progressMarkdown(progress: Progress): string {
     ...failures.map(({ code, what }) => `- ${code}: ${what}`),
   ].join('\n\n')
 }
+
+/** A plan small enough that each run of a workflow can hand it to the next. A window's name holds its time, kind and bounds. */
+export interface PlanSummary extends Omit<Plan, 'windows'> {
+  windows: { agentId: string; name: string; resumes: boolean }[]
+}
+
+/** Windows by name only: without progress, estimate and ids. */
+export const planSummary = ({ windows, ...plan }: Plan): PlanSummary => ({
+  ...plan,
+  windows: windows.map(({ progress: { window }, resumes }) => ({
+    agentId: window.agentId,
+    name: window.name,
+    resumes,
+  })),
+})
+
+export const agentsOf = ({ windows }: PlanSummary): number => new Set(windows.map(({ agentId }) => agentId)).size

@@ -1,37 +1,37 @@
-// What may be asked of a workspace's workflow, and what is wrong with what may not.
+// Requests to the workflow that owns a workspace's quota: their queue, their order and their validation.
 import type { Allowance } from '../src/core/allowance.ts'
 import type { PreemptedSync } from './run.ts'
 import type { SyncRequest } from './steps.ts'
 
-/** The run that does what was asked; `joined`: somebody had asked for the same. */
+/** The run that serves a request; `joined`: it already served an identical one. */
 export interface AcceptedRequest {
   run: string
   joined: boolean
 }
 
-/** A sync that was asked for and has not ended. */
+/** A requested sync that has not ended. */
 export interface QueuedSync {
   request: SyncRequest
-  /** Asked for since it was last planned: its new conversations come before the history of any other. */
+  /** Requested since it was last planned: its new conversations come before the history of any other sync. */
   urgent: boolean
-  /** What it has come to, where it was preempted. */
-  leg: PreemptedSync | null
+  /** Its progress, where it was preempted. */
+  preempted: PreemptedSync | null
 }
 
-/** Whose turn it is: what was asked for just now, then what a person waits for, then the rest; each in the order it was asked for. */
+/** The sync that runs next: urgent ones first, then those that a person waits for, then the rest; each in order of request. */
 export const nextSync = (queue: readonly QueuedSync[]): QueuedSync | undefined =>
   queue.find(({ urgent }) => urgent) ?? queue.find(({ request }) => !request.unattended) ?? queue[0]
 
-/** Syncs that wait behind the one that goes on. */
+/** Syncs that may wait behind the running one. */
 export const QUEUE_LENGTH = 20
-/** Ids are in the history, and in the input of each lease: more than these belong into a sync of their own. */
+/** Ids are in the history and in the input of each lease: more of them need a sync of their own. */
 const MAX_IDS = 5_000
 
-/** An age such as 90d, counted from two times of one day. */
-const ABOUT_SAME_MS = 24 * 60 * 60 * 1_000
+/** An age such as `90d` gives another `sinceMs` at each request of a day. */
+const SAME_SINCE_MS = 24 * 60 * 60 * 1_000
 
 const isAboutSame = (a: number | null, b: number | null): boolean =>
-  a === null || b === null ? a === b : Math.abs(a - b) < ABOUT_SAME_MS
+  a === null || b === null ? a === b : Math.abs(a - b) < SAME_SINCE_MS
 
 const textOf = ({
   run: _run,
@@ -42,7 +42,7 @@ const textOf = ({
   ...asked
 }: SyncRequest): string => JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-/** True where both ask for the same. */
+/** True where both request the same sync. */
 export const isSameRequest = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>
   isAboutSame(request.sinceMs, asked.sinceMs) && textOf(request) === textOf({ run: '', ...asked })
 
@@ -65,7 +65,7 @@ export function idsProblem(ids: Record<string, string[]>): string | null {
   return lists.flat().every(id => typeof id === 'string' && id !== '') ? null : 'An id is empty, or no text'
 }
 
-/** A sync of these conversations and of nothing else. */
+/** A sync of these conversations only. */
 export const refreshOf = (workspaceId: string, ids: Record<string, string[]>): Omit<SyncRequest, 'run'> => ({
   workspaceId,
   agents: [],

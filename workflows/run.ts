@@ -1,18 +1,78 @@
-// A sync that goes on: what its lanes share, what it hands over, and what it comes to.
+// The state of one sync: the queue of its windows, what its concurrent loops share, and the checkpoint that it hands over.
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { GovernorState } from '../src/core/governor.ts'
-import { sessionsLeft } from '../src/core/quota.ts'
-import type { Reserve } from '../src/core/run-record.ts'
-import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
 import { type Deferred, newDeferred } from './deferred.ts'
 import type { Host } from './host.ts'
 import { type Loader, startLoader } from './loader.ts'
-import type { Restart, Restarts } from './restarts.ts'
 import type { Failure, Steps, SyncReport, SyncRequest } from './steps.ts'
-import { isUrgent, newWindowQueue, type WindowQueue } from './turns.ts'
 
-/** What a host hands to the next, so that neither quota nor windows begin anew. Plain JSON. */
+export interface Run {
+  steps: Steps
+  host: Host
+  request: SyncRequest
+  governor: GovernorState
+  queue: WindowQueue
+  loader: Loader
+  report: SyncReport
+  /** Consecutive failures without an answer between them. */
+  failing: number
+  /** The last of them; null after an answer. */
+  unanswered: Failure | null
+  /** Code of the failure that last paused the run; null after a handover. */
+  pausedBy: ErrorCode | null
+  stopped: boolean
+  handingOver: boolean
+  restarts: Restarts
+  /** Resolves when a lease ends: loops that wait for quota or for a window look again. */
+  changed: Deferred
+}
+
+/** How often the vendor refused the cursors of a window, by agent and window name. */
+export type Restarts = Map<string, Restart>
+
+export interface Restart {
+  /** The furthest `ts` from which the window was restarted, ms, and the furthest page that was reached from there. */
+  fromMs: number | null
+  sequence: number
+  /** Consecutive restarts that came no further. */
+  vain: number
+}
+
+/** Windows in the planner's order; one that has had its turn goes behind those of its kind. */
+export interface WindowQueue {
+  waiting: WindowProgress[]
+  /** Windows that loops are working on. */
+  inProgress: number
+}
+
+/** New conversations, and those that were named or are known to have changed. Everything else can wait for hours. */
+export const isUrgent = ({ window: { kind } }: WindowProgress): boolean =>
+  kind === 'head' || kind === 'selected' || kind === 'refresh'
+
+/** The next window, now in progress; null where none waits. */
+export function takeWindow(queue: WindowQueue): WindowProgress | null {
+  const next = queue.waiting.shift()
+  if (next === undefined) return null
+  queue.inProgress += 1
+  return next
+}
+
+/** Puts a window back behind the last of its kind, so that agents share. */
+export function requeueWindow(queue: WindowQueue, progress: WindowProgress): void {
+  const last = queue.waiting.findLastIndex(other => other.window.kind === progress.window.kind)
+  queue.waiting.splice(last < 0 ? firstPlaceOf(queue, progress) : last + 1, 0, progress)
+}
+
+/** Where the first window of its kind belongs: before history, which waits for everything else. */
+function firstPlaceOf({ waiting }: WindowQueue, progress: WindowProgress): number {
+  const isHistory = (kind: string) => kind === 'tail' || kind === 'full'
+  if (isHistory(progress.window.kind)) return waiting.length
+  const first = waiting.findIndex(other => isHistory(other.window.kind))
+  return first < 0 ? waiting.length : first
+}
+
+/** What one host hands to the next, so that neither quota nor windows start over. Plain JSON. */
 export interface Checkpoint {
   governor: GovernorState
   waiting: WindowProgress[]
@@ -23,144 +83,24 @@ export interface Checkpoint {
   restarts: [window: string, restart: Restart][]
 }
 
-/** What a sync that was preempted has come to: its next plan goes on from there. Plain JSON. */
-export interface PreemptedSync extends Pick<GovernorState, 'spent' | 'lost' | 'breaches'> {
-  report: SyncReport
-  /** As they were raised meanwhile. */
-  limits: Pick<GovernorState['options'], 'allowedPacks' | 'maxRequests' | 'maxSessions'>
-}
-
-export function preemptedSync(report: SyncReport, { spent, lost, breaches, options }: GovernorState): PreemptedSync {
-  const { allowedPacks, maxRequests, maxSessions } = options
-  return { report, spent, lost, breaches, limits: { allowedPacks, maxRequests, maxSessions } }
-}
-
-/** The next leg of a sync: newly planned, with what it has brought, spent and was allowed. What failed is tried again, and told where it fails again. */
-export function resumePreempted(begun: Checkpoint, { report, limits, ...spent }: PreemptedSync): Checkpoint {
-  const { pages, conversations, windowsDone, agentsGone } = report
-  return {
-    ...begun,
-    governor: { ...begun.governor, ...spent, options: { ...begun.governor.options, ...limits } },
-    report: { ...begun.report, pages, conversations, windowsDone, agentsGone },
-  }
-}
-
-export interface Run {
-  steps: Steps
-  host: Host
-  request: SyncRequest
-  governor: GovernorState
-  turns: WindowQueue
-  loader: Loader
-  report: SyncReport
-  /** Failures in a row without an answer between them. */
-  failing: number
-  /** The last of them; null where an answer came since. */
-  unanswered: Failure | null
-  /** Of the failure that last paused the run; null where another host knows. */
-  pausedBy: ErrorCode | null
-  stopped: boolean
-  handsOver: boolean
-  /** How far each window was when it was last begun anew. */
-  restarts: Restarts
-  /** Resolves when a lease ends: what others wait for may be there. */
-  changed: Deferred
-}
-
-/** Wakes the lanes that wait for one. */
-export function notifyChange(run: Run): void {
-  run.changed.resolve()
-  run.changed = newDeferred()
-}
-
-export const emptyReport = (run: string): SyncReport => ({
-  run,
-  outcome: 'done',
-  requests: 0,
-  sessions: 0,
-  pages: 0,
-  conversations: 0,
-  windowsDone: 0,
-  windowsLeft: 0,
-  breaches: 0,
-  lostAnswers: 0,
-  lostSessions: 0,
-  agentsGone: [],
-  failures: [],
-})
-
-/** Nothing more is asked for; the first reason is the one to tell. */
-export function stop(run: Run, outcome: SyncReport['outcome']): void {
-  if (!run.stopped) run.report.outcome = outcome
-  run.stopped = true
-  notifyChange(run)
-}
-
-/** Nothing more is asked for here: another goes on. */
-export function handOver(run: Run): void {
-  run.handsOver = true
-  run.stopped = true
-  notifyChange(run)
-}
-
-/** A failure that is reported, and told at once. */
-export function fail(run: Run, failure: Failure, agentId: string | null): void {
-  run.report.failures.push({ ...failure, agentId })
-  run.host.notify({ kind: 'failure', failure, agentId })
-}
-
-/** Sessions that are left, and that history left to new conversations; null where there are none. */
-function reserveOf({ governor, host, report }: Run): Reserve | null {
-  if (report.outcome !== 'period-spent') return null
-  const { options, period } = governor
-  const unlimited = { ...options, maxSessions: null }
-  const page = pageSessions(governor, 1)
-  const fits = (kind: 'head' | 'tail', headReserveShare: number): boolean =>
-    sessionsFor({ ...governor, options: { ...unlimited, headReserveShare } }, kind, host.now()) >= page
-  const share = options.headReserveShare
-  if (!fits('head', share)) return null
-  return { sessions: sessionsLeft(period, options.allowedPacks), share, expected: !fits('tail', 0) }
-}
-
-/** What the sync came to. */
-export function summary(run: Run): SyncReport {
-  const { report, governor, turns } = run
-  if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
-  const reserve = reserveOf(run)
-  const unanswered = run.failing > 0 && report.failures.length === 0 ? run.unanswered : null
-  return {
-    ...report,
-    requests: governor.spent.requests,
-    sessions: governor.spent.sessions,
-    windowsLeft: report.windowsLeft + turns.waiting.length,
-    breaches: governor.breaches,
-    lostAnswers: governor.lost.answers,
-    lostSessions: governor.lost.sessions,
-    ...(reserve && { reserve }),
-    ...(unanswered && { unanswered }),
-    ...(turns.waiting.some(isUrgent) && { newLeft: true as const }),
-  }
-}
-
-/** What the next needs to go on from here. */
-export const checkpointOf = ({ governor, turns, report, failing, restarts }: Run): Checkpoint => ({
+export const checkpointOf = ({ governor, queue, report, failing, restarts }: Run): Checkpoint => ({
   governor,
-  waiting: turns.waiting,
+  waiting: queue.waiting,
   pagesWaiting: 0,
   report,
   failing,
   restarts: [...restarts],
 })
 
-/** Begins where another left off. */
-export function newRun(steps: Steps, host: Host, request: SyncRequest, carried: Checkpoint): Run {
-  const { governor, waiting, pagesWaiting, hasRows = false, report, failing, restarts } = carried
+/** A run that continues from a checkpoint. */
+export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoint: Checkpoint): Run {
+  const { governor, waiting, pagesWaiting, hasRows = false, report, failing, restarts } = checkpoint
   return {
     steps,
     host,
     request,
     governor,
-    turns: newWindowQueue(waiting),
+    queue: { waiting: [...waiting], inProgress: 0 },
     loader: startLoader(steps, {
       workspaceId: request.workspaceId,
       waitingAtStart: pagesWaiting,
@@ -172,8 +112,56 @@ export function newRun(steps: Steps, host: Host, request: SyncRequest, carried: 
     unanswered: null,
     pausedBy: null,
     stopped: false,
-    handsOver: false,
+    handingOver: false,
     restarts: new Map(restarts),
     changed: newDeferred(),
   }
+}
+
+/** Where a preempted sync stopped; its next plan continues from it. Plain JSON. */
+export interface PreemptedSync extends Pick<GovernorState, 'spent' | 'lost' | 'breaches'> {
+  report: SyncReport
+  /** Including what was allowed while it ran. */
+  limits: Pick<GovernorState['options'], 'allowedPacks' | 'maxRequests' | 'maxSessions'>
+}
+
+export function preemptedSync(report: SyncReport, { spent, lost, breaches, options }: GovernorState): PreemptedSync {
+  const { allowedPacks, maxRequests, maxSessions } = options
+  return { report, spent, lost, breaches, limits: { allowedPacks, maxRequests, maxSessions } }
+}
+
+/** Adds to a new plan what the sync has fetched, spent and been allowed so far. Its failures are dropped: what failed is tried again. */
+export function resumePreempted(planned: Checkpoint, { report, limits, ...spent }: PreemptedSync): Checkpoint {
+  const { pages, conversations, windowsDone, agentsGone } = report
+  return {
+    ...planned,
+    governor: { ...planned.governor, ...spent, options: { ...planned.governor.options, ...limits } },
+    report: { ...planned.report, pages, conversations, windowsDone, agentsGone },
+  }
+}
+
+/** Wakes the loops that wait for a change. */
+export function notifyChange(run: Run): void {
+  run.changed.resolve()
+  run.changed = newDeferred()
+}
+
+/** Ends the run: no more leases. The first reason is the outcome that is reported. */
+export function stop(run: Run, outcome: SyncReport['outcome']): void {
+  if (!run.stopped) run.report.outcome = outcome
+  run.stopped = true
+  notifyChange(run)
+}
+
+/** Ends the run in this host; another one continues it from a checkpoint. */
+export function handOver(run: Run): void {
+  run.handingOver = true
+  run.stopped = true
+  notifyChange(run)
+}
+
+/** Adds a failure to the report and publishes it at once. */
+export function fail(run: Run, failure: Failure, agentId: string | null): void {
+  run.report.failures.push({ ...failure, agentId })
+  run.host.notify({ kind: 'failure', failure, agentId })
 }

@@ -1,4 +1,4 @@
-// The Steps port: everything that the orchestration asks of the world, as types only. Inputs and results are plain JSON:
+// The Steps port: everything that the orchestration needs from the outside world, as types. Inputs and results are plain JSON:
 // references and counts, never records, never a token.
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
 import type { Answer, GovernorState, Grant } from '../src/core/governor.ts'
@@ -6,7 +6,7 @@ import type { Plan } from '../src/core/planner.ts'
 import type { Origin, Reserve } from '../src/core/run-record.ts'
 import type { WindowProgress } from '../src/core/windows.ts'
 
-/** What a sync was asked to do. */
+/** A requested sync. */
 export interface SyncRequest {
   workspaceId: string
   run: string
@@ -18,61 +18,60 @@ export interface SyncRequest {
   /** Conversations of a `selected` sync, by agent. */
   ids: Record<string, string[]>
   /**
-   * What an incremental sync buys again: these conversations, and, with an age, those that were active within it and whose
-   * copy is older than the configured `quiet`. Null: only what is known to have changed.
+   * Conversations that an incremental sync exports again: these and, with an age, those that were active within it and whose copy is
+   * older than the configured `quiet`. Null: only those that are known to have changed.
    */
   refresh: { ids: Record<string, string[]>; ageMs: number | null } | null
   maxRequests: number | null
   maxSessions: number | null
   allowedPacks: number
-  /** Drops full exports that were begun and not finished. */
+  /** Drops unfinished full exports. */
   dropFull?: boolean
-  /** False: stop where the hour is spent, instead of waiting. */
+  /** False: stop at the rate limit instead of waiting. */
   wait: boolean
-  /** Who asked; absent from clients of before. */
+  /** Absent from older clients. */
   origin?: Origin
-  /** True where it came by itself, as a watch's or a schedule's do: windows that come no further rest meanwhile. */
+  /** True for syncs of a watch or a schedule: windows that make no progress then back off. */
   unattended?: boolean
-  /** Where it is planned anew: what it has exported again since its first plan is not exported once more. */
+  /** Set when the sync is planned again: conversations that it has refreshed since its first plan are not exported once more. */
   exporting?: Exporting
-  /** False: it is not begun where it may take most of a period; absent where the host has asked. */
+  /** False: refuse to start if it may take most of the quota; absent where the host has asked the user. */
   consented?: boolean
 }
 
-/** When a sync was first planned and, where it is a full export, which one it goes on with: by when that was planned. Server's clock, ms. */
+/** When a sync was first planned and, for a full export, when the export that it continues was planned. Server's clock, ms. */
 export interface Exporting {
   sinceMs: number
   fullMs?: number
 }
 
-/** What a run starts from. */
+/** The start of a run. */
 export interface Prepared {
   plan: Plan
-  /** The agents that it was planned for, with their titles for people. */
+  /** The planned agents, with titles for people. */
   agents: { agentId: string; title: string | null }[]
   governor: GovernorState
-  /** When it was planned, on the server's clock, ms; absent from workers of before. */
+  /** When it was planned, on the server's clock, ms; absent from older workers. */
   plannedAtMs?: number
-  /** Landed pages that no load has taken yet. */
+  /** Landed pages that are not loaded. */
   pagesWaiting: number
-  /** The workspace has rows already: nobody waits for the first. Older workers do not tell, nor do their histories. */
+  /** The workspace has rows already: nobody waits for the first. Absent from older workers. */
   hasRows?: boolean
-  /** How far the vendor's clock is ahead of ours, as far as its answers told, ms. */
+  /** How far the vendor's clock is ahead of ours, by its answers, ms. */
   aheadMs: number
-  /** Why the agents could not be listed, where nothing else is asked for: then nothing has been read. */
+  /** Why the agents could not be listed, if nothing else was requested: then nothing was read. */
   failure?: Failure
-  /** What a person should know of it, such as a listing of agents that may be cut off; absent where there is nothing. */
+  /** Warnings for people, such as a listing of agents that may be cut off; absent: none. */
   warnings?: string[]
 }
 
-/** Which run it is done for. */
 export type RunRef = Pick<SyncRequest, 'workspaceId' | 'run'>
 
 export interface FetchInput {
   request: RunRef
   progress: WindowProgress
   grant: Grant
-  /** What planning learnt of the vendor's clock; a process that planned itself knows. */
+  /** The vendor's clock, as planning learnt it; absent where the same process planned. */
   aheadMs?: number
 }
 
@@ -83,7 +82,7 @@ export interface ProbeInput {
   aheadMs?: number
 }
 
-/** A failure as data: hosts tell people, and decide by code. */
+/** A failure as data. Hosts show it, and decide by its code. */
 export interface Failure {
   code: ErrorCode
   kind: ErrorKind
@@ -91,9 +90,9 @@ export interface Failure {
   hint: string | null
 }
 
-/** What a lease brought; also all that a probe brings. */
+/** The answers under a lease; a probe brings nothing else. */
 export interface LeaseAnswers {
-  /** What each request told, in order. */
+  /** Of each request, in order. */
   answers: Answer[]
   failure: Failure | null
 }
@@ -106,33 +105,33 @@ export interface LeaseOutcome extends LeaseAnswers {
 
 export interface LoadOutcome {
   pages: number
-  /** Conversations, and what else lands: the listing of the agents. */
+  /** Conversations and other records, such as agents. */
   records: number
-  /** Landed pages still to be loaded. */
+  /** Landed pages that are left. */
   waiting: number
 }
 
-/** What draining the spool once has brought. */
+/** One drain of the spool. */
 export interface DrainOutcome {
-  /** Events that were new. */
+  /** New events. */
   events: number
-  /** Those that were read, known ones among them. */
+  /** Events that were read, including known ones. */
   taken: number
   /** Sealed segments that are left. */
   waiting: number
 }
 
-/** What events need; no token. */
+/** The steps that events need; they use no token. */
 export interface IngestSteps {
-  /** Applies what the spool has sealed, as much as fits into one step. */
+  /** Applies sealed segments, as many as fit into one step. */
   drain(input: { workspaceId: string }): Promise<DrainOutcome>
-  /** Why events do not reach the tables, since the last draining that left nothing behind; null where they do. */
+  /** Why events do not reach the tables, since the last complete drain; null where they do. */
   failing(): { code: string; what: string; hint: string | null; nextMs: number } | null
 }
 
 export interface SyncReport {
   run: string
-  /** `preempted`: newer work came first; history is left to the next round, or to the next leg of the same sync. */
+  /** `preempted`: other work came first; history is left to the next round, or to the next plan of the same sync. */
   outcome: 'done' | 'hour-spent' | 'period-spent' | 'limit-reached' | 'preempted' | 'failed' | 'interrupted'
   requests: number
   sessions: number
@@ -140,47 +139,47 @@ export interface SyncReport {
   conversations: number
   windowsDone: number
   windowsLeft: number
-  /** Pages that billed more than their lease still held. */
+  /** Pages that billed more than was left of their lease. */
   breaches: number
-  /** Answers that never came whole, and how many sessions they may have billed: they are not among `sessions`. */
+  /** Answers that never arrived completely, and sessions that they may have billed; not part of `sessions`. */
   lostAnswers: number
   lostSessions: number
   agentsGone: string[]
-  /** Records and events that could not be loaded, since the run before it; absent: none. */
+  /** Records and events that could not be loaded, since the previous run; absent: none. */
   quarantined?: number
-  /** Webhook events that receivers have refused since the run before it; absent: none. */
+  /** Webhook events that receivers have refused, since the previous run; absent: none. */
   webhooksRefused?: number
-  /** History was left though sessions are left: they are kept for new conversations. */
+  /** History waits although sessions are left: they are reserved for new conversations. */
   reserve?: Reserve
-  /** Why the vendor's last answers did not come, where it ended before one came again, and before it gave up. */
+  /** The vendor's last failure, if the run ended without another answer and before it gave up. */
   unanswered?: Failure
-  /** New conversations are left to be read, too. */
+  /** New conversations are left, too. */
   newLeft?: true
-  /** What a person should know though nothing failed; absent where there is nothing. */
+  /** Warnings for people; absent: none. */
   warnings?: string[]
-  /** Failures that ended a window or the run; the first is the one to tell. */
+  /** Failures that ended a window or the run; the first one is shown. */
   failures: (Failure & { agentId: string | null })[]
 }
 
-/** What is known once a run is over. */
+/** Known once a run is over. */
 export interface Finished {
-  /** Records and events that were quarantined since the run before it. */
+  /** Records and events that were quarantined since the previous run. */
   quarantined: number
-  /** Webhook events that were refused since the run before it. Workers of before do not tell. */
+  /** Webhook events that were refused since the previous run. Absent from older workers. */
   refused?: number
-  /** Why organizations or teams could not be asked for. */
+  /** Why organizations or teams could not be listed. */
   unnamed?: Failure
 }
 
 export interface Steps {
-  /** Lists agents, reads what landed and what the ledger tells, and plans. */
+  /** Lists agents, reads landing and lease log, and plans. */
   prepare(request: SyncRequest): Promise<Prepared>
-  /** Begins at the window's frontier and makes at most the granted requests; each page is durable before the next is asked. */
+  /** Starts at the window's frontier and makes at most the granted requests; each page is durable before the next request. */
   fetchPages(input: FetchInput): Promise<LeaseOutcome>
-  /** Asks for a window that can hold nothing: tells usage, bills nothing. */
+  /** Requests a window that can hold nothing: reports usage, bills nothing. */
   probe(input: ProbeInput): Promise<LeaseAnswers>
-  /** Loads the oldest landed pages that are not loaded, one batch. */
+  /** Loads one batch: the oldest landed pages that are not loaded. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
-  /** Ends the run with that report; what it adds to it. Older workers add nothing. */
+  /** Ends the run with that report, and returns additions to it. Older workers return nothing. */
   finish(input: { request: RunRef; report: SyncReport }): Promise<Finished | undefined>
 }

@@ -1,100 +1,135 @@
-// Lanes: several windows are read at the same time, each as the governor says, in turn with those that wait.
-import { type Decision, requestLease } from '../src/core/governor.ts'
-import type { WindowProgress } from '../src/core/windows.ts'
-import { askFor, fetchLease, probeLease } from './leases.ts'
-import { handOver, notifyChange, type Run, stop } from './run.ts'
-import { isUrgent, requeueWindow, takeWindow } from './turns.ts'
+// The window loop: takes a window from the queue, asks the governor for a lease, reads as far as the lease goes, puts the window back.
+// Several loops run at the same time over one queue and one governor.
+import { type Decision, type Grant, govern, requestLease } from '../src/core/governor.ts'
+import { idsFitting, isById, type WindowProgress } from '../src/core/windows.ts'
+import { applyFailurePolicy } from './failure-policy.ts'
+import { handOver, isUrgent, notifyChange, type Run, requeueWindow, stop, takeWindow } from './run.ts'
+import type { LeaseAnswers, LeaseOutcome } from './steps.ts'
 
 /** Windows that are read at the same time. */
-export const LANES = 4
+export const CONCURRENT_WINDOWS = 4
 
-/** Nothing more is begun here: newer work comes first, and what is left is planned anew behind it. */
-const giveWay = (run: Run): void => stop(run, 'preempted')
+const MAX_LEASE_REQUESTS = 20
 
-/** True where other work waits that comes before this window. Conversations that were named are read to their end. */
-const comesLater = ({ host }: Run, { window }: WindowProgress): boolean =>
-  window.kind !== 'selected' && host.shouldYield?.() === true
-
-async function waitFor(
-  run: Run,
-  progress: WindowProgress,
-  decision: Extract<Decision, { kind: 'wait' }>,
-): Promise<void> {
-  // Only a vendor who says when to come back pauses a run for longer than a minute.
-  const turnedAway =
-    decision.reason === 'paused' && decision.untilMs > run.host.now() + run.governor.options.hourMs / 60
-  if ((decision.reason === 'hour' || turnedAway) && !run.request.wait) return stop(run, 'hour-spent')
-  // What other leases hold comes back in moments: no news.
-  if (decision.reason !== 'leased') {
-    if (comesLater(run, progress)) return giveWay(run)
-    const { untilMs, reason } = decision
-    run.host.notify({
-      kind: 'waiting',
-      untilMs,
-      reason,
-      ...(reason === 'paused' && run.pausedBy && { code: run.pausedBy }),
-    })
-    run.loader.idle()
-  }
-  await run.host.sleepUntil(decision.untilMs, run.changed.promise)
-}
-
-/**
- * The period's sessions are spent for this kind of window, as far as was told. After an hour that may be news of a period
- * that is over, so the vendor is probed; before that the window is left for a later sync: no run sleeps for a period.
- */
-async function periodSpent(run: Run, progress: WindowProgress): Promise<void> {
-  const untilMs = (run.governor.period.reportedAtMs ?? 0) + run.governor.options.hourMs
-  if (untilMs <= run.host.now()) {
-    const [governor, decision] = requestLease(
-      run.governor,
-      { lease: run.host.newId(), kind: 'probe', wants: 1 },
-      run.host.now(),
-    )
-    run.governor = governor
-    return act(run, progress, decision)
-  }
-  run.report.windowsLeft += 1
-  if (run.report.outcome === 'done') run.report.outcome = 'period-spent'
-}
-
-async function act(run: Run, progress: WindowProgress, decision: Decision): Promise<void> {
-  if (decision.kind === 'grant') {
-    return decision.grant.kind === 'probe'
-      ? probeLease(run, progress, decision.grant)
-      : fetchLease(run, progress, decision.grant)
-  }
-  if (decision.kind === 'refuse' && decision.reason === 'period') return periodSpent(run, progress)
-  requeueWindow(run.turns, progress)
-  if (decision.kind === 'refuse') return stop(run, 'limit-reached')
-  return waitFor(run, progress, decision)
-}
-
-async function turn(run: Run, progress: WindowProgress): Promise<void> {
-  if (isUrgent(progress) || !comesLater(run, progress)) return act(run, progress, askFor(run, progress))
-  requeueWindow(run.turns, progress)
-  giveWay(run)
-}
-
-/** A lane takes windows in turn until none is left, neither waiting nor in another lane's hands. */
-export async function lane(run: Run): Promise<void> {
+/** Works on windows until none is left, neither in the queue nor in another loop. */
+export async function windowLoop(run: Run): Promise<void> {
   while (!run.stopped) {
     if (run.host.untilResumed) await run.host.untilResumed()
     if (run.host.cancelled()) return stop(run, 'interrupted')
     if (run.stopped) return
     if (run.host.shouldHandOver?.()) return handOver(run)
-    const progress = takeWindow(run.turns)
+    const progress = takeWindow(run.queue)
     if (progress === null) {
-      if (run.turns.held === 0) return
+      if (run.queue.inProgress === 0) return
       await run.changed.promise
       continue
     }
     try {
-      await turn(run, progress)
+      await workOn(run, progress)
     } finally {
-      run.turns.held -= 1
-      // Lanes without a window wait for one to come back: now none will.
-      if (run.turns.held === 0 && run.turns.waiting.length === 0) notifyChange(run)
+      run.queue.inProgress -= 1
+      // Loops without a window wait for one to come back: now none will.
+      if (run.queue.inProgress === 0 && run.queue.waiting.length === 0) notifyChange(run)
     }
   }
+}
+
+async function workOn(run: Run, progress: WindowProgress): Promise<void> {
+  if (isUrgent(progress) || !mustYield(run, progress)) return act(run, progress, leaseFor(run, progress))
+  requeueWindow(run.queue, progress)
+  stop(run, 'preempted')
+}
+
+/** True where other work comes before this window. Named conversations are read to their end. */
+const mustYield = ({ host }: Run, { window }: WindowProgress): boolean =>
+  window.kind !== 'selected' && host.shouldYield?.() === true
+
+function leaseFor(run: Run, progress: WindowProgress): Decision {
+  const { kind } = progress.window
+  for (const allowance of run.host.takeAllowances?.() ?? [])
+    run.governor = govern(run.governor, { kind: 'allow', ...allowance })
+  const byId = isById(kind) ? { largest: idsFitting(progress), limit: null } : {}
+  return decide(run, { kind, wants: requestsWanted(progress), limit: progress.limit, ...byId })
+}
+
+/** A lease grows with the window: first rows come soon, and an empty window leases little. On Temporal a lease costs 70 to 90 ms. */
+const requestsWanted = ({ pages }: WindowProgress): number => Math.min(MAX_LEASE_REQUESTS, Math.max(1, 2 * pages))
+
+function decide(run: Run, asked: Omit<Parameters<typeof requestLease>[1], 'lease'>): Decision {
+  const [governor, decision] = requestLease(run.governor, { lease: run.host.newId(), ...asked }, run.host.now())
+  run.governor = governor
+  return decision
+}
+
+async function act(run: Run, progress: WindowProgress, decision: Decision): Promise<void> {
+  if (decision.kind === 'grant')
+    return decision.grant.kind === 'probe'
+      ? probe(run, progress, decision.grant)
+      : fetchPages(run, progress, decision.grant)
+  if (decision.kind === 'refuse' && decision.reason === 'period') return quotaSpent(run, progress)
+  requeueWindow(run.queue, progress)
+  if (decision.kind === 'refuse') return stop(run, 'limit-reached')
+  return wait(run, progress, decision)
+}
+
+/** Reads pages of the window, as far as the lease goes. */
+async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
+  const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
+  settle(run, progress, grant, outcome)
+  const next = outcome.failure ? applyFailurePolicy(run, outcome.progress, outcome.failure) : outcome.progress
+  if (next === null) return
+  if (next.done) run.report.windowsDone += 1
+  else requeueWindow(run.queue, next)
+}
+
+/** Learns the quota, at the price of one request. */
+async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
+  const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
+  settle(run, progress, grant, outcome)
+  const next = outcome.failure ? applyFailurePolicy(run, progress, outcome.failure) : progress
+  if (next) requeueWindow(run.queue, next)
+}
+
+/** Tells governor, loader and followers what a lease brought; the lease log has it already. */
+function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
+  for (const answer of outcome.answers) {
+    run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
+    run.failing = answer.status === 200 ? 0 : run.failing
+  }
+  run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
+  if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', before: progress, after: outcome.progress })
+  const { pages = 0, conversations = 0 } = outcome
+  run.report.pages += pages
+  run.report.conversations += conversations
+  run.loader.landed({ pages, conversations })
+  // This lease's window is still in progress, done or not.
+  const windowsLeft = run.queue.waiting.length + run.queue.inProgress - (outcome.progress?.done ? 1 : 0)
+  run.host.notify({ kind: 'governor', governor: run.governor, windowsLeft })
+  notifyChange(run)
+}
+
+async function wait(run: Run, progress: WindowProgress, decision: Extract<Decision, { kind: 'wait' }>): Promise<void> {
+  const { untilMs, reason } = decision
+  // Only a vendor's Retry-After pauses a run for longer than a minute.
+  const isTurnedAway = reason === 'paused' && untilMs > run.host.now() + run.governor.options.hourMs / 60
+  if ((reason === 'hour' || isTurnedAway) && !run.request.wait) return stop(run, 'hour-spent')
+  // What other leases hold comes back within moments: nothing to publish.
+  if (reason !== 'leased') {
+    if (mustYield(run, progress)) return stop(run, 'preempted')
+    const code = reason === 'paused' && run.pausedBy ? { code: run.pausedBy } : {}
+    run.host.notify({ kind: 'waiting', untilMs, reason, ...code })
+    run.loader.idle()
+  }
+  await run.host.sleepUntil(untilMs, run.changed.promise)
+}
+
+/**
+ * No sessions are left for this kind of window, by the last reported usage. If that is an hour old, a new period may have begun, so
+ * the vendor is probed; otherwise the window is left to a later sync: no run sleeps until a period ends.
+ */
+async function quotaSpent(run: Run, progress: WindowProgress): Promise<void> {
+  const probeAtMs = (run.governor.period.reportedAtMs ?? 0) + run.governor.options.hourMs
+  if (probeAtMs <= run.host.now()) return act(run, progress, decide(run, { kind: 'probe', wants: 1 }))
+  run.report.windowsLeft += 1
+  if (run.report.outcome === 'done') run.report.outcome = 'period-spent'
 }

@@ -11,7 +11,7 @@ import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection } from '../../src/catalog/inspect.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
-import { LANES } from '../../workflows/window-loop.ts'
+import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { landExport } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 
@@ -84,7 +84,7 @@ export async function landBench(options: BenchOptions): Promise<Record<string, n
     const alone: Measured = { landing: [], writing: [] }
     const together: Measured = { landing: [], writing: [] }
     for (let round = 0; round < options.rounds; round++) {
-      for (const [lanes, measured] of [[1, alone] as const, [LANES, together] as const]) {
+      for (const [lanes, measured] of [[1, alone] as const, [CONCURRENT_WINDOWS, together] as const]) {
         await measure(join(folder, 'round'), lanes, pages, measured)
         const [landing, writing] = [measured.landing.at(-1)!, measured.writing.at(-1)!]
         console.log(

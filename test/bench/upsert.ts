@@ -14,7 +14,7 @@ import type { LoadContext } from '../../src/warehouse/load/load-context.ts'
 import type { LoadablePage } from '../../src/warehouse/load/load-input.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
-import { LANES } from '../../workflows/window-loop.ts'
+import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { EXPORTED_AT_MS, type ExportedPage, type LandedExport, landExport, PAGE, pageOf } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 import { copyId, multiply } from './multiplied.ts'
@@ -111,7 +111,7 @@ async function landAll(landing: Landing, pages: readonly ExportedPage[]): Promis
       landed[index] = { address: path, absolutePath: join(landing.root, path), head }
     }
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: CONCURRENT_WINDOWS }, lane))
   return landed
 }
 

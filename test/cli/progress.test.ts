@@ -18,9 +18,9 @@ import { ago, bytes, counted, range } from '../../src/cli/terminal/words.ts'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { newGovernor } from '../../src/core/governor.ts'
 import type { SyncAhead } from '../../src/run/temporal/client/follow.ts'
-import type { PlanSummary } from '../../workflows/plan-summary.ts'
+import type { PlanSummary } from '../../workflows/progress.ts'
 import { newProgress, runStarted } from '../../workflows/progress.ts'
-import { emptyReport } from '../../workflows/run.ts'
+import { emptyReport } from '../../workflows/report.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)

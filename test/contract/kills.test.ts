@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LANES } from '../../workflows/window-loop.ts'
+import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { killOnTemporal } from '../faults/temporal-kills.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 
@@ -10,6 +10,6 @@ describeWithTemporal('a sync by Temporal', ({ command }) => {
     const { maxRepaidPerKill, ...report } = await killOnTemporal({ command, kills: 8, seed: 5 })
     expect(report).toMatchObject({ kills: 8, lost: 0, doubled: 0, boughtTwice: 0 })
     // One for each request that may be under way.
-    expect(maxRepaidPerKill).toBeLessThanOrEqual(LANES)
+    expect(maxRepaidPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 })

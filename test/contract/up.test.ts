@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { LANES } from '../../workflows/window-loop.ts'
+import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { withoutTemporal } from '../faults/without-temporal.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
@@ -154,7 +154,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     const again = there.begin()
     await untilWhole(there, again)
     await ended(again)
-    await expectWhole(there, LANES)
+    await expectWhole(there, CONCURRENT_WINDOWS)
   })
 
   it('takes the server that is configured and leaves it running, is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {

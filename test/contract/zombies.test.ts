@@ -75,7 +75,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     const second = await there.worker('export')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     expect(await givenUp(handle)).toBeGreaterThanOrEqual(held)
-    // It was missed behind its leases' deadlines: what becomes of those is under a patch.
+    // It was missed after its leases' deadlines: they are over at once.
     await record(handle, 'held-lease')
     // What was under way when it froze was paid, and seen by nobody.
     expect(await paidTwice(there)).toBeLessThanOrEqual(Math.min(held, LANES))
@@ -104,6 +104,8 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     await until(async () => (await givenUp(handle)) >= held, 500)
     zombie.process.kill('SIGCONT')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    // It was missed before its leases' deadlines: the owner waits until they are over.
+    await record(handle, 'lost-lease')
     expect(await openLeases(there)).toBe(0)
     for (const one of [zombie, second, warehouse]) await ended(one)
     await expectTruth(there)

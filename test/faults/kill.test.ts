@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LANES } from '../../workflows/window-loop.ts'
+import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { killSyncs } from './kills.ts'
 
 /** The bench `kills` makes 500 of them: `SYNC_KILLS=500 npx vitest run test/faults/kill.test.ts`. */
@@ -11,7 +11,7 @@ it('a sync that is killed at random points loses nothing, doubles nothing, and r
   const { maxRepaidPerKill, phases, ...report } = await killSyncs({ kills: KILLS, seed: 7 })
   expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, boughtTwice: 0 })
   // One for each request that may be under way.
-  expect(maxRepaidPerKill).toBeLessThanOrEqual(LANES)
+  expect(maxRepaidPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   expect(phases.opening + phases.planning).toBeGreaterThan(0)
   expect(phases.fetching + phases.loading).toBeGreaterThan(0)
 })

@@ -1,6 +1,6 @@
-// Workers that are restarted on new code go on with workflows that older code began. Each history here was recorded once, and is
-// never changed: code that decides otherwise than it did has to be versioned (`patched`), or this fails. A patch comes with a history
-// that went past it: `record` in the test that makes one, run once with RECORD_HISTORIES=1 (CONTRIBUTING.md).
+// Restarted workers continue workflows that older code began. Each history here was recorded once and is never changed: code that
+// decides otherwise has to be versioned (`patched`), or this fails. A patch comes with a history that passed it: `record` in the test
+// that makes one, run once with RECORD_HISTORIES=1 (CONTRIBUTING.md).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker'
@@ -17,7 +17,7 @@ const recorded = readdirSync(FOLDER).filter(name => name.endsWith('.json'))
 const historyIn = (name: string): { events: { eventType: string }[] } =>
   JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))
 
-/** All that a history says, with what its payloads hold. */
+/** The text of a history, with its payloads decoded. */
 const saidIn = (name: string): string =>
   JSON.stringify(
     JSON.parse(readFileSync(join(FOLDER, name), 'utf8'), (key, value) =>
@@ -40,9 +40,9 @@ describe('a history that was recorded', () => {
   })
 
   it.each([
-    ['calls upon something else', 'cancelled.json', 'heldUntil', 'heldUntilWhen'],
-    ['leaves out what is under a patch', 'lost-lease.json', 'if (sleepsAlways)', 'if (false)'],
-    ['waits for a deadline where holders were asked', 'held-lease.json', 'if (heldUntil)', 'if (false)'],
+    ['calls another activity', 'cancelled.json', 'heldUntil', 'heldUntilWhen'],
+    ['waits for no holder', 'lost-lease.json', 'if (untilMs === null)', 'if (true)'],
+    ['fetches again where a lease was recovered', 'held-lease.json', 'handling.recoverLease(', 'fetchPages('],
   ])('is not replayed where the code %s', async (_what, name, was, is) => {
     const code = workflowBundle.code.replaceAll(was, is)
     expect(code).not.toBe(workflowBundle.code)
@@ -51,7 +51,6 @@ describe('a history that was recorded', () => {
   })
 
   it('has gone past each patch', () => {
-    expect(PATCHES.length).toBeGreaterThan(0)
     const all = recorded.map(saidIn)
     expect(PATCHES.filter(patch => !all.some(said => said.includes(patch)))).toEqual([])
   })

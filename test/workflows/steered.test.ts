@@ -25,7 +25,7 @@ async function steered(simulated: SimulatedApp, asked: Partial<SyncRequest>, wis
   const within = timed(steps, clock)
   return {
     begin: () => planSync(within, host, request),
-    goOn: (carried: Checkpoint) => continueSync(within, host, request, carried),
+    goOn: (checkpoint: Checkpoint) => continueSync(within, host, request, checkpoint),
     close,
   }
 }
@@ -38,17 +38,17 @@ describe('a sync that is handed over again and again', () => {
     let turns = 0
     const { begin, goOn, close } = await steered(simulated, {}, { shouldHandOver: () => ++turns % 5 === 0 })
     let handovers = 0
-    let carried = await begin()
+    let checkpoint = await begin()
     for (;;) {
-      const ended = await goOn(JSON.parse(JSON.stringify(carried)) as Checkpoint)
-      if (ended.carried === null) {
+      const ended = await goOn(JSON.parse(JSON.stringify(checkpoint)) as Checkpoint)
+      if (ended.checkpoint === null) {
         expect(ended.report).toMatchObject({ outcome: 'done', windowsLeft: 0, breaches: 0 })
         expect(ended.report.pages).toBe((await simulated.bought()).length)
         expect(ended.report.requests).toBe((await simulated.served()).length)
         break
       }
       handovers += 1
-      carried = ended.carried
+      checkpoint = ended.checkpoint
     }
     await close()
     expect(handovers).toBeGreaterThan(3)
@@ -72,8 +72,8 @@ describe('a sync that is cancelled while it hands over', () => {
       {},
       { shouldHandOver: handsOver, cancelled: () => cancelled },
     )
-    const { report, carried } = await goOn(await begin())
-    expect([report?.outcome, carried]).toEqual(['interrupted', null])
+    const { report, checkpoint } = await goOn(await begin())
+    expect([report?.outcome, checkpoint]).toEqual(['interrupted', null])
     expect(await simulated.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
     await close()
   })

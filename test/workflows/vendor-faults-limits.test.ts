@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
-import { LANES } from '../../workflows/window-loop.ts'
+import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { finish } from './fault-mix.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
@@ -132,7 +132,7 @@ describe('sessions that are billed otherwise than was thought', () => {
     // Small pages may bill more than was thought by themselves.
     expect(report.breaches).toBeGreaterThanOrEqual(1)
     // The other lanes may each have had a page under way, of 20 conversations that bill 25 sessions.
-    const underWay = (LANES - 1) * 25
+    const underWay = (CONCURRENT_WINDOWS - 1) * 25
     expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + underWay)
   })
 

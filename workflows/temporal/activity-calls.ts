@@ -1,4 +1,4 @@
-// How the owner calls upon workers: on which queue, how long, and whether twice.
+// How workflows call activities: task queues, timeouts, retries, and what a failure means.
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -14,27 +14,27 @@ import { type ExportActivities, exportQueueBeside, HEARTBEAT_MS, type WarehouseA
 import type { Failure } from '../steps.ts'
 
 const SECOND = 1_000
-/** Planning reads the landing, and loading a batch takes as long as its pages: heartbeats tell whether anybody works. */
-const AT_MOST = '1 hour'
-/** A lease may end so much later than its deadline and a request's time: its last page has to land. */
+/** Planning and loading may take long; heartbeats show whether a worker is still at it. */
+const MAX_DURATION = '1 hour'
+/** Beyond a lease's deadline and one request's timeout: its last page has to land. */
 const LANDING_MS = 30 * SECOND
 
-/** What the warehouse's worker does. */
+/** Activities of the worker that holds the warehouse. */
 export const warehouse = proxyActivities<WarehouseActivities>({
-  startToCloseTimeout: AT_MOST,
+  startToCloseTimeout: MAX_DURATION,
   heartbeatTimeout: HEARTBEAT_MS,
   retry: { maximumInterval: '1 minute' },
 })
 
-/** What any worker does that has the landing, as often as it takes. */
+/** Activities of any worker with the landing, with retries. */
 export const exportActivities = (): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
-    startToCloseTimeout: AT_MOST,
+    startToCloseTimeout: MAX_DURATION,
     heartbeatTimeout: HEARTBEAT_MS,
   })
 
-/** Under a lease nothing is tried twice: what was asked for is paid. Where it is cancelled, what it brings until it ends still counts. */
+/** Without retries: a request that was sent is paid. On cancellation the workflow waits for what the lease still brings. */
 export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summary: string): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
@@ -45,7 +45,7 @@ export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summa
     summary,
   })
 
-/** What an activity told of its failure, as the error that it was; anything else is passed on. */
+/** Rethrows a failure of ours as the error that it was, and anything else as it is. */
 export function rethrowActivityFailure(error: unknown): never {
   const cause = error instanceof ActivityFailure ? error.cause : undefined
   const [failure] = cause instanceof ApplicationFailure ? ((cause.details ?? []) as Partial<Failure>[]) : []
@@ -53,10 +53,10 @@ export function rethrowActivityFailure(error: unknown): never {
   throw new ConvohouseError(failure.code, { what: failure.what ?? '', ...(failure.hint && { hint: failure.hint }) })
 }
 
-/** The holder of a lease was lost, or is thought so. */
+/** The worker was lost, or missed its heartbeats. */
 export const isLost = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof TimeoutFailure
 
-/** Cancelled before a worker had taken it: one that works ends its lease and answers. */
+/** Cancelled before a worker took it; one that has taken it ends the lease and answers. */
 export const wasNeverStarted = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof CancelledFailure

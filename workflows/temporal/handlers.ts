@@ -1,8 +1,8 @@
-// The owner listens: to who asks for a sync, who steers it, and who looks on.
-import { ApplicationFailure, setHandler, uuid4 } from '@temporalio/workflow'
+// The messages of a workspace's owner: updates and signals that request and control syncs, and queries for followers.
+import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler, uuid4 } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
-import type { Progress } from '../progress.ts'
+import type { PlanSummary, Progress } from '../progress.ts'
 import {
   type AcceptedRequest,
   allowanceProblem,
@@ -13,44 +13,44 @@ import {
   requestProblem,
 } from '../requests.ts'
 import type { SyncRequest } from '../steps.ts'
-import {
-  askSignal,
-  askUpdate,
-  budgetQuery,
-  pauseSignal,
-  pauseUpdate,
-  planQuery,
-  progressQuery,
-  raiseBudgetUpdate,
-  refreshUpdate,
-  resumeSignal,
-  resumeUpdate,
-} from './messages.ts'
 import { endPreemptibleLeases, interruptSleep, type Owner, publishProgress } from './owner.ts'
 import { runs } from './sinks.ts'
 
-/** What a person asks for is begun as soon as the requests in flight are answered; what comes by itself, at the end of a lease. */
-function makeWay(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
+const requestSyncUpdate = defineUpdate<AcceptedRequest, [Omit<SyncRequest, 'run'>]>('requestSync')
+const requestSyncSignal = defineSignal<[Omit<SyncRequest, 'run'>]>('requestSync')
+const pauseUpdate = defineUpdate<Progress>('pause')
+const pauseSignal = defineSignal('pause')
+const resumeUpdate = defineUpdate<Progress>('resume')
+const resumeSignal = defineSignal('resume')
+const raiseBudgetUpdate = defineUpdate<GovernorState['options'] | null, [Allowance]>('raiseBudget')
+const refreshUpdate = defineUpdate<AcceptedRequest, [Record<string, string[]>]>('refresh')
+const progressQuery = defineQuery<Progress>('progress')
+const planQuery = defineQuery<PlanSummary | null>('plan')
+const budgetQuery = defineQuery<GovernorState | null>('budget')
+
+/** A person's request starts once the requests in flight are answered; an unattended one at the end of a lease. */
+function preempt(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
   interruptSleep(owner)
   if (!unattended) endPreemptibleLeases(owner)
 }
 
-const withoutExporting = ({ exporting: _exporting, ...request }: SyncRequest): SyncRequest => request
-
-function ask(owner: Owner, asked: Omit<SyncRequest, 'run'>): AcceptedRequest {
-  const going = owner.queue.find(({ request }) => isSameRequest(request, asked))
-  if (going) {
-    // Planned before it was asked for again: it is planned anew.
-    going.urgent = true
-    // A person who names them once more wants them once more.
-    if (asked.refresh && going.request.exporting) going.request = withoutExporting(going.request)
-    makeWay(owner, asked)
-    return { run: going.request.run, joined: true }
+function requestSync(owner: Owner, asked: Omit<SyncRequest, 'run'>): AcceptedRequest {
+  const known = owner.queue.find(({ request }) => isSameRequest(request, asked))
+  if (known) {
+    // Its plan is older than this request: it is planned again.
+    known.urgent = true
+    // Conversations that a person names once more are exported once more.
+    if (asked.refresh && known.request.exporting) {
+      const { exporting: _exporting, ...request } = known.request
+      known.request = request
+    }
+    preempt(owner, asked)
+    return { run: known.request.run, joined: true }
   }
   const request = { ...asked, run: uuid4().slice(0, 8) }
-  owner.queue.push({ request, urgent: true, leg: null })
+  owner.queue.push({ request, urgent: true, preempted: null })
   publishProgress(owner, owner.progress)
-  makeWay(owner, asked)
+  preempt(owner, asked)
   return { run: request.run, joined: false }
 }
 
@@ -66,20 +66,19 @@ function pause(owner: Owner, paused: boolean): Progress {
 
 function allow(owner: Owner, allowance: Allowance): GovernorState['options'] | null {
   owner.allowed.push(allowance)
-  // What was left for want of sessions is planned again.
+  // Windows that were left for lack of sessions are planned again.
   if (owner.current) owner.current.urgent = true
   interruptSleep(owner)
   return owner.governor?.options ?? null
 }
 
-/** From now on, to the end of the workflow. */
 export function registerHandlers(owner: Owner): void {
   const { workspaceId } = owner.input
-  const isFull = () => (owner.queue.length >= QUEUE_LENGTH ? `${QUEUE_LENGTH} syncs wait already` : null)
-  const mayAsk = (asked: Omit<SyncRequest, 'run'>) => refuse(requestProblem(asked, workspaceId) ?? isFull())
-  setHandler(askUpdate, asked => ask(owner, asked), { validator: mayAsk })
-  setHandler(askSignal, asked => {
-    if (requestProblem(asked, workspaceId) === null && isFull() === null) ask(owner, asked)
+  const fullProblem = () => (owner.queue.length >= QUEUE_LENGTH ? `${QUEUE_LENGTH} syncs wait already` : null)
+  const validate = (asked: Omit<SyncRequest, 'run'>) => refuse(requestProblem(asked, workspaceId) ?? fullProblem())
+  setHandler(requestSyncUpdate, asked => requestSync(owner, asked), { validator: validate })
+  setHandler(requestSyncSignal, asked => {
+    if (requestProblem(asked, workspaceId) === null && fullProblem() === null) requestSync(owner, asked)
   })
   setHandler(pauseUpdate, () => pause(owner, true))
   setHandler(pauseSignal, () => void pause(owner, true))
@@ -88,8 +87,8 @@ export function registerHandlers(owner: Owner): void {
   setHandler(raiseBudgetUpdate, allowance => allow(owner, allowance), {
     validator: allowance => refuse(allowanceProblem(allowance)),
   })
-  setHandler(refreshUpdate, ids => ask(owner, refreshOf(workspaceId, ids)), {
-    validator: ids => refuse(idsProblem(ids) ?? isFull()),
+  setHandler(refreshUpdate, ids => requestSync(owner, refreshOf(workspaceId, ids)), {
+    validator: ids => refuse(idsProblem(ids) ?? fullProblem()),
   })
   setHandler(progressQuery, () => owner.progress)
   setHandler(planQuery, () => owner.plan)

@@ -1,5 +1,5 @@
-// The workflow that drains a workspace's spool, `ingest/<workspace>`: one long activity after the other, for as long as the
-// workspace has webhooks. What was drained is known by the warehouse alone; here it is only counted.
+// The workflow that drains a workspace's spool, `ingest/<workspace>`: one long activity after the other while the workspace has
+// webhooks. The warehouse knows what was drained; the workflow only counts.
 import { continueAsNew, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
 import { warehouse } from './activity-calls.ts'
 

@@ -1,69 +1,88 @@
-// The owner of a workspace's quota: what it begins with, and what it knows while it lives.
-import { type CancellationScope, setCurrentDetails } from '@temporalio/workflow'
+// The owner of a workspace's quota: its input, its state, and the host that it is to the orchestration.
+import { CancellationScope, condition, setCurrentDetails, sleep, uuid4, workflowInfo } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/allowance.ts'
 import type { GovernorState } from '../../src/core/governor.ts'
 import { type Deferred, newDeferred } from '../deferred.ts'
-import type { PlanSummary } from '../plan-summary.ts'
-import { type Progress, progressMarkdown } from '../progress.ts'
+import type { Host } from '../host.ts'
+import { applyUpdate, type PlanSummary, type Progress, progressMarkdown } from '../progress.ts'
 import { nextSync, type QueuedSync } from '../requests.ts'
 import type { Checkpoint } from '../run.ts'
 
-/** What a run of the workflow begins with; what it carries over to the next is the same. */
+/** Input of a run of the workflow; continue-as-new passes the same to the next run. */
 export interface SyncInput {
   workspaceId: string
   queue?: QueuedSync[]
-  /** The sync that goes on, by its run. */
-  carried?: { run: string; sync: Checkpoint; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
+  /** The running sync. */
+  resume?: { run: string; checkpoint: Checkpoint; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
   progress?: Progress
-  /** Of the sync that goes on. */
+  /** Of the running sync. */
   plan?: PlanSummary | null
 }
 
 export interface Owner {
   input: SyncInput
   queue: QueuedSync[]
-  /** The one of them that goes on. */
+  /** The running sync. */
   current: QueuedSync | null
   progress: Progress
   plan: PlanSummary | null
   governor: GovernorState | null
   allowed: Allowance[]
-  /** Wakes those who sleep until a deadline. */
-  nudged: Deferred
-  /** Of the sync that goes on: how long a request takes at most, and the vendor's clock. */
+  /** Ends every sleep of the host. */
+  sleepInterrupted: Deferred
+  /** Of the running sync: a request's timeout, and how far the vendor's clock is ahead. */
   timeoutMs: number
   aheadMs: number
-  /** Of a lost lease's holder; false in runs of before. */
-  sleepsAlways: boolean
-  /** Whether a lost lease is over; false in runs of before. */
-  asksHolders: boolean
   root: CancellationScope
-  /** Leases of windows that can wait: ended early where a person asks for something. */
-  patient: Set<CancellationScope>
+  /** Leases of windows that can wait: they end early when a person requests a sync. */
+  preemptible: Set<CancellationScope>
 }
 
-/** Tells whoever looks on, in Temporal's UI too. */
+/** For queries, and for Temporal's UI. */
 export function publishProgress(owner: Owner, progress: Progress): void {
   owner.progress = { ...progress, queued: Math.max(0, owner.queue.length - 1) }
   setCurrentDetails(progressMarkdown(owner.progress))
 }
 
-/** Somebody wants it to end. */
 export const cancelled = ({ root }: Owner): boolean => root.consideredCancelled
 
-/** True where another sync, or a new plan of this one, comes before the history of the one that goes on. */
+/** True where another sync, or a new plan of the running one, comes before its history. */
 export function shouldYield({ queue, current }: Owner): boolean {
   const next = nextSync(queue)
   return next !== undefined && (next !== current || next.urgent)
 }
 
-/** Ends leases of what can wait, behind the requests in flight. */
-export function endPreemptibleLeases({ patient }: Owner): void {
-  for (const scope of patient) scope.cancel()
+/** Ends leases of windows that can wait, after the requests in flight. */
+export function endPreemptibleLeases({ preemptible }: Owner): void {
+  for (const scope of preemptible) scope.cancel()
 }
 
-/** Wakes whoever sleeps: something was asked for. */
 export function interruptSleep(owner: Owner): void {
-  owner.nudged.resolve()
-  owner.nudged = newDeferred()
+  owner.sleepInterrupted.resolve()
+  owner.sleepInterrupted = newDeferred()
 }
+
+/** The host of the orchestration: inside a workflow, time and ids come from Temporal. One for all syncs of the owner. */
+export const workflowHost = (owner: Owner): Host => ({
+  now: () => Date.now(),
+  newId: () => `wf-${uuid4().slice(0, 13)}`,
+  cancelled: () => cancelled(owner),
+  notify(update) {
+    if (update.kind === 'governor') owner.governor = update.governor
+    publishProgress(owner, applyUpdate(owner.progress, update))
+  },
+  async sleepUntil(untilMs, wake) {
+    const scope = new CancellationScope()
+    const slept = scope.run(() => sleep(Math.max(1, untilMs - Date.now())))
+    slept.catch(() => {})
+    try {
+      await Promise.race([slept, wake, owner.sleepInterrupted.promise])
+    } finally {
+      scope.cancel()
+    }
+  },
+  untilResumed: () => condition(() => !owner.progress.paused || cancelled(owner)),
+  shouldYield: () => shouldYield(owner),
+  takeAllowances: () => owner.allowed.splice(0),
+  shouldHandOver: () => workflowInfo().continueAsNewSuggested,
+})

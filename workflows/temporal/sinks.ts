@@ -1,11 +1,11 @@
-// What the owner tells the worker that runs it, for the log of runs. Sinks are no commands: histories know nothing of them.
+// What the owner tells its worker for the run log. Sinks leave nothing in the history.
 import { proxySinks, type Sinks } from '@temporalio/workflow'
 import type { Failure } from '../steps.ts'
 
 export interface RunSinks extends Sinks {
   runs: {
     paused(workspaceId: string, run: string, paused: boolean): void
-    /** It ended before it had a report; null: it was cancelled. */
+    /** The sync ended without a report; null: it was cancelled. */
     gaveUp(workspaceId: string, run: string, failure: Failure | null): void
   }
 }

@@ -1,7 +1,7 @@
 // The display where nobody looks on live: plain lines, few of them.
 
 import type { Writable } from 'node:stream'
-import { agentsOf } from '../../../workflows/plan-summary.ts'
+import { agentsOf } from '../../../workflows/progress.ts'
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'

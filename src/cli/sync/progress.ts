@@ -1,7 +1,7 @@
 // How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
 
 import type { ProgressUpdate } from '../../../workflows/host.ts'
-import { type PlanSummary, planSummary } from '../../../workflows/plan-summary.ts'
+import { type PlanSummary, planSummary } from '../../../workflows/progress.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import { type Budget, budgetOf } from '../../core/budget.ts'
 import type { ErrorCode } from '../../core/errors.ts'

@@ -28,7 +28,7 @@ export async function askForSync(
     OwnerWorkflow,
     AcceptedRequest,
     [Omit<SyncRequest, 'run'>]
-  >('ask', {
+  >('requestSync', {
     startWorkflowOperation: start,
     args: [request],
   })

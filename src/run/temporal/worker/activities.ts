@@ -35,7 +35,7 @@ export function warehouseActivities(options: {
   ending: ShutdownSignals
   logs: TaskLogs
   lines: RunLines
-  askOwner: WarehouseActivitiesAsk
+  askOwner: AskOwner
 }): WarehouseActivities {
   const { contexts, app, config, ending, logs, lines, askOwner } = options
   const { home } = config
@@ -56,7 +56,7 @@ export function warehouseActivities(options: {
           return { ...(await prepare(request)), agents: [], timeoutMs: workspaceContext.timeoutMs }
         }),
       ),
-    ask: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),
+    requestSync: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),
     load: run => stepsFor(run, ({ load }) => load({ workspaceId: run.workspaceId })),
     drain: ({ workspaceId }) =>
       asActivity(ending, ({ stopping = ending.stopping }) =>
@@ -98,5 +98,5 @@ async function logged<T extends { plan: { windows: readonly unknown[] } }>(
   }
 }
 
-type WarehouseActivitiesAsk = (workspaceId: string) => ReturnType<WarehouseActivities['ask']>
+type AskOwner = (workspaceId: string) => ReturnType<WarehouseActivities['requestSync']>
 type WarehouseSteps = Awaited<ReturnType<typeof warehouseSteps>>

@@ -59,8 +59,8 @@ export async function drainForAWhile(options: {
     {
       workspaceId,
       failing,
-      told: applied => {
-        events += applied
+      applied: count => {
+        events += count
       },
     },
   )

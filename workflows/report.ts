@@ -1,0 +1,77 @@
+// The report of a sync: counts, outcome, and what a person should know about it.
+import { sessionsLeft } from '../src/core/quota.ts'
+import type { Reserve } from '../src/core/run-record.ts'
+import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
+import { isUrgent, type Run } from './run.ts'
+import type { Finished, SyncReport } from './steps.ts'
+
+export const emptyReport = (run: string): SyncReport => ({
+  run,
+  outcome: 'done',
+  requests: 0,
+  sessions: 0,
+  pages: 0,
+  conversations: 0,
+  windowsDone: 0,
+  windowsLeft: 0,
+  breaches: 0,
+  lostAnswers: 0,
+  lostSessions: 0,
+  agentsGone: [],
+  failures: [],
+})
+
+/** The report of a run whose loops have ended. */
+export function finalReport(run: Run): SyncReport {
+  const { report, governor, queue } = run
+  if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
+  const reserve = reserveOf(run)
+  const unanswered = run.failing > 0 && report.failures.length === 0 ? run.unanswered : null
+  return {
+    ...report,
+    requests: governor.spent.requests,
+    sessions: governor.spent.sessions,
+    windowsLeft: report.windowsLeft + queue.waiting.length,
+    breaches: governor.breaches,
+    lostAnswers: governor.lost.answers,
+    lostSessions: governor.lost.sessions,
+    ...(reserve && { reserve }),
+    ...(unanswered && { unanswered }),
+    ...(queue.waiting.some(isUrgent) && { newLeft: true as const }),
+  }
+}
+
+/** The sessions left that history may not use because they are reserved for new conversations; null where there are none. */
+function reserveOf({ governor, host, report }: Run): Reserve | null {
+  if (report.outcome !== 'period-spent') return null
+  const { options, period } = governor
+  const unlimited = { ...options, maxSessions: null }
+  const page = pageSessions(governor, 1)
+  const fits = (kind: 'head' | 'tail', headReserveShare: number): boolean =>
+    sessionsFor({ ...governor, options: { ...unlimited, headReserveShare } }, kind, host.now()) >= page
+  const share = options.headReserveShare
+  if (!fits('head', share)) return null
+  return { sessions: sessionsLeft(period, options.allowedPacks), share, expected: !fits('tail', 0) }
+}
+
+/** Adds what the last step reported after the run's end. */
+export function addFinished(report: SyncReport, { quarantined, refused, unnamed }: Finished): void {
+  if (quarantined) {
+    const records = quarantined === 1 ? '1 record' : `${quarantined} records`
+    report.quarantined = quarantined
+    warn(
+      report,
+      `${records} could not be loaded and ${quarantined === 1 ? 'is' : 'are'} quarantined: \`convohouse quarantine list\` shows which, and why`,
+    )
+  }
+  if (unnamed) warn(report, `organizations and teams could not be asked for: ${unnamed.code}: ${unnamed.what}`)
+  if (refused) {
+    const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
+    report.webhooksRefused = refused
+    warn(report, `${events} refused since the sync before, and will not be sent again: \`convohouse status\` tells why`)
+  }
+}
+
+function warn(report: SyncReport, warning: string): void {
+  report.warnings = [...(report.warnings ?? []), warning]
+}
