@@ -17,8 +17,9 @@
 // The reserve of the period is for the new conversations of the days that are left of it, at the rate that is known; where
 // nothing is known of an agent, its history is begun with small pages, and the rate is estimated again with each of them.
 import { type Allowance, raised } from './allowance.ts'
+import { applyUsage } from './billing-period.ts'
 import { type Outlook, updateOutlook } from './estimate.ts'
-import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs, tellPeriod } from './quota.ts'
+import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs } from './quota.ts'
 import {
   applyReportedLimit,
   countRequest,
@@ -344,7 +345,7 @@ function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answe
   const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
   const certain = (answer.usage?.billableUsedThisRequest ?? null) !== null
   const bought = { ...answer, billed, certain, unseen: unseenSessions(state, lease) }
-  const period = answer.usage ? tellPeriod(state.period, answer.usage, bought) : countBilled(state.period, bought)
+  const period = answer.usage ? applyUsage(state.period, answer.usage, bought) : countBilled(state.period, bought)
   // A small page says little of the next one.
   const share = answer.returned >= 10 ? billed / answer.returned : 0
   const breach = lease !== undefined && billed > lease.sessions - lease.billed

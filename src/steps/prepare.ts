@@ -9,7 +9,8 @@ import { recoverGovernor } from '../core/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../core/lease-entries.ts'
 import { lengthOf, periodsOf } from '../core/period-keys.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../core/planner.ts'
-import { type QuotaState, recoverQuota, tellLanded } from '../core/quota.ts'
+import type { QuotaState } from '../core/quota.ts'
+import { applyLandedUsage, recoverQuota } from '../core/quota-recovery.ts'
 import { DAY, momentText } from '../core/time.ts'
 import { isSegment } from '../vendor/address.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -136,7 +137,7 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
 async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
   const told = await reportedPeriods(warehouse.writer, workspaceId)
   const pages = pending.all().filter(({ head }) => head.usage !== null)
-  const period = pages.reduce((state, { head }) => tellLanded(state, head.usage!, head), recoverQuota(told))
+  const period = pages.reduce((state, { head }) => applyLandedUsage(state, head.usage!, head), recoverQuota(told))
   const own = pages.reduce(
     (sum, { head }) => sum + (head.usage!.periodKey === period.key ? (head.facts?.billed ?? 0) : 0),
     0,

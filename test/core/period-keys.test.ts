@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { applyUsage } from '../../src/core/billing-period.ts'
 import { type KeyReports, lengthOf, periodsOf } from '../../src/core/period-keys.ts'
-import { newQuota, tellPeriod } from '../../src/core/quota.ts'
+import { newQuota } from '../../src/core/quota.ts'
 import { DAY } from '../../src/core/time.ts'
 import { answersOf, keyedRuns } from './keyed-vendor.ts'
 
@@ -32,7 +33,7 @@ describe('keys of periods', () => {
         let period = newQuota()
         const seen = new Map<string, number | null>()
         for (const { key, used, ...bought } of answers) {
-          period = tellPeriod(period, { ...UNTOLD, periodKey: key, billableUsedThisPeriod: used }, bought)
+          period = applyUsage(period, { ...UNTOLD, periodKey: key, billableUsedThisPeriod: used }, bought)
           seen.set(key, period.sinceMs ?? null)
         }
         // The first answer of a key is doubted; what told of it first is the beginning.

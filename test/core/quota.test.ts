@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { applyUsage } from '../../src/core/billing-period.ts'
 import {
   countBilled,
   holdPending,
   newQuota,
   type QuotaState,
-  recoverQuota,
   resolvesAtMs,
   sessionsLeft,
-  tellPeriod,
 } from '../../src/core/quota.ts'
+import { recoverQuota } from '../../src/core/quota-recovery.ts'
 import type { ReportedUsage } from '../../src/core/reported-usage.ts'
 
 const usage = (told: Partial<ReportedUsage>): ReportedUsage => ({
@@ -25,7 +25,7 @@ const usage = (told: Partial<ReportedUsage>): ReportedUsage => ({
 })
 
 const tell = (period: QuotaState, told: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
-  tellPeriod(period, usage(told), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
+  applyUsage(period, usage(told), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
 /** Tells it twice, one after the other, as a period that has turned is told by every answer. */
 const turn = (period: QuotaState, told: Partial<ReportedUsage>, sentAtMs = 1) =>
@@ -63,7 +63,7 @@ describe('a billing period', () => {
   it('begins anew with another key that is told again, and what an old key tells is no news', () => {
     const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
     const second = turn(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
-    expect(second).toMatchObject({ key: 'p2', usedSessions: 3, past: ['p1'] })
+    expect(second).toMatchObject({ key: 'p2', usedSessions: 3, pastKeys: ['p1'] })
     expect(tell(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, reportedAtMs: 4 })
   })
 
@@ -164,19 +164,19 @@ describe('a billing period', () => {
 
   it('is recalled as the last that was proved, with the highest that was ever told of it', () => {
     const period = recoverQuota({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
-    expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, past: ['p1'], known: true })
+    expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, pastKeys: ['p1'], known: true })
     expect(sessionsLeft(period, 0)).toBe(370)
     expect(tell(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
     expect(tell(period, { periodKey: 'p3', billableUsedThisPeriod: 3 }, 6)).toMatchObject({
       key: 'p3',
-      past: ['p1', 'p2'],
+      pastKeys: ['p1', 'p2'],
     })
     expect(recoverQuota({ proved: [], newest: [] })).toEqual(newQuota())
   })
 
   it('is recalled without another that the newest two answers do not tell of', () => {
     const once = recoverQuota({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
-    expect(once.candidate).toMatchObject({ key: 'p0', last: false, against: 1 })
+    expect(once.candidate).toMatchObject({ key: 'p0', isNewest: false, contradictions: 1 })
     expect(tell(once, { periodKey: 'p2' }, 8).candidate).toBeNull()
     expect(recoverQuota({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).candidate).toBeNull()
   })
@@ -250,7 +250,7 @@ describe('a vendor who names another period in each answer', () => {
     const clear: boolean[] = []
     for (let answer = 1; answer <= 10; answer++) {
       const told = usage({ periodKey: `period-${answer}`, billableUsedThisPeriod: 1_000 + answer })
-      period = tellPeriod(period, told, { sentAtMs: answer * 1_000, receivedAtMs: answer * 1_000 + 10, billed: 0 })
+      period = applyUsage(period, told, { sentAtMs: answer * 1_000, receivedAtMs: answer * 1_000 + 10, billed: 0 })
       clear.push(resolvesAtMs(period) !== null)
     }
     expect(clear.slice(4)).not.toContain(true)
@@ -274,7 +274,7 @@ describe('where no key is reported, another period', () => {
             counts.push(counts.at(-1)! + billed)
             const told = { ...untold, billableUsedThisPeriod: counts.at(-1 - lag) ?? 0 }
             nowMs += 1_000
-            period = tellPeriod(period, told, { sentAtMs: nowMs, receivedAtMs: nowMs + 100, billed })
+            period = applyUsage(period, told, { sentAtMs: nowMs, receivedAtMs: nowMs + 100, billed })
             const used = counts.at(-1)!
             const held = 100_000 - sessionsLeft(period, 0)
             expect(held).toBeGreaterThanOrEqual(used)
@@ -286,31 +286,31 @@ describe('where no key is reported, another period', () => {
   })
 
   it('does not begin by one answer, nor by two that were under way together', () => {
-    const spent = tellPeriod(
+    const spent = applyUsage(
       newQuota(),
       { ...untold, billableUsedThisPeriod: 900 },
       { sentAtMs: 1, receivedAtMs: 2, billed: 0 },
     )
     const low = { ...untold, billableUsedThisPeriod: 3 }
     const doubted = [3, 3, 3].reduce(
-      (state, sentAtMs) => tellPeriod(state, low, { sentAtMs, receivedAtMs: sentAtMs + 1, billed: 0 }),
+      (state, sentAtMs) => applyUsage(state, low, { sentAtMs, receivedAtMs: sentAtMs + 1, billed: 0 }),
       spent,
     )
     expect(doubted).toMatchObject({ usedSessions: 900 })
     expect(resolvesAtMs(doubted)).toBe(0)
     const bought = { sentAtMs: 5, receivedAtMs: 6, billed: 0 }
-    expect(tellPeriod(doubted, { ...untold, billableUsedThisPeriod: 903 }, bought)).toMatchObject({
+    expect(applyUsage(doubted, { ...untold, billableUsedThisPeriod: 903 }, bought)).toMatchObject({
       usedSessions: 903,
-      fall: null,
+      drop: null,
     })
-    expect(tellPeriod(doubted, low, bought)).toMatchObject({ usedSessions: 3, pending: null })
+    expect(applyUsage(doubted, low, bought)).toMatchObject({ usedSessions: 3, pending: null })
   })
 
   it('has what an answer billed whose count seemed to fall, where the next one says that it did not', () => {
     const told = (usedSessions: number) => ({ ...untold, billableUsedThisPeriod: usedSessions })
-    const first = tellPeriod(newQuota(), told(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
-    const late = tellPeriod(first, told(0), { sentAtMs: 3, receivedAtMs: 4, billed: 63 })
-    const next = tellPeriod(late, told(40), { sentAtMs: 5, receivedAtMs: 6, billed: 10 })
+    const first = applyUsage(newQuota(), told(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
+    const late = applyUsage(first, told(0), { sentAtMs: 3, receivedAtMs: 4, billed: 63 })
+    const next = applyUsage(late, told(40), { sentAtMs: 5, receivedAtMs: 6, billed: 10 })
     expect(next.account).toMatchObject({ own: 113 })
     expect(next.usedSessions).toBe(113)
   })
@@ -321,7 +321,7 @@ describe('a vendor whose every third answer names the period before', () => {
   const asked = (period: QuotaState, keys: readonly string[]) =>
     keys.reduce(
       (state, key, index) =>
-        tellPeriod(state, told(key, key === 'old' ? 21 : 26), {
+        applyUsage(state, told(key, key === 'old' ? 21 : 26), {
           sentAtMs: 10 + 2 * index,
           receivedAtMs: 11 + 2 * index,
           billed: 0,

@@ -2,7 +2,7 @@
 import { quoteText } from '../../catalog/layout.ts'
 import type { Density } from '../../core/estimate.ts'
 import { observedSince } from '../../core/planner.ts'
-import type { recoverQuota } from '../../core/quota.ts'
+import type { recoverQuota } from '../../core/quota-recovery.ts'
 import { backoffUntilMs } from '../../core/window-backoff.ts'
 import type { WindowProgress } from '../../core/windows.ts'
 import { iso, type Writer } from '../connection.ts'
