@@ -1,13 +1,14 @@
 // Implements the Steps port of `workflows/` with landing, vendor client and warehouse.
 import type { Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
+import { isById } from './catalog/resources/resource.ts'
+import { RESOURCES, type Stream } from './catalog/resources.ts'
 import { endOf } from './core/run-record.ts'
-import type { Stream } from './landing/page-address.ts'
 import { newCircuitBreaker } from './steps/circuit-breaker.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { fetchPages, probe } from './steps/fetch.ts'
 import { openPending, type Pending } from './steps/pending.ts'
 import { type Planning, prepare } from './steps/prepare.ts'
-import { askForNames } from './steps/resources.ts'
+import { fetchResources } from './steps/resources.ts'
 import type { RunLog } from './steps/run-log.ts'
 import { openServerClock } from './steps/server-clock.ts'
 import { readUnloaded } from './steps/unloaded.ts'
@@ -69,10 +70,10 @@ export function makeSteps(
     }
   }
 
-  /** Asks for the names behind the ids that are known by now, and loads them. */
-  async function askAndLoadNames(): Promise<Failure | null> {
-    const failure = await askForNames(fetching)
-    await loadStreams(['organizations', 'teams'])
+  /** Requests resources by the ids that are known by now, and loads them. */
+  async function fetchAndLoadResources(): Promise<Failure | null> {
+    const failure = await fetchResources(fetching)
+    await loadStreams(RESOURCES.filter(isById).map(({ stream }) => stream))
     return failure
   }
 
@@ -116,7 +117,7 @@ export function makeSteps(
       try {
         // Answers that said that an agent is gone: nothing counted them as pages to be loaded.
         await spoilingOnFailure(() => loadStreams(['agents']))
-        if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(askAndLoadNames)
+        if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(fetchAndLoadResources)
       } finally {
         quarantined = await log.quarantined()
         const webhooks = await log.refused()

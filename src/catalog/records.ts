@@ -2,12 +2,11 @@
 
 import { conversation } from './conversation.ts'
 import { EVENT_RECORDS } from './event-records.ts'
-import { agent } from './resources/agents.ts'
-import { organization, team } from './resources/organizations.ts'
+import { RESOURCES } from './resources.ts'
 import type { RecordType } from './shape.ts'
 
 /** Those that pages bring. */
-export const PAGE_RECORDS: readonly RecordType[] = [conversation, agent, organization, team]
+export const PAGE_RECORDS: readonly RecordType[] = [conversation, ...RESOURCES.map(({ record }) => record)]
 
 export const RECORD_TYPES: readonly RecordType[] = [...PAGE_RECORDS, ...EVENT_RECORDS]
 

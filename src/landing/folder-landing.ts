@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
+import { STREAMS, type Stream } from '../catalog/resources.ts'
 import { isCode } from '../core/errors.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import { entriesIn, makeFolder, sweepTemporary, writeOnce } from '../files/durable.ts'
@@ -10,7 +11,7 @@ import { verifyChecksums } from './checksum.ts'
 import { keepReserve, withReserve } from './disk-reserve.ts'
 import { type LandedFolder, landedFolders } from './folders.ts'
 import { encodePage, type PageHead, readBody, readHead } from './page.ts'
-import { legacyPageAddress, type PagePlace, pageAddress, parsePageName, STREAMS, type Stream } from './page-address.ts'
+import { legacyPageAddress, type PagePlace, pageAddress, parsePageName } from './page-address.ts'
 import { appendRun, type RunEntry, readFullsDropped, readRuns } from './runs.ts'
 
 /** A landed file: its path below the root names it everywhere (ledger, `_loads`, errors). */

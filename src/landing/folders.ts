@@ -2,10 +2,10 @@
 // known of it need not be read again.
 import { stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
+import { STREAMS } from '../catalog/resources.ts'
 import { homeUnusable } from '../core/disk.ts'
 import { entriesIn } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
-import { STREAMS } from './page-address.ts'
 
 export interface LandedFolder {
   /** Below the landing's root. */

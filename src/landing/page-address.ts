@@ -7,10 +7,8 @@
 //
 // The month is the one in which the window was opened, so that a folder holds at most a month of an agent's pages.
 import { posix } from 'node:path'
+import type { Stream } from '../catalog/resources.ts'
 import { caselessPathSegment, pathSegment } from '../files/path-segment.ts'
-
-export const STREAMS = ['conversations', 'agents', 'organizations', 'teams'] as const
-export type Stream = (typeof STREAMS)[number]
 
 export interface PagePlace {
   stream: Stream

@@ -14,7 +14,9 @@ export interface PageHead {
   catalogVersion: number
   workspaceId: string
   place: PagePlace
-  /** The organization that was asked for, or whose teams were. */
+  /** The id in the path of a resource's request: the organization's, or that of the parent whose list it is. */
+  requestedId?: string
+  /** The same on pages of earlier versions. */
   organizationId?: string
   /** The agent of which an answer said that the vendor knows it no more. */
   goneAgentId?: string

@@ -13,8 +13,8 @@ import { misread } from '../vendor/echo.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { FetchDependencies } from './dependencies.ts'
+import { exportHead, textQuery } from './export-head.ts'
 import { landGone } from './gone.ts'
-import { pageHead, textQuery } from './page-head.ts'
 import type { Pending } from './pending.ts'
 import { pastRefusedIds } from './refused-ids.ts'
 import type { ServerClock } from './server-clock.ts'
@@ -124,7 +124,7 @@ async function landPage(
   const { progress, answer } = page
   const { agentId } = progress.window
   fetching.clock.tell(answer.exchange)
-  const head = pageHead(fetching, { ...page, grant })
+  const head = exportHead(fetching, { ...page, grant })
   const told = answerOf(answer)
   // Neither is left behind when the other one fails.
   const [landed, written] = await Promise.allSettled([
@@ -241,7 +241,7 @@ async function landRefusal(
   grant: Grant,
   page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer },
 ): Promise<WindowProgress> {
-  const head = pageHead(fetching, { ...page, grant })
+  const head = exportHead(fetching, { ...page, grant })
   fetching.pending.add(await fetching.landing.land(head, page.answer.exchange.body), head)
   return advance(page.progress, head.facts!)
 }

@@ -1,6 +1,7 @@
 // Preparing a run: who the agents are, what has landed, what the ledger tells of the quota, and the plan that follows.
 
 import type { Failure, Prepared, SyncRequest } from '../../workflows/steps.ts'
+import { AGENTS } from '../catalog/resources/agents.ts'
 import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../core/full-export.ts'
@@ -94,7 +95,7 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
 async function settleClock({ clock, vendor, workspaceId, signal }: Planning): Promise<void> {
   if (!clock.doubts()) return
   try {
-    clock.tell((await vendor.searchAgents({ workspaceId, page: 1, limit: 1, signal })).receipt)
+    clock.tell((await vendor.resource({ resource: AGENTS, workspaceId, limit: 1, signal })).receipt)
   } catch (error) {
     if (!isUnanswered(error)) throw error
   }

@@ -1,5 +1,6 @@
 // Where a request goes, and how an error may show it. A cursor and a list of ids are sent but never shown.
 
+import type { PageRequest, Resource } from '../catalog/resources/resource.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
 export interface ApiAddress {
@@ -57,7 +58,7 @@ export function exportTarget(input: {
   format?: 'csv'
 }): Target {
   const { agentId, query } = input
-  const path = `${input.address.prefix}/v3/agents/${encodeSegment(agentId)}/convos/export`
+  const path = `${input.address.prefix}/v3/agents/${encodeSegment(agentId, 'agent')}/convos/export`
   const { cursor, convoIds, ...plain } = query
   const parameters = [
     ...Object.entries({ ...plain, format: input.format }).map(([name, value]) => parameter(name, value)),
@@ -67,38 +68,32 @@ export function exportTarget(input: {
   return { ...compose(path, parameters), agentId }
 }
 
-/** Target of an agent search (section 4.16; parameters as the notes on the API settle them, or null for none). */
-export function agentsTarget(
-  address: ApiAddress,
-  query: { workspaceId: string; page: number; limit: number } | null,
-): Target {
-  const parameters = query === null ? [] : Object.entries({ ...query, sortBy: 'firstCreated' })
-  return compose(
-    `${address.prefix}/v3/agents/search`,
-    parameters.map(([name, value]) => parameter(name, value)),
-  )
+/** Path of a resource's request below the API's prefix; `id` replaces the placeholder. @throws as `resourceTarget` */
+export function resourcePath({ path }: Resource, id?: string): string {
+  return path.replace(PLACEHOLDER, (_, placeholder: string) => encodeSegment(id ?? '', placeholder))
 }
 
-/** Target of an organization (section 4.13). @throws ConvohouseError FLAG_INVALID for an id that the address cannot carry */
-export const organizationTarget = (address: ApiAddress, organizationId: string): Target =>
-  compose(organizationPath(address, organizationId), [])
-
-/** Target of an organization's teams (section 4.14; paging as the notes on the API settle it, or null for none). */
-export const teamsTarget = (
-  address: ApiAddress,
-  organizationId: string,
-  query: { page: number; limit: number } | null,
-): Target =>
-  compose(
-    `${organizationPath(address, organizationId)}/teams`,
-    Object.entries(query ?? {}).map(([name, value]) => parameter(name, value)),
-  )
-
-function organizationPath({ prefix }: ApiAddress, organizationId: string): string {
-  if (!isSegment(organizationId))
-    throw unusable(`"${organizationId}" is no organization id`, 'Name an organization by its ID.')
-  return `${prefix}/v3/orgs/${encodeURIComponent(organizationId)}`
+/**
+ * Target of a request for a resource; `page` is that of a listing, absent where the listing is requested without parameters.
+ * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
+ */
+export function resourceTarget(input: {
+  address: ApiAddress
+  resource: Resource
+  id?: string | undefined
+  page?: PageRequest | undefined
+}): Target {
+  const { address, resource, id, page } = input
+  const parameters = Object.entries(resourceQuery(resource, page)).map(([name, value]) => parameter(name, value))
+  const target = compose(`${address.prefix}${resourcePath(resource, id)}`, parameters)
+  return id !== undefined && resource.path.includes('{agentId}') ? { ...target, agentId: id } : target
 }
+
+/** Query of a request for a resource. */
+export const resourceQuery = ({ paging }: Resource, page?: PageRequest): Readonly<Record<string, string | number>> =>
+  typeof paging === 'function' && page ? paging(page) : {}
+
+const PLACEHOLDER = /\{(\w+)Id\}/
 
 /**
  * True for an id that an address can carry: there is no way to write these, or half a surrogate pair, as a segment of a path. NUL could be
@@ -141,14 +136,15 @@ function selection(ids: string[]): Parameter {
   }
 }
 
-function encodeSegment(agentId: string): string {
-  if (!isSegment(agentId)) {
-    throw new ConvohouseError('AGENT_UNKNOWN', {
-      what: `"${agentId}" is no agent id`,
-      hint: 'Name an agent by its ID, as `convohouse status` lists it.',
-    })
-  }
-  return encodeURIComponent(agentId)
+/** `of`: what the id is of, as the path's placeholder has it. */
+function encodeSegment(id: string, of: string): string {
+  if (isSegment(id)) return encodeURIComponent(id)
+  const what = `"${id}" is no ${of} id`
+  if (of !== 'agent') throw unusable(what, `Name an ${of} by its ID.`)
+  throw new ConvohouseError('AGENT_UNKNOWN', {
+    what,
+    hint: 'Name an agent by its ID, as `convohouse status` lists it.',
+  })
 }
 
 function unusable(what: string, hint: string): ConvohouseError {

@@ -1,25 +1,14 @@
 // Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
 
+import { isById, type Resource } from '../catalog/resources/resource.ts'
 import { isTooDeepAround } from '../catalog/surroundings.ts'
 import { describeNonJson, isPlainText, type JsonBody, parseBody, parseShape } from '../json/body.ts'
 import { readExactly, TooDeep } from '../json/exact-json.ts'
-import {
-  type AgentsEnvelope,
-  type ExportEnvelope,
-  isVendorsError,
-  readAgentsEnvelope,
-  readBill,
-  readExportEnvelope,
-} from './envelopes.ts'
+import { type ExportEnvelope, isVendorsError, readBill, readExportEnvelope } from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { broken, type RequestContext, refused, unanswered, undocumented, unreadable } from './faults.ts'
 import { redactSecrets } from './redaction.ts'
-import {
-  type OrganizationEnvelope,
-  readOrganizationEnvelope,
-  readTeamsEnvelope,
-  type TeamsEnvelope,
-} from './resource-envelope.ts'
+import { type ResourceEnvelope, readResourceEnvelope } from './resource-envelope.ts'
 import { pageWithoutToken } from './token-mask.ts'
 import type { Sent } from './transport.ts'
 
@@ -35,7 +24,7 @@ export interface ExportAnswer {
   records(): readonly unknown[]
 }
 
-/** Without the body: agents and organizations hold secrets, and here they are dropped already. */
+/** Without the body, which may hold secrets. */
 export interface RedactedAnswer<Envelope> {
   receipt: Receipt
   /** The whole answer without its secrets, fit to land; `writeExactly` writes it. */
@@ -44,11 +33,8 @@ export interface RedactedAnswer<Envelope> {
   envelope: Envelope
 }
 
-export type AgentsAnswer = RedactedAnswer<AgentsEnvelope>
-
-/** `envelope` is null where the vendor says that there is no such organization. */
-export type OrganizationAnswer = RedactedAnswer<OrganizationEnvelope | null>
-export type TeamsAnswer = RedactedAnswer<TeamsEnvelope | null>
+/** `envelope` is null where the vendor says that there is no such id. */
+export type ResourceAnswer = RedactedAnswer<ResourceEnvelope | null>
 
 export function readExportAnswer(sent: Sent, asked: RequestContext, selected: boolean): ExportAnswer {
   const exchange = requireComplete(sent, asked)
@@ -86,22 +72,11 @@ function exactValue(body: Buffer): unknown {
   }
 }
 
-export function readAgentsAnswer(sent: Sent, asked: RequestContext): AgentsAnswer {
-  return redacted(requireComplete(sent, asked), asked, readAgentsEnvelope)
-}
-
-export function readOrganizationAnswer(sent: Sent, asked: RequestContext): OrganizationAnswer {
-  return unlessUnknown(sent, asked, readOrganizationEnvelope)
-}
-
-export function readTeamsAnswer(sent: Sent, asked: RequestContext): TeamsAnswer {
-  return unlessUnknown(sent, asked, readTeamsEnvelope)
-}
-
-/** A 404 in the vendor's own words (section 7) is an answer; one of a proxy or of a wrong address says nothing. */
-function unlessUnknown<E>(sent: Sent, asked: RequestContext, read: (parsed: unknown) => E): RedactedAnswer<E | null> {
+/** A 404 in the vendor's own words (section 7) answers a request by id; that of a proxy or of a wrong address says nothing. */
+export function readResourceAnswer(resource: Resource, sent: Sent, asked: RequestContext): ResourceAnswer {
   const { exchange, breakdown } = sent
-  if (exchange?.status !== 404 || breakdown) return redacted(requireComplete(sent, asked), asked, read)
+  if (!isById(resource) || exchange?.status !== 404 || breakdown)
+    return redacted(requireComplete(sent, asked), asked, parsed => readResourceEnvelope(resource, parsed))
   if (!isVendorsError(parseBody(exchange.body)?.value)) throw refused(asked, exchange)
   return redacted(withoutToken(exchange, asked), asked, () => null)
 }

@@ -3,27 +3,16 @@
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
+import { isById, type Resource } from '../catalog/resources/resource.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
+import { type ExportQuery, exportTarget, readApiAddress, resourceTarget, type Target } from './address.ts'
 import {
-  agentsTarget,
-  type ExportQuery,
-  exportTarget,
-  organizationTarget,
-  readApiAddress,
-  type Target,
-  teamsTarget,
-} from './address.ts'
-import {
-  type AgentsAnswer,
   type ExportAnswer,
-  type OrganizationAnswer,
-  readAgentsAnswer,
+  type ResourceAnswer,
   readCsvAnswer,
   readExportAnswer,
-  readOrganizationAnswer,
-  readTeamsAnswer,
-  type TeamsAnswer,
+  readResourceAnswer,
 } from './answers.ts'
 import { type AttemptObserver, type AttemptPolicy, runAttempts } from './attempts.ts'
 import type { Exchange } from './exchange.ts'
@@ -58,25 +47,16 @@ export interface ExportRequest {
   attempts?: AttemptObserver
 }
 
-export interface AgentsRequest {
+export interface ResourceRequest {
+  resource: Resource
   workspaceId: string
-  /** Counts from 1. */
-  page: number
+  /** Where the resource's path has one. */
+  id?: string
+  /** Of a listing that is paged; counts from 1. */
+  page?: number
   /** 1 to 100. Default: 100. */
   limit?: number
   signal?: AbortSignal
-}
-
-export interface OrganizationRequest {
-  organizationId: string
-  signal?: AbortSignal
-}
-
-export interface TeamsRequest extends OrganizationRequest {
-  /** Counts from 1. */
-  page: number
-  /** 1 to 100. Default: 100. */
-  limit?: number
 }
 
 /** `isPaged` is false where the vendor refused every parameter: then this is the only page that can be asked for. */
@@ -93,15 +73,8 @@ export interface VendorClient {
   exportConversations(request: ExportRequest): Promise<ExportAnswer>
   /** The same as CSV, passed through as it came. */
   exportCsv(request: ExportRequest): Promise<Exchange>
-  /** One page of a workspace's agents (section 4.16), without their secrets. */
-  searchAgents(request: AgentsRequest): Promise<Paged<AgentsAnswer>>
-  /**
-   * An organization (section 4.13), without its secrets. This and its teams are asked for once, not again: whoever needs a name
-   * asks later. That there is no such organization is an answer.
-   */
-  organization(request: OrganizationRequest): Promise<OrganizationAnswer>
-  /** One page of an organization's teams (section 4.14), without secrets. */
-  organizationTeams(request: TeamsRequest): Promise<Paged<TeamsAnswer>>
+  /** One answer, or one page, of a declared resource, without its secrets. */
+  resource(request: ResourceRequest): Promise<Paged<ResourceAnswer>>
   /** Waits for requests under way; those that come later throw INTERRUPTED. May be called again. */
   close(): Promise<void>
 }
@@ -142,28 +115,20 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
       const target = exportTarget({ address, agentId, query, format: 'csv' })
       return call.run({ target, accept: 'text/csv', keepsBody: true, read: readCsvAnswer, ...control })
     },
-    async searchAgents({ workspaceId, page, limit = 100, ...control }) {
-      return askPaged(page, paged => {
-        const target = agentsTarget(address, paged ? { workspaceId, page, limit } : null)
-        return call.run({ target, accept: JSON_TYPE, keepsBody: false, read: readAgentsAnswer, ...control })
-      })
-    },
-    async organization({ organizationId, ...control }) {
-      const target = organizationTarget(address, organizationId)
-      return call.run({ target, ...ONCE, read: readOrganizationAnswer, ...control })
-    },
-    async organizationTeams({ organizationId, page, limit = 100, ...control }) {
-      return askPaged(page, paged => {
-        const target = teamsTarget(address, organizationId, paged ? { page, limit } : null)
-        return call.run({ target, ...ONCE, read: readTeamsAnswer, ...control })
-      })
+    async resource({ resource, workspaceId, id, page = 1, limit = 100, ...control }) {
+      const ask = (paged: boolean) => {
+        const target = resourceTarget({ address, resource, id, ...(paged && { page: { workspaceId, page, limit } }) })
+        const read = (sent: Sent, asked: RequestContext) => readResourceAnswer(resource, sent, asked)
+        const attempts = isById(resource) ? { maxAttempts: 1 } : {}
+        return call.run({ target, accept: JSON_TYPE, keepsBody: false, read, ...attempts, ...control })
+      }
+      return typeof resource.paging === 'function' ? askPaged(page, ask) : { ...(await ask(false)), isPaged: false }
     },
     close: call.close,
   }
 }
 
 const JSON_TYPE = 'application/json'
-const ONCE = { accept: JSON_TYPE, keepsBody: false, maxAttempts: 1 }
 
 /** Asks for a page of a listing, of which the document shows no parameters: where the first is refused with them, once more without. */
 async function askPaged<T extends object>(

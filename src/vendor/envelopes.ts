@@ -13,9 +13,7 @@ import {
   sanitizeUsage,
 } from '../core/reported-usage.ts'
 import { ExactNumber } from '../json/exact-json.ts'
-import { isSegment } from './address.ts'
 import type { EchoedQuery } from './echo.ts'
-import type { ListedPage } from './listing.ts'
 
 export interface ExportEnvelope {
   data: unknown[]
@@ -32,18 +30,6 @@ export interface ExportEnvelope {
   source: string | null
   /** The query as the vendor says that it read it. */
   query: EchoedQuery | null
-}
-
-export interface AgentListing {
-  id: string
-  record: Record<string, unknown>
-}
-
-export interface AgentsEnvelope extends ListedPage {
-  /** Union of `agents` and `starredAgents` by `ID`, in the order of the answer; without those that cannot be asked for. */
-  agents: AgentListing[]
-  /** Ids that no address can carry. */
-  unusable: string[]
 }
 
 export interface ErrorEnvelope {
@@ -122,14 +108,6 @@ const exportEnvelope = z.looseObject({
   paging: z.looseObject(paging).nullish(),
 })
 
-const agentsEnvelope = z.looseObject({
-  agents: z.array(z.unknown()).nullish(),
-  starredAgents: z.array(z.unknown()).nullish(),
-  ...listPaging,
-})
-
-const agentRecord = z.looseObject({ ID: name.refine(id => id !== '') })
-
 const errorEnvelope = z.looseObject({
   message: text,
   error: text,
@@ -167,32 +145,6 @@ export function readExportEnvelope(parsed: unknown, { selected = false } = {}): 
   }
 }
 
-/**
- * Reads the answer of an agent search (section 4.16).
- * @throws ConvohouseError API_PROTOCOL when neither list is there
- */
-export function readAgentsEnvelope(parsed: unknown): AgentsEnvelope {
-  const told = parseOrFault(agentsEnvelope, parsed, 'agent search')
-  const { agents, starredAgents } = told
-  if (!agents && !starredAgents) throw protocolFault('agent search', 'it has neither agents nor starredAgents')
-  const read = (entries: readonly unknown[]) => entries.flatMap(entry => agentRecord.safeParse(entry).data ?? [])
-  // Where starred ones alone are told, theirs is the list.
-  const entries = agents ?? starredAgents ?? []
-  const [own, starred] = [read(entries), read(agents ? (starredAgents ?? []) : [])]
-  const byId = new Map<string, AgentListing>()
-  for (const record of [...own, ...starred]) if (!byId.has(record.ID)) byId.set(record.ID, { id: record.ID, record })
-  const [usable, unusable] = [true, false].map(is => [...byId.values()].filter(({ id }) => isSegment(id) === is))
-  return {
-    agents: usable!,
-    unusable: unusable!.map(({ id }) => id),
-    ids: own.map(({ ID }) => ID),
-    besides: starred.map(({ ID }) => ID),
-    unidentified: entries.length - own.length + ((agents && starredAgents) ?? []).length - starred.length,
-    total: told.total ?? told.paging?.total ?? null,
-    hasMore: told.hasMore ?? told.paging?.hasMore ?? null,
-  }
-}
-
 /** Reads an error body (section 7) as far as it is one; gateways in between say `error` for `message`. Never throws. */
 export function readErrorEnvelope(parsed: unknown): ErrorEnvelope {
   const { data } = errorEnvelope.safeParse(parsed)
@@ -215,7 +167,8 @@ export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, an
   throw protocolFault(answer, `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'not readable'}`)
 }
 
-function protocolFault(answer: string, what: string): ConvohouseError {
+/** An answer of another shape than documented. */
+export function protocolFault(answer: string, what: string): ConvohouseError {
   return new ConvohouseError('API_PROTOCOL', {
     what: `The ${answer} answer is not as documented: ${what}`,
     hint: 'Check that the API address is that of the agent management API v3; if it is, report this to the vendor.',

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import { createVendorClient } from '../../src/vendor/client.ts'
 import { bytes, json, later, PAGE } from './scripted-server.ts'
 import { clientFor, failureOf, observer, TOKEN } from './vendor-fixture.ts'
@@ -99,9 +100,9 @@ describe('an agent search', () => {
       { ID: 'a1', title: 'Shop', whatsappToken: 'wa-canary', voiceConfig: { speechGen: { apiKey: 'key-canary' } } },
     ]
     const { client, server } = await clientFor([json({ agents, starredAgents: agents, total: 1, hasMore: false })])
-    const answer = await client.searchAgents({ workspaceId: 'ws demo', page: 2 })
+    const answer = await client.resource({ resource: AGENTS, workspaceId: 'ws demo', page: 2 })
     expect(server.requests[0]!.url).toBe('/v3/agents/search?workspaceId=ws%20demo&page=2&limit=100&sortBy=firstCreated')
-    expect(answer.envelope.agents).toEqual([
+    expect(answer.envelope?.records).toEqual([
       { id: 'a1', record: { ID: 'a1', title: 'Shop', voiceConfig: { speechGen: {} } } },
     ])
     expect(answer.droppedPaths).toContain('starredAgents[0].voiceConfig.speechGen.apiKey')
@@ -111,7 +112,7 @@ describe('an agent search', () => {
 
   it('keeps no bytes in its errors', async () => {
     const { client } = await clientFor([json({ whatsappToken: 'wa-canary' })])
-    const error = await failureOf(client.searchAgents({ workspaceId: 'w', page: 1 }))
+    const error = await failureOf(client.resource({ resource: AGENTS, workspaceId: 'w' }))
     expect(error.code).toBe('API_PROTOCOL')
     expect(error.exchange).toBeUndefined()
   })

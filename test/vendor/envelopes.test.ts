@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import { isCode } from '../../src/core/errors.ts'
-import { readAgentsEnvelope, readErrorEnvelope, readExportEnvelope } from '../../src/vendor/envelopes.ts'
+import { readErrorEnvelope, readExportEnvelope } from '../../src/vendor/envelopes.ts'
+import { readResourceEnvelope } from '../../src/vendor/resource-envelope.ts'
 
 const USAGE = {
   periodKey: '2026-11',
@@ -123,13 +125,13 @@ describe('an export envelope', () => {
 
 describe('an agent search envelope', () => {
   it('is the union of both lists by id', () => {
-    const read = readAgentsEnvelope({
+    const read = readResourceEnvelope(AGENTS, {
       agents: [{ ID: 'a1', title: 'one' }, { title: 'nobody' }, { ID: 2 }, 'noise', { ID: '' }],
       starredAgents: [{ ID: 'a1', title: 'again' }, { ID: 'a3' }],
       total: 3,
       hasMore: false,
     })
-    expect(read.agents.map(agent => [agent.id, agent.record.title])).toEqual([
+    expect(read.records.map(({ id, record }) => [id, record.title])).toEqual([
       ['a1', 'one'],
       ['2', undefined],
       ['a3', undefined],
@@ -138,18 +140,18 @@ describe('an agent search envelope', () => {
   })
 
   it('needs one list only, and no paging', () => {
-    expect(readAgentsEnvelope({ starredAgents: [{ ID: 'a1' }] })).toMatchObject({
+    expect(readResourceEnvelope(AGENTS, { starredAgents: [{ ID: 'a1' }] })).toMatchObject({
       ids: ['a1'],
       total: null,
       hasMore: null,
     })
-    expect(readAgentsEnvelope({ agents: [] })).toMatchObject({ agents: [], ids: [] })
+    expect(readResourceEnvelope(AGENTS, { agents: [] })).toMatchObject({ records: [], ids: [] })
   })
 
   it('is a protocol fault without any list', () => {
     expect(
       isCode(
-        thrownBy(() => readAgentsEnvelope({ data: [] })),
+        thrownBy(() => readResourceEnvelope(AGENTS, { data: [] })),
         'API_PROTOCOL',
       ),
     ).toBe(true)

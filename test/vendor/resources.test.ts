@@ -1,10 +1,15 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { readOrganizationEnvelope, readTeamsEnvelope } from '../../src/vendor/resource-envelope.ts'
+import { ORGANIZATIONS } from '../../src/catalog/resources/organizations.ts'
+import { TEAMS } from '../../src/catalog/resources/teams.ts'
+import { readResourceEnvelope } from '../../src/vendor/resource-envelope.ts'
 import { bytes, json } from './scripted-server.ts'
 import { clientFor, failureOf } from './vendor-fixture.ts'
 
 const NOT_FOUND = { message: 'Organization not found', code: 'NOT_FOUND', issues: [{ message: 'no such id' }] }
+
+const ORGANIZATION = { resource: ORGANIZATIONS, workspaceId: 'w' }
+const TEAMS_OF = { resource: TEAMS, workspaceId: 'w' }
 
 const SECRETS = {
   dashboardPassword: 'canary-1',
@@ -18,10 +23,10 @@ describe('an organization', () => {
   it('is asked for by its id, and told without its secrets', async () => {
     const data = { ID: 'org/1 ü', name: 'Alpha', ...SECRETS }
     const { client, server } = await clientFor([json({ success: true, message: 'ok', data })], { path: '/base/v3' })
-    const answer = await client.organization({ organizationId: 'org/1 ü' })
+    const answer = await client.resource({ ...ORGANIZATION, id: 'org/1 ü' })
     expect(server.requests.map(({ url }) => url)).toEqual(['/base/v3/orgs/org%2F1%20%C3%BC'])
     const record = { ID: 'org/1 ü', name: 'Alpha', widgets: [{ id: 'w1' }] }
-    expect(answer.envelope).toEqual({ id: 'org/1 ü' })
+    expect(answer.envelope).toMatchObject({ ids: ['org/1 ü'], total: null, hasMore: null })
     expect(answer.parsed).toEqual({ success: true, message: 'ok', data: record })
     expect(answer.receipt.status).toBe(200)
     expect(answer.droppedPaths).toEqual([
@@ -36,10 +41,10 @@ describe('an organization', () => {
 
   it('that is not there is an answer, in the words of the vendor', async () => {
     const { client } = await clientFor([json({ ...NOT_FOUND, hintToken: 'canary' }, 404)])
-    const answer = await client.organization({ organizationId: 'gone' })
+    const answer = await client.resource({ ...ORGANIZATION, id: 'gone' })
     expect(answer).toMatchObject({ envelope: null, parsed: NOT_FOUND, receipt: { status: 404 } })
     expect(JSON.stringify(answer)).not.toMatch(/canary/)
-    expect((await client.organizationTeams({ organizationId: 'gone', page: 1 })).envelope).toBeNull()
+    expect((await client.resource({ ...TEAMS_OF, id: 'gone' })).envelope).toBeNull()
   })
 
   it.each([
@@ -51,15 +56,15 @@ describe('an organization', () => {
     ['half a body', bytes('{"data":{"dashboardPassword":"canary', 'application/json'), 'API_NOT_JSON'],
   ])('is asked for once where the answer is %s', async (_, answer, code) => {
     const { client, server, waits } = await clientFor([answer])
-    const error = await failureOf(client.organization({ organizationId: 'org_1' }))
+    const error = await failureOf(client.resource({ ...ORGANIZATION, id: 'org_1' }))
     expect(error).toMatchObject({ code, exchange: undefined })
     expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/canary/)
     expect([server.requests.length, waits]).toEqual([1, []])
   })
 
-  it.each(['', '.', '..'])('of the id %j has no address', async organizationId => {
+  it.each(['', '.', '..'])('of the id %j has no address', async id => {
     const { client, server } = await clientFor([json({})])
-    await expect(client.organization({ organizationId })).rejects.toMatchObject({ code: 'FLAG_INVALID' })
+    await expect(client.resource({ ...ORGANIZATION, id })).rejects.toMatchObject({ code: 'FLAG_INVALID' })
     expect(server.requests).toHaveLength(0)
   })
 })
@@ -68,9 +73,9 @@ describe('the teams of an organization', () => {
   it('are asked for page by page, and told without secrets', async () => {
     const teams = [{ ID: 't1', label: 'Sales', inviteToken: 'canary' }]
     const { client, server } = await clientFor([json({ success: true, teams, total: 3, hasMore: true })])
-    const answer = await client.organizationTeams({ organizationId: 'org_1', page: 2 })
+    const answer = await client.resource({ ...TEAMS_OF, id: 'org_1', page: 2 })
     expect(server.requests[0]!.url).toBe('/v3/orgs/org_1/teams?page=2&limit=100')
-    expect(answer.envelope).toEqual({ ids: ['t1'], besides: [], unidentified: 0, total: 3, hasMore: true })
+    expect(answer.envelope).toMatchObject({ ids: ['t1'], besides: [], unidentified: 0, total: 3, hasMore: true })
     expect(answer.droppedPaths).toEqual(['teams[0].inviteToken'])
     expect(JSON.stringify(answer)).not.toMatch(/canary/)
   })
@@ -78,16 +83,17 @@ describe('the teams of an organization', () => {
 
 describe('an envelope', () => {
   it('of an organization needs a record, and no id in it', () => {
-    expect(readOrganizationEnvelope({ data: { name: 'x' } })).toEqual({ id: null })
-    expect(readOrganizationEnvelope({ data: { ID: 7 } })).toEqual({ id: '7' })
+    const read = (parsed: unknown) => readResourceEnvelope(ORGANIZATIONS, parsed)
+    expect(read({ data: { name: 'x' } }).ids).toEqual([])
+    expect(read({ data: { ID: 7 } }).ids).toEqual(['7'])
     for (const parsed of [null, [], {}, { data: null }, { data: [] }])
-      expect(() => readOrganizationEnvelope(parsed)).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
+      expect(() => read(parsed)).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
   })
 
   it('of teams needs a list, and no paging', () => {
-    const read = readTeamsEnvelope({ teams: [{ ID: 't1' }, { ID: 2 }, { ID: '' }, 'noise', {}] })
-    expect(read).toEqual({ ids: ['t1', '2'], besides: [], unidentified: 3, total: null, hasMore: null })
+    const read = readResourceEnvelope(TEAMS, { teams: [{ ID: 't1' }, { ID: 2 }, { ID: '' }, 'noise', {}] })
+    expect(read).toMatchObject({ ids: ['t1', '2'], besides: [], unidentified: 3, total: null, hasMore: null })
     for (const parsed of [null, {}, { teams: {} }, { data: [] }])
-      expect(() => readTeamsEnvelope(parsed)).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
+      expect(() => readResourceEnvelope(TEAMS, parsed)).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
   })
 })

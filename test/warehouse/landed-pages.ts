@@ -147,7 +147,7 @@ const ofOrganization = (
 ): Promise<LoadablePage> => {
   const body = bytesOf(page.body)
   const place = { stream, agentId: null, window: freshWindow().name, generation: 1, sequence: 1 }
-  const told = { ...page, place, organizationId: id, bodyBytes: body.length, notes: emptyNotes() }
+  const told = { ...page, place, requestedId: id, bodyBytes: body.length, notes: emptyNotes() }
   return landed(landing, headOf({ lastPage: true, ...told }, sentAtMs), body)
 }
 

@@ -1,14 +1,14 @@
-// The agent record (section 2.12): identity, status, limits and the switches that reports ask for are typed; the rest
-// is kept in `extra`. Its secrets are dropped before it lands.
+// Agents (sections 2.12 and 4.16): identity, status, limits and the switches that reports use are typed; the rest is in `extra`.
 import type { RecordType } from '../shape.ts'
 import { boolean, group, loose, number, text, time } from '../shape.ts'
+import type { Resource } from './resource.ts'
 
 const limit = (about: string, unit?: string) => number(about, unit ? { unit } : {})
 
 export const agent: RecordType = {
   name: 'agent',
   table: 'agents',
-  about: 'One row for each agent of the workspace, as the search last told it',
+  about: 'One row for each agent of the workspace, as the latest search returned it',
   id: { key: 'ID', column: 'agent_id' },
   perAgent: false,
   fields: {
@@ -48,8 +48,31 @@ export const agent: RecordType = {
     }),
   },
   derived: [],
-  // A listing is a snapshot: the later one is the truer one, and tells that an agent is still there.
+  // A listing is a snapshot: the later one wins.
   modifiedKey: null,
   deletable: true,
   extra: 'rest',
 }
+
+export const AGENTS = {
+  stream: 'agents',
+  answer: 'agent search',
+  path: '/v3/agents/search',
+  parent: null,
+  paging: ({ workspaceId, page, limit }) => ({ workspaceId, page, limit, sortBy: 'firstCreated' }),
+  // A vendor may return starred agents in the second list alone, on every page, or on the first.
+  envelope: ['agents', 'starredAgents'],
+  freshness: 'every sync',
+  record: agent,
+  secrets: [
+    'voiceConfig.transcriber.apiKey',
+    'voiceConfig.speechGen.apiKey',
+    'advanced.serverUrlSecret',
+    'tools[].serverUrlSecret',
+    'whatsappToken',
+    'SECRET_API_KEY',
+    'vapiConfig.privateKey',
+  ],
+  absence: 'not listed',
+  landedAs: 'agents',
+} as const satisfies Resource

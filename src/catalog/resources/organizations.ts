@@ -1,14 +1,15 @@
-// The organization (section 2.7) and its teams (section 2.8): the names behind ids that conversations and events tell. Their
-// secrets are dropped before they land, and have no column here.
+// Organizations (sections 2.7 and 4.13): the names behind ids in conversations and events.
+import { DAY } from '../../core/time.ts'
 import type { Casing, RecordType, Scalar } from '../shape.ts'
 import { any, boolean, group, number, text, texts, time } from '../shape.ts'
+import type { Resource } from './resource.ts'
 
 const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
 
 export const organization: RecordType = {
   name: 'organization',
   table: 'organizations',
-  about: 'One row for each organization that an id is known of, as it was last told',
+  about: 'One row for each organization whose id is known, as it was last returned',
   id: { key: 'ID', column: 'organization_id' },
   perAgent: false,
   deletable: true,
@@ -81,28 +82,23 @@ export const organization: RecordType = {
     }),
   },
   derived: [],
-  // An answer is a snapshot: the later one is the truer one.
+  // An answer is a snapshot: the later one wins.
   modifiedKey: null,
   extra: 'unknown',
 }
 
-export const team: RecordType = {
-  name: 'team',
-  table: 'teams',
-  about: 'One row for each team of an organization, as it was last listed',
-  id: { key: 'ID', column: 'team_id' },
-  perAgent: false,
-  fields: {
-    ID: text('Id of the team', { column: 'team_id' }),
-    orgId: text('Organization that it belongs to', { column: 'organization_id' }),
-    key: text('Key of the team, as handoffs name it', { column: 'team_key' }),
-    label: text('Name'),
-    description: text('Description'),
-    memberIds: texts('Members of the team', 'team_members', 'user_id', { pii: 'staff' }),
-    ts: time('When it was created'),
-    lastModified: time('Last change'),
-  },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
-}
+export const ORGANIZATIONS = {
+  stream: 'organizations',
+  answer: 'organization',
+  path: '/v3/orgs/{organizationId}',
+  parent: null,
+  paging: 'record',
+  envelope: ['data'],
+  freshness: { everyMs: DAY, changedAt: '_dirty_since' },
+  record: organization,
+  secrets: ['dashboardPassword', 'magicCode', 'usedSecret', 'FB_PUSH_TOKEN'],
+  absence: 'not found',
+  // No endpoint lists organizations (notes on the API, "Other endpoints").
+  ids: { tables: ['conversation_handoffs', 'organizations', 'teams', 'clients'], setting: 'organizations' },
+  landedAs: 'org',
+} as const satisfies Resource

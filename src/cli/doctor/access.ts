@@ -1,9 +1,10 @@
 // Whether the API answers, and takes the token: one request, of the list of agents, which is not metered. The export is
 // never asked: it is.
+import { AGENTS } from '../../catalog/resources/agents.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
-import type { AgentsAnswer } from '../../vendor/answers.ts'
+import type { ResourceAnswer } from '../../vendor/answers.ts'
 import { createVendorClient } from '../../vendor/client.ts'
 import { count, counted } from '../terminal/words.ts'
 import { clockFinding } from './clock.ts'
@@ -12,9 +13,9 @@ import { type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
 /** Who waits for a diagnosis does not wait as long as a sync does. */
 const PATIENCE_MS = 15 * SECOND
 
-const agentsOf = ({ envelope }: AgentsAnswer): number => envelope.total ?? envelope.agents.length
+const agentsOf = ({ envelope }: ResourceAnswer): number => envelope?.total ?? envelope?.records.length ?? 0
 
-function answeredFinding(subject: Subject, apiUrl: string, answer: AgentsAnswer): Finding {
+function answeredFinding(subject: Subject, apiUrl: string, answer: ResourceAnswer): Finding {
   const { sentAtMs, receivedAtMs } = answer.receipt
   const found = `${new URL(apiUrl).origin} answers (${count(receivedAtMs - sentAtMs)} ms) and accepts the token; ${counted(agentsOf(answer), 'agent')}`
   if (agentsOf(answer) > 0) return ok(subject, found)
@@ -27,11 +28,11 @@ function toldBy(error: unknown, sentAtMs: number) {
   return typeof serverDateMs === 'number' ? { serverDateMs, sentAtMs, receivedAtMs: Date.now() } : null
 }
 
-async function ask(workspace: WorkspaceConfig, token: string): Promise<AgentsAnswer> {
+async function ask(workspace: WorkspaceConfig, token: string): Promise<ResourceAnswer> {
   const timeoutMs = Math.min(workspace.timeoutMs, PATIENCE_MS)
   const client = createVendorClient({ apiUrl: workspace.apiUrl, token, timeoutMs, maxAttempts: 1, connections: 1 })
   try {
-    return await client.searchAgents({ workspaceId: workspace.id, page: 1, limit: 1 })
+    return await client.resource({ resource: AGENTS, workspaceId: workspace.id, limit: 1 })
   } finally {
     await client.close()
   }

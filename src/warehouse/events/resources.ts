@@ -3,8 +3,9 @@
 import { EVENT_TYPES, type TellsOf } from '../../catalog/events.ts'
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
+import { resourceOfRecord } from '../../catalog/resources.ts'
 import { iso, type Writer } from '../connection.ts'
-import { isListed, markListed } from '../load/missing.ts'
+import { markResource } from '../load/missing.ts'
 import { lastNumber } from '../load/record-numbers.ts'
 import { type IncomingEvent, idOf } from './incoming.ts'
 
@@ -121,8 +122,8 @@ async function updateResource(
   await cascadeDeletions(writer, resource, options.workspaceId)
   await insertMissing(writer, resource, options)
   await updateExisting(writer, resource, options)
-  const { table } = resource.layout.record
-  if (isListed(table)) await markListed(writer, options.workspaceId, table)
+  const declared = resourceOfRecord(resource.layout.record)
+  if (declared) await markResource(writer, options.workspaceId, declared)
 }
 
 function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {

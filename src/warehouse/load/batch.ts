@@ -12,9 +12,11 @@ import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './load-input.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
-import { isStagedAsLanded } from './streams.ts'
 
 const inspect = compileInspection(conversation)
+
+/** True for records whose pages DuckDB may read as they landed; all others are few, and are coerced first. */
+const isStagedAsLanded = (record: RecordType): boolean => record === conversation
 
 /** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
 async function reinspected(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {

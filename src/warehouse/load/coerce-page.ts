@@ -6,13 +6,13 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { coerceRecord, type Issue } from '../../catalog/coerce.ts'
 import { isObject, jsonType } from '../../catalog/inspect.ts'
+import { envelopeOf } from '../../catalog/resources.ts'
 import { safePath } from '../../catalog/safe-path.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { elementTexts } from '../../json/element-texts.ts'
 import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../../json/exact-json.ts'
 import { MENDED } from '../temporary-files.ts'
-import { listsOf } from './streams.ts'
 
 export interface CoercedRecordText {
   /** Position in the page, from 1. */
@@ -38,13 +38,13 @@ const RECORD_PATH = '(record)'
 
 /** The text of each record of a page's body. Takes off a byte order mark, and puts U+FFFD where bytes are no UTF-8. */
 const recordTexts = (record: RecordType, body: Uint8Array): string[] =>
-  elementTexts(new TextDecoder().decode(body), listsOf(record))
+  elementTexts(new TextDecoder().decode(body), envelopeOf(record))
 
 /** The bytes of one record as they landed; undefined where the page has none at that position, from 1. */
 export function landedRecord(record: RecordType, body: Uint8Array, element: number): Uint8Array | undefined {
   // A byte a character: whatever the bytes are, they come out as they went in.
   const text = Buffer.from(body).toString('latin1')
-  const found = elementTexts(text.slice(text.indexOf('{')), listsOf(record))[element - 1]
+  const found = elementTexts(text.slice(text.indexOf('{')), envelopeOf(record))[element - 1]
   return found === undefined ? undefined : Buffer.from(found, 'latin1')
 }
 

@@ -1,8 +1,8 @@
 // A landed page as the loader needs it. The landing's heads have this shape.
 import type { PageNotes } from '../../catalog/inspect.ts'
+import type { Stream } from '../../catalog/resources.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../core/reported-usage.ts'
 import type { PageFacts } from '../../core/windows.ts'
-import type { LoadedStream } from './streams.ts'
 
 export interface LoadablePage {
   /** Path below the landing's root: the page's name in `_loads` and in errors. */
@@ -13,8 +13,9 @@ export interface LoadablePage {
   justLanded?: boolean
   head: {
     catalogVersion: number
-    place: { stream: LoadedStream; agentId: string | null; window: string; sequence: number }
-    /** The organization that was asked for, or whose teams were. */
+    place: { stream: Stream; agentId: string | null; window: string; sequence: number }
+    /** The id in the path of a resource's request; earlier versions wrote it as `organizationId`. */
+    requestedId?: string
     organizationId?: string
     /** The agent of which it says that it is gone. */
     goneAgentId?: string

@@ -8,6 +8,8 @@
 // all the same, it is halved until the page at fault is found, and that one takes the tolerant path; when that fails, it
 // is halved in turn until the records at fault are found, and those are quarantined. Only what is no fault of a record
 // (a full disk, a corrupt file, a fault of ours) stops a window.
+
+import { RECORD_OF, type Stream } from '../../catalog/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
 import { warehouseFault } from '../fault.ts'
@@ -21,7 +23,6 @@ import type { MergeOptions, MergeResult, ResolvedVersions } from './merge.ts'
 import { markMissing } from './missing.ts'
 import { columnsOf, isAboutRecords, loadError } from './quarantine-reason.ts'
 import { searchUnloadable } from './quarantine-search.ts'
-import { type LoadedStream, RECORD_OF } from './streams.ts'
 import { storeTimeZone } from './time-zone.ts'
 import { mergeOptions, NOTHING, recordsOf, stageRecords, writeRecords } from './write-records.ts'
 
@@ -179,7 +180,7 @@ function throwDiskRefusal(context: LoadContext, fault: unknown): void {
 export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
   let result = EMPTY
   const held: StoppedWindows = new Map()
-  for (const stream of Object.keys(RECORD_OF) as LoadedStream[]) {
+  for (const stream of Object.keys(RECORD_OF) as Stream[]) {
     const own = pages.filter(page => page.head.place.stream === stream)
     result = added(result, await loadHalving(context, RECORD_OF[stream], own, held))
   }

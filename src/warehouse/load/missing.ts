@@ -1,7 +1,11 @@
-// Records that an answer says are not there any more: their rows stay, and say since when. What answers say is kept
-// (`_absences`), and the marks are worked out from all of it: so they do not depend on whether a row was there when the answer came.
+// Records that the vendor no longer has: their rows stay, and say since when. Each answer's evidence is kept in `_absences`, and the marks
+// are computed from all of it: they do not depend on whether a row was loaded before or after the answer.
+import { conversation } from '../../catalog/conversation.ts'
 import { quoteText } from '../../catalog/layout.ts'
+import { AGENTS } from '../../catalog/resources/agents.ts'
+import { childrenOf, type DeclaredResource, resourceOf, type Stream } from '../../catalog/resources.ts'
 import { unansweredOf } from '../../core/unanswered.ts'
+import type { PageFacts } from '../../core/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import type { LoadContext } from './load-context.ts'
 import type { LoadablePage } from './load-input.ts'
@@ -15,32 +19,43 @@ function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number
 
 type Absence = Pick<Row, 'record' | 'owner' | 'id'> & { beforeMs: number; asOfMs?: number; verdict?: string }
 
-/** What a page says is not there. */
+/** The absences that a page is evidence of. */
 function absencesOf(pages: readonly LoadablePage[], page: LoadablePage, mirrorLagMs: number): Absence[] {
-  const { place, lastPage, status, facts, goneAgentId, organizationId: owner, sentAtServerMs: sentMs } = page.head
-  const gone = { beforeMs: sentMs }
-  if (goneAgentId !== undefined) return [{ record: 'agents', owner: '', id: goneAgentId, ...gone }]
-  // Conversations that were asked for by id and not answered.
-  if (facts && facts.missing.length > 0) {
-    const told = unansweredOf(facts)
-    const [away, notExportable] = [new Set(told.gone), new Set(told.notExportable)]
-    return facts.missing.map(id => ({
-      ...{ record: 'conversations', owner: facts.window.agentId, id },
-      verdict: away.has(id) ? 'gone' : notExportable.has(id) ? 'not exportable' : 'unknown',
-      ...{ ...gone, asOfMs: sentMs - mirrorLagMs },
-    }))
+  const { place, facts, goneAgentId, sentAtServerMs: sentMs } = page.head
+  if (goneAgentId !== undefined) return [{ record: AGENTS.record.table, owner: '', id: goneAgentId, beforeMs: sentMs }]
+  if (facts) return unansweredIds(facts, sentMs, mirrorLagMs)
+  const resource = resourceOf(place.stream)
+  return resource ? absencesOfResource(resource, pages, page) : []
+}
+
+/** Conversations that were requested by id and not returned. */
+function unansweredIds(facts: PageFacts, sentMs: number, mirrorLagMs: number): Absence[] {
+  const unanswered = unansweredOf(facts)
+  const [gone, notExportable] = [new Set(unanswered.gone), new Set(unanswered.notExportable)]
+  return facts.missing.map(id => ({
+    record: conversation.table,
+    owner: facts.window.agentId,
+    id,
+    verdict: gone.has(id) ? 'gone' : notExportable.has(id) ? 'not exportable' : 'unknown',
+    beforeMs: sentMs,
+    asOfMs: sentMs - mirrorLagMs,
+  }))
+}
+
+function absencesOfResource(resource: DeclaredResource, pages: readonly LoadablePage[], page: LoadablePage): Absence[] {
+  const { requestedId, organizationId, status, lastPage, sentAtServerMs } = page.head
+  const { table } = resource.record
+  const id = requestedId ?? organizationId
+  if (resource.absence === 'not found') {
+    if (status !== 404 || id === undefined) return []
+    // An id that the vendor does not have takes its children with it.
+    const children = childrenOf(resource).map(({ record }) => ({ record: record.table, owner: id, id: null }))
+    return [{ record: table, owner: '', id }, ...children].map(absence => ({ ...absence, beforeMs: sentAtServerMs }))
   }
-  // An organization that is not there takes its teams with it.
-  if (place.stream === 'organizations' && status === 404 && owner !== undefined)
-    return [
-      { record: 'organizations', owner: '', id: owner, ...gone },
-      { record: 'teams', owner, id: null, ...gone },
-    ]
-  // A complete listing tells which agents, or which teams of an organization, are gone: those that it did not tell of.
+  const owner = resource.parent === null ? '' : id
   const beforeMs = lastPage ? begunMs(pages, page) : null
-  if (beforeMs === null) return []
-  if (place.stream === 'agents') return [{ record: 'agents', owner: '', id: null, beforeMs }]
-  return place.stream === 'teams' && owner !== undefined ? [{ record: 'teams', owner, id: null, beforeMs }] : []
+  // Only a complete list says of all that it does not hold that they are gone.
+  return beforeMs === null || owner === undefined ? [] : [{ record: table, owner, id: null, beforeMs }]
 }
 
 const T = 'VARCHAR'
@@ -65,27 +80,33 @@ const absenceRows = ({ workspaceId, mirrorLagMs }: LoadContext, pages: readonly 
     })),
   )
 
-const LISTED = {
-  agents: { id: 'agent_id', owner: `''` },
-  organizations: { id: 'organization_id', owner: `''` },
-  teams: { id: 'team_id', owner: `coalesce(t.organization_id, '')` },
+/**
+ * Marks the rows of a resource and of its children, inside the caller's transaction: each since the first absence after it was last
+ * returned, or since its parent is missing. These tables are small.
+ */
+export async function markResource(writer: Writer, workspaceId: string, resource: DeclaredResource): Promise<void> {
+  await markRows(writer, workspaceId, resource)
+  for (const child of childrenOf(resource)) await markResource(writer, workspaceId, child)
 }
-type Listed = keyof typeof LISTED
 
-/** Tables of which listings and single answers tell; they are small. */
-export const isListed = (table: string): table is Listed => Object.hasOwn(LISTED, table)
-
-/** Marks the rows of such a table, inside the caller's transaction: each since the first absence behind the last that was seen of it. */
-export async function markListed(writer: Writer, workspaceId: string, table: Listed): Promise<void> {
-  const { id, owner } = LISTED[table]
+async function markRows(writer: Writer, workspaceId: string, resource: DeclaredResource): Promise<void> {
+  const { table, id } = resource.record
+  const parent = resource.parent === null ? undefined : resourceOf(resource.parent as Stream)
+  const owner = (row: string) => (parent ? `coalesce(${row}.${parent.record.id.column}, '')` : `''`)
+  const seen = 'coalesce(t._fetched_at, t._version)'
+  const ofParent = parent
+    ? `LEFT JOIN ${parent.record.table} p ON p.workspace_id = t.workspace_id AND p.${parent.record.id.column} = ${owner('t')} AND p._missing_since >= ${seen}`
+    : ''
+  const since = parent ? 'least(min(a.since), min(p._missing_since))' : 'min(a.since)'
   await writer.run(`UPDATE ${table} AS r SET _missing_since = m.since
     FROM (
-      SELECT t.${id} AS id, min(a.since) AS since FROM ${table} t LEFT JOIN _absences a
-        ON a.workspace_id = t.workspace_id AND a.record = ${quoteText(table)} AND a.owner = ${owner}
-          AND CASE WHEN a.id IS NULL THEN a.before_at > coalesce(t._fetched_at, t._version)
-            ELSE a.id = t.${id} AND a.before_at >= coalesce(t._fetched_at, t._version) END
+      SELECT t.${id.column} AS id, ${owner('t')} AS owner, ${since} AS since FROM ${table} t LEFT JOIN _absences a
+        ON a.workspace_id = t.workspace_id AND a.record = ${quoteText(table)} AND a.owner = ${owner('t')}
+          AND CASE WHEN a.id IS NULL THEN a.before_at > ${seen} ELSE a.id = t.${id.column} AND a.before_at >= ${seen} END
+        ${ofParent}
       WHERE t.workspace_id = ${quoteText(workspaceId)} GROUP BY ALL) m
-    WHERE r.workspace_id = ${quoteText(workspaceId)} AND r.${id} = m.id AND r._missing_since IS DISTINCT FROM m.since`)
+    WHERE r.workspace_id = ${quoteText(workspaceId)} AND r.${id.column} = m.id AND ${owner('r')} = m.owner
+      AND r._missing_since IS DISTINCT FROM m.since`)
 }
 
 /**
@@ -118,16 +139,9 @@ export async function markUnanswered(writer: Writer, workspaceId: string, keys: 
     WHERE c.${here} AND c.agent_id = m.agent_id AND c.conversation_id = m.conversation_id`)
 }
 
-/** What a stream's pages say of other tables. */
-const TABLES_OF: Record<string, readonly Listed[]> = {
-  agents: ['agents'],
-  organizations: ['organizations', 'teams'],
-  teams: ['teams'],
-}
-
 /**
- * Keeps what a batch's pages say is missing, and marks it, inside the caller's transaction, when its records are written. `staged`:
- * whether the batch had records, whose keys are in `incoming`.
+ * Records the absences in a batch's pages, and marks rows, inside the caller's transaction, after the batch's records are written.
+ * `staged`: whether the batch had records, whose keys are in `incoming`.
  */
 export async function markMissing(
   context: LoadContext,
@@ -138,8 +152,9 @@ export async function markMissing(
   const rows = absenceRows(context, pages)
   if (rows.length > 0) await writer.append('_absences', COLUMNS, rows)
   const [first] = pages
-  for (const table of TABLES_OF[first?.head.place.stream ?? ''] ?? []) await markListed(writer, workspaceId, table)
-  if (first?.head.place.stream !== 'conversations') return
+  if (!first) return
+  const resource = resourceOf(first.head.place.stream)
+  if (resource) return markResource(writer, workspaceId, resource)
   const files = pages
     .filter(({ head }) => head.facts && head.facts.missing.length > 0)
     .map(({ address }) => quoteText(address))

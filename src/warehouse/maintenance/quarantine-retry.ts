@@ -3,6 +3,7 @@
 
 import { emptyNotes } from '../../catalog/inspect.ts'
 import { quoteText } from '../../catalog/layout.ts'
+import { RECORD_OF } from '../../catalog/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { addCoerced, emptyBatch } from '../load/batch.ts'
 import { type CoercedPage, coercePage, issueOfUnreadable, removeCoerced } from '../load/coerce-page.ts'
@@ -10,7 +11,6 @@ import { coercedFindings, writeFindings } from '../load/findings.ts'
 import type { LoadContext } from '../load/load-context.ts'
 import type { LoadablePage } from '../load/load-input.ts'
 import { columnsOf, isAboutThisRecord, isLoadError, loadError, safeReason } from '../load/quarantine-reason.ts'
-import { RECORD_OF } from '../load/streams.ts'
 import { mergeOptions, stageRecords, writeRecords } from '../load/write-records.ts'
 
 export interface Retried {

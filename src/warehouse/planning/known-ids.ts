@@ -1,45 +1,53 @@
-// Which organizations the tables name, and when each was last asked for. Whoever keeps another table that names some adds it here.
+// Which ids the tables hold that resources are requested by, and when each was last requested.
 import { quoteText } from '../../catalog/layout.ts'
+import { type DeclaredResource, requestedBy } from '../../catalog/resources.ts'
 import type { Writer } from '../connection.ts'
 
-export interface KnownOrganization {
+export interface KnownId {
   id: string
-  /** True where its newest answer told it: one that is missing, or was never told, has no teams to ask for. */
-  told: boolean
-  /** When it is known to have changed, and was not told since, ms. */
-  changedMs: number | null
+  /** True where its newest answer holds it; false where it is missing, or known from elsewhere alone. */
+  isListed: boolean
+  /** When each resource that is requested by it is known to have changed, ms; by stream. */
+  changedMs: Readonly<Record<string, number | null>>
 }
 
-/** Tables that name organizations, in `organization_id`. */
-const NAMING = ['conversation_handoffs', 'organizations', 'teams', 'clients']
-
-/** Every organization that a table names and nobody has deleted, in the order of their ids. */
-export async function knownOrganizations(
+/** Every id of the resource that a table holds and no event has deleted, in their order. */
+export async function knownIds(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
-): Promise<KnownOrganization[]> {
+  resource: DeclaredResource,
+): Promise<KnownId[]> {
+  const { column } = resource.record.id
+  const { table } = resource.record
   const here = `workspace_id = ${quoteText(workspaceId)}`
-  const named = NAMING.map(table => `SELECT organization_id AS id FROM ${table} WHERE ${here}`).join(' UNION ')
-  const found = await rows<{ id: string; told: boolean; changed: string | null }>(
-    `SELECT id, coalesce(_complete AND _missing_since IS NULL, false) AS told, epoch_ms(_dirty_since)::VARCHAR AS changed
-     FROM (${named}) LEFT JOIN (FROM organizations WHERE ${here}) ON organization_id = id
-     WHERE id IS NOT NULL AND _deleted_at IS NULL ORDER BY id`,
+  const named = (resource.ids?.tables ?? [table]).map(each => `SELECT ${column} AS id FROM ${each} WHERE ${here}`)
+  const streams = requestedBy(resource)
+  const changes = streams.map(
+    ({ stream, freshness: { changedAt = 'NULL::TIMESTAMP' } }) => `, epoch_ms(${changedAt})::VARCHAR AS ${stream}`,
   )
-  return found.map(({ id, told, changed }) => ({ id, told, changedMs: changed === null ? null : Number(changed) }))
+  const found = await rows<Record<string, string | boolean | null>>(
+    `SELECT id, coalesce(_complete AND _missing_since IS NULL, false) AS listed${changes.join('')}
+     FROM (${named.join(' UNION ')}) LEFT JOIN (FROM ${table} WHERE ${here}) ON ${column} = id
+     WHERE id IS NOT NULL${resource.record.deletable ? ' AND _deleted_at IS NULL' : ''} ORDER BY id`,
+  )
+  return found.map(row => ({
+    id: row.id as string,
+    isListed: row.listed as boolean,
+    changedMs: Object.fromEntries(
+      streams.map(({ stream }) => [stream, row[stream] === null ? null : Number(row[stream])]),
+    ),
+  }))
 }
 
-/** Streams of the landing that organizations are asked for in. */
-export type AskedStream = 'organizations' | 'teams'
-
-/** When each window's name was last asked under, ms: by what stands behind the time at its beginning. */
-export async function lastAsked(
+/** When each window's name was last requested, ms; a name is what follows the time at its beginning. */
+export async function lastRequested(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
-  stream: AskedStream,
+  { stream }: DeclaredResource,
 ): Promise<Map<string, number>> {
-  const asked = await rows<{ name: string; at: string }>(
+  const requested = await rows<{ name: string; at: string }>(
     `SELECT substr("window", strpos("window", '-') + 1) AS name, epoch_ms(max(sent_at))::VARCHAR AS at FROM _requests
      WHERE workspace_id = ${quoteText(workspaceId)} AND stream = ${quoteText(stream)} GROUP BY ALL`,
   )
-  return new Map(asked.map(({ name, at }) => [name, Number(at)]))
+  return new Map(requested.map(({ name, at }) => [name, Number(at)]))
 }
