@@ -10,7 +10,7 @@ import { warehouseFile } from '../warehouse/open.ts'
 import { invalidFlag } from './flags/values.ts'
 import { chooseWorkspaces } from './flags/workspaces.ts'
 import { log, print, printJsonLine } from './terminal/print.ts'
-import { stopOnSignals } from './terminal/stop.ts'
+import { stopOnSignals } from './terminal/signals.ts'
 import { isTerminal } from './terminal/style.ts'
 import { count, counted } from './terminal/words.ts'
 

@@ -1,17 +1,18 @@
 // `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
 
+import { readFile } from 'node:fs/promises'
 import type { EventName } from '../catalog/events.ts'
 import type { TsUnit } from '../sandbox/document/ts-unit.ts'
 import type { ScriptRule } from '../sandbox/faults/fault-settings.ts'
-import type { SandboxOptions } from '../sandbox/options.ts'
-import { SANDBOX_DEFAULTS } from '../sandbox/options.ts'
+import { SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
+
 import type { Rate } from '../sandbox/rate.ts'
 import type { Readings } from '../sandbox/readings.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { EventRule } from '../sandbox/webhooks/webhook-settings.ts'
-import { readFaultScript } from './sandbox/fault-script.ts'
+import { invalidFlag } from './flags/values.ts'
 import { print, printJson } from './terminal/print.ts'
-import { stopOnSignals, untilStopping } from './terminal/stop.ts'
+import { stopOnSignals, untilStopping } from './terminal/signals.ts'
 
 /** As commander gives them: what was not given is absent; `limits` is false for `--no-limits`. */
 export interface SandboxFlags {
@@ -140,4 +141,22 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
   await untilStopping(stop)
   await sandbox.close()
   stop.release()
+}
+
+/** What is in the rules is checked where the faults are set. @throws FLAG_INVALID */
+export async function readFaultScript<R>(flag: string, path: string): Promise<R[]> {
+  const text = await readFile(path, 'utf8').catch(() => {
+    throw invalidFlag(`${flag}: ${path} cannot be read.`, 'Give the path of a JSON file.')
+  })
+  const rules = parse(text)
+  if (Array.isArray(rules)) return rules as R[]
+  throw invalidFlag(`${flag}: ${path} is no JSON list.`, `Give rules such as [{"at": 3, "fault": …}].`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -1,22 +1,32 @@
 // `convohouse schedule`: over the chosen workspaces, one line or one JSON object each.
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../workflows/activities.ts'
+import { systemClock } from '../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../config.ts'
+import { durationText, formatDuration } from '../core/time.ts'
 import { hasPollers } from '../run/temporal/client/await-worker.ts'
 import { connectClient } from '../run/temporal/client/connection.ts'
-import { lastRun } from '../run/temporal/client/last-run.ts'
+import { type LastRun, lastRun } from '../run/temporal/client/last-run.ts'
+
 import type { Change } from '../run/temporal/client/schedule-change.ts'
 import {
   changeSchedule,
   deleteUnconfigured,
   type Ensured,
   ensureSchedule,
+  expectSchedule,
+  type ScheduleState,
   scheduleState,
 } from '../run/temporal/client/schedules.ts'
+
+import { checkTogether, type SyncFlags } from './flags/sync-flags.ts'
+import { invalidFlag } from './flags/values.ts'
 import { chooseWorkspaces } from './flags/workspaces.ts'
-import { type ScheduleStatus, scheduleLines } from './schedule/schedule-text.ts'
+import { syncOnTemporal } from './sync/on-temporal.ts'
+import { type GridOptions, grid } from './terminal/grid.ts'
 import { log, print, printJson } from './terminal/print.ts'
 import { isTerminal, styleOf } from './terminal/style.ts'
+import { count, utc } from './terminal/words.ts'
 import { noWorkerText } from './worker/no-worker-text.ts'
 
 export interface ScheduleFlags {
@@ -107,3 +117,92 @@ export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =
       if (change === 'trigger') await tellIfNobodyTakes(client, config)
     },
   )
+
+/** A schedule, and what became of its last run; null where there was none. */
+export type ScheduleStatus = ScheduleState & { lastRun: LastRun | null }
+
+const COLUMNS = [
+  { name: 'workspace' },
+  { name: 'schedule' },
+  { name: 'state' },
+  { name: 'next (UTC)' },
+  { name: 'last run (UTC)' },
+  { name: 'outcome' },
+  { name: 'took' },
+  { name: 'ticks', right: true },
+]
+
+/** `every 15m`, as it is configured, or the cron expression. */
+export const whenText = (when: { cron: string } | { everyMs: number }): string =>
+  'cron' in when ? when.cron : `every ${durationText(when.everyMs)}`
+
+const timeText = (time: Date | null): string => (time ? utc(time.getTime()) : 'never')
+
+function stateText({ paused, note }: NonNullable<ScheduleState['schedule']>): string {
+  if (!paused) return 'active'
+  return note ? `paused (${note})` : 'paused'
+}
+
+function outcomeText({ outcome, failure }: LastRun): string {
+  if (outcome === 'unanswered') return 'no worker has answered'
+  return failure ? `${outcome} (${failure.code ?? failure.what})` : outcome
+}
+
+/** The server forgets what has ended when its retention is over. */
+function runCells({ lastRun, schedule }: ScheduleStatus, nowMs: number): string[] {
+  const tick = schedule?.lastTick
+  if (lastRun === null) return tick ? [timeText(tick.takenAt), 'not kept any more', ''] : ['never', '', '']
+  const { startedAt, endedAt } = lastRun
+  const tookMs = (endedAt?.getTime() ?? nowMs) - startedAt.getTime()
+  return [timeText(startedAt), outcomeText(lastRun), formatDuration(tookMs)]
+}
+
+function row(status: ScheduleStatus, nowMs: number): string[] {
+  const { workspaceId, schedule } = status
+  const run = runCells(status, nowMs)
+  if (schedule === null) return [workspaceId, '', 'no schedule', '', ...run, '']
+  const { when, paused, next, ticks } = schedule
+  const nextText = paused ? '' : timeText(next)
+  return [workspaceId, when.map(whenText).join(', '), stateText(schedule), nextText, ...run, count(ticks)]
+}
+
+/** Lines of a table. */
+export const scheduleLines = (all: readonly ScheduleStatus[], nowMs: number, options: GridOptions = {}): string[] =>
+  grid(
+    COLUMNS,
+    all.map(status => row(status, nowMs)),
+    options,
+  )
+
+export interface BackfillFlags extends ScheduleFlags {
+  /** ms since the epoch. */
+  since?: number
+  until?: number
+  maxSessions?: number
+  yes?: boolean
+}
+
+/** @throws FLAG_INVALID for a range that is none */
+export function checkRange({ since, until }: BackfillFlags, nowMs: number): void {
+  if (since === undefined)
+    throw invalidFlag('A backfill needs --since.', 'Say from when on: --since 2026-01-01, or an age such as 90d.')
+  checkTogether({ since, wait: true, ...(until !== undefined && { until }) }, nowMs)
+  if (until !== undefined && until > nowMs)
+    throw invalidFlag('--until lies in the future.', 'Leave it out: what is yet to come is for the ticks.')
+}
+
+/** The process's exit code. @throws FLAG_INVALID, SCHEDULE_MISSING, TEMPORAL_UNREACHABLE */
+export async function runBackfill(flags: BackfillFlags): Promise<number> {
+  checkRange(flags, systemClock.now())
+  const { workspace, config: path, ...given } = flags
+  const config = readConfig(path === undefined ? {} : { path })
+  const workspaces = chooseWorkspaces(config, workspace)
+  const client = await connectClient()
+  try {
+    for (const { id } of workspaces) await expectSchedule(client, id)
+  } finally {
+    await client.connection.close()
+  }
+  const sync: SyncFlags = { ...given, wait: true }
+  return syncOnTemporal({ flags: sync, config, workspaces, named: null, origin: 'backfill' })
+}

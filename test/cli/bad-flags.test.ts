@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { usageError } from '../../src/cli/failure/usage-error.ts'
 import { checkTogether } from '../../src/cli/flags/sync-flags.ts'
 import { createProgram } from '../../src/cli/program.ts'
+import { usageError } from '../../src/cli/terminal/error-text.ts'
 import { cli, temporaryFolder } from './cli-process.ts'
 
 /** What the command line says of these arguments, without running anything. */

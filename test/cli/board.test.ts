@@ -32,15 +32,15 @@ describe('displays that share a board', () => {
   const planned = { plan, governor: newGovernor() }
   const report: SyncReport = { ...emptyReport('r'), requests: 1, pages: 1, conversations: 7, windowsDone: 1 }
 
-  function screen() {
+  async function screen() {
     const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24 })
     /** What was written since it was last asked. */
     const written = () => stripVTControlCharacters(String(stream.read() ?? ''))
-    return { board: boardOn(stream), written }
+    return { board: await boardOn(stream), written }
   }
 
-  it('are drawn one below the other, until each has its report', () => {
-    const { board, written } = screen()
+  it('are drawn one below the other, until each has its report', async () => {
+    const { board, written } = await screen()
     const [one, two] = ['ws_one', 'ws_two'].map(name => liveDisplay(name, board, { style: plain, several: true }))
     one!.planned(planned)
     two!.planned(planned)

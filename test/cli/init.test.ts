@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
-import { CONFIG_TEMPLATE } from '../../src/cli/init/template.ts'
+import { CONFIG_TEMPLATE } from '../../src/cli/init.ts'
 import { readConfig } from '../../src/config.ts'
 import { cli, temporaryFolder } from './cli-process.ts'
 

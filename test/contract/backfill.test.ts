@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { describe, expect, it } from 'vitest'
-import { checkRange } from '../../src/cli/schedule/run-backfill.ts'
+import { checkRange } from '../../src/cli/schedule.ts'
 import { DAY } from '../../src/core/time.ts'
 import { ownerId } from '../../src/run/temporal/client/owner.ts'
 import { cli } from '../cli/cli-process.ts'

@@ -5,9 +5,8 @@ import { FAULTS } from '../../sandbox/faults/fault-table.ts'
 import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
 import { READINGS } from '../../sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../sandbox/webhooks/event-fault-table.ts'
-import { namesTable, rated } from '../flags/name-value.ts'
+import { namesTable, rated, readings, readingsTable } from '../flags/name-value.ts'
 import { duration, filled, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
-import { readings, readingsTable } from '../sandbox/reading-flags.ts'
 import type { SandboxFlags } from '../sandbox.ts'
 
 export const sandboxCommand = (): Command =>

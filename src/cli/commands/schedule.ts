@@ -2,8 +2,7 @@ import { Command } from 'commander'
 import { CHANGES, type Change } from '../../run/temporal/client/schedule-change.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, whole } from '../flags/values.ts'
-import type { BackfillFlags } from '../schedule/run-backfill.ts'
-import type { ScheduleFlags } from '../schedule.ts'
+import type { BackfillFlags, ScheduleFlags } from '../schedule.ts'
 
 const addFlags = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object a workspace, for machines')
@@ -46,7 +45,7 @@ const backfillCommand = (): Command =>
     .option('--max-sessions <n>', 'buy at most so many sessions', whole('--max-sessions', 1))
     .option('-y, --yes', 'though it may take most of a period')
     .action(async (flags: BackfillFlags) => {
-      const { runBackfill } = await import('../schedule/run-backfill.ts')
+      const { runBackfill } = await import('../schedule.ts')
       process.exitCode = await runBackfill(flags)
     })
 

@@ -1,9 +1,8 @@
 import { Command, Option } from 'commander'
 import { MINUTE, SECOND } from '../../core/time.ts'
-import { metricsAddress } from '../flags/metrics-address.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
-import { duration, whole } from '../flags/values.ts'
-import type { UpFlags } from '../up/up-flags.ts'
+import { duration, metricsAddress, whole } from '../flags/values.ts'
+import type { UpFlags } from '../up/on-temporal.ts'
 
 export const upCommand = (): Command =>
   addConfigFlag(

@@ -1,8 +1,15 @@
 import { Command, Option } from 'commander'
-import { metricsAddress } from '../flags/metrics-address.ts'
+import { ROLES, type Role } from '../../run/temporal/worker/role.ts'
+
 import { addConfigFlag } from '../flags/sync-flags.ts'
+import { invalidFlag, metricsAddress } from '../flags/values.ts'
 import type { WorkerFlags } from '../worker/worker.ts'
-import { role } from '../worker/worker-flags.ts'
+
+export function role(text: string): Role {
+  const known = ROLES.find(one => one === text)
+  if (known) return known
+  throw invalidFlag(`--role cannot be ${JSON.stringify(text)}.`, `Give one of: ${ROLES.join(', ')}.`)
+}
 
 export const workerCommand = (): Command =>
   addConfigFlag(new Command('worker').description('work for Temporal: take leases, load the warehouse, or both'))

@@ -19,11 +19,11 @@ import { queryWarehouse } from '../query/warehouse-client.ts'
 import { chooseDisplays } from '../sync/displays.ts'
 import { plannedBy } from '../sync/progress.ts'
 import { print } from '../terminal/print.ts'
-import { type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { type Stop, stopOnSignals } from '../terminal/signals.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { count, counted } from '../terminal/words.ts'
-import { eventQueries, showEvents, WEBHOOK_SECRET } from './events.ts'
-import { DEMO_QUERIES, type DemoQuery } from './queries.ts'
+import { showEvents, WEBHOOK_SECRET } from './events.ts'
+import { DEMO_QUERIES, type DemoQuery, eventQueries } from './questions.ts'
 
 const AGENTS = 3
 const CONVERSATIONS = 2_000

@@ -9,7 +9,7 @@ import { spoolWaiting } from '../../spool/waiting.ts'
 import { openReceiver } from '../receive/open-receiver.ts'
 import { print } from '../terminal/print.ts'
 import { counted } from '../terminal/words.ts'
-import type { DemoQuery } from './queries.ts'
+import type { Conversation } from './questions.ts'
 
 /** Of the vendor and the receiver, both in this process. */
 export const WEBHOOK_SECRET = 'demo-webhook-secret'
@@ -24,28 +24,6 @@ const GONE_ON = `SELECT o.conversation_id AS id
   WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)
     IS DISTINCT FROM (e.state, e.chat_assigned_to, e.token_usage_cumulative_total_tokens)
   ORDER BY o.observed_at DESC LIMIT 1`
-
-interface Conversation {
-  id: string
-}
-
-export const eventQueries = ({ id }: Conversation): DemoQuery[] => [
-  {
-    title: 'A conversation as it was exported, and as its events have told it since:',
-    sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens::BIGINT AS tokens
-FROM conversation_observations WHERE conversation_id = '${id}' ORDER BY version, observed_at LIMIT 6`,
-  },
-  {
-    title: 'What was said in it last, which no export tells:',
-    sql: `SELECT position, role, left(text, 60) AS said FROM conversation_turns
-WHERE conversation_id = '${id}' ORDER BY position DESC LIMIT 3`,
-  },
-  {
-    title: 'How long after its receipt was an event in the tables?',
-    sql: `SELECT type, count(*) AS events, round(quantile_cont(epoch_ms(_loaded_at) - epoch_ms(received_at), 0.95) / 1000, 1) AS seconds_p95
-FROM webhook_events GROUP BY ALL ORDER BY events DESC`,
-  },
-]
 
 async function applied(config: Config): Promise<void> {
   const { home, workspaces } = config

@@ -1,14 +1,38 @@
-// Whether the API answers, and takes the token: one request, of the list of agents, which is not metered. The export is
-// never asked: it is.
+// A workspace's access: its token, the API, the clocks, and the export. One request is made, for the list of agents, which is not metered.
+// The export is metered and never asked: its check reports the last answers from the lease log.
+
+import { stat } from 'node:fs/promises'
 import { AGENTS } from '../../catalog/resources/agents.ts'
+import type { SecretPlace } from '../../config/kept-secret.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
-import { SECOND } from '../../core/time.ts'
+import type { RequestMade } from '../../core/lease-entries.ts'
+import { DAY, formatDuration, SECOND } from '../../core/time.ts'
+import { openLeaseLog } from '../../landing/folder-lease-log.ts'
+import { quotaStatus } from '../../reports/quota.ts'
+import { aheadBy, type Dated } from '../../steps/server-clock.ts'
 import type { ResourceAnswer } from '../../vendor/answers.ts'
 import { createVendorClient } from '../../vendor/client.ts'
-import { count, counted } from '../terminal/words.ts'
-import { clockFinding } from './clock.ts'
-import { type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
+import { ago, count, counted } from '../terminal/words.ts'
+import { examine, type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
+
+const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
+
+/** True where the file's owner is not the only one who can read it; Windows has no such mode. */
+const isOpen = async (file: string): Promise<boolean> =>
+  process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
+
+export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
+  const subject = { check: 'token', workspaceId: workspace.id }
+  const { tokenKept } = workspace
+  return examine(subject, async () => {
+    workspace.readToken()
+    const found = `is there, in ${placeText(tokenKept)}`
+    if ('file' in tokenKept && (await isOpen(tokenKept.file)))
+      return [warn(subject, `${found}, which others can read`, `Close it to others: chmod 600 ${tokenKept.file}`)]
+    return [ok(subject, found)]
+  })
+}
 
 /** Who waits for a diagnosis does not wait as long as a sync does. */
 const PATIENCE_MS = 15 * SECOND
@@ -54,3 +78,61 @@ export async function apiChecks(workspace: WorkspaceConfig): Promise<Finding[]> 
 /** The same findings where nobody is to be asked. */
 export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
   ['api', 'clock'].map(check => skip({ check, workspaceId }, 'not asked (--offline)'))
+
+/** Beyond this a clock is not just ticking a little differently. */
+const A_FEW_SECONDS_MS = 5 * SECOND
+
+const HINTS =
+  "Let the machine set its clock by the network (NTP). Meanwhile windows end by the vendor's clock, as its list of agents " +
+  "tells it, so nothing is skipped or bought twice; ages such as --since 30d and all times shown go by this machine's."
+
+/** `told` is null where no answer came. */
+export function clockFinding(workspaceId: string, told: Dated | null): Finding {
+  const subject = { check: 'clock', workspaceId }
+  const aheadMs = told && aheadBy(told)
+  if (aheadMs === null) return skip(subject, 'not compared: the vendor told no time')
+  if (Math.abs(aheadMs) <= A_FEW_SECONDS_MS) return ok(subject, "agrees with the vendor's, to a few seconds")
+  const behind = aheadMs > 0 ? 'behind' : 'ahead of'
+  return warn(subject, `is ${formatDuration(Math.abs(aheadMs))} ${behind} the vendor's`, HINTS)
+}
+
+/** Refusals are remembered so long; the last answer that told a usage, however old it is. */
+const REMEMBERED_MS = 7 * DAY
+
+async function lastAnswer(home: string, workspaceId: string, nowMs: number): Promise<RequestMade | undefined> {
+  const ledger = openLeaseLog({ home, workspaceId, run: 'doctor' })
+  const entries = await ledger.recent(nowMs, REMEMBERED_MS).finally(() => ledger.close())
+  const answered = (entry: (typeof entries)[number]): entry is RequestMade =>
+    entry.kind === 'request' && entry.status !== null && entry.status < 500
+  return entries.filter(answered).at(-1)
+}
+
+const REFUSED = new Set([401, 402, 403])
+
+export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<Finding[]> {
+  const subject = { check: 'export', workspaceId: workspace.id }
+  const nowMs = Date.now()
+  return examine(subject, async () => {
+    const last = await lastAnswer(home, workspace.id, nowMs)
+    if (!last)
+      return [skip(subject, 'not asked: each request is metered. Whether the workspace has paid, the first sync tells')]
+    const when = ago(last.sentAtMs, nowMs)
+    if (REFUSED.has(last.status!)) {
+      const hint =
+        'The export needs a workspace that has paid once: settle it with the vendor, then run `convohouse sync`.'
+      return [warn(subject, `refused the last request (${last.status}), ${when}`, hint)]
+    }
+    const quota = await quotaStatus({ home, workspaceId: workspace.id, settings: workspace, nowMs })
+    const answered = `answered ${when}, so the workspace had paid`
+    if (quota === null) return [ok(subject, answered)]
+    const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the period`
+    if (quota.sessionsLeft > 0) return [ok(subject, `${answered}; ${left}`)]
+    return [
+      warn(
+        subject,
+        `${answered}; ${left}`,
+        'A sync waits for the next period, unless --allow-overage-packs allows more.',
+      ),
+    ]
+  })
+}

@@ -1,10 +1,14 @@
-// The data folder: whether it can really be written, durably, and under a name that is taken once; and who can read it.
+// The data folder and the disk under it: write access, durability, file mode, free space, and the kind of file system.
 import { randomBytes } from 'node:crypto'
-import { rm, stat } from 'node:fs/promises'
+import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { homeUnusable } from '../../core/disk.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import { writeOnce } from '../../files/durable.ts'
-import { examine, type Finding, ok, warn } from './findings.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
+import { landingSize, warehouseSize } from '../status/sizes.ts'
+import { bytes } from '../terminal/words.ts'
+import { examine, type Finding, fail, ok, warn } from './findings.ts'
 
 const SUBJECT = { check: 'data folder' }
 
@@ -49,4 +53,101 @@ export function dataFolderCheck(home: string): Promise<Finding[]> {
       return [warn(SUBJECT, `${found}; others can look into it`, `Close it to others: chmod 700 ${home}`)]
     return [ok(SUBJECT, found)]
   })
+}
+
+export interface Room {
+  freeBytes: number
+  warehouseBytes: number
+  landingBytes: number
+}
+
+const SPACE = { check: 'space' }
+const FILE_SYSTEM = { check: 'file system' }
+
+const MB = 1_000_000
+/** Below this the next pages may not land. */
+const TOO_LITTLE_BYTES = 64 * MB
+/** DuckDB writes what does not fit in memory to disk, and the landing goes on growing. */
+const LITTLE_BYTES = 1_000 * MB
+
+export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: Room): Finding {
+  const found = `${bytes(freeBytes)} free; the warehouse has ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
+  if (freeBytes < TOO_LITTLE_BYTES) {
+    const hint = 'Give it room; what has landed is kept, and the next sync goes on.'
+    return fail(SPACE, new ConvohouseError('HOME_UNUSABLE', { what: `The disk is full: ${found}.`, hint }))
+  }
+  if (freeBytes < warehouseBytes)
+    return warn(SPACE, found, 'A replay builds a second warehouse beside the first: give the disk as much room again.')
+  if (freeBytes < LITTLE_BYTES) return warn(SPACE, found, 'Give the disk more room before the next long sync.')
+  return ok(SPACE, found)
+}
+
+export function fileSystemFinding(fileSystem: FileSystem | null): Finding {
+  if (fileSystem === null) return ok(FILE_SYSTEM, 'of a kind that is not told; it passed the writing above')
+  const { name, nature } = fileSystem
+  if (nature === 'network') {
+    const hint =
+      'Move the data folder to a local disk: over the network, locks and syncs may not hold what they promise.'
+    return warn(FILE_SYSTEM, `${name}, which may be a network's`, hint)
+  }
+  if (nature === 'memory')
+    return warn(
+      FILE_SYSTEM,
+      `${name}: it is memory`,
+      'Move the data folder to a disk: this one is gone at the next start.',
+    )
+  return ok(FILE_SYSTEM, name)
+}
+
+/** Findings about space and file system. */
+export function diskChecks(home: string): Promise<Finding[]> {
+  return examine(SPACE, async () => {
+    const { freeBytes, fileSystem } = await volumeOf(await nearest(home))
+    const warehouseBytes = await warehouseSize(warehouseFile(home))
+    const landingBytes = await landingSize(join(home, 'landing'))
+    return [spaceFinding({ freeBytes, warehouseBytes, landingBytes }), fileSystemFinding(fileSystem)]
+  })
+}
+
+export interface FileSystem {
+  name: string
+  /** `network`: locks and syncs are somebody else's promise. `memory`: gone at the next start. */
+  nature: 'disk' | 'network' | 'memory'
+}
+
+/** Numbers of linux/magic.h, and of file systems that are not in it. */
+const KNOWN: Readonly<Record<number, FileSystem>> = {
+  61267: { name: 'ext4', nature: 'disk' },
+  1481003842: { name: 'xfs', nature: 'disk' },
+  2435016766: { name: 'btrfs', nature: 'disk' },
+  801189825: { name: 'zfs', nature: 'disk' },
+  2035054128: { name: 'overlayfs', nature: 'disk' },
+  16914836: { name: 'tmpfs', nature: 'memory' },
+  2240043254: { name: 'ramfs', nature: 'memory' },
+  26985: { name: 'NFS', nature: 'network' },
+  20859: { name: 'SMB', nature: 'network' },
+  4283649346: { name: 'CIFS', nature: 'network' },
+  4266872130: { name: 'SMB', nature: 'network' },
+  16914839: { name: '9P', nature: 'network' },
+  12805120: { name: 'Ceph', nature: 'network' },
+  1397113167: { name: 'AFS', nature: 'network' },
+  198183888: { name: 'Lustre', nature: 'network' },
+  1196443219: { name: 'GPFS', nature: 'network' },
+  1702057286: { name: 'FUSE', nature: 'network' },
+}
+
+/** Null for a number that is not known, and for systems that number theirs otherwise. */
+export const fileSystemOf = (type: number, platform: NodeJS.Platform = process.platform): FileSystem | null =>
+  // Read as signed by some systems: only its 32 bits count.
+  platform === 'linux' ? (KNOWN[type >>> 0] ?? null) : null
+
+export interface Volume {
+  fileSystem: FileSystem | null
+  freeBytes: number
+}
+
+/** Of a folder that is there. */
+export async function volumeOf(folder: string): Promise<Volume> {
+  const { type, bavail, bsize } = await statfs(folder)
+  return { fileSystem: fileSystemOf(type), freeBytes: bavail * bsize }
 }

@@ -1,11 +1,15 @@
 // The warehouse: whether it is there and opens, who holds it, and which version it is.
+
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { REBUILT } from '../../run/rebuild.ts'
 import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import type { Storage } from '../query/storage.ts'
 import { type Rows, reportRows } from '../status/reading.ts'
-import { warehouseSize } from '../status/sizes.ts'
+import { fileSize, warehouseSize } from '../status/sizes.ts'
 import { bytes } from '../terminal/words.ts'
-import { type Finding, fail, ok, warn } from './findings.ts'
+import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 import { findHolder, type Holding, holderText } from './holder.ts'
 
 const SUBJECT = { check: 'warehouse' }
@@ -59,4 +63,38 @@ export async function warehouseChecks(storage: Storage, landedPages: number): Pr
   } catch (error) {
     return { findings: [fail(SUBJECT, error)], holding: null, rows: null }
   }
+}
+
+const LOCKS = { check: 'locks' }
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** What is there only because somebody was killed, and whoever comes next takes in or removes. */
+async function leftovers(home: string): Promise<string[]> {
+  const [socket, log] = await Promise.all([isThere(join(home, 'query.sock')), isThere(`${warehouseFile(home)}.wal`)])
+  return [...(socket ? ['its socket'] : []), ...(log ? ['its last commits in the log'] : [])]
+}
+
+export function locksCheck(home: string, holding: Holding | null): Promise<Finding[]> {
+  return examine(LOCKS, async () => {
+    if (holding === null) return [skip(LOCKS, 'not told: the warehouse does not open')]
+    if (holding.state === 'held') return [ok(LOCKS, `held by ${holderText(holding.pid)}: another sync waits for it`)]
+    const halfBuilt = await fileSize(warehouseFile(home, REBUILT))
+    if (halfBuilt > 0) {
+      const hint = '`convohouse replay` begins anew and removes it; the old warehouse is as it was.'
+      return [warn(LOCKS, `${REBUILT} (${bytes(halfBuilt)}) of a replay that was killed`, hint)]
+    }
+    const left = await leftovers(home)
+    if (left.length === 0) return [ok(LOCKS, 'nobody holds the warehouse')]
+    return [
+      ok(
+        LOCKS,
+        `nobody holds the warehouse; a killed process left ${left.join(' and ')}, which the next sync takes up`,
+      ),
+    ]
+  })
 }

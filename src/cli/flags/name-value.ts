@@ -1,7 +1,9 @@
 // Flags that give a rate by name: NAME=RATE, or NAME=RATE:PARAM.
 import { parseDuration } from '../../core/time.ts'
-import type { Param, Rate, RateTable } from '../../sandbox/rate.ts'
-import { nameIssue, paramIssue } from '../../sandbox/rate.ts'
+import { nameIssue, type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rate.ts'
+
+import { type ReadingDefinition, type Readings, readingIssue } from '../../sandbox/readings.ts'
+
 import { invalidFlag } from './values.ts'
 
 /** A flag that may be given several times; names are those of the table, and `noun` what one of them is called. */
@@ -34,5 +36,23 @@ export function namesTable(table: Record<string, { help: string }>): string {
   const width = Math.max(...Object.keys(table).map(name => name.length))
   return Object.entries(table)
     .map(([name, { help }]) => `  ${name.padEnd(width)}  ${help}`)
+    .join('\n')
+}
+
+/** May be given several times; of one name the last one counts. */
+export const readings =
+  (flag: string) =>
+  (text: string, before: Partial<Readings> = {}): Partial<Readings> => {
+    const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
+    const issue = readingIssue(name, value)
+    if (issue !== undefined) throw invalidFlag(`${flag} ${text}: ${issue}.`, `Give ${flag} NAME=VALUE.`)
+    return { ...before, [name]: value }
+  }
+
+/** `  name   value, value: what they mean`, a line each. */
+export function readingsTable(table: Record<string, ReadingDefinition>): string {
+  const width = Math.max(...Object.keys(table).map(name => name.length))
+  return Object.entries(table)
+    .map(([name, { values, help }]) => `  ${name.padEnd(width)}  ${values.join(', ')}: ${help}`)
     .join('\n')
 }

@@ -2,8 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { ListenAddress } from '../../config/address.ts'
 import { EARLIEST_MS, SECOND } from '../../core/time.ts'
-import { metricsAddress } from './metrics-address.ts'
-import { ageOrFile, duration, filled, invalidFlag, moment, repeated, whole } from './values.ts'
+import { ageOrFile, duration, filled, invalidFlag, metricsAddress, moment, repeated, whole } from './values.ts'
 
 export interface SyncFlags {
   config?: string

@@ -1,4 +1,6 @@
 // Values of flags, read and checked one by one. Each reader throws FLAG_INVALID, naming the flag and what it takes.
+
+import { type ListenAddress, parseAddress } from '../../config/address.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { durationText, parseDuration, parseMoment } from '../../core/time.ts'
 
@@ -87,3 +89,10 @@ export const filled =
 export const repeated =
   (flag: string) =>
   (text: string, before: string[] = []): string[] => [...before, filled(flag)(text)]
+
+/** @throws FLAG_INVALID */
+export function metricsAddress(text: string): ListenAddress {
+  const address = parseAddress(text)
+  if (address) return address
+  throw invalidFlag(`--metrics cannot be ${JSON.stringify(text)}.`, 'Give a host and a port, such as 127.0.0.1:9464.')
+}

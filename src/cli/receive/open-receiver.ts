@@ -1,5 +1,7 @@
 // The receiver of a configuration: its intake in threads, and what it waits for, in words.
+
 import { type Config, ENVIRONMENT } from '../../config.ts'
+
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { MetricsPage } from '../../metrics/page.ts'
@@ -9,8 +11,11 @@ import { ReceiverMetrics } from '../../receiver/metrics.ts'
 import { RefusalReport } from '../../receiver/refusal-report.ts'
 import { threadedIntake } from '../../receiver/threaded-intake.ts'
 import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
+import { errorLines } from '../terminal/error-text.ts'
 import { log } from '../terminal/print.ts'
 import { refusedLine } from '../terminal/refusal-text.ts'
+import { listenInstead } from '../terminal/signals.ts'
+import { isTerminal, styleOf } from '../terminal/style.ts'
 import { counted } from '../terminal/words.ts'
 
 /** When a receiver ends, senders who are at it have so long to come to their end. */
@@ -82,3 +87,29 @@ export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
   waitsFor()
     .map(({ id, secrets }) => (secrets === 1 ? id : `${id} (${counted(secrets, 'secret')})`))
     .join(', ')
+
+/** Somebody sits there. */
+const isInTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(isTerminal)
+
+/**
+ * Listens until what is returned is called; to be called before anybody is told that the process can be stopped. `receiver` gives
+ * undefined while there is none yet: a signal that comes so early changes nothing.
+ */
+export function rereadSecretsOnSighup(options: {
+  receiver: () => OpenedReceiver | undefined
+  /** @throws what is wrong with it */
+  readConfig: () => Config
+  tell: (receiver: OpenedReceiver) => void
+}): () => void {
+  if (isInTerminal()) return () => {}
+  return listenInstead('SIGHUP', () => {
+    const receiver = options.receiver()
+    if (receiver === undefined) return
+    try {
+      receiver.readSecretsAnew(options.readConfig())
+      options.tell(receiver)
+    } catch (error) {
+      log(...errorLines(error, styleOf(process.stderr)), 'The secrets of before stay valid.')
+    }
+  })
+}

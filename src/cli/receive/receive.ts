@@ -4,10 +4,9 @@ import { makeFolder } from '../../files/durable.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
 import { log, print, printJsonLine, stampLines } from '../terminal/print.ts'
-import { STOPPING, stopOnSignals, untilStopping } from '../terminal/stop.ts'
+import { STOPPING, stopOnSignals, untilStopping } from '../terminal/signals.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
-import { CLOSE_MS, type OpenedReceiver, openReceiver, waitsForText } from './open-receiver.ts'
-import { rereadSecretsOnSighup } from './secrets-anew.ts'
+import { CLOSE_MS, type OpenedReceiver, openReceiver, rereadSecretsOnSighup, waitsForText } from './open-receiver.ts'
 
 export interface ReceiveFlags {
   config?: string

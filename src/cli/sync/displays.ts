@@ -1,7 +1,7 @@
 // Which of the displays a sync has.
 
-import type { Board } from '../terminal/board.ts'
-import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
+import { type Board, boardOnTerminal } from '../terminal/board.ts'
+
 import { errorJson, errorLines } from '../terminal/error-text.ts'
 import { log, logLines, timestamp } from '../terminal/print.ts'
 import { styleOf } from '../terminal/style.ts'

@@ -1,12 +1,13 @@
 // `convohouse sync`: the chosen workspaces side by side, once or again and again. Each waits for its own limits; loads into the
 // warehouse that they share are serialised there.
 
+import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { spoolOf } from '../../app/spool.ts'
 import { type App, withReleasers } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
-import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
+import { ConvohouseError, type ErrorCode, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
@@ -22,12 +23,11 @@ import { metricsOf, openMeasuredApp } from '../metrics/serve-metrics.ts'
 import { exitCodeOf } from '../terminal/error-text.ts'
 import { stampLines } from '../terminal/print.ts'
 import { isInteractive } from '../terminal/prompt.ts'
-import { endOnParentRequest } from '../terminal/signals.ts'
-import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { endOnParentRequest, STOPPING, type Stop, stopOnSignals } from '../terminal/signals.ts'
 import { clockTime } from '../terminal/words.ts'
 import { askConsent } from './consent.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
-import { reportDrainFailure } from './drain-failing.ts'
+
 import { exitCodeOfAll, exitCodeOfReport } from './exit-code.ts'
 import { lookUpIn } from './look-up.ts'
 import { openAppWhenReleased } from './open-app.ts'
@@ -209,4 +209,20 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     await opened.close()
     stop.release()
   }
+}
+
+function failureOf(workspaceId: string, { code, what, hint }: NonNullable<DrainFailing>): Error {
+  const told = `Webhook events of ${workspaceId} wait in the spool, and are tried again until they can be applied. ${what}`
+  if (code === 'UNEXPECTED') return new Error(told)
+  return new ConvohouseError(code as ErrorCode, { what: told, ...(hint && { hint }) })
+}
+
+/** Tells what keeps events of a workspace from the tables, and when nothing does any more. */
+export function reportDrainFailure(
+  { failed, remark }: Pick<Displays, 'failed' | 'remark'>,
+  workspaceId: string,
+  failure: DrainFailing,
+): void {
+  if (failure) failed(workspaceId, failureOf(workspaceId, failure))
+  else remark(`${workspaceId}: webhook events are applied again.`)
 }

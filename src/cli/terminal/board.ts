@@ -1,7 +1,7 @@
-// A part of a terminal that is redrawn in place, in sections by name, one below the other; what has to stay scrolls away above it.
+// A part of the terminal that is redrawn in place: named sections, one below the other. Permanent lines scroll away above it.
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
-import { createLogUpdate } from 'log-update'
+import { isTerminal } from './style.ts'
 
 const REDRAW_EVERY_MS = 200
 
@@ -29,8 +29,9 @@ export function fitting(sections: readonly (readonly string[])[], rows: number):
   return [...heads.slice(0, shown), `… and ${heads.length - shown} more`]
 }
 
-/** A board on that screen. */
-export function boardOn(to: Screen): Board {
+/** A board on that screen. log-update is imported only here: its character tables take longer to load than the rest of a command. */
+export async function boardOn(to: Screen): Promise<Board> {
+  const { createLogUpdate } = await import('log-update')
   const draw = createLogUpdate(to)
   const sections = new Map<string, () => string[]>()
   let timer: NodeJS.Timeout | undefined
@@ -72,4 +73,9 @@ export function boardOn(to: Screen): Board {
       }
     },
   }
+}
+
+/** A board on standard error; null where that is no terminal. */
+export async function boardOnTerminal(): Promise<Board | null> {
+  return isTerminal(process.stderr) ? boardOn(process.stderr) : null
 }

@@ -1,18 +1,33 @@
 // `up` with Temporal: warehouse, server, schedules and worker, begun in this order and ended in the other.
+
+import { join } from 'node:path'
 import { withReleasers } from '../../app.ts'
+import type { ListenAddress } from '../../config/address.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
+import { SECOND } from '../../core/time.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import type { Supervisor } from '../../run/supervision/supervisor.ts'
+import { connectClient, settingsAt, type TemporalPlace } from '../../run/temporal/client/connection.ts'
+import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/client/schedules.ts'
+import { lastEndedExecution } from '../../run/temporal/client/watch-workspace.ts'
+import { startDevServer } from '../../run/temporal/server/dev-server.ts'
 import { restrictUmask } from '../../warehouse/umask.ts'
-import { boardOnTerminal } from '../terminal/board-on-terminal.ts'
+import { whenText } from '../schedule.ts'
+import { boardOnTerminal } from '../terminal/board.ts'
 import { log, logLines, print } from '../terminal/print.ts'
-import { STOPPING, type Stop, stopOnSignals } from '../terminal/stop.ts'
+import { STOPPING, type Stop, stopOnSignals } from '../terminal/signals.ts'
 import { runTeam, sdkMetrics, superviseWarehouse } from '../worker/team.ts'
 import { type FollowOptions, followSyncs } from './follow.ts'
-import { type ServerOfUp, serverOfUp } from './own-server.ts'
-import { ensureSchedules } from './schedules-of-up.ts'
-import type { UpFlags } from './up-flags.ts'
+
+export interface UpFlags {
+  config?: string
+  /** ms, for workspaces without a schedule. */
+  every: number
+  port?: number
+  uiPort?: number
+  metrics?: ListenAddress
+}
 
 export interface Up {
   config: Config
@@ -131,5 +146,69 @@ export async function upOnTemporal(up: Up): Promise<number> {
     return await work({ ...up, server, supervisor, over, stop, screen })
   } finally {
     await opened.close()
+  }
+}
+
+export interface ServerOfUp {
+  place: TemporalPlace
+  /** Our own server's; null where one is configured. */
+  own: { file: string; uiUrl: string | null; ended: Promise<void> } | null
+  stop(): Promise<void>
+}
+
+/** `command`: the Temporal CLI; null where a server is configured. @throws TEMPORAL_UNREACHABLE */
+export async function serverOfUp(options: {
+  config: Config
+  flags: UpFlags
+  command: string | null
+}): Promise<ServerOfUp> {
+  const { config, flags, command } = options
+  const { place } = settingsAt({})
+  if (command === null) return { place, own: null, stop: async () => {} }
+  const file = join(config.home, 'temporal.db')
+  const { address, uiUrl, ended, stop } = await startDevServer({
+    command,
+    file,
+    usual: true,
+    namespaces: place.namespace === 'default' ? [] : [place.namespace],
+    uiPort: flags.uiPort ?? 0,
+    ...(flags.port !== undefined && { port: flags.port }),
+  })
+  return { place: { ...place, address }, own: { file, uiUrl, ended }, stop }
+}
+
+/** The configuration's own default. */
+const JITTER_MS = 30 * SECOND
+
+export interface EnsuredSchedules {
+  /** One a workspace, of what its schedule is now. */
+  lines: string[]
+  /** By workspace: the owner that had ended before it had its tick. */
+  over: Map<string, string | null>
+}
+
+/** `everyMs`: where the configuration names no schedule. @throws TEMPORAL_UNREACHABLE */
+export async function ensureSchedules(
+  config: Config,
+  place: TemporalPlace,
+  everyMs: number,
+): Promise<EnsuredSchedules> {
+  const otherwise = { everyMs, jitterMs: Math.min(JITTER_MS, everyMs / 10) }
+  const client = await connectClient(place)
+  try {
+    const lines: string[] = []
+    const over: EnsuredSchedules['over'] = new Map()
+    for (const workspace of config.workspaces) {
+      const ensured = await ensureSchedule(client, { config, workspace, otherwise })
+      const { schedule } = await scheduleState(client, workspace.id)
+      const paused = schedule?.paused === true
+      over.set(workspace.id, await lastEndedExecution(client, workspace.id))
+      if (!paused) await changeSchedule(client, workspace.id, 'trigger')
+      const now = paused ? 'paused: `convohouse schedule resume`' : 'and now'
+      lines.push(`${workspace.id}  ${whenText(workspace.schedule ?? otherwise)}, ${now} (schedule ${ensured})`)
+    }
+    return { lines, over }
+  } finally {
+    await client.connection.close()
   }
 }

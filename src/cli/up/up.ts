@@ -10,11 +10,17 @@ import { provideTemporal } from '../../run/temporal/server/temporal-cli.ts'
 import { restrictUmask } from '../../warehouse/umask.ts'
 import { findHolder } from '../doctor/holder.ts'
 import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
-import { CLOSE_MS, hasWebhooks, type OpenedReceiver, openReceiver, waitsForText } from '../receive/open-receiver.ts'
-import { rereadSecretsOnSighup } from '../receive/secrets-anew.ts'
+import {
+  CLOSE_MS,
+  hasWebhooks,
+  type OpenedReceiver,
+  openReceiver,
+  rereadSecretsOnSighup,
+  waitsForText,
+} from '../receive/open-receiver.ts'
 import { log, stampLines } from '../terminal/print.ts'
-import { stopOnSignals } from '../terminal/stop.ts'
-import type { UpFlags } from './up-flags.ts'
+import { stopOnSignals } from '../terminal/signals.ts'
+import type { UpFlags } from './on-temporal.ts'
 
 /** As often as the most frequent of the schedules; of those by cron, and where there is none, as often as the flag says. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>

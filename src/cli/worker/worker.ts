@@ -1,19 +1,21 @@
 // `convohouse worker`: works until it is told to end.
 import type { ListenAddress } from '../../config/address.ts'
-import { readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config.ts'
+
 import { EXIT_CODES } from '../../core/errors.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
 import type { MetricsPage } from '../../metrics/page.ts'
+import { connectToSupervisor } from '../../run/supervision/child.ts'
 import type { TemporalPlace } from '../../run/temporal/client/connection.ts'
 import type { Role } from '../../run/temporal/worker/role.ts'
 import { installRuntimeAnywhere } from '../../run/temporal/worker/runtime.ts'
 import { runWorker } from '../../run/temporal/worker/worker.ts'
 import { restrictUmask } from '../../warehouse/umask.ts'
 import { metricsOf } from '../metrics/serve-metrics.ts'
+import { openAppWhenReleased } from '../sync/open-app.ts'
 import { log, stampLines } from '../terminal/print.ts'
-import { STOPPING, stopOnSignals } from '../terminal/stop.ts'
+import { endOnParentRequest, STOPPING, stopOnSignals } from '../terminal/signals.ts'
 import { runTeam, sdkMetrics, superviseWarehouse, type Team } from './team.ts'
-import { runWarehouseChild } from './warehouse-child.ts'
 
 export interface WorkerFlags {
   config?: string
@@ -63,4 +65,38 @@ async function runWithWarehouse(
   stopping.removeEventListener('abort', supervisor.stop)
   page.append(await sdkMetrics({ supervisor, exports: team.role === 'all', log: log }))
   return runTeam({ ...team, supervisor, tells: true })
+}
+
+/**
+ * `install` gives the SDK its runtime, and where metrics are for the parent to join; what is installed and never used would keep the process
+ * from its end. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
+ */
+export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
+  const parent = connectToSupervisor(endOnParentRequest().stop)
+  const stop = stopOnSignals()
+  const app = await openAppWhenReleased(config, parent.query)
+  parent.holds(app)
+  const work = await parent.work()
+  let isTaken = false
+  try {
+    if (work === null) return
+    const metrics = await install()
+    await runWorker({
+      config,
+      role: 'warehouse',
+      place: work.place,
+      ...(work.holder !== null && { holder: work.holder }),
+      ...(work.tells && { tell: log }),
+      ending: stop,
+      async openApp() {
+        isTaken = true
+        return app
+      },
+      ready: at => parent.works({ place: at, metrics }),
+    })
+  } finally {
+    stop.release()
+    // The worker closes what it has taken.
+    if (!isTaken) await app.close()
+  }
 }

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fileSystemOf } from '../../../src/cli/doctor/file-system.ts'
-import { memoryFinding, memoryOf } from '../../../src/cli/doctor/machine.ts'
-import { isAtLeast, nodeFinding } from '../../../src/cli/doctor/node-version.ts'
-import { fileSystemFinding, spaceFinding } from '../../../src/cli/doctor/space.ts'
+import { fileSystemFinding, fileSystemOf, spaceFinding } from '../../../src/cli/doctor/disk.ts'
+import { isAtLeast, memoryFinding, memoryOf, nodeFinding } from '../../../src/cli/doctor/machine.ts'
 import { sizeOf } from '../../../src/core/size.ts'
 
 const GB = 1_000_000_000

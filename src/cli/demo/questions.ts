@@ -1,4 +1,4 @@
-// What the demo asks the warehouse: four questions that a team has on its first day.
+// The questions that the demo asks the warehouse, with their SQL.
 
 export interface DemoQuery {
   title: string
@@ -32,5 +32,28 @@ FROM conversations WHERE csat_submitted_at IS NOT NULL GROUP BY ALL ORDER BY mon
     title: 'Cost: which models take the tokens and the money?',
     sql: `SELECT model_id AS model, count(*) AS conversations, sum(total_tokens)::BIGINT AS tokens, round(sum(usd), 2) AS usd
 FROM token_usage_by_model GROUP BY ALL ORDER BY usd DESC`,
+  },
+]
+
+/** A conversation that changed after its export. */
+export interface Conversation {
+  id: string
+}
+
+export const eventQueries = ({ id }: Conversation): DemoQuery[] => [
+  {
+    title: 'A conversation as it was exported, and as its events have told it since:',
+    sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens::BIGINT AS tokens
+FROM conversation_observations WHERE conversation_id = '${id}' ORDER BY version, observed_at LIMIT 6`,
+  },
+  {
+    title: 'What was said in it last, which no export tells:',
+    sql: `SELECT position, role, left(text, 60) AS said FROM conversation_turns
+WHERE conversation_id = '${id}' ORDER BY position DESC LIMIT 3`,
+  },
+  {
+    title: 'How long after its receipt was an event in the tables?',
+    sql: `SELECT type, count(*) AS events, round(quantile_cont(epoch_ms(_loaded_at) - epoch_ms(received_at), 0.95) / 1000, 1) AS seconds_p95
+FROM webhook_events GROUP BY ALL ORDER BY events DESC`,
   },
 ]
