@@ -12,7 +12,7 @@ const ALONE = [
   'test/run/temporal/**/*.test.ts',
   'test/workflows/{bundle,month,soak}.test.ts',
   'test/cli/doctor/doctor.test.ts',
-  'test/warehouse/{maintenance/memory-limit,maintenance/spill,query/socket}.test.ts',
+  'test/warehouse/{maintenance/memory-limit,maintenance/spill,query/http,query/socket}.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',
 ]

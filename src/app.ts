@@ -13,11 +13,11 @@ import { openRunLog, type RunLog } from './steps/run-log.ts'
 import { makeSteps, openPendingPages } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
-import type { NoteQuery } from './warehouse/query/socket-answer.ts'
-import { serveQueries } from './warehouse/query/socket-server.ts'
+import { queriesAtOnce } from './warehouse/query/concurrency.ts'
+import type { QueryObserver } from './warehouse/query/http/handler.ts'
+import { serveQueries } from './warehouse/query/http/socket-server.ts'
 import { endKilledRuns } from './warehouse/runs.ts'
 import { removeStaleCopies } from './warehouse/temporary-files.ts'
-import { queriesAtOnce } from './warehouse/thread-pool.ts'
 import { restrictUmask } from './warehouse/umask.ts'
 
 type Release = () => Promise<unknown> | unknown
@@ -49,8 +49,8 @@ export interface AppOptions {
   config: Config
   /** Tunes DuckDB for a replay: the memory limit of replays, large batches. */
   bulk?: boolean
-  /** Called when a query of the owner begins and ends. */
-  noted?: NoteQuery
+  /** Called when a query of the socket starts and when it has ended. */
+  onQuery?: QueryObserver
 }
 
 export interface App {
@@ -65,7 +65,7 @@ export interface App {
 }
 
 /** Opens the warehouse for writing, and answers its owner's queries meanwhile. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
-export function openApp({ config, bulk = false, noted }: AppOptions): Promise<App> {
+export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<App> {
   return withReleasers(async acquire => {
     const { home, threads } = config
     const memoryLimit = bulk ? config.replayMemoryLimit : config.memoryLimit
@@ -79,7 +79,7 @@ export function openApp({ config, bulk = false, noted }: AppOptions): Promise<Ap
         .noteRun(record, begunMs)
         .catch(() => {})
     const maxQueries = queriesAtOnce(poolSize())
-    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(noted && { noted }) })
+    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(onQuery && { onQuery }) })
     const socket = acquire(serving, server => server.close())
     return { warehouse, socketPath: socket.path, pending: new Map(), spools: new Map() }
   })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { queryHolder } from '../../src/warehouse/query/socket-client.ts'
+import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))

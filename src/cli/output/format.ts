@@ -3,9 +3,7 @@
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 import { ConvohouseError } from '../../core/errors.ts'
-import { csv } from '../../warehouse/query/formats/csv.ts'
-import { json } from '../../warehouse/query/formats/json.ts'
-import { ndjson } from '../../warehouse/query/formats/ndjson.ts'
+import { encode } from '../../warehouse/query/formats/encode.ts'
 import type { QueryResult } from '../../warehouse/query/results.ts'
 import { type TableOptions, table } from './table.ts'
 
@@ -13,8 +11,7 @@ export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as
 export type Format = (typeof FORMATS)[number]
 
 /**
- * The formats that are made from rows, Arrow as a stream or as a file. Parquet is not: DuckDB writes it (`copyToParquet`,
- * `askHolderForParquet`).
+ * The formats that are written from rows, Arrow as a stream or as a file. Parquet is not: DuckDB writes it (`copyToParquet`).
  */
 export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file'
 
@@ -53,15 +50,7 @@ export async function* formatted(
   options: TableOptions = {},
 ): AsyncGenerator<string | Uint8Array> {
   if (format === 'table') yield* table(result, options)
-  else if (format === 'csv') yield* csv(result)
-  else if (format === 'json') yield* json(result)
-  else if (format === 'ndjson') yield* ndjson(result)
-  // Loaded only here: it takes a tenth of a second, which every other command would wait for.
-  else
-    yield* (await import('../../warehouse/query/formats/arrow.ts')).arrow(
-      result,
-      format === 'arrow-file' ? 'file' : 'stream',
-    )
+  else yield* encode(result, format)
 }
 
 /** How a table is to be drawn on that stream. NO_COLOR (no-color.org) is told by the stream itself. */

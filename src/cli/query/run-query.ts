@@ -41,8 +41,8 @@ async function answerRows(
 ): Promise<void> {
   const { maxRows, output } = flags
   const place = output === undefined ? undefined : await placeOf(output)
-  const taker = format === 'arrow' ? 'columns' : 'rows'
-  const result = await queryWarehouse({ ...question, taker, ...(maxRows !== undefined && { maxRows }) })
+  const layout = format === 'arrow' ? 'columns' : 'rows'
+  const result = await queryWarehouse({ ...question, layout, ...(maxRows !== undefined && { maxRows }) })
   if (place === undefined) {
     const { truncated } = await writeResult({ result, format, to: process.stdout })
     if (truncated && format !== 'table') log(MORE)

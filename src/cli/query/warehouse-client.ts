@@ -5,11 +5,11 @@ import { isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import type { ResultLayout } from '../../warehouse/query/casts.ts'
+import { queryHolder, queryHolderToParquet } from '../../warehouse/query/http/holder-client.ts'
 import { copyToParquet, type ParquetFile } from '../../warehouse/query/parquet.ts'
 import { runQuery } from '../../warehouse/query/query.ts'
 import { openReader, type Reader } from '../../warehouse/query/reader.ts'
 import type { QueryResult } from '../../warehouse/query/results.ts'
-import { queryHolder, queryHolderToParquet } from '../../warehouse/query/socket-client.ts'
 import type { Storage } from './storage.ts'
 
 export interface WarehouseQuery {
@@ -18,7 +18,7 @@ export interface WarehouseQuery {
   timeoutMs: number
   signal?: AbortSignal
   /** By default one who reads rows. */
-  taker?: ResultLayout
+  layout?: ResultLayout
 }
 
 /** A holder that has just begun does not answer yet, and one that is ending answers no more. */

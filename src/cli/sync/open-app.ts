@@ -19,11 +19,11 @@ const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): Con
   })
 
 /** @throws WAREHOUSE_LOCKED where another process still holds it after two seconds; WAREHOUSE_NEWER, HOME_UNUSABLE */
-export async function openAppWhenReleased(config: Config, noted?: AppOptions['noted']): Promise<App> {
+export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['onQuery']): Promise<App> {
   const untilMs = systemClock.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await openApp({ config, ...(noted && { noted }) })
+      return await openApp({ config, ...(onQuery && { onQuery }) })
     } catch (error) {
       if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
       if (systemClock.now() > untilMs) throw heldByOther(error)

@@ -1,5 +1,5 @@
-// A SELECT's answer, cast to types that its taker has. DuckDB casts, in a SELECT around the caller's, since it knows its own types
-// best: what the Node client makes of a UNION, a VARIANT or a struct without names is not what they hold.
+// A SELECT's result, cast to types that its format has. DuckDB casts, in a SELECT around the caller's, since it knows its own types best:
+// the Node client loses values of a UNION, a VARIANT or a struct without names.
 
 import {
   type DuckDBArrayType,
@@ -12,18 +12,18 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api'
 import { quoteName } from '../../catalog/layout.ts'
-import { uniqueNames } from './column-names.ts'
 import { type Guarded, prepareGuarded } from './guard/guard.ts'
+import { uniqueNames } from './results.ts'
 import { utcColumns } from './utc-columns.ts'
 
 /**
- * `rows`: every value can be read as a cell. `columns`: only types that Arrow and Parquet both have, so that a column has the same
- * one in either: HUGEINT, which every sum of integers is, becomes DECIMAL(38,0) (Parquet's writer would make a DOUBLE of it); what
- * neither has is text as DuckDB prints it, JSON among it. Times of the warehouse become TIMESTAMPTZ, which marks them as UTC.
+ * `rows`: every value can be read as a cell. `columns`: only types that both Arrow and Parquet have, so that a column has the same type
+ * in either: HUGEINT, the type of every sum of integers, becomes DECIMAL(38,0) (DuckDB's Parquet writer would write DOUBLE); types that
+ * neither has, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ, which marks them as UTC.
  */
 export type ResultLayout = 'rows' | 'columns'
 
-/** Types that need no cast, by taker; nested ones, DECIMAL and VARCHAR apart. */
+/** Types that need no cast in either layout; nested types, DECIMAL and VARCHAR are handled below. */
 const COMMON = [
   DuckDBTypeId.BOOLEAN,
   DuckDBTypeId.TINYINT,
@@ -43,7 +43,7 @@ const COMMON = [
   DuckDBTypeId.TIMESTAMP_TZ,
   DuckDBTypeId.BLOB,
 ]
-const AS_THEY_ARE: Record<ResultLayout, ReadonlySet<DuckDBTypeId>> = {
+const UNCHANGED: Record<ResultLayout, ReadonlySet<DuckDBTypeId>> = {
   rows: new Set([
     ...COMMON,
     DuckDBTypeId.HUGEINT,
@@ -54,24 +54,24 @@ const AS_THEY_ARE: Record<ResultLayout, ReadonlySet<DuckDBTypeId>> = {
   columns: new Set(COMMON),
 }
 
-const OTHERWISE: Partial<Record<DuckDBTypeId, string>> = {
+const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
   [DuckDBTypeId.HUGEINT]: 'DECIMAL(38,0)',
   [DuckDBTypeId.TIMESTAMP_S]: 'TIMESTAMP',
   [DuckDBTypeId.TIMESTAMP_MS]: 'TIMESTAMP',
 }
 
-/** Values that tell their own type: as text they would lose it. */
+/** Values that carry their own type: as text they would lose it. */
 const SELF_DESCRIBING: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.UNION, DuckDBTypeId.VARIANT])
 
 /** The type to cast to, as SQL. */
-function target(type: DuckDBType, taker: ResultLayout): string {
-  const inner = (of: DuckDBType) => target(of, taker)
+function target(type: DuckDBType, layout: ResultLayout): string {
+  const inner = (of: DuckDBType) => target(of, layout)
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
       return `${inner((type as DuckDBListType).valueType)}[]`
     case DuckDBTypeId.ARRAY: {
       const { valueType, length } = type as DuckDBArrayType
-      return `${inner(valueType)}[${taker === 'rows' ? length : ''}]`
+      return `${inner(valueType)}[${layout === 'rows' ? length : ''}]`
     }
     case DuckDBTypeId.MAP: {
       const { keyType, valueType } = type as DuckDBMapType
@@ -79,84 +79,84 @@ function target(type: DuckDBType, taker: ResultLayout): string {
     }
     case DuckDBTypeId.STRUCT: {
       const { entryNames, entryTypes } = type as DuckDBStructType
-      // What `row(1, 2)` makes has no names; its values are called by their number.
+      // The fields of `row(1, 2)` have no names; they are called by their position.
       const fields = entryNames.map((name, at) => `${quoteName(name || `${at + 1}`)} ${inner(entryTypes[at]!)}`)
       return `STRUCT(${fields.join(', ')})`
     }
     default:
-      if (AS_THEY_ARE[taker].has(type.typeId)) return type.toString()
-      if (taker === 'rows' && (type.alias === 'JSON' || SELF_DESCRIBING.has(type.typeId))) return 'JSON'
-      return (taker === 'columns' && OTHERWISE[type.typeId]) || 'VARCHAR'
+      if (UNCHANGED[layout].has(type.typeId)) return type.toString()
+      if (layout === 'rows' && (type.alias === 'JSON' || SELF_DESCRIBING.has(type.typeId))) return 'JSON'
+      return (layout === 'columns' && CAST_TO[type.typeId]) || 'VARCHAR'
   }
 }
 
-/** False where a value of the type can be taken as it is. */
-function needsCast(type: DuckDBType, taker: ResultLayout): boolean {
+/** False when a value of the type can be read unchanged. */
+function needsCast(type: DuckDBType, layout: ResultLayout): boolean {
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
-      return needsCast((type as DuckDBListType).valueType, taker)
+      return needsCast((type as DuckDBListType).valueType, layout)
     case DuckDBTypeId.ARRAY:
-      // DuckDB 1.5 writes arrays among which is a NULL so that other readers of Parquet refuse the file; lists it writes well.
-      return taker === 'columns' || needsCast((type as DuckDBArrayType).valueType, taker)
+      // DuckDB 1.5 writes a column of arrays with a NULL such that other readers of Parquet reject the file; it writes lists correctly.
+      return layout === 'columns' || needsCast((type as DuckDBArrayType).valueType, layout)
     case DuckDBTypeId.MAP: {
       const { keyType, valueType } = type as DuckDBMapType
-      return needsCast(keyType, taker) || needsCast(valueType, taker)
+      return needsCast(keyType, layout) || needsCast(valueType, layout)
     }
     case DuckDBTypeId.STRUCT: {
       const { entryNames, entryTypes } = type as DuckDBStructType
-      return entryNames.includes('') || entryTypes.some(entry => needsCast(entry, taker))
+      return entryNames.includes('') || entryTypes.some(entry => needsCast(entry, layout))
     }
     case DuckDBTypeId.VARCHAR:
-      return taker === 'columns' && type.alias !== undefined
+      return layout === 'columns' && type.alias !== undefined
     case DuckDBTypeId.ENUM:
     case DuckDBTypeId.UUID:
-      return taker === 'columns'
+      return layout === 'columns'
     default:
-      return !AS_THEY_ARE[taker].has(type.typeId)
+      return !UNCHANGED[layout].has(type.typeId)
   }
 }
 
 interface SourceColumn {
   name: string
   type: DuckDBType
-  /** A time of the warehouse, and so UTC. */
+  /** A time stored in the warehouse, hence UTC. */
   stored: boolean
 }
 
-function castOf(column: string, { type, stored }: SourceColumn, taker: ResultLayout): string {
-  if (taker === 'columns' && stored) return `${column} AT TIME ZONE 'UTC'`
+function castOf(column: string, { type, stored }: SourceColumn, layout: ResultLayout): string {
+  if (layout === 'columns' && stored) return `${column} AT TIME ZONE 'UTC'`
   const cast = `CAST(${column} AS ${target(type, 'rows')})`
-  // A VARIANT that is NULL would become the `null` of JSON.
+  // A NULL VARIANT would become the `null` of JSON.
   const present = type.typeId === DuckDBTypeId.VARIANT ? `CASE WHEN ${column} IS NOT NULL THEN ${cast} END` : cast
   const readable = needsCast(type, 'rows') ? present : column
-  return taker === 'columns' && needsCast(type, taker) ? `CAST(${readable} AS ${target(type, taker)})` : readable
+  return layout === 'columns' && needsCast(type, layout) ? `CAST(${readable} AS ${target(type, layout)})` : readable
 }
 
-/** The caller's SELECT in one of ours that casts what needs it; null where nothing does. The caller's first line is the second. */
-function castSelect(sql: string, columns: SourceColumn[], taker: ResultLayout): string | null {
+/** The caller's SELECT, from its second line on, in one that casts its columns; null when no column needs a cast. */
+function castSelect(sql: string, columns: SourceColumn[], layout: ResultLayout): string | null {
   const names = columns.map(({ name }) => name)
-  const given = taker === 'columns' ? uniqueNames(names) : names
-  const needed = columns.map(({ type, stored }) => needsCast(type, taker) || (stored && taker === 'columns'))
+  const given = layout === 'columns' ? uniqueNames(names) : names
+  const needed = columns.map(({ type, stored }) => needsCast(type, layout) || (stored && layout === 'columns'))
   if (!needed.includes(true) && given.every((name, at) => name === names[at])) return null
-  const casts = columns.map((column, at) => `${castOf(`#${at + 1}`, column, taker)} AS ${quoteName(given[at]!)}`)
+  const casts = columns.map((column, at) => `${castOf(`#${at + 1}`, column, layout)} AS ${quoteName(given[at]!)}`)
   return `SELECT ${casts.join(', ')} FROM (\n${sql}\n)`
 }
 
-/** A caller's statement, ready to run for its taker. */
+/** A caller's statement, ready to run. */
 export interface Prepared {
   statement: DuckDBPreparedStatement
   columns: SourceColumn[]
-  /** What is to run instead of the caller's SQL; null where that can run as it is. */
+  /** The SQL to run instead of the caller's; null when that can run unchanged. */
   cast: string | null
 }
 
 /**
- * Prepares what `guard` let through: the caller's SQL by itself first, so that an error points into it.
+ * Prepares guarded SQL: the caller's SQL by itself first, so that an error points into it.
  *
- * @throws SQL_INVALID with DuckDB's message where a name is unknown or a type does not fit.
+ * @throws SQL_INVALID with DuckDB's message when a name is unknown or a type does not fit.
  */
 export async function prepareCast(
-  taker: ResultLayout,
+  layout: ResultLayout,
   connection: DuckDBConnection,
   guarded: Guarded,
 ): Promise<Prepared> {
@@ -165,5 +165,5 @@ export async function prepareCast(
   const hasTimes = guarded.kind === 'select' && types.some(({ typeId }) => typeId === DuckDBTypeId.TIMESTAMP)
   const stored = hasTimes ? await utcColumns(connection, guarded.sql) : []
   const columns = types.map((type, at) => ({ name: statement.columnName(at), type, stored: stored[at] ?? false }))
-  return { statement, columns, cast: guarded.kind === 'select' ? castSelect(guarded.sql, columns, taker) : null }
+  return { statement, columns, cast: guarded.kind === 'select' ? castSelect(guarded.sql, columns, layout) : null }
 }

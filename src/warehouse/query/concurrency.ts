@@ -1,42 +1,58 @@
-// Turns of queries: so many run at once, some more wait in the order in which they came, all others are refused at once.
+// How many queries run at once: a few run, some more wait in order of arrival, the rest are refused.
+//
+// All queries of a process share libuv's thread pool with files, DNS, zlib and every other call of DuckDB. A query occupies a thread
+// for as long as it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.
 
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 
+/** Default size of libuv's pool, and its upper bound. */
+const DEFAULT_THREADS = 4
+const MAX_THREADS = 1_024
+
+/** More would only share the processors and DuckDB's one memory limit. */
+const MAX_QUERIES = 4
+
+/** Queries that may run at once: a quarter of the pool, from one to four. `poolSize` is UV_THREADPOOL_SIZE, as libuv reads it when the pool starts. */
+export function queriesAtOnce(poolSize: string | undefined): number {
+  const requested = poolSize === undefined ? DEFAULT_THREADS : Number.parseInt(poolSize, 10) || 1
+  const threads = Math.min(MAX_THREADS, Math.max(1, requested))
+  return Math.max(1, Math.min(MAX_QUERIES, Math.floor(threads / 4)))
+}
+
 export interface QueueLimits {
   /** Queries that run at once. */
   running: number
-  /** Queries that wait for their turn. */
+  /** Queries that wait for a slot. */
   waiting: number
 }
 
 export interface QueryQueue {
   /**
-   * Resolves when it is this query's turn, with the function that ends the turn.
+   * Resolves when a slot is free, with the function that releases it; a second call of that function does nothing.
    *
-   * @throws TOO_MANY_QUERIES where too many wait, or it has waited `waitMs`; INTERRUPTED where the signal is aborted
+   * @throws TOO_MANY_QUERIES when the queue is full or the query has waited `waitMs`; INTERRUPTED when the signal aborts
    */
   acquire(waitMs: number, signal: AbortSignal): Promise<() => void>
 }
 
-export function openQueryQueue({ running: most, waiting: mostWaiting }: QueueLimits): QueryQueue {
+export function openQueryQueue(limits: QueueLimits): QueryQueue {
   let running = 0
   const waiting: (() => void)[] = []
 
   const tooMany = (what: string) =>
     new ConvohouseError('TOO_MANY_QUERIES', {
-      what: `The process that holds the warehouse runs ${most} ${most === 1 ? 'query' : 'queries'} at a time, and ${what}`,
-      hint: 'Ask again later, or stop some of the queries that run.',
+      what: `The process that holds the warehouse runs ${limits.running} ${limits.running === 1 ? 'query' : 'queries'} at a time, and ${what}`,
+      hint: 'Try again later, or stop some of the running queries.',
       facts: { running, waiting: waiting.length },
     })
 
-  /** Once only: a turn that is ended twice is one turn. */
-  function begin(): () => void {
+  function occupy(): () => void {
     running += 1
-    let ended = false
+    let released = false
     return () => {
-      if (ended) return
-      ended = true
+      if (released) return
+      released = true
       running -= 1
       waiting.shift()?.()
     }
@@ -45,31 +61,31 @@ export function openQueryQueue({ running: most, waiting: mostWaiting }: QueueLim
   function wait(waitMs: number, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = (error: ConvohouseError) => {
-        waiting.splice(waiting.indexOf(turn), 1)
+        waiting.splice(waiting.indexOf(start), 1)
         settle()
         reject(error)
       }
-      const stopped = () => leave(new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' }))
-      const late = () => leave(tooMany(`this one has waited ${waitMs / SECOND} s for its turn.`))
-      const timer = setTimeout(late, waitMs)
+      const onAbort = () => leave(new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' }))
+      const onTimeout = () => leave(tooMany(`this one has waited ${waitMs / SECOND} s for a slot.`))
+      const timer = setTimeout(onTimeout, waitMs)
       const settle = () => {
         clearTimeout(timer)
-        signal.removeEventListener('abort', stopped)
+        signal.removeEventListener('abort', onAbort)
       }
-      const turn = () => {
+      const start = () => {
         settle()
-        resolve(begin())
+        resolve(occupy())
       }
-      signal.addEventListener('abort', stopped, { once: true })
-      waiting.push(turn)
-      if (signal.aborted) stopped()
+      signal.addEventListener('abort', onAbort, { once: true })
+      waiting.push(start)
+      if (signal.aborted) onAbort()
     })
   }
 
   return {
     async acquire(waitMs, signal) {
-      if (running < most) return begin()
-      if (waiting.length >= mostWaiting) throw tooMany(`${waiting.length} more wait for their turn.`)
+      if (running < limits.running) return occupy()
+      if (waiting.length >= limits.waiting) throw tooMany(`${waiting.length} more are waiting.`)
       return wait(waitMs, signal)
     },
   }

@@ -1,12 +1,12 @@
-// DuckDB's errors as ours. The text is DuckDB's, with the line, the caret and "Did you mean": nobody says it better.
-// It may quote a value of the data; it goes to the one who asked for that data, and to no log.
+// DuckDB's errors as ours, with DuckDB's text: it has the line, the caret and "Did you mean". The text may quote a value of the data, so it
+// goes to the caller of the query and to no log.
 
 import { ConvohouseError } from '../../core/errors.ts'
 
-/** A reader writes nothing but what it spills. */
+/** A reader writes nothing else than what it spills to disk. */
 const CANNOT_SPILL = /^IO Error: .*\.spill/s
 
-/** The error that a failed query is reported as; an error of ours passes through. */
+/** The error to report for a failed query; an error of ours is returned unchanged. */
 export function queryError(cause: unknown): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause
   const what = messageOf(cause)
@@ -18,14 +18,14 @@ export function queryError(cause: unknown): ConvohouseError {
   if (/^Out of Memory Error/.test(what)) {
     return new ConvohouseError('SQL_INVALID', {
       what,
-      hint: 'Ask for fewer rows or columns, or aggregate; or raise the memory limit.',
+      hint: 'Query fewer rows or columns, or aggregate; or raise the memory limit.',
       cause,
     })
   }
   if (CANNOT_SPILL.test(what)) {
     return new ConvohouseError('SQL_INVALID', {
-      what: `The query does not fit into memory, and what does not cannot be written beside the warehouse: ${what}`,
-      hint: 'Ask for less, or raise the memory limit; or give the data folder space and write permission.',
+      what: `The query does not fit into memory, and the rest cannot be spilled to disk beside the warehouse: ${what}`,
+      hint: 'Query less, or raise the memory limit; or give the data folder space and write permission.',
       cause,
     })
   }

@@ -1,10 +1,9 @@
-// A caller's SELECT, streamed.
+// A caller's SELECT, checked, run and streamed.
 
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
 import { type Prepared, prepareCast, type ResultLayout } from './casts.ts'
+import { batchesOf, shapeOf, typeName } from './duckdb-values.ts'
 import { type Guarded, guard } from './guard/guard.ts'
-import { batchesOf } from './result-cells.ts'
-import { shapeOf, typeName } from './result-types.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 import { assertComplete, withoutFirstLine } from './stream-failure.ts'
@@ -13,15 +12,15 @@ export interface QueryRequest extends QueryLimits {
   /** Used by nothing else until the result is closed. */
   connection: DuckDBConnection
   sql: string
-  /** Rows given out at most; `tally().truncated` tells whether there were more. */
+  /** Upper bound of the rows; `tally().truncated` says whether there were more. */
   maxRows?: number
-  /** Who takes the answer; by default one who reads rows. */
-  taker?: ResultLayout
+  /** What the values are cast for; `rows` by default. */
+  layout?: ResultLayout
 }
 
 /**
- * Runs one guarded SELECT or EXPLAIN in a read-only transaction, and streams what it answers: no more than one chunk
- * (2,048 rows) is in memory at a time. Read `batches` to their end or call `close()`; the timeout does it otherwise.
+ * Runs one guarded SELECT or EXPLAIN in a read-only transaction and streams its result: at most one chunk (2,048 rows) is in memory.
+ * Read `batches` to the end or call `close()`; otherwise the timeout ends the query.
  *
  * @throws SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
@@ -35,14 +34,14 @@ export async function runQuery(request: QueryRequest): Promise<QueryResult> {
   }
 }
 
-/** `runQuery` in a session that its owner opened and closes. */
+/** `runQuery` in a session that the caller opened and closes. */
 export async function queryIn(
   session: QuerySession,
-  request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows' | 'taker'>,
+  request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows' | 'layout'>,
 ): Promise<QueryResult> {
-  const { connection, sql, maxRows = Number.POSITIVE_INFINITY, taker = 'rows' } = request
+  const { connection, sql, maxRows = Number.POSITIVE_INFINITY, layout = 'rows' } = request
   const guarded = await session.step(() => guard(connection, sql))
-  const prepared = await session.step(() => prepareCast(taker, connection, guarded))
+  const prepared = await session.step(() => prepareCast(layout, connection, guarded))
   const { statement, cast } = prepared
   const run = () => (cast === null ? statement.stream() : connection.stream(cast).catch(withoutFirstLine))
   const answer = await session.step(run)
@@ -68,6 +67,19 @@ function resultOf(streaming: Streaming): QueryResult {
   }
 }
 
+/** Names, shapes, and the types as they were before the cast. */
+function columnsOf({ answer, columns }: Streaming): Column[] {
+  return answer.columnNames().map((name, at) => {
+    const { type, stored } = columns[at]!
+    const shape = shapeOf(answer.columnType(at))
+    return {
+      name,
+      type: typeName(type),
+      shape: stored && shape.kind === 'timestamp' ? { ...shape, zone: true } : shape,
+    }
+  })
+}
+
 async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; tally: Tally }): AsyncGenerator<Batch> {
   const { answer, session, maxRows, columns, tally } = query
   try {
@@ -75,7 +87,7 @@ async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; 
       const chunk = await session.step(() => answer.fetchChunk())
       if (!chunk || chunk.rowCount === 0) return await assertComplete(query)
       for (const batch of batchesOf(chunk, columns)) {
-        // Through the session, so that a timeout is noticed and the event loop gets its turn between batches.
+        // Through the session, so that a timeout is noticed and the event loop gets a turn between batches.
         await session.step(() => nextTurn())
         const cut = cutTo(batch, maxRows - tally.rows)
         tally.rows += cut.rows
@@ -89,21 +101,8 @@ async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; 
   }
 }
 
-function cutTo(batch: Batch, rows: number): Batch {
-  return batch.rows <= rows ? batch : { rows, columns: batch.columns.map(cells => cells.slice(0, rows)) }
-}
-
 const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve))
 
-/** Types are told as they were before they were cast. */
-function columnsOf({ answer, columns }: Streaming): Column[] {
-  return answer.columnNames().map((name, at) => {
-    const { type, stored } = columns[at]!
-    const shape = shapeOf(answer.columnType(at))
-    return {
-      name,
-      type: typeName(type),
-      shape: stored && shape.kind === 'timestamp' ? { ...shape, zone: true } : shape,
-    }
-  })
+function cutTo(batch: Batch, rows: number): Batch {
+  return batch.rows <= rows ? batch : { rows, columns: batch.columns.map(cells => cells.slice(0, rows)) }
 }

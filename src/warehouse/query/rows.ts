@@ -1,10 +1,10 @@
 // Rows of small SELECTs about the warehouse, for programs: from the process that holds it, whichever that is. A file that nobody holds
 // is not opened: a reader would keep a sync from its lock.
 import type { Connectable } from '../connection.ts'
+import { queryHolder } from './http/holder-client.ts'
 import { runQuery } from './query.ts'
 import type { QueryResult } from './results.ts'
 import type { QueryLimits } from './session.ts'
-import { queryHolder } from './socket-client.ts'
 
 /** Numbers are below those that a double holds; times are to be asked for as such numbers. */
 export type Rows = <R>(sql: string) => Promise<R[]>

@@ -1,21 +1,21 @@
-// One read-only transaction with an end: by its owner, by its timeout or by an abort, whichever comes first.
+// One read-only transaction that its owner, its timeout or an abort signal ends, whichever comes first.
 //
 //   open ──step──▶ open ──close──▶ closed
 //     └─timeout, abort─▶ stopped: the running step is interrupted and rejects at once, later steps are refused,
-//                        and the transaction is rolled back as soon as DuckDB lets go.
+//                        and the transaction is rolled back as soon as DuckDB returns.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
 import { queryError } from './query-error.ts'
 
-/** An interrupt that falls between two steps is lost, so it is repeated until the step has ended. */
+/** DuckDB ignores an interrupt between two steps, so it is repeated until the step has ended. */
 const INTERRUPT_EVERY_MS = 50
 
 const SOON_MS = 1_000
 
 export interface QueryLimits {
-  /** From the start to the last row taken, so a reader that dawdles holds no transaction open for ever. */
+  /** From the start to the last row read, so that a slow reader cannot keep a transaction open for ever. */
   timeoutMs: number
   signal?: AbortSignal
 }
@@ -25,14 +25,14 @@ export interface QuerySession {
   step<T>(work: () => Promise<T>): Promise<T>
   /** Rolls back and frees the connection. Waits for DuckDB, which checks for interrupts between vectors only. */
   close(): Promise<void>
-  /** `close`, given up waiting for after a second: a query deep in one huge value is not interrupted before its end. */
+  /** `close`, but waits for a second at most: DuckDB does not interrupt a query inside one huge value. */
   closeSoon(): Promise<void>
 }
 
 /**
  * Opens a read-only transaction on a connection that nothing else uses meanwhile.
  *
- * @throws INTERRUPTED where the signal is aborted already.
+ * @throws INTERRUPTED when the signal is already aborted.
  */
 export async function openSession(connection: DuckDBConnection, limits: QueryLimits): Promise<QuerySession> {
   const session = createSession(connection, limits)
@@ -69,7 +69,7 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
     if (!idle) connection.interrupt()
     await running.catch(() => {})
     clearInterval(interrupting)
-    // Nothing was written, and a transaction that an error has ended already is no news.
+    // Nothing was written, and an error may have ended the transaction already.
     await connection.run('ROLLBACK').catch(() => {})
   }
 
@@ -87,7 +87,7 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
     })
     running = started
     try {
-      // No race with one promise for the whole session: that would keep what every step brought until the session's end.
+      // Promise.race with one promise for the session would keep every step's result in memory until the session ends.
       return await new Promise<T>((resolve, reject) => {
         endStep = reject
         started.then(resolve, reject)
@@ -105,6 +105,6 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
 const timeout = (timeoutMs: number) =>
   new ConvohouseError('QUERY_TIMEOUT', {
     what: `The query ran longer than ${timeoutMs / 1_000} s.`,
-    hint: 'Ask for less, or allow it more time.',
+    hint: 'Query less, or raise the timeout.',
     facts: { timeoutMs },
   })

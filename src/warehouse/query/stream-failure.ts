@@ -1,26 +1,26 @@
-// DuckDB's C API, and with it the Node client, ends a stream that fails on the way exactly like one that is complete:
-// the next chunk is empty, and the error is not to be had. (Seen with 1.5.6: of 3,000,000 rows with a bad cast in the
-// last tenth, 2,648,064 came, and no error.) What does tell them apart is the transaction, which a failure aborts.
+// DuckDB's C API, and with it the Node client, ends a stream that failed exactly like a complete one: the next chunk is empty, and the
+// error is lost. (Seen with 1.5.6: a bad cast in the last tenth of 3,000,000 rows gave 2,648,064 rows and no error.) The transaction
+// tells the two apart: a failure aborts it.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
 import type { Guarded } from './guard/guard.ts'
 import type { QuerySession } from './session.ts'
 
-interface Ended {
+interface EndedStream {
   session: QuerySession
   connection: DuckDBConnection
   guarded: Guarded
-  /** What ran instead of the caller's SQL, if anything. */
+  /** The SQL that ran instead of the caller's; null when the caller's ran. */
   cast: string | null
 }
 
 /**
- * Makes sure that a stream which has come to its end did so because there is no more.
+ * Verifies that a stream ended because there are no more rows.
  *
- * @throws SQL_INVALID with DuckDB's message where it failed
+ * @throws SQL_INVALID with DuckDB's message when it failed
  */
-export async function assertComplete({ session, connection, guarded, cast }: Ended): Promise<void> {
+export async function assertComplete({ session, connection, guarded, cast }: EndedStream): Promise<void> {
   const alive = await session.step(() => connection.run('SELECT 1').then(yes, no))
   if (alive) return
   throw await session.step(() => findReason(connection, guarded, cast)).catch(error => error)
@@ -29,7 +29,7 @@ export async function assertComplete({ session, connection, guarded, cast }: End
 const yes = () => true
 const no = () => false
 
-/** Runs the query once more, with its rows thrown away, for the message that the stream has swallowed. */
+/** Runs the query again and discards its rows, to get the message that the stream lost. */
 async function findReason(
   connection: DuckDBConnection,
   guarded: Guarded,
@@ -42,11 +42,11 @@ async function findReason(
   }
   return new ConvohouseError('SQL_INVALID', {
     what: 'The query failed after some of its rows, and DuckDB does not say why.',
-    hint: 'Ask again.',
+    hint: 'Try again.',
   })
 }
 
-/** Throws DuckDB's error about SQL of which the caller's first line is the second one; what lies before is none of theirs. */
+/** Rethrows DuckDB's error with line numbers of the caller's SQL, whose first line is the second of what ran. */
 export function withoutFirstLine(cause: Error): never {
   const message = cause.message
     .replace(/\n*^LINE 1:[^\n]*\n[ ^]*$/m, '')

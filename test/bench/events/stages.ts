@@ -3,8 +3,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { spoolFolders } from '../../../src/spool/folders.ts'
 import { readSegment } from '../../../src/spool/read-segment.ts'
+import { queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import type { Cell } from '../../../src/warehouse/query/results.ts'
-import { queryHolder } from '../../../src/warehouse/query/socket-client.ts'
 
 /** Times of one event, ms of the machine's clock, as far as they are known; events are told apart by `createdAt`. */
 export interface Waited {

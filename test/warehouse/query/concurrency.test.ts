@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openQueryQueue } from '../../../src/warehouse/query/concurrency.ts'
-import { queriesAtOnce } from '../../../src/warehouse/thread-pool.ts'
+import { openQueryQueue, queriesAtOnce } from '../../../src/warehouse/query/concurrency.ts'
 
 const never = () => new AbortController().signal
 
-describe('turns of queries', () => {
-  it('come in the order in which they were asked for, so many at once', async () => {
+describe('slots of queries', () => {
+  it('are given in the order in which they were asked for, so many at once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 20 }), async (running, queries) => {
-        const turns = openQueryQueue({ running, waiting: queries })
+        const queue = openQueryQueue({ running, waiting: queries })
         const begun: number[] = []
         let [atOnce, most] = [0, 0]
         const query = async (number: number) => {
-          const end = await turns.acquire(60_000, never())
+          const end = await queue.acquire(60_000, never())
           begun.push(number)
           most = Math.max(most, ++atOnce)
           await new Promise(setImmediate)
@@ -31,22 +30,22 @@ describe('turns of queries', () => {
   })
 
   it('are refused at once where too many wait, and where one has waited too long or was given up', async () => {
-    const turns = openQueryQueue({ running: 1, waiting: 2 })
-    const end = await turns.acquire(60_000, never())
+    const queue = openQueryQueue({ running: 1, waiting: 2 })
+    const end = await queue.acquire(60_000, never())
     const leaving = new AbortController()
-    const [late, left] = [turns.acquire(20, never()), turns.acquire(60_000, leaving.signal)]
-    await expect(turns.acquire(60_000, never())).rejects.toMatchObject({
+    const [late, left] = [queue.acquire(20, never()), queue.acquire(60_000, leaving.signal)]
+    await expect(queue.acquire(60_000, never())).rejects.toMatchObject({
       code: 'TOO_MANY_QUERIES',
       message: /2 more wait/,
     })
     await expect(late).rejects.toMatchObject({ code: 'TOO_MANY_QUERIES', message: /waited 0.02 s/ })
     leaving.abort()
     await expect(left).rejects.toMatchObject({ code: 'INTERRUPTED' })
-    const next = turns.acquire(60_000, never())
+    const next = queue.acquire(60_000, never())
     await sleep(1)
     end()
     ;(await next)()
-    ;(await turns.acquire(60_000, never()))()
+    ;(await queue.acquire(60_000, never()))()
   })
 })
 

@@ -29,8 +29,8 @@ afterAll(async () => {
 
 /** What a format makes of it; `wired`: after it has come over the holder's socket. */
 async function bytesOf(sql: string, format: RowFormat, wired = false): Promise<Buffer> {
-  const taker = format.startsWith('arrow') ? 'columns' : 'rows'
-  const result = await runQuery({ connection, sql, timeoutMs: 60_000, taker })
+  const layout = format.startsWith('arrow') ? 'columns' : 'rows'
+  const result = await runQuery({ connection, sql, timeoutMs: 60_000, layout })
   async function* overTheWire(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
     for await (const batch of batches) yield decodeBatch(encodeBatch(batch), result.columns)
   }
@@ -229,7 +229,7 @@ const VALUES: [string, string, string, string, string][] = [
 
 describe('docs/formats.md', () => {
   it('tells what is written', async () => {
-    const rows = formatRows(await readFile(join(import.meta.dirname, '..', '..', 'docs', 'formats.md'), 'utf8'))
+    const rows = formatRows(await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'formats.md'), 'utf8'))
     expect(rows.length).toBeGreaterThan(35)
     for (const { sql, asText, asJson } of rows) {
       const select = `SELECT ${sql} AS v`

@@ -8,10 +8,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { chooseFormat, formatted, type RowFormat } from '../../../src/cli/output/format.ts'
 import { writeResult } from '../../../src/cli/output/write.ts'
-import { uniqueNames } from '../../../src/warehouse/query/column-names.ts'
 import { field } from '../../../src/warehouse/query/formats/csv.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
 import type { QueryResult } from '../../../src/warehouse/query/results.ts'
+import { uniqueNames } from '../../../src/warehouse/query/results.ts'
 
 let folder: string
 let instance: DuckDBInstance
@@ -33,8 +33,8 @@ const run = (sql: string, maxRows?: number) =>
   runQuery({ connection, sql, timeoutMs: 20_000, ...(maxRows !== undefined && { maxRows }) })
 
 async function bytesOf(sql: string, format: RowFormat): Promise<Buffer> {
-  const taker = format.startsWith('arrow') ? 'columns' : 'rows'
-  return bytesIn(await runQuery({ connection, sql, timeoutMs: 20_000, taker }), format)
+  const layout = format.startsWith('arrow') ? 'columns' : 'rows'
+  return bytesIn(await runQuery({ connection, sql, timeoutMs: 20_000, layout }), format)
 }
 
 async function bytesIn(result: QueryResult, format: RowFormat): Promise<Buffer> {

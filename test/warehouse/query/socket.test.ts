@@ -1,73 +1,34 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, createServer as createSocketServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
-import { type HolderQuery, queryHolder, queryHolderToParquet } from '../../../src/warehouse/query/socket-client.ts'
-import { socketPath } from '../../../src/warehouse/query/socket-path.ts'
-import { encodeFrame, readFrames } from '../../../src/warehouse/query/socket-protocol.ts'
-import { type QueryServer, serveQueries } from '../../../src/warehouse/query/socket-server.ts'
+import { describe, expect, it } from 'vitest'
+import { decodeBatch, encodeBatch, encodeLine, readLines } from '../../../src/warehouse/query/formats/cells.ts'
+import { queryHolderToParquet } from '../../../src/warehouse/query/http/holder-client.ts'
+import { socketPath } from '../../../src/warehouse/query/http/socket-path.ts'
+import { serveQueries } from '../../../src/warehouse/query/http/socket-server.ts'
+import type { Column } from '../../../src/warehouse/query/results.ts'
+import { ENDLESS, LATE, rowsOf, servedWarehouse } from './served-warehouse.ts'
 
-let home: string
-let instance: DuckDBInstance
-let writer: DuckDBConnection
-let server: QueryServer
+const there = servedWarehouse()
 
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'socket-'))
-  instance = await DuckDBInstance.create(join(home, 'warehouse.duckdb'))
-  writer = await instance.connect()
-  await writer.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 100) AS text FROM range(20000)")
-  server = await serveQueries({ home, instance, maxQueries: 2 })
-})
-afterEach(async () => {
-  await server.close()
-  writer.closeSync()
-  instance.closeSync()
-  await rm(home, { recursive: true })
-})
-
-// Longer than a test may take: what is not stopped otherwise fails the test.
-const ask = (sql: string, more: Partial<HolderQuery> & { maxRows?: number } = {}) =>
-  queryHolder({ home, sql, timeoutMs: 120_000, ...more })
-
-async function rowsOf(result: QueryResult): Promise<Cell[][]> {
-  const rows: Cell[][] = []
-  for await (const batch of result.batches) {
-    for (let row = 0; row < batch.rows; row++) rows.push(batch.columns.map(cells => cells[row]!))
-  }
-  return rows
-}
-
-const ENDLESS = 'SELECT count(*) FROM numbers a, numbers b, numbers c WHERE a.n + b.n + c.n = 7'
-
-/** Waits until as many queries have let go of their places that a new one is answered. */
-async function untilAnswered(): Promise<void> {
-  for (;;) {
-    const answered = await ask('SELECT 1').then(rowsOf, () => undefined)
-    if (answered) return
-    await sleep(20)
-  }
-}
-
-describe('the holder of the warehouse', () => {
+describe('the process that holds the warehouse', () => {
   it('answers while it writes', async () => {
-    await writer.run('BEGIN')
-    await writer.run('INSERT INTO numbers SELECT 0, NULL')
-    const result = await ask('SELECT count(*), sum(n), max(text) FROM numbers')
+    await there.writer.run('BEGIN')
+    await there.writer.run('INSERT INTO numbers SELECT 0, NULL')
+    const result = await there.ask('SELECT count(*), sum(n), max(text) FROM numbers')
     expect(await rowsOf(result)).toEqual([[20_000n, 199_990_000n, 'x'.repeat(100)]])
-    await writer.run('COMMIT')
-    expect(await rowsOf(await ask('SELECT count(*) FROM numbers'))).toEqual([[20_001n]])
+    await there.writer.run('COMMIT')
+    expect(await rowsOf(await there.ask('SELECT count(*) FROM numbers'))).toEqual([[20_001n]])
   })
 
   it('answers with the same columns and values as DuckDB in this process', async () => {
-    const result = await ask('SELECT n, text, [n] AS list FROM numbers ORDER BY n')
+    const result = await there.ask('SELECT n, text, [n] AS list FROM numbers ORDER BY n')
     expect(result.columns.map(({ type }) => type)).toEqual(['BIGINT', 'VARCHAR', 'BIGINT[]'])
     const rows = await rowsOf(result)
     expect(rows).toHaveLength(20_000)
@@ -76,44 +37,43 @@ describe('the holder of the warehouse', () => {
   })
 
   it('cuts at maxRows, and says so', async () => {
-    const result = await ask('FROM numbers', { maxRows: 10 })
+    const result = await there.ask('FROM numbers', { maxRows: 10 })
     expect(await rowsOf(result)).toHaveLength(10)
     expect(result.tally()).toEqual({ rows: 10, truncated: true })
   })
 
   it('tells errors with their code, their place and what to do', async () => {
-    await expect(ask('SELECT zz FROM numbers')).rejects.toMatchObject({
+    await expect(there.ask('SELECT zz FROM numbers')).rejects.toMatchObject({
       code: 'SQL_INVALID',
       message: expect.stringContaining('LINE 1: SELECT zz'),
     })
-    await expect(ask('DROP TABLE numbers')).rejects.toMatchObject({
+    await expect(there.ask('DROP TABLE numbers')).rejects.toMatchObject({
       code: 'SQL_REFUSED',
       hint: expect.stringContaining('SELECT'),
     })
-    const late = "SELECT CASE WHEN range < 900000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(1000000)"
-    await expect(ask(late).then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
-    await expect(ask(ENDLESS, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
+    await expect(there.ask(LATE).then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(there.ask(ENDLESS, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
   })
 
   it('sends Parquet, which it leaves no copy of', async () => {
-    const file = join(home, 'out.parquet')
-    const written = await queryHolderToParquet({ home, sql: 'FROM numbers;', file, timeoutMs: 20_000 })
+    const file = join(there.home, 'out.parquet')
+    const written = await queryHolderToParquet({ home: there.home, sql: 'FROM numbers;', file, timeoutMs: 20_000 })
     expect(written).toEqual({ rows: 20_000, bytes: (await readFile(file)).length })
-    const back = await writer.runAndReadAll(`SELECT count(*), sum(n) FROM '${file}'`)
+    const back = await there.writer.runAndReadAll(`SELECT count(*), sum(n) FROM '${file}'`)
     expect(back.getRows()).toEqual([[20_000n, 199_990_000n]])
-    expect(await readdir(join(home, 'query-parts'))).toEqual([])
-    const failed = queryHolderToParquet({ home, sql: 'FROM nowhere', file: `${file}2`, timeoutMs: 20_000 })
+    expect(await readdir(join(there.home, 'query-parts'))).toEqual([])
+    const failed = queryHolderToParquet({ home: there.home, sql: 'FROM nowhere', file: `${file}2`, timeoutMs: 20_000 })
     await expect(failed).rejects.toMatchObject({ code: 'SQL_INVALID' })
-    expect((await readdir(home)).filter(name => /parquet2|part$/.test(name))).toEqual([])
+    expect((await readdir(there.home)).filter(name => /parquet2|part$/.test(name))).toEqual([])
   })
 
   it('hands out nothing but the warehouse, though it may open files itself', async () => {
-    const secret = join(home, 'secret.csv')
+    const secret = join(there.home, 'secret.csv')
     await writeFile(secret, 'word\nopensesame\n')
-    expect((await writer.runAndReadAll(`FROM '${secret}'`)).getRows()).toEqual([['opensesame']])
+    expect((await there.writer.runAndReadAll(`FROM '${secret}'`)).getRows()).toEqual([['opensesame']])
     for (const sql of [
       `FROM '${secret}'`,
-      `FROM "${join(home, 'secret')}".csv`,
+      `FROM "${join(there.home, 'secret')}".csv`,
       `SELECT * FROM numbers, LATERAL read_text('${secret}')`,
       `FROM main."READ_TEXT"('${secret}')`,
       `FROM query('FROM "${secret}"')`,
@@ -123,15 +83,20 @@ describe('the holder of the warehouse', () => {
       'SET enable_external_access = true',
       'FROM force_checkpoint()',
     ]) {
-      await expect(ask(sql).then(rowsOf), sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
-      const parquet = queryHolderToParquet({ home, sql, file: join(home, 'stolen'), timeoutMs: 20_000 })
+      await expect(there.ask(sql).then(rowsOf), sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
+      const parquet = queryHolderToParquet({
+        home: there.home,
+        sql,
+        file: join(there.home, 'stolen'),
+        timeoutMs: 20_000,
+      })
       await expect(parquet, sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
     }
     expect(await readFile(secret, 'utf8')).toBe('word\nopensesame\n')
   })
 
   it('lets no query make it fetch an extension', async () => {
-    const settings = await writer.runAndReadAll(
+    const settings = await there.writer.runAndReadAll(
       "SELECT value FROM duckdb_settings() WHERE name IN ('autoinstall_known_extensions', 'autoload_known_extensions')",
     )
     expect(settings.getRows()).toEqual([['false'], ['false']])
@@ -139,24 +104,24 @@ describe('the holder of the warehouse', () => {
 
   it('stops the query of an asker that has gone, and gives its place away', async () => {
     const leaving = [new AbortController(), new AbortController()]
-    const outcomes = leaving.map(({ signal }) => ask(ENDLESS, { signal }).catch(error => error))
+    const outcomes = leaving.map(({ signal }) => there.ask(ENDLESS, { signal }).catch(error => error))
     await sleep(200)
-    const third = ask('SELECT 1', { timeoutMs: 100 })
+    const third = there.ask('SELECT 1', { timeoutMs: 100 })
     await expect(third).rejects.toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 2 queries at a time/ })
     for (const asker of leaving) asker.abort()
     for (const outcome of await Promise.all(outcomes)) expect(outcome).toMatchObject({ code: 'INTERRUPTED' })
-    await untilAnswered()
+    await there.untilAnswered()
   })
 
   it('stops the query of an asker that leaves in the middle of its rows', async () => {
     for (let turn = 0; turn < 3; turn++) {
-      for await (const _ of (await ask('SELECT a.text FROM numbers a, numbers b')).batches) break
+      for await (const _ of (await there.ask('SELECT a.text FROM numbers a, numbers b')).batches) break
     }
-    await untilAnswered()
+    await there.untilAnswered()
   })
 
   it('keeps no more than a little of an answer that is not taken', async () => {
-    const result = await ask('SELECT a.text FROM numbers a, numbers b LIMIT 4000000')
+    const result = await there.ask('SELECT a.text FROM numbers a, numbers b LIMIT 4000000')
     const before = process.memoryUsage().rss
     await sleep(500)
     // The whole answer is 400 MB.
@@ -164,66 +129,82 @@ describe('the holder of the warehouse', () => {
     await result.close()
   })
 
-  it('hangs up on one that connects and talks nonsense', async () => {
-    const socket = connect(server.path)
-    socket.write(Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'))
-    socket.resume()
-    await once(socket, 'close')
-    const other = connect(server.path)
-    other.write(encodeFrame({ kind: 'bytes' }))
-    const [answer] = await all(readFrames(other, 10_000))
-    expect(answer!.message).toMatchObject({ kind: 'error', code: 'WAREHOUSE_LOCKED' })
-    await untilAnswered()
+  it('rejects a client that does not speak HTTP, and one of a version that spoke frames in the words that it reads', async () => {
+    const bytesAfter = async (bytes: string | Buffer) => {
+      const socket = connect(there.server.path)
+      socket.write(bytes)
+      return buffer(socket)
+    }
+    expect(String(await bytesAfter('nonsense\r\n\r\n'))).toMatch(/^HTTP\/1\.1 400 /)
+    const frame = await bytesAfter(Buffer.from([0, 0, 0, 2, 0, 0, 0, 0, 0x7b, 0x7d]))
+    expect([frame.readUInt32BE(0), frame.readUInt32BE(4)]).toEqual([frame.length - 8, 0])
+    expect(JSON.parse(frame.toString('utf8', 8))).toMatchObject({
+      kind: 'error',
+      code: 'WAREHOUSE_LOCKED',
+      what: expect.stringContaining('another version'),
+    })
+    await there.untilAnswered()
+  })
+
+  it('closes a connection on which no request comes', async () => {
+    const socket = connect(there.server.path)
+    const begun = Date.now()
+    expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 408 /)
+    expect(Date.now() - begun).toBeLessThan(15_000)
   })
 
   it('tells its askers when it ends, and answers no more', async () => {
-    const answer = ask(ENDLESS)
+    const answer = there.ask(ENDLESS)
     await sleep(100)
-    const [outcome] = await Promise.all([answer.catch(error => error), server.close()])
+    const [outcome] = await Promise.all([answer.catch(error => error), there.server.close()])
     expect(outcome).toMatchObject({ code: 'INTERRUPTED' })
-    await expect(ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
+    await expect(there.ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
   })
 })
 
 describe('the socket', () => {
   it('is open to its owner only', async () => {
-    expect((await stat(server.path)).mode & 0o777).toBe(0o600)
+    expect((await stat(there.server.path)).mode & 0o777).toBe(0o600)
   })
 
   it('is not taken from a living process', async () => {
-    await expect(serveQueries({ home, instance })).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
-    expect(await rowsOf(await ask('SELECT 1'))).toEqual([[1]])
+    await expect(serveQueries({ home: there.home, instance: there.instance })).rejects.toMatchObject({
+      code: 'WAREHOUSE_LOCKED',
+    })
+    expect(await rowsOf(await there.ask('SELECT 1'))).toEqual([[1]])
   })
 
   it('is taken over from a killed one', async () => {
-    await server.close()
+    await there.server.close()
     const script = `require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))`
-    const killed = spawn(process.execPath, ['-e', script, server.path], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const killed = spawn(process.execPath, ['-e', script, there.server.path], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(killed.stdout, 'data')
     killed.kill('SIGKILL')
     await once(killed, 'exit')
-    expect((await stat(server.path)).isSocket()).toBe(true)
-    await expect(ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
-    server = await serveQueries({ home, instance })
-    expect(await rowsOf(await ask('SELECT 1'))).toEqual([[1]])
+    expect((await stat(there.server.path)).isSocket()).toBe(true)
+    await expect(there.ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
+    there.server = await serveQueries({ home: there.home, instance: there.instance })
+    expect(await rowsOf(await there.ask('SELECT 1'))).toEqual([[1]])
   })
 
   it('replaces no file that is not a socket', async () => {
-    await server.close()
-    await writeFile(server.path, 'precious')
-    await expect(serveQueries({ home, instance })).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
-    expect(await readFile(server.path, 'utf8')).toBe('precious')
+    await there.server.close()
+    await writeFile(there.server.path, 'precious')
+    await expect(serveQueries({ home: there.home, instance: there.instance })).rejects.toMatchObject({
+      code: 'HOME_UNUSABLE',
+    })
+    expect(await readFile(there.server.path, 'utf8')).toBe('precious')
   })
 
   it('lies in a folder of its own where the path of the data folder is too long', async () => {
-    const deep = join(home, 'd'.repeat(120))
+    const deep = join(there.home, 'd'.repeat(120))
     await mkdir(deep)
     const path = await socketPath(deep)
     expect(Buffer.byteLength(path)).toBeLessThan(104)
     expect((await stat(dirname(path))).mode & 0o777).toBe(0o700)
     expect(await socketPath(join(deep, '..', 'd'.repeat(120)))).toBe(path)
-    const other = await serveQueries({ home: deep, instance })
-    expect(await rowsOf(await ask('SELECT 2', { home: deep }))).toEqual([[2]])
+    const other = await serveQueries({ home: deep, instance: there.instance })
+    expect(await rowsOf(await there.ask('SELECT 2', { home: deep }))).toEqual([[2]])
     await other.close()
     await chmod(dirname(path), 0o777)
     await expect(socketPath(deep)).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
@@ -231,28 +212,82 @@ describe('the socket', () => {
   })
 })
 
-describe('an asker', () => {
-  it('notices a holder that dies in the middle of an answer', async () => {
-    await server.close()
-    const dying = createServer(socket => {
-      socket.write(encodeFrame({ kind: 'columns', columns: [] }))
-      socket.end(encodeFrame({ kind: 'rows' }, Buffer.from('[[1]]')).subarray(0, 12))
+describe('a client', () => {
+  /** A holder that answers everything with these bytes, and then closes the connection or leaves the answer unfinished. */
+  async function answering(how: (response: ServerResponse) => void) {
+    await there.server.close()
+    const other = createServer((_, response) => how(response))
+    other.listen(there.server.path)
+    await once(other, 'listening')
+    return { close: () => other.close() }
+  }
+
+  const columns: Column[] = [{ name: 'n', type: 'INTEGER', shape: { kind: 'integer', bits: 32, signed: true } }]
+  const batch = encodeBatch({ rows: 1, columns: [[1]] })
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['within a line', response => response.write(batch.subarray(0, 3), () => response.destroy())],
+    ['between two lines', response => response.write(batch, () => response.destroy())],
+    ['where the connection ends as if all were well', response => response.end(batch)],
+    ['before the first line', response => response.destroy()],
+  ])('notices a holder that dies in the middle of an answer: %s', async (_, die) => {
+    const dying = await answering(response => {
+      response.writeHead(200)
+      response.write(encodeLine({ columns }), () => die(response))
     })
-    dying.listen(server.path)
-    await once(dying, 'listening')
-    await expect(ask('SELECT 1').then(rowsOf)).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED' })
+    await expect(there.ask('SELECT 1').then(rowsOf)).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED' })
     dying.close()
+  })
+
+  it('notices a holder that dies in the middle of a Parquet file, and leaves no file', async () => {
+    const dying = await answering(response => {
+      response.writeHead(200, { 'Content-Length': 1_000 })
+      response.write('PAR1', () => response.destroy())
+    })
+    const file = join(there.home, 'cut.parquet')
+    const query = queryHolderToParquet({ home: there.home, sql: 'SELECT 1', file, timeoutMs: 5_000 })
+    await expect(query).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED' })
+    expect((await readdir(there.home)).filter(name => name.includes('cut'))).toEqual([])
+    dying.close()
+  })
+
+  it('says that a holder is of another version, one that spoke frames or one that knows no such path', async () => {
+    const locked = { code: 'WAREHOUSE_LOCKED', message: expect.stringContaining('another version') }
+    const newer = await answering(response => response.writeHead(404).end())
+    await expect(there.ask('SELECT 1')).rejects.toMatchObject(locked)
+    newer.close()
+    await rm(there.server.path, { force: true })
+    const older = createSocketServer(socket => {
+      const header = Buffer.from(
+        '{"kind":"error","code":"INTERRUPTED","what":"A message of 1347375956 bytes is too long."}',
+      )
+      socket.end(Buffer.concat([Buffer.from([0, 0, 0, header.length, 0, 0, 0, 0]), header]))
+    })
+    older.listen(there.server.path)
+    await once(older, 'listening')
+    await expect(there.ask('SELECT 1')).rejects.toMatchObject(locked)
+    older.close()
   })
 })
 
-describe('frames', () => {
+describe('SQL that is far too long', () => {
+  it('is refused, whoever runs it', async () => {
+    await expect(there.ask(`SELECT '${'x'.repeat(9_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await expect(there.ask(`SELECT '${'x'.repeat(2_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await there.untilAnswered()
+  })
+})
+
+describe('lines of cells', () => {
   it('come out as they went in, however the bytes are cut', async () => {
-    const payloads = fc.array(fc.uint8Array({ maxLength: 50 }), { minLength: 1, maxLength: 5 })
+    const texts = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 })
+    const text: Column = { name: 't', type: 'VARCHAR', shape: { kind: 'text' } }
     await fc.assert(
-      fc.asyncProperty(payloads, fc.integer({ min: 1, max: 60 }), async (payloads, size) => {
-        const bytes = Buffer.concat(payloads.map(payload => encodeFrame({ kind: 'bytes' }, payload)))
-        const frames = await all(readFrames(pieces(bytes, size), 1_000))
-        expect(frames.map(({ payload }) => [...payload])).toEqual(payloads.map(payload => [...payload]))
+      fc.asyncProperty(texts, fc.integer({ min: 1, max: 60 }), async (texts, size) => {
+        const bytes = Buffer.concat(texts.map(text => encodeBatch({ rows: 1, columns: [[text]] })))
+        const lines = await all(readLines(pieces(bytes, size)))
+        const cells = lines.map(line => 'batch' in line && decodeBatch(line.batch, [text]).columns[0]![0])
+        expect(cells).toEqual(texts.map(text => text.toWellFormed()))
       }),
       { numRuns: 50 },
     )

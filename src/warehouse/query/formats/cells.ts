@@ -1,12 +1,58 @@
-// Batches as bytes, for the holder's socket: JSON, column by column. What JSON has no word for (64-bit integers, NaN,
-// infinities, minus zero) travels as text and is turned back by the column's shape.
+// The exact format that convohouse's own client reads: NDJSON, column by column, with the shapes of all columns ahead.
+//
+//   {"columns":[{"name":"n","type":"BIGINT","shape":{…}}]}
+//   [["1","2"]]                                    a batch: a list of cells for each column
+//   {"end":{"rows":2,"truncated":false}}           or {"error":{"code":…,"what":…,"hint":…}}; neither: the answer was cut off
+//
+// JSON has no 64-bit integers, NaN, infinities or minus zero: they are written as text, and `decodeBatch` restores them by the shape.
 
-import type { Batch, Cell, Column, Shape } from '../results.ts'
+import type { Batch, Cell, Column, QueryResult, Shape, Tally } from '../results.ts'
 
-/** A batch as UTF-8 JSON. */
-export function encodeBatch(batch: Batch): Buffer {
-  return Buffer.from(JSON.stringify(batch.columns, asJson))
+export const CELLS_MEDIA_TYPE = 'application/vnd.convohouse.cells+ndjson'
+
+/** An error as clients see it: its stable code, what is wrong, what to do. */
+export interface ErrorBody {
+  code: string
+  what: string
+  hint?: string
 }
+
+export type CellsLine = { columns: Column[] } | { batch: Uint8Array } | { end: Tally } | { error: ErrorBody }
+
+/** One line for the columns, one for each batch, one for the end; a failure on the way is thrown. */
+export async function* cells(result: QueryResult): AsyncGenerator<Buffer> {
+  yield encodeLine({ columns: result.columns })
+  for await (const batch of result.batches) yield encodeBatch(batch)
+  yield encodeLine({ end: result.tally() })
+}
+
+export const encodeLine = (line: Exclude<CellsLine, { batch: Uint8Array }>): Buffer =>
+  Buffer.from(`${JSON.stringify(line)}\n`)
+
+/** A batch as one line of UTF-8 JSON. */
+export function encodeBatch(batch: Batch): Buffer {
+  return Buffer.from(`${JSON.stringify(batch.columns, asJson)}\n`)
+}
+
+/** The lines in the bytes, however they are cut into pieces; a line without its end is left out. A batch stays bytes: `decodeBatch` needs its columns. */
+export async function* readLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<CellsLine> {
+  let held: Buffer[] = []
+  for await (const piece of pieces) {
+    let from = 0
+    for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, from)) {
+      const last = piece.subarray(from, end)
+      // Joined once a line, so that a long one is not copied with each piece.
+      const line = held.length === 0 ? last : Buffer.concat([...held, last])
+      yield line[0] === BRACKET ? { batch: line } : (JSON.parse(line.toString()) as CellsLine)
+      held = []
+      from = end + 1
+    }
+    if (from < piece.length) held.push(piece.subarray(from))
+  }
+}
+
+const NEWLINE = '\n'.charCodeAt(0)
+const BRACKET = '['.charCodeAt(0)
 
 /** The batch that `encodeBatch` wrote, given the columns that it was written under. */
 export function decodeBatch(bytes: Uint8Array, columns: Column[]): Batch {
@@ -26,7 +72,7 @@ function asJson(_key: string, value: unknown): unknown {
 
 type Revive = (cell: Exclude<Cell, null>) => Cell
 
-/** Undefined where a cell of that shape is what JSON says it is: most columns are left alone. */
+/** Undefined when JSON represents cells of the shape exactly, as it does for most columns. */
 function reviverFor(shape: Shape): Revive | undefined {
   switch (shape.kind) {
     case 'timestamp':

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConvohouseError } from '../../core/errors.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
 
 /** Bytes of a socket's path: 108 on Linux, 104 on macOS, both with a closing NUL. */
 const LONGEST_PATH = 103

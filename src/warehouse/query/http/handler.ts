@@ -1,0 +1,299 @@
+// Queries over HTTP.
+//
+//   POST /query   {"sql": "SELECT 1", "timeoutMs": 60000, "maxRows": 1000}; `Accept` names the format
+//   200           the rows, streamed; the trailers Convohouse-Rows and Convohouse-Truncated count them (Parquet: headers)
+//   4xx, 5xx      {"error": {"code": "SQL_INVALID", "what": "…", "hint": "…"}}
+//
+// A query that fails after its first rows ends the answer without the last chunk, so that no client takes it for complete; the format
+// `cells` says why before. A client that closes the connection stops its query.
+//
+// What is bounded: the SQL (`guard`, a read-only transaction), how long it runs, how many run at once, how many rows, and the bytes in
+// flight (one piece and the socket's buffer for each query, by backpressure). What is not: the memory of a query's sorts and joins. A
+// DuckDB instance has one `memory_limit` for all its connections, so a heavy query competes with loading for it, and spills like it. Nor
+// is a query interrupted inside one huge value (`repeat('x', 2000000000)`): its client gets the timeout, and its slot stays taken until
+// the value is done.
+//
+// Who may ask is decided by the server that calls the handler: the Unix socket by its file mode.
+
+import { createReadStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
+import { SECOND } from '../../../core/time.ts'
+import type { Connectable } from '../../connection.ts'
+import type { ResultLayout } from '../casts.ts'
+import type { QueryQueue } from '../concurrency.ts'
+import { CELLS_MEDIA_TYPE, type ErrorBody, encodeLine } from '../formats/cells.ts'
+import { encode, type StreamedFormat } from '../formats/encode.ts'
+import { outlineOf } from '../guard/sql-text.ts'
+import { copyIn } from '../parquet.ts'
+import { queryIn } from '../query.ts'
+import { queryError } from '../query-error.ts'
+import { openSession, type QuerySession } from '../session.ts'
+
+export const QUERY_PATH = '/query'
+export const PARQUET_MEDIA_TYPE = 'application/vnd.apache.parquet'
+export const ROWS_HEADER = 'Convohouse-Rows'
+const TRUNCATED_HEADER = 'Convohouse-Truncated'
+
+export interface ServerLimits {
+  /** Upper bound of a query's timeout. */
+  maxTimeoutMs: number
+  /** Upper bound of an answer's rows; Parquet, which passes through no JavaScript, is not cut. */
+  maxRows: number
+  /** Upper bound of the wait for a slot; a query's own timeout bounds it too. */
+  maxWaitMs: number
+}
+
+/** Called when a query starts, with its SQL without literals, and when it has ended (null), so that a supervisor can log what a crashed process ran. */
+export type QueryObserver = (id: number, sql: string | null) => void
+
+export interface QueryContext {
+  instance: Connectable
+  limits: ServerLimits
+  /** Folder for Parquet files that are being sent. */
+  scratch: string
+  queue: QueryQueue
+  onQuery?: QueryObserver
+  /** Aborted when the server closes. */
+  closing: AbortSignal
+}
+
+/** Answers one request and resolves when the answer has been sent or its client has gone; never rejects. */
+export type QueryHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+export const queryHandler =
+  (context: QueryContext): QueryHandler =>
+  async (request, response) => {
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    try {
+      const query = await readQuery(request)
+      await runInSlot({ response, query, context, signal: AbortSignal.any([gone.signal, context.closing]) })
+    } catch (error) {
+      sendError(response, queryError(error))
+    }
+    await finished(response).catch(() => {})
+  }
+
+interface RequestedQuery {
+  sql: string
+  format: StreamedFormat | 'parquet'
+  layout: ResultLayout
+  timeoutMs: number
+  maxRows: number
+}
+
+const FORMATS: Readonly<Record<string, RequestedQuery['format']>> = {
+  'application/json': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+  'application/vnd.apache.arrow.stream': 'arrow',
+  [PARQUET_MEDIA_TYPE]: 'parquet',
+  [CELLS_MEDIA_TYPE]: 'cells',
+}
+const MEDIA_TYPES = new Map(Object.entries(FORMATS).map(([type, format]) => [format, type]))
+
+const invalid = (status: number, what: string, hint: string, code: ErrorCode = 'FLAG_INVALID') =>
+  new ConvohouseError(code, { what, hint, facts: { status } })
+
+async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
+  const { method, url = '' } = request
+  const usage = `POST {"sql": "SELECT …"} to ${QUERY_PATH}.`
+  if (url.split('?')[0] !== QUERY_PATH) throw invalid(404, `There is nothing at ${url}.`, usage)
+  if (method !== 'POST') throw invalid(405, `${method} is not supported.`, usage)
+  const format = formatOf(request.headers.accept)
+  const body = parse(await readBody(request))
+  if (typeof body.sql !== 'string') throw invalid(400, 'The request has no SQL.', usage)
+  return {
+    sql: body.sql,
+    format,
+    layout: body.layout === 'columns' || format === 'arrow' ? 'columns' : 'rows',
+    timeoutMs: bound(body.timeoutMs),
+    maxRows: bound(body.maxRows),
+  }
+}
+
+/** The first media type in `Accept` that there is a format for; without a preference JSON. */
+function formatOf(accept = '*/*'): RequestedQuery['format'] {
+  const types = accept.split(',').map(type => type.split(';')[0]!.trim().toLowerCase())
+  for (const type of types) {
+    if (type === '*/*' || type === 'application/*') return 'json'
+    if (Object.hasOwn(FORMATS, type)) return FORMATS[type]!
+  }
+  throw invalid(406, `There is no format for ${accept}.`, `Accept one of ${Object.keys(FORMATS).join(', ')}.`)
+}
+
+/** Largest request, in bytes: the guard's longest SQL, escaped. */
+const MAX_REQUEST_BYTES = 8_000_000
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  // Ended early, the request must not take the connection down: the answer is still to be sent.
+  for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += piece.length
+    if (size > MAX_REQUEST_BYTES) {
+      // A client sends all of its request before it reads the answer.
+      request.resume()
+      throw invalid(413, `The request is larger than ${MAX_REQUEST_BYTES} bytes.`, 'Shorten the SQL.', 'SQL_REFUSED')
+    }
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+function parse(body: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body)
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+  } catch {
+    // Reported below.
+  }
+  throw invalid(400, 'The request is not a JSON object.', 'Send {"sql": "SELECT …"}.')
+}
+
+/** A bound that the client may give; unbounded unless it is a number above zero. */
+const bound = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : Number.POSITIVE_INFINITY)
+
+interface Running {
+  response: ServerResponse
+  query: RequestedQuery
+  context: QueryContext
+  signal: AbortSignal
+}
+
+let queries = 0
+
+/** Holds a slot until DuckDB has released the connection. The wait for the slot counts towards the query's timeout. */
+async function runInSlot(running: Running): Promise<void> {
+  const { query, context, signal } = running
+  const { maxTimeoutMs, maxWaitMs } = context.limits
+  const timeoutMs = Math.min(query.timeoutMs, maxTimeoutMs)
+  const beganMs = performance.now()
+  const release = await context.queue.acquire(Math.min(timeoutMs, maxWaitMs), signal)
+  const id = ++queries
+  context.onQuery?.(id, outlineOf(query.sql))
+  try {
+    await run(running, Math.max(1, timeoutMs - (performance.now() - beganMs)))
+  } finally {
+    context.onQuery?.(id, null)
+    release()
+  }
+}
+
+/** How long after its timeout a query waits for a client that does not read the rest. */
+const READ_WITHIN_MS = 5 * SECOND
+
+async function run(running: Running, timeoutMs: number): Promise<void> {
+  const { response, query, context, signal } = running
+  const cutOff = setTimeout(() => response.destroy(), timeoutMs + READ_WITHIN_MS)
+  response.once('close', () => clearTimeout(cutOff))
+  const connection = await context.instance.connect()
+  try {
+    // For this session only: the process's own connections keep their time zone.
+    await connection.run("SET SESSION TimeZone = 'UTC'")
+    const session = await openSession(connection, { timeoutMs, signal })
+    try {
+      await (query.format === 'parquet' ? sendParquet : sendRows)({ ...running, connection, session })
+    } catch (error) {
+      sendError(response, queryError(error), query.format)
+    } finally {
+      await session.close()
+    }
+  } finally {
+    connection.closeSync()
+  }
+}
+
+interface InSession extends Running {
+  connection: DuckDBConnection
+  session: QuerySession
+}
+
+async function sendRows({ response, query, context, connection, session }: InSession): Promise<void> {
+  const { sql, format, layout } = query
+  const maxRows = Math.min(query.maxRows, context.limits.maxRows)
+  const result = await queryIn(session, { connection, sql, maxRows, layout })
+  response.writeHead(200, {
+    'Content-Type': MEDIA_TYPES.get(format),
+    Trailer: `${ROWS_HEADER}, ${TRUNCATED_HEADER}`,
+  })
+  for await (const piece of encode(result, format as StreamedFormat)) await write(response, piece)
+  const { rows, truncated } = result.tally()
+  response.addTrailers({ [ROWS_HEADER]: String(rows), [TRUNCATED_HEADER]: String(truncated) })
+  response.end()
+}
+
+const PARQUET_PIECE_BYTES = 256 * 1024
+
+let parts = 0
+
+async function sendParquet({ response, query, context, connection, session }: InSession): Promise<void> {
+  parts += 1
+  const part = join(context.scratch, `${parts}.parquet`)
+  try {
+    const { rows, bytes } = await copyIn(session, { connection, sql: query.sql, part })
+    // Sending the file needs no transaction, and an open one keeps the process from checkpointing.
+    await session.close()
+    response.writeHead(200, {
+      'Content-Type': PARQUET_MEDIA_TYPE,
+      'Content-Length': bytes,
+      [ROWS_HEADER]: rows,
+    })
+    for await (const piece of createReadStream(part, { highWaterMark: PARQUET_PIECE_BYTES }))
+      await write(response, piece)
+    response.end()
+  } finally {
+    await rm(part, { force: true })
+  }
+}
+
+/**
+ * Writes a piece and waits until the client has read enough for the next: one piece and the socket's buffer are in memory, however
+ * slowly it reads.
+ *
+ * @throws INTERRUPTED when the client has gone
+ */
+async function write(response: ServerResponse, piece: string | Uint8Array): Promise<void> {
+  const gone = () => new ConvohouseError('INTERRUPTED', { what: 'The client has closed the connection.' })
+  if (response.destroyed) throw gone()
+  if (response.write(piece)) return
+  await new Promise<void>((resolve, reject) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle)
+      if (response.destroyed) reject(gone())
+      else resolve()
+    }
+    response.on('drain', settle).on('close', settle)
+  })
+}
+
+const STATUSES: Partial<Record<ErrorCode, number>> = {
+  SQL_INVALID: 400,
+  SQL_REFUSED: 403,
+  TOO_MANY_QUERIES: 503,
+  INTERRUPTED: 503,
+  QUERY_TIMEOUT: 504,
+}
+
+/** After the head only `cells` has a place for an error; any other answer is cut off. */
+function sendError(response: ServerResponse, error: ConvohouseError, format?: RequestedQuery['format']): void {
+  if (response.destroyed) return
+  const { code, message: what, hint, facts } = error
+  const body: ErrorBody = { code, what, ...(hint !== undefined && { hint }) }
+  if (response.headersSent) {
+    if (format === 'cells') response.end(encodeLine({ error: body }))
+    else response.destroy()
+    return
+  }
+  const status = typeof facts.status === 'number' ? facts.status : (STATUSES[code] ?? 500)
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    ...(code === 'TOO_MANY_QUERIES' && { 'Retry-After': '1' }),
+  })
+  response.end(encodeLine({ error: body }))
+}

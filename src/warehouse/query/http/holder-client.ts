@@ -1,0 +1,218 @@
+// Queries answered by the process that holds the warehouse, over its Unix socket.
+
+import { open, rm } from 'node:fs/promises'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { ConvohouseError, ERRORS, type ErrorCode } from '../../../core/errors.ts'
+import { durationText, SECOND } from '../../../core/time.ts'
+import type { ResultLayout } from '../casts.ts'
+import { CELLS_MEDIA_TYPE, type CellsLine, decodeBatch, type ErrorBody, readLines } from '../formats/cells.ts'
+import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
+import type { Batch, Column, QueryResult, Tally } from '../results.ts'
+import type { QueryLimits } from '../session.ts'
+import { PARQUET_MEDIA_TYPE, QUERY_PATH, ROWS_HEADER } from './handler.ts'
+import { socketPath } from './socket-path.ts'
+
+/** The holder enforces the timeout; this only ends the wait for a holder that has stopped responding. */
+const GRACE_MS = 10 * SECOND
+
+export interface HolderQuery extends QueryLimits {
+  /** The data folder. */
+  home: string
+  sql: string
+}
+
+/**
+ * `runQuery` in the process that holds the warehouse.
+ *
+ * @throws WAREHOUSE_LOCKED when it does not answer or is of another version; WAREHOUSE_ENDED when it ends before the answer does;
+ *   TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
+ */
+export async function queryHolder(
+  query: HolderQuery & { maxRows?: number; layout?: ResultLayout },
+): Promise<QueryResult> {
+  const { layout, maxRows } = query
+  const answer = await post(query, CELLS_MEDIA_TYPE, { layout, maxRows })
+  try {
+    const lines = readLines(answer.pieces())
+    const first = await nextLine(lines)
+    if (!('columns' in first)) throw ended()
+    return resultOf(answer, lines, first.columns)
+  } catch (error) {
+    answer.hangUp()
+    throw error
+  }
+}
+
+/**
+ * `copyToParquet` in the process that holds the warehouse; the file is written here.
+ *
+ * @throws as `queryHolder`, and HOME_UNUSABLE when the file cannot be written
+ */
+export async function queryHolderToParquet(query: HolderQuery & { file: string }): Promise<ParquetFile> {
+  const part = partOf(query.file)
+  const answer = await post(query, PARQUET_MEDIA_TYPE, {})
+  try {
+    const bytes = await receive(answer, part)
+    await putInPlace(part, query.file)
+    return { rows: Number(answer.response.headers[ROWS_HEADER.toLowerCase()]), bytes }
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  } finally {
+    answer.hangUp()
+  }
+}
+
+async function receive(answer: Answer, part: string): Promise<number> {
+  const handle = await open(part, 'w', 0o600).catch(cause => {
+    throw new ConvohouseError('HOME_UNUSABLE', {
+      what: `${part} cannot be written.`,
+      hint: 'Give another file.',
+      cause,
+    })
+  })
+  try {
+    let bytes = 0
+    for await (const piece of answer.pieces()) {
+      await handle.writeFile(piece)
+      bytes += piece.length
+    }
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}
+
+function resultOf(answer: Answer, lines: AsyncGenerator<CellsLine>, columns: Column[]): QueryResult {
+  let tally: Tally = { rows: 0, truncated: false }
+  async function* batches(): AsyncGenerator<Batch> {
+    try {
+      for (;;) {
+        const line = await nextLine(lines)
+        if ('end' in line) {
+          tally = line.end
+          return
+        }
+        if (!('batch' in line)) throw ended()
+        const batch = decodeBatch(line.batch, columns)
+        tally = { rows: tally.rows + batch.rows, truncated: false }
+        yield batch
+      }
+    } finally {
+      answer.hangUp()
+    }
+  }
+  return { columns, batches: batches(), tally: () => tally, close: async () => answer.hangUp() }
+}
+
+/** The next line; an error line is thrown. Without a line that ends the answer, it was cut off. */
+async function nextLine(lines: AsyncGenerator<CellsLine>): Promise<Exclude<CellsLine, { error: ErrorBody }>> {
+  const { value: line, done } = await lines.next()
+  if (done) throw ended()
+  if ('error' in line) throw errorFrom(line.error)
+  return line
+}
+
+interface Answer {
+  response: IncomingMessage
+  /** The body; throws why it ended early. */
+  pieces(): AsyncGenerator<Buffer>
+  /** Closes the connection, which stops the query. */
+  hangUp(): void
+}
+
+async function post(query: HolderQuery, accept: string, more: object): Promise<Answer> {
+  const { home, sql, timeoutMs, signal } = query
+  if (signal?.aborted) throw stopped()
+  const body = JSON.stringify({ sql, timeoutMs, ...more })
+  const headers = { Accept: accept, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
+  const request = httpRequest({
+    socketPath: await socketPath(home),
+    path: QUERY_PATH,
+    method: 'POST',
+    headers,
+    agent: false,
+  })
+  let reason: ConvohouseError | undefined
+  const hangUpFor = (error: ConvohouseError) => {
+    reason ??= error
+    request.destroy()
+  }
+  const onAbort = () => hangUpFor(stopped())
+  const timer = setTimeout(() => hangUpFor(silent(timeoutMs)), timeoutMs + GRACE_MS)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  request.once('close', () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+  })
+
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    // Stays for the errors of a connection that is closed early.
+    request.on('error', cause => reject(reason ?? connectionError(cause)))
+    request.once('response', resolve)
+    request.end(body)
+  })
+  async function* pieces(): AsyncGenerator<Buffer> {
+    try {
+      yield* response as AsyncIterable<Buffer>
+    } catch (cause) {
+      throw reason ?? connectionError(cause as NodeJS.ErrnoException)
+    }
+  }
+  const answer = { response, pieces, hangUp: () => void request.destroy() }
+  if (response.statusCode !== 200) throw await refusal(answer)
+  return answer
+}
+
+/** What a server of another version does not know: the path, the method, the format. */
+const UNKNOWN_TO_OTHERS = [404, 405, 406]
+
+async function refusal({ response, pieces }: Answer): Promise<ConvohouseError> {
+  if (UNKNOWN_TO_OTHERS.includes(response.statusCode!)) return otherVersion()
+  try {
+    return errorFrom((JSON.parse(await text(pieces())) as { error: ErrorBody }).error)
+  } catch (error) {
+    return error instanceof ConvohouseError ? error : otherVersion()
+  }
+}
+
+/** The error that the holder reported. A code that only a newer version knows becomes SQL_INVALID. */
+function errorFrom({ code, what, hint }: ErrorBody): ConvohouseError {
+  const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'SQL_INVALID'
+  return new ConvohouseError(known, { what, ...(hint !== undefined && { hint }) })
+}
+
+function connectionError(cause: NodeJS.ErrnoException): ConvohouseError {
+  if (cause instanceof ConvohouseError) return cause
+  if (cause.syscall === 'connect') return unanswered(cause)
+  return cause.code?.startsWith('HPE_') ? otherVersion(cause) : ended()
+}
+
+const ended = () =>
+  new ConvohouseError('WAREHOUSE_ENDED', {
+    what: 'The process that holds the warehouse ended while it ran this query, perhaps because of it.',
+    hint: '`convohouse up` and `worker` restart it and log what it ran; nothing is lost. Try again; if it ends each time, write the query differently.',
+  })
+
+const stopped = () => new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' })
+
+const silent = (timeoutMs: number) =>
+  new ConvohouseError('QUERY_TIMEOUT', {
+    what: `The process that holds the warehouse did not answer within ${durationText(timeoutMs)}.`,
+    hint: 'Query less, or raise the timeout.',
+  })
+
+const unanswered = (cause: Error) =>
+  new ConvohouseError('WAREHOUSE_LOCKED', {
+    what: 'Another process holds the warehouse and does not answer queries.',
+    hint: 'Wait until it has ended, or stop it.',
+    cause,
+  })
+
+const otherVersion = (cause?: Error) =>
+  new ConvohouseError('WAREHOUSE_LOCKED', {
+    what: 'The process that holds the warehouse runs another version of convohouse.',
+    hint: 'Restart it with this version.',
+    ...(cause && { cause }),
+  })

@@ -1,0 +1,191 @@
+// The process that holds the warehouse answers its owner's queries on a Unix socket, since DuckDB lets no other process open the file.
+// The socket's file mode is the authentication. A socket that a killed process left behind is replaced, one that a process serves never.
+
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { MINUTE, SECOND } from '../../../core/time.ts'
+import type { Connectable } from '../../connection.ts'
+import { openQueryQueue, queriesAtOnce } from '../concurrency.ts'
+import { type QueryObserver, queryHandler, type ServerLimits } from './handler.ts'
+import { socketPath } from './socket-path.ts'
+
+export interface SocketLimits extends ServerLimits {
+  /** Queries that run at once; others wait for a slot. */
+  maxQueries: number
+  /** Queries that wait; one more is refused. */
+  maxWaiting: number
+}
+
+const DEFAULT_LIMITS: SocketLimits = {
+  maxTimeoutMs: 10 * MINUTE,
+  maxRows: 100_000_000,
+  maxQueries: queriesAtOnce(undefined),
+  maxWaiting: 64,
+  maxWaitMs: 30 * SECOND,
+}
+
+/** Far above the number that may wait: a connection beyond it is closed without an answer. */
+const MAX_CONNECTIONS = 512
+
+/** A client sends its request at once. */
+const REQUEST_WITHIN_MS = 5 * SECOND
+
+/** How long `close` waits for queries that DuckDB does not interrupt, and for clients that do not read. */
+const CLOSE_WITHIN_MS = 5 * SECOND
+
+export interface QueryServer {
+  path: string
+  /** Stops listening, interrupts what runs and reports it to the clients; call it before closing the instance. */
+  close(): Promise<void>
+}
+
+/**
+ * Answers queries on the data folder's socket, each on a connection of its own, until closed.
+ *
+ * Forbids the instance to install or load extensions by itself: a caller's SQL must not make it download code.
+ *
+ * @throws WAREHOUSE_LOCKED when another process answers there; HOME_UNUSABLE
+ */
+export async function serveQueries({
+  home,
+  instance,
+  onQuery,
+  ...given
+}: { home: string; instance: Connectable; onQuery?: QueryObserver } & Partial<SocketLimits>): Promise<QueryServer> {
+  await forbidExtensions(instance)
+  const path = await socketPath(home)
+  const limits = { ...DEFAULT_LIMITS, ...given }
+  const scratch = join(home, 'query-parts')
+  const closing = new AbortController()
+  const handle = queryHandler({
+    instance,
+    limits,
+    scratch,
+    queue: openQueryQueue({ running: limits.maxQueries, waiting: limits.maxWaiting }),
+    ...(onQuery && { onQuery }),
+    closing: closing.signal,
+  })
+  const answers = new Set<Promise<void>>()
+
+  const timeouts = { requestTimeout: REQUEST_WITHIN_MS, headersTimeout: REQUEST_WITHIN_MS }
+  const server = createServer({ ...timeouts, connectionsCheckingInterval: SECOND }, (request, response) => {
+    const answer = handle(request, response).finally(() => answers.delete(answer))
+    answers.add(answer)
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  server.on('clientError', refuseMalformed)
+  await listen(server, path)
+  // A killed process may have left Parquet files there.
+  await rm(scratch, { recursive: true, force: true })
+  await mkdir(scratch, { mode: 0o700 })
+
+  return {
+    path,
+    close: async () => {
+      server.close()
+      closing.abort()
+      await Promise.race([Promise.allSettled(answers), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
+      server.closeAllConnections()
+      await rm(scratch, { recursive: true, force: true })
+    },
+  }
+}
+
+async function forbidExtensions(instance: Connectable): Promise<void> {
+  const connection = await instance.connect()
+  try {
+    await connection.run('SET GLOBAL autoinstall_known_extensions = false')
+    await connection.run('SET GLOBAL autoload_known_extensions = false')
+  } finally {
+    connection.closeSync()
+  }
+}
+
+interface ClientError extends Error {
+  code?: string
+  rawPacket?: Buffer
+}
+
+function refuseMalformed({ code, rawPacket }: ClientError, socket: Socket): void {
+  // An answer that has begun cannot be followed by another.
+  if (!socket.writable || socket.bytesWritten > 0) socket.destroy()
+  else if (rawPacket?.[0] === 0) socket.end(otherVersionFrame())
+  else {
+    const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
+  }
+}
+
+/** Clients of before the socket spoke HTTP send frames, which begin with a zero byte, and read them: two lengths (uint32), a header in JSON. */
+function otherVersionFrame(): Buffer {
+  const what = 'The process that holds the warehouse runs another version of convohouse.'
+  const message = { kind: 'error', code: 'WAREHOUSE_LOCKED', what, mend: 'Run `convohouse query` of that version.' }
+  const header = Buffer.from(JSON.stringify(message))
+  const lengths = Buffer.alloc(8)
+  lengths.writeUInt32BE(header.length, 0)
+  return Buffer.concat([lengths, header])
+}
+
+/** Listens at the path, open to this user only. */
+async function listen(server: Server, path: string): Promise<void> {
+  const first = await tryListen(server, path)
+  if (first === undefined) return
+  if (first.code !== 'EADDRINUSE') throw unusable(path, first)
+  await removeStale(path)
+  const second = await tryListen(server, path)
+  if (second) throw second.code === 'EADDRINUSE' ? alive(path) : unusable(path, second)
+}
+
+async function tryListen(server: Server, path: string): Promise<NodeJS.ErrnoException | undefined> {
+  // `listen` creates the socket synchronously, so it never exists with a wider mode.
+  const mask = process.platform === 'win32' ? undefined : process.umask(0o177)
+  const error = await new Promise<NodeJS.ErrnoException | undefined>(resolve => {
+    server.once('error', resolve)
+    server.listen(path, () => {
+      server.off('error', resolve)
+      resolve(undefined)
+    })
+    if (mask !== undefined) process.umask(mask)
+  })
+  if (!error && mask !== undefined) await chmod(path, 0o600)
+  return error
+}
+
+async function removeStale(path: string): Promise<void> {
+  const before = await lstat(path).catch(() => undefined)
+  if (!before) return
+  if (!before.isSocket()) throw unusable(path, new Error('it is not a socket'))
+  if (await answers(path)) throw alive(path)
+  // Only the file that was found dead is removed, not one that another process created meanwhile.
+  const now = await lstat(path).catch(() => undefined)
+  if (now?.ino === before.ino) await rm(path, { force: true })
+}
+
+/** Only a refused connection proves that no process listens; any other error counts as alive. */
+function answers(path: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const probe = connect(path)
+    probe.once('connect', () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(!/ECONNREFUSED|ENOENT/.test(error.code ?? '')))
+  })
+}
+
+const alive = (path: string) =>
+  new ConvohouseError('WAREHOUSE_LOCKED', {
+    what: `Another process already answers queries at ${path}.`,
+    hint: 'Stop it, or let it hold the warehouse.',
+  })
+
+const unusable = (path: string, cause: Error) =>
+  new ConvohouseError('HOME_UNUSABLE', {
+    what: `The query socket ${path} cannot be opened: ${cause.message}.`,
+    hint: 'Remove what is at that path, or check its permissions.',
+    cause,
+  })

@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { tableFromIPC } from 'apache-arrow'
+import { describe, expect, it } from 'vitest'
+import { ENDLESS, LATE, servedWarehouse } from './served-warehouse.ts'
+
+const there = servedWarehouse()
+
+/** A request as any HTTP client makes it. */
+async function post(
+  body: object | string,
+  { accept, path = '/query', method = 'POST' }: { accept?: string; path?: string; method?: string } = {},
+): Promise<{ response: IncomingMessage; body: Buffer }> {
+  const headers = accept === undefined ? {} : { Accept: accept }
+  const request = httpRequest({ socketPath: there.server.path, path, method, headers, agent: false })
+  // The there.server may close the connection before it has read all of a request that it refuses.
+  request.on('error', () => {})
+  request.end(method === 'GET' ? undefined : typeof body === 'string' ? body : JSON.stringify(body))
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return { response, body: await buffer(response) }
+}
+
+describe('over HTTP', () => {
+  const sql = "SELECT range AS n, 'a' || range AS x FROM range(2)"
+
+  it.each([
+    [undefined, 'application/json', '[\n{"n":0,"x":"a0"},\n{"n":1,"x":"a1"}\n]\n'],
+    ['application/x-ndjson', 'application/x-ndjson', '{"n":0,"x":"a0"}\n{"n":1,"x":"a1"}\n'],
+    ['image/png, text/csv;q=0.9', 'text/csv', 'n,x\r\n0,a0\r\n1,a1\r\n'],
+  ])('answers %s with %s, and counts the rows in trailers', async (accept, type, expected) => {
+    const { response, body } = await post({ sql }, { ...(accept && { accept }) })
+    expect([response.statusCode, response.headers['content-type'], String(body)]).toEqual([200, type, expected])
+    expect(response.trailers).toEqual({ 'convohouse-rows': '2', 'convohouse-truncated': 'false' })
+    const cut = await post({ sql, maxRows: 1 }, { ...(accept && { accept }) })
+    expect(cut.response.trailers).toEqual({ 'convohouse-rows': '1', 'convohouse-truncated': 'true' })
+  })
+
+  it('answers in Arrow and in Parquet', async () => {
+    const arrow = await post({ sql }, { accept: 'application/vnd.apache.arrow.stream' })
+    expect(
+      tableFromIPC(arrow.body)
+        .toArray()
+        .map(row => row.x),
+    ).toEqual(['a0', 'a1'])
+    const parquet = await post({ sql }, { accept: 'application/vnd.apache.parquet' })
+    expect(parquet.response.headers).toMatchObject({
+      'convohouse-rows': '2',
+      'content-length': String(parquet.body.length),
+    })
+    expect(String(parquet.body.subarray(0, 4))).toBe('PAR1')
+  })
+
+  it.each<[string, number, string, Parameters<typeof post>[0], Parameters<typeof post>[1]?]>([
+    ['SQL that is wrong', 400, 'SQL_INVALID', { sql: 'SELECT zz' }],
+    ['SQL that writes', 403, 'SQL_REFUSED', { sql: 'DROP TABLE numbers' }],
+    ['SQL that takes too long', 504, 'QUERY_TIMEOUT', { sql: ENDLESS, timeoutMs: 200 }],
+    [
+      'SQL that takes too long for Parquet',
+      504,
+      'QUERY_TIMEOUT',
+      { sql: ENDLESS, timeoutMs: 200 },
+      { accept: 'application/vnd.apache.parquet' },
+    ],
+    ['a body that is no JSON', 400, 'FLAG_INVALID', 'SELECT 1'],
+    ['a body without SQL', 400, 'FLAG_INVALID', {}],
+    ['a body that is too large', 413, 'SQL_REFUSED', 'x'.repeat(8_100_000)],
+    ['a format that there is not', 406, 'FLAG_INVALID', { sql }, { accept: 'image/png' }],
+    ['another path', 404, 'FLAG_INVALID', { sql }, { path: '/' }],
+    ['another method', 405, 'FLAG_INVALID', {}, { method: 'GET' }],
+  ])('refuses %s with a status, a code and a hint', async (_, status, code, body, options) => {
+    const answer = await post(body, options)
+    expect(answer.response.statusCode).toBe(status)
+    expect(answer.response.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(String(answer.body))).toEqual({
+      error: { code, what: expect.any(String), ...(code !== 'SQL_INVALID' && { hint: expect.any(String) }) },
+    })
+  })
+
+  it('refuses a query too many with a status that says to retry', async () => {
+    const leaving = new AbortController()
+    const running = [1, 2].map(() => there.ask(ENDLESS, { signal: leaving.signal }).catch(error => error))
+    await sleep(200)
+    const { response, body } = await post({ sql: 'SELECT 1', timeoutMs: 100 })
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1'])
+    expect(JSON.parse(String(body)).error.code).toBe('TOO_MANY_QUERIES')
+    leaving.abort()
+    await Promise.all(running)
+  })
+
+  it.each(['text/csv', 'application/x-ndjson', 'application/json', 'application/vnd.apache.arrow.stream'])(
+    'cuts an answer in %s off where its query fails on the way: no client takes it for complete',
+    async accept => {
+      await expect(post({ sql: LATE }, { accept })).rejects.toMatchObject({ code: 'ECONNRESET' })
+    },
+  )
+
+  it('answers several requests on one connection', async () => {
+    const socket = connect(there.server.path)
+    const request = 'POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 18\r\n\r\n{"sql":"SELECT 1"}'
+    let answers = ''
+    socket.on('data', piece => {
+      answers += piece
+    })
+    for (let number = 1; number <= 3; number++) {
+      socket.write(request)
+      while (answers.split('HTTP/1.1 200 OK').length <= number) await sleep(5)
+    }
+    socket.destroy()
+    await there.untilAnswered()
+  })
+
+  it('answers curl, and makes it fail where the answer is cut off', async context => {
+    const curl = (sql: string) =>
+      promisify(execFile)(
+        'curl',
+        [
+          ...['--silent', '--show-error', '--fail', '--unix-socket', there.server.path, '--header', 'Accept: text/csv'],
+          ...['--data', JSON.stringify({ sql }), 'http://convohouse/query'],
+        ],
+        { maxBuffer: 100_000_000 },
+      )
+    const found = await promisify(execFile)('curl', ['--version']).catch(() => null)
+    if (found === null) return context.skip()
+    expect((await curl('SELECT 1 AS one')).stdout).toBe('one\r\n1\r\n')
+    await expect(curl(LATE)).rejects.toMatchObject({ code: 18 })
+    await expect(curl('DROP TABLE numbers')).rejects.toMatchObject({ code: 22 })
+  })
+})

@@ -1,0 +1,57 @@
+// A table of numbers in a real file, held by this process and served on the socket: opened before each test, closed after it.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { afterEach, beforeEach } from 'vitest'
+import { type HolderQuery, queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
+import { type QueryServer, serveQueries } from '../../../src/warehouse/query/http/socket-server.ts'
+import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
+
+/** Fails in its last tenth. */
+export const LATE = "SELECT CASE WHEN range < 900000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(1000000)"
+export const ENDLESS = 'SELECT count(*) FROM numbers a, numbers b, numbers c WHERE a.n + b.n + c.n = 7'
+
+export interface ServedWarehouse {
+  home: string
+  instance: DuckDBInstance
+  writer: DuckDBConnection
+  server: QueryServer
+  ask(sql: string, more?: Partial<HolderQuery> & { maxRows?: number }): Promise<QueryResult>
+  /** Waits until as many queries have released their slots that a new one is answered. */
+  untilAnswered(): Promise<void>
+}
+
+export async function rowsOf(result: QueryResult): Promise<Cell[][]> {
+  const rows: Cell[][] = []
+  for await (const batch of result.batches) {
+    for (let row = 0; row < batch.rows; row++) rows.push(batch.columns.map(cells => cells[row]!))
+  }
+  return rows
+}
+
+/** To be called at the top of a test file. */
+export function servedWarehouse(): ServedWarehouse {
+  const there = {
+    // Longer than a test may take: what is not stopped otherwise fails the test.
+    ask: (sql, more = {}) => queryHolder({ home: there.home, sql, timeoutMs: 120_000, ...more }),
+    async untilAnswered() {
+      while (!(await there.ask('SELECT 1').then(rowsOf, () => undefined))) await sleep(20)
+    },
+  } as ServedWarehouse
+  beforeEach(async () => {
+    there.home = await mkdtemp(join(tmpdir(), 'socket-'))
+    there.instance = await DuckDBInstance.create(join(there.home, 'warehouse.duckdb'))
+    there.writer = await there.instance.connect()
+    await there.writer.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 100) AS text FROM range(20000)")
+    there.server = await serveQueries({ home: there.home, instance: there.instance, maxQueries: 2 })
+  })
+  afterEach(async () => {
+    await there.server.close()
+    there.writer.closeSync()
+    there.instance.closeSync()
+    await rm(there.home, { recursive: true })
+  })
+  return there
+}
