@@ -44,14 +44,14 @@ export function finalReport(run: Run): SyncReport {
 /** The sessions left that history may not use because they are reserved for new conversations; null where there are none. */
 function reserveOf({ governor, host, report }: Run): Reserve | null {
   if (report.outcome !== 'period-spent') return null
-  const { options, period } = governor
+  const { options, quota } = governor
   const unlimited = { ...options, maxSessions: null }
   const page = pageSessions(governor, 1)
   const fits = (kind: 'head' | 'tail', headReserveShare: number): boolean =>
     sessionsFor({ ...governor, options: { ...unlimited, headReserveShare } }, kind, host.now()) >= page
   const share = options.headReserveShare
   if (!fits('head', share)) return null
-  return { sessions: sessionsLeft(period, options.allowedPacks), share, expected: !fits('tail', 0) }
+  return { sessions: sessionsLeft(quota, options.allowedPacks), share, expected: !fits('tail', 0) }
 }
 
 /** Adds what the last step reported after the run's end. */

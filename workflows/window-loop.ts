@@ -128,7 +128,7 @@ async function wait(run: Run, progress: WindowProgress, decision: Extract<Decisi
  * the vendor is probed; otherwise the window is left to a later sync: no run sleeps until a period ends.
  */
 async function quotaSpent(run: Run, progress: WindowProgress): Promise<void> {
-  const probeAtMs = (run.governor.period.reportedAtMs ?? 0) + run.governor.options.hourMs
+  const probeAtMs = (run.governor.quota.reportedAtMs ?? 0) + run.governor.options.hourMs
   if (probeAtMs <= run.host.now()) return act(run, progress, decide(run, { kind: 'probe', wants: 1 }))
   run.report.windowsLeft += 1
   if (run.report.outcome === 'done') run.report.outcome = 'period-spent'

@@ -5,9 +5,9 @@ import { requestsLeft } from './rate-limit.ts'
 import { sessionsFor } from './session-budget.ts'
 
 export interface Budget {
-  hour: { requestsPerHour: number; requestsLeft: number }
+  rateLimit: { requestsPerHour: number; requestsLeft: number }
   /** `known` is false until the vendor has told a usage: the numbers are then what the document says. */
-  period: {
+  quota: {
     known: boolean
     key: string | null
     usedSessions: number
@@ -30,19 +30,22 @@ export const unlimited = (governor: GovernorState): GovernorState => ({
 
 /** The workspace's budget at a moment. */
 export function budgetOf(governor: GovernorState, nowMs: number): Budget {
-  const { hour, period, options } = governor
+  const { rateLimit, quota, options } = governor
   const all = unlimited(governor)
   return {
-    hour: { requestsPerHour: hour.requestsPerHour, requestsLeft: Math.max(0, requestsLeft(hour, nowMs, 0)) },
-    period: {
-      known: period.known,
-      key: period.key,
-      usedSessions: period.usedSessions,
-      includedSessions: period.includedSessions,
-      allowedSessions: period.includedSessions + options.allowedPacks * PACK_SESSIONS,
-      sessionsLeft: Math.max(0, sessionsLeft(period, options.allowedPacks)),
-      overagePacks: period.overagePacks,
-      reportedAtMs: period.reportedAtMs,
+    rateLimit: {
+      requestsPerHour: rateLimit.requestsPerHour,
+      requestsLeft: Math.max(0, requestsLeft(rateLimit, nowMs, 0)),
+    },
+    quota: {
+      known: quota.known,
+      key: quota.key,
+      usedSessions: quota.usedSessions,
+      includedSessions: quota.includedSessions,
+      allowedSessions: quota.includedSessions + options.allowedPacks * PACK_SESSIONS,
+      sessionsLeft: Math.max(0, sessionsLeft(quota, options.allowedPacks)),
+      overagePacks: quota.overagePacks,
+      reportedAtMs: quota.reportedAtMs,
     },
     reserveForNewSessions: Math.max(0, sessionsFor(all, 'head', nowMs) - sessionsFor(all, 'tail', nowMs)),
   }

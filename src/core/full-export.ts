@@ -63,7 +63,7 @@ export function coveredByFullExport({ window, lastTsMs, done, holes = [] }: Wind
 /** Stored conversations of one agent and one day; without `ts` where it has no stretch. */
 export interface StoredDay {
   /** From the first `ts` to the last one. */
-  stretch: Interval | null
+  range: Interval | null
   conversations: number
   /** At the rate at which this agent's exports were billed. */
   billed: number
@@ -73,10 +73,10 @@ export interface StoredDay {
 
 /** Prices exporting again what is stored of a stretch; a day at its edge counts in proportion. */
 export function estimateStored(days: readonly StoredDay[], { from, to }: Interval, page: number): Estimate {
-  const shareOf = ({ stretch }: StoredDay): number => {
-    if (stretch === null) return from <= 0 ? 1 : 0
-    const overlap = Math.min(to, stretch.to) - Math.max(from, stretch.from) + 1
-    return Math.max(0, overlap) / (stretch.to - stretch.from + 1)
+  const shareOf = ({ range }: StoredDay): number => {
+    if (range === null) return from <= 0 ? 1 : 0
+    const overlap = Math.min(to, range.to) - Math.max(from, range.from) + 1
+    return Math.max(0, overlap) / (range.to - range.from + 1)
   }
   const sum = (of: (stored: StoredDay) => number) =>
     Math.round(days.reduce((total, stored) => total + shareOf(stored) * of(stored), 0))

@@ -24,10 +24,10 @@ import { countRequest } from './rate-limit.ts'
 export function recoverGovernor(
   options: Partial<GovernorOptions>,
   entries: readonly LeaseEntry[],
-  recalled: { nowMs: number; holdersDead: boolean; period?: QuotaState },
+  recalled: { nowMs: number; holdersDead: boolean; quota?: QuotaState },
 ): GovernorState {
   const fresh = newGovernor(options)
-  const state = entries.reduce(applyEntry, { ...fresh, period: recalled.period ?? fresh.period })
+  const state = entries.reduce(applyEntry, { ...fresh, quota: recalled.quota ?? fresh.quota })
   const { leases, ...rest } = recalled.holdersDead
     ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recalled.nowMs), state), leases: [] }
     : state
@@ -56,6 +56,6 @@ const leaseOf = (entry: LeaseGranted): Lease => ({
 
 const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState => ({
   ...state,
-  hour: countRequest(state.hour, nowMs),
-  period: lease.pageSessions === 0 ? state.period : holdBack(state.period, lease.pageSessions, nowMs),
+  rateLimit: countRequest(state.rateLimit, nowMs),
+  quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
 })

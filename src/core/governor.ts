@@ -95,8 +95,8 @@ export interface GovernorState {
   /** When the answer came that paused it: what was sent before tells nothing of the vendor now. */
   pausedSinceMs: number
   pausedUntilMs: number
-  hour: RateLimitState
-  period: QuotaState
+  rateLimit: RateLimitState
+  quota: QuotaState
   leases: readonly Lease[]
   /** Spent in this run, for `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
@@ -165,8 +165,8 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
     mode: 'open',
     pausedSinceMs: 0,
     pausedUntilMs: 0,
-    hour: newRateLimit(all.hourMs, all.requestsPerHour),
-    period: newQuota(),
+    rateLimit: newRateLimit(all.hourMs, all.requestsPerHour),
+    quota: newQuota(),
     leases: [],
     spent: { requests: 0, sessions: 0 },
     lost: NONE_LOST,
@@ -179,25 +179,25 @@ const outstandingRequests = (state: GovernorState): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
 
 /** Holds back what a page may have billed whose answer nobody saw: as much as was thought, and the surprise. */
-export const holdBack = (period: QuotaState, sessions: number, sinceMs: number): QuotaState =>
-  holdPending(period, Math.max(0, sessions) + surpriseReserve(period.includedSessions), sinceMs)
+export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
+  holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions), sinceMs)
 
 /** Share of the hour that all else leaves to polls for new conversations: a backfill that has spent the hour delays none. */
 const HEAD_HOUR_SHARE = 0.05
 
-function requestReserve({ options, hour }: GovernorState, kind: WindowKind | 'probe'): number {
+function requestReserve({ options, rateLimit }: GovernorState, kind: WindowKind | 'probe'): number {
   if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
-  const forPeople = Math.floor(hour.requestsPerHour * options.hourReserveShare)
-  return kind === 'head' ? forPeople : forPeople + Math.floor(hour.requestsPerHour * HEAD_HOUR_SHARE)
+  const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)
+  return kind === 'head' ? forPeople : forPeople + Math.floor(rateLimit.requestsPerHour * HEAD_HOUR_SHARE)
 }
 
 /** Requests that a window of that kind may still lease now. */
 export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {
-  const { options, hour } = state
+  const { options, rateLimit } = state
   const outstanding = outstandingRequests(state)
   const run =
     options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
-  return Math.min(requestsLeft(hour, nowMs, outstanding) - requestReserve(state, kind), run)
+  return Math.min(requestsLeft(rateLimit, nowMs, outstanding) - requestReserve(state, kind), run)
 }
 
 function grantLease(state: GovernorState, grant: Grant, nowMs: number): [GovernorState, Decision] {
@@ -246,12 +246,12 @@ function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorStat
   if (leases.length === state.leases.length) return state
   const left = withLeases(state, leases)
   const lost = state.leases.filter(lease => lease.sessions > 0 && !leases.includes(lease))
-  const period = lost.reduce((held, lease) => holdBack(held, lease.sessions - lease.billed, nowMs), left.period)
-  return { ...left, period }
+  const quota = lost.reduce((held, lease) => holdBack(held, lease.sessions - lease.billed, nowMs), left.quota)
+  return { ...left, quota }
 }
 
 function grantProbe(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
-  const alone = state.period.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
+  const alone = state.quota.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
   if (!alone) return waitUntil(state, nowMs + MINUTE, 'leased')
   const deadlineMs = nowMs + state.options.leaseMs
   return grantLease(
@@ -267,7 +267,7 @@ function noPageFits(state: GovernorState, lease: string, nowMs: number): [Govern
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
   if (runSessions(state) < pageSessions(state, 1)) return refuse(state, 'max-sessions')
   // So may what is held back for lost answers, late counts and a period that is doubted: a count tells.
-  const clearsUp = resolvesAtMs(state.period)
+  const clearsUp = resolvesAtMs(state.quota)
   if (clearsUp === null) return refuse(state, 'period')
   return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, lease, nowMs)
 }
@@ -286,12 +286,12 @@ export function requestLease(
   if (state.mode === 'probing') return waitUntil(state, nowMs + options.hourMs / 60, 'paused')
   if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waitUntil(state, state.pausedUntilMs, 'paused')
 
-  const probe = asked.kind === 'probe' || !state.period.known
+  const probe = asked.kind === 'probe' || !state.quota.known
   if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refuse(state, 'max-requests')
   const spender = probe ? 'probe' : asked.kind
   const available = requestsFor(state, spender, nowMs)
   if (available < 1) {
-    const againMs = nextFreeRequestMs(state.hour, nowMs, requestReserve(state, spender))
+    const againMs = nextFreeRequestMs(state.rateLimit, nowMs, requestReserve(state, spender))
     return waitUntil(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
   }
   if (probe) return grantProbe(state, asked.lease, nowMs)
@@ -315,8 +315,8 @@ export function requestLease(
 /** An answer that was lost, or a failure of the vendor, may hide a page that was billed. */
 const quotaWithHeldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): QuotaState =>
   lease === undefined || lease.pageSessions === 0 || answer.status === 429 || answer.unsent
-    ? state.period
-    : holdBack(state.period, lease.pageSessions, answer.receivedAtMs)
+    ? state.quota
+    : holdBack(state.quota, lease.pageSessions, answer.receivedAtMs)
 
 /** An answer that did not come may have been billed; a status that says failure was not lost. */
 const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState['lost'] =>
@@ -327,7 +327,7 @@ const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: An
 /** What was not seen may have been billed. */
 const withUnseenAnswer = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...state,
-  period: quotaWithHeldBack(state, lease, answer),
+  quota: quotaWithHeldBack(state, lease, answer),
   lost: lostAfter(state, lease, answer),
 })
 
@@ -344,14 +344,16 @@ const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answ
 function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
   const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
   const certain = (answer.usage?.billableUsedThisRequest ?? null) !== null
-  const bought = { ...answer, billed, certain, unseen: unseenSessions(state, lease) }
-  const period = answer.usage ? applyUsage(state.period, answer.usage, bought) : countBilled(state.period, bought)
+  const billedAnswer = { ...answer, billed, certain, unseen: unseenSessions(state, lease) }
+  const quota = answer.usage
+    ? applyUsage(state.quota, answer.usage, billedAnswer)
+    : countBilled(state.quota, billedAnswer)
   // A small page says little of the next one.
   const share = answer.returned >= 10 ? billed / answer.returned : 0
   const breach = lease !== undefined && billed > lease.sessions - lease.billed
   return {
     ...state,
-    period,
+    quota,
     breaches: state.breaches + (breach ? 1 : 0),
     sessionsPerConversation: Math.max(state.sessionsPerConversation, share),
     spent: { ...state.spent, sessions: state.spent.sessions + billed },
@@ -368,12 +370,12 @@ function answered(state: GovernorState, leaseId: string | null, answer: Answer):
 function answeredBy(state: GovernorState, leaseId: string | null, answer: Answer): GovernorState {
   const counted: GovernorState = {
     ...state,
-    hour: countRequest(state.hour, answer.receivedAtMs),
+    rateLimit: countRequest(state.rateLimit, answer.receivedAtMs),
     spent: { ...state.spent, requests: state.spent.requests + 1 },
     leases: state.leases.map(lease => (lease.id === leaseId ? { ...lease, made: lease.made + 1 } : lease)),
   }
   const told = answer.rateLimit
-    ? { ...counted, hour: applyReportedLimit(counted.hour, answer.rateLimit, answer) }
+    ? { ...counted, rateLimit: applyReportedLimit(counted.rateLimit, answer.rateLimit, answer) }
     : counted
   const stale = state.mode !== 'open' && answer.sentAtMs < state.pausedSinceMs
   const mode = stale ? state.mode : 'open'

@@ -18,12 +18,12 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
   const bounds: PageRange = { from: window.fromSec, to: window.toSec }
   const begins = secondWithin(window, isNextPage(before, page) ? before.lastTsMs : (page.firstTsMs ?? null))
   const ends = page.hasMore ? secondWithin(window, page.lastTsMs) : null
-  const stretch =
+  const range =
     sortOf(window.kind) === 'asc'
       ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
       : { from: ends ?? bounds.from, to: begins ?? bounds.to }
   // Where the vendor's order is not what was asked for, the page may hold anything of its window.
-  return stretch.from !== null && stretch.from > stretch.to ? bounds : stretch
+  return range.from !== null && range.from > range.to ? bounds : range
 }
 
 /**

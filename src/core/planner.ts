@@ -47,7 +47,7 @@ export interface AgentFacts {
   /** Windows that were begun and not finished, oldest first. */
   open: readonly WindowProgress[]
   /** Names of those of them that rest (resting.ts): what they claim is not planned anew, nor are they. */
-  resting?: readonly string[]
+  backingOff?: readonly string[]
   density: Density | null
   /** Windows of full exports, finished or not; none of them is in `open`. */
   full?: readonly WindowProgress[]
@@ -67,9 +67,9 @@ export interface PlanOptions {
   /** Full exports that were planned by then are dropped, ms; null or absent: none is. */
   droppedMs?: number | null
   /** When the full export was planned that this request has begun itself, ms; null or absent: none. */
-  goesOnMs?: number | null
+  continuesMs?: number | null
   /** What an incremental run reads again. */
-  again: RefreshRequest
+  refreshes: RefreshRequest
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
@@ -78,7 +78,7 @@ export interface PlanOptions {
 
 /** What may have changed, or be hidden, and is worth its price. */
 export interface RefreshRequest
-  extends Pick<RereadOptions, 'stretches' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
+  extends Pick<RereadOptions, 'ranges' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
   /** Conversations that have changed, or that were asked for again. */
   refresh: IdsByAgent
   /** Conversations at random. */
@@ -88,7 +88,7 @@ export interface RefreshRequest
 export const NO_REFRESH: RefreshRequest = {
   refresh: {},
   sample: {},
-  stretches: [],
+  ranges: [],
   horizonMs: 0,
   quietMs: 0,
   budgetSessions: 0,
@@ -207,13 +207,13 @@ function resumedFullExport(options: PlanOptions): FullExport | null {
     from: requestedInterval(options).from,
     there,
     nowMs,
-    goesOnMs: options.goesOnMs ?? null,
+    goesOnMs: options.continuesMs ?? null,
   })
 }
 
 /** An agent's window of a full export: of the one that was begun, or of a new one. */
 function fullWindow(agent: AgentFacts, wanted: Interval, options: Planning): PlannedWindow[] {
-  const { begunFull: begun, nowMs } = options
+  const { resumedFullExport: begun, nowMs } = options
   const { agentId } = agent
   const own = begun?.windows.find(({ window }) => window.agentId === agentId)
   if (own) return own.done ? [] : [priced(own, true, agent, options)]
@@ -226,14 +226,14 @@ function fullWindow(agent: AgentFacts, wanted: Interval, options: Planning): Pla
 }
 
 interface Planning extends PlanOptions {
-  begunFull: FullExport | null
+  resumedFullExport: FullExport | null
 }
 
 function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const { agentId } = agent
   if (options.mode.kind === 'selected') return pricedIds(agent, 'selected', options.mode.ids[agentId] ?? [], options)
   const resumed = agent.open
-    .filter(({ window }) => !isById(window.kind) && !agent.resting?.includes(window.name))
+    .filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
     .map(open => priced(open, true, agent, options))
   const wanted = requestedInterval(options)
   if (wanted.from > wanted.to) return resumed
@@ -242,7 +242,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const due = uncoveredRanges(agent, wanted).filter(
     ({ kind, interval }) => kind !== 'head' || options.untilMs !== null || interval.to - interval.from + 1 >= poll,
   )
-  const { refresh, sample } = options.again
+  const { refresh, sample } = options.refreshes
   return [
     ...resumed,
     ...due.map(({ kind, interval }) => priced(newWindow(agent, kind, interval, options), false, agent, options)),
@@ -258,8 +258,11 @@ function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWi
     agents.flatMap(({ agentId, open }) => (open.some(({ window }) => window.kind === 'reread') ? [agentId] : [])),
   )
   const here = new Set(agents.map(({ agentId }) => agentId).filter(agentId => !underWay.has(agentId)))
-  const stretches = options.again.stretches.filter(({ agentId }) => here.has(agentId))
-  return planRereads({ ...options, ...options.again, stretches }).map(planned => ({ ...planned, resumes: false }))
+  const ranges = options.refreshes.ranges.filter(({ agentId }) => here.has(agentId))
+  return planRereads({ ...options, ...options.refreshes, ranges }).map(planned => ({
+    ...planned,
+    resumes: false,
+  }))
 }
 
 const KIND_ORDER: Record<WindowKind, number> = {
@@ -299,7 +302,7 @@ function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook
 export function planWindows(options: PlanOptions): Plan {
   const present = options.agents.filter(agent => !agent.gone)
   const there = { ...options, agents: present }
-  const planning: Planning = { ...there, begunFull: resumedFullExport(there) }
+  const planning: Planning = { ...there, resumedFullExport: resumedFullExport(there) }
   const own = present.flatMap(agent => windowsOf(agent, planning))
   const windows = [...own, ...rereads(present, options)].sort(inReadingOrder)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))

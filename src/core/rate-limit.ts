@@ -13,7 +13,7 @@ export interface RateLimitState {
   requestsPerHour: number
   buckets: readonly Bucket[]
   /** The newest told count, by the time its request was sent. */
-  told: { remaining: number; sentAtMs: number; receivedAtMs: number } | null
+  reported: { remaining: number; sentAtMs: number; receivedAtMs: number } | null
 }
 
 const BUCKETS_PER_HOUR = 360
@@ -22,60 +22,60 @@ export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimit
   hourMs,
   requestsPerHour,
   buckets: [],
-  told: null,
+  reported: null,
 })
 
 /**
  * Counts a request, by when its answer came (or was given up): the vendor counted it somewhere between, and it must not
  * leave our hour before it leaves the vendor's. Two hours are kept: the told count is carried forward by what expires.
  */
-export function countRequest(hour: RateLimitState, receivedAtMs: number, count = 1): RateLimitState {
-  const slice = Math.max(1, hour.hourMs / BUCKETS_PER_HOUR)
+export function countRequest(state: RateLimitState, receivedAtMs: number, count = 1): RateLimitState {
+  const slice = Math.max(1, state.hourMs / BUCKETS_PER_HOUR)
   const endMs = (Math.floor(receivedAtMs / slice) + 1) * slice
-  const kept = hour.buckets.filter(bucket => bucket.endMs > receivedAtMs - 2 * hour.hourMs)
+  const kept = state.buckets.filter(bucket => bucket.endMs > receivedAtMs - 2 * state.hourMs)
   const known = kept.find(bucket => bucket.endMs === endMs)
   const others = kept.filter(bucket => bucket !== known)
-  return { ...hour, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
+  return { ...state, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
 }
 
 /** Takes what an answer told. Answers that overtake each other are ordered by the time their request was sent. */
 export function applyReportedLimit(
-  hour: RateLimitState,
-  told: { requestsPerHour: number | null; remainingHour: number | null },
+  state: RateLimitState,
+  reported: { requestsPerHour: number | null; remainingHour: number | null },
   { sentAtMs, receivedAtMs }: { sentAtMs: number; receivedAtMs: number },
 ): RateLimitState {
-  if (hour.told && hour.told.sentAtMs > sentAtMs) return hour
+  if (state.reported && state.reported.sentAtMs > sentAtMs) return state
   const requestsPerHour =
-    told.requestsPerHour !== null && told.requestsPerHour > 0 ? told.requestsPerHour : hour.requestsPerHour
-  const remaining = told.remainingHour
+    reported.requestsPerHour !== null && reported.requestsPerHour > 0 ? reported.requestsPerHour : state.requestsPerHour
+  const remaining = reported.remainingHour
   return {
-    ...hour,
+    ...state,
     requestsPerHour,
-    told: remaining === null ? hour.told : { remaining: Math.max(0, remaining), sentAtMs, receivedAtMs },
+    reported: remaining === null ? state.reported : { remaining: Math.max(0, remaining), sentAtMs, receivedAtMs },
   }
 }
 
-const sumWhere = (hour: RateLimitState, keep: (endMs: number) => boolean): number =>
-  hour.buckets.reduce((sum, bucket) => (keep(bucket.endMs) ? sum + bucket.count : sum), 0)
+const sumWhere = (state: RateLimitState, keep: (endMs: number) => boolean): number =>
+  state.buckets.reduce((sum, bucket) => (keep(bucket.endMs) ? sum + bucket.count : sum), 0)
 
 /** Requests of ours that the rolling hour still holds. */
-export const requestsThisHour = (hour: RateLimitState, nowMs: number): number =>
-  sumWhere(hour, endMs => endMs > nowMs - hour.hourMs)
+export const requestsThisHour = (state: RateLimitState, nowMs: number): number =>
+  sumWhere(state, endMs => endMs > nowMs - state.hourMs)
 
 /** The told count as it must be now: less what we sent since, plus what of ours has left the hour since. Null: none, or expired. */
-function reportedRemaining(hour: RateLimitState, nowMs: number): number | null {
-  const { told, hourMs } = hour
-  if (told === null || nowMs >= told.sentAtMs + hourMs) return null
+function reportedRemaining(state: RateLimitState, nowMs: number): number | null {
+  const { reported, hourMs } = state
+  if (reported === null || nowMs >= reported.sentAtMs + hourMs) return null
   const slice = Math.max(1, hourMs / BUCKETS_PER_HOUR)
-  const since = sumWhere(hour, endMs => endMs > told.receivedAtMs + slice)
-  const expired = sumWhere(hour, endMs => endMs > told.receivedAtMs - hourMs + slice && endMs <= nowMs - hourMs)
-  return told.remaining - since + expired
+  const since = sumWhere(state, endMs => endMs > reported.receivedAtMs + slice)
+  const expired = sumWhere(state, endMs => endMs > reported.receivedAtMs - hourMs + slice && endMs <= nowMs - hourMs)
+  return reported.remaining - since + expired
 }
 
 /** Requests that may be made now, besides `outstanding` ones that are leased and not yet made. May be negative. */
-export function requestsLeft(hour: RateLimitState, nowMs: number, outstanding: number): number {
-  const own = hour.requestsPerHour - requestsThisHour(hour, nowMs)
-  return Math.min(own, reportedRemaining(hour, nowMs) ?? own) - outstanding
+export function requestsLeft(state: RateLimitState, nowMs: number, outstanding: number): number {
+  const own = state.requestsPerHour - requestsThisHour(state, nowMs)
+  return Math.min(own, reportedRemaining(state, nowMs) ?? own) - outstanding
 }
 
 /**
@@ -83,11 +83,12 @@ export function requestsLeft(hour: RateLimitState, nowMs: number, outstanding: n
  * hour. Where it is others' that fill it, when a minute has passed, or when what was told expires: only asking tells
  * whether they have left.
  */
-export function nextFreeRequestMs(hour: RateLimitState, nowMs: number, reserve = 0): number {
-  const { hourMs, told, buckets } = hour
+export function nextFreeRequestMs(state: RateLimitState, nowMs: number, reserve = 0): number {
+  const { hourMs, reported, buckets } = state
   const oldest = Math.min(...buckets.map(bucket => bucket.endMs).filter(endMs => endMs > nowMs - hourMs))
-  if (Number.isFinite(oldest) && requestsThisHour(hour, nowMs) >= hour.requestsPerHour - reserve) return oldest + hourMs
+  if (Number.isFinite(oldest) && requestsThisHour(state, nowMs) >= state.requestsPerHour - reserve)
+    return oldest + hourMs
   const inAMinute = nowMs + hourMs / 60
-  const toldExpires = told && told.sentAtMs + hourMs > nowMs ? told.sentAtMs + hourMs : inAMinute
+  const toldExpires = reported && reported.sentAtMs + hourMs > nowMs ? reported.sentAtMs + hourMs : inAMinute
   return Math.min(oldest + hourMs, toldExpires, inAMinute)
 }

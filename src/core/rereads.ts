@@ -17,13 +17,13 @@ export interface ReadRange {
   scanned: number
   returned: number
   /** Of those that it skipped, as many are held all the same: events tell of them, too. */
-  told: number
+  knownFromEvents: number
   /** What it billed. */
   sessions: number
 }
 
 export interface RereadOptions {
-  stretches: readonly ReadRange[]
+  ranges: readonly ReadRange[]
   nowMs: number
   /** Older stretches are left alone. */
   horizonMs: number
@@ -44,24 +44,24 @@ export interface Reread {
   estimate: Estimate
 }
 
-const skippedIn = (stretch: ReadRange): number => Math.max(0, stretch.scanned - stretch.returned)
+const skippedIn = (range: ReadRange): number => Math.max(0, range.scanned - range.returned)
 
 /** A skipped conversation that an event has told of is not hidden: the event that tells of a person in it has it bought. */
-const hiddenIn = (stretch: ReadRange): number => Math.max(0, skippedIn(stretch) - stretch.told)
+const hiddenIn = (range: ReadRange): number => Math.max(0, skippedIn(range) - range.knownFromEvents)
 
 /** Due when it has been left alone for a while, and each time for twice as long as before. */
-export function isDue(stretch: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
-  const endedMs = (stretch.toSec + 1) * 1_000
-  const waitMs = Math.max(quietMs, stretch.readAtMs - endedMs)
-  return endedMs > nowMs - horizonMs && nowMs - stretch.readAtMs >= waitMs
+export function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
+  const endedMs = (range.toSec + 1) * 1_000
+  const waitMs = Math.max(quietMs, range.readAtMs - endedMs)
+  return endedMs > nowMs - horizonMs && nowMs - range.readAtMs >= waitMs
 }
 
-const worthOf = (stretch: ReadRange): number =>
-  stretch.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(stretch) / stretch.sessions
+const worthOf = (range: ReadRange): number =>
+  range.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(range) / range.sessions
 
 /** What hides nothing is only given where it is wanted: for a sample, or because of late rows. */
-const isWorth = (stretch: ReadRange, { late }: RereadOptions): boolean =>
-  late || hiddenIn(stretch) === 0 || worthOf(stretch) >= MIN_FINDS_PER_SESSION
+const isWorth = (range: ReadRange, { late }: RereadOptions): boolean =>
+  late || hiddenIn(range) === 0 || worthOf(range) >= MIN_FINDS_PER_SESSION
 
 /** What costs nothing first, then what hides most for its price, then the newest. */
 function byWorth(a: ReadRange, b: ReadRange): number {
@@ -71,40 +71,40 @@ function byWorth(a: ReadRange, b: ReadRange): number {
 
 function affordable(options: RereadOptions): ReadRange[] {
   let left = options.budgetSessions
-  return options.stretches
-    .filter(stretch => isDue(stretch, options) && isWorth(stretch, options))
+  return options.ranges
+    .filter(range => isDue(range, options) && isWorth(range, options))
     .sort(byWorth)
-    .filter(stretch => {
-      if (stretch.sessions > left) return false
-      left -= stretch.sessions
+    .filter(range => {
+      if (range.sessions > left) return false
+      left -= range.sessions
       return true
     })
 }
 
 /** Neighbours become one: a window costs a request at least. Stretches of one agent, oldest first. */
-function merged(stretches: readonly ReadRange[]): ReadRange[] {
+function merged(ranges: readonly ReadRange[]): ReadRange[] {
   const whole: ReadRange[] = []
-  for (const stretch of stretches) {
+  for (const range of ranges) {
     const last = whole.at(-1)
-    if (last === undefined || (stretch.fromSec ?? 0) > last.toSec + 1) {
-      whole.push(stretch)
+    if (last === undefined || (range.fromSec ?? 0) > last.toSec + 1) {
+      whole.push(range)
       continue
     }
     whole[whole.length - 1] = {
       ...last,
-      toSec: Math.max(last.toSec, stretch.toSec),
-      scanned: last.scanned + stretch.scanned,
-      returned: last.returned + stretch.returned,
-      told: last.told + stretch.told,
-      sessions: last.sessions + stretch.sessions,
+      toSec: Math.max(last.toSec, range.toSec),
+      scanned: last.scanned + range.scanned,
+      returned: last.returned + range.returned,
+      knownFromEvents: last.knownFromEvents + range.knownFromEvents,
+      sessions: last.sessions + range.sessions,
     }
   }
   return whole
 }
 
-function reread(stretch: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
-  const { agentId, fromSec, toSec, scanned, returned, sessions } = stretch
-  const skipped = skippedIn(stretch)
+function reread(range: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
+  const { agentId, fromSec, toSec, scanned, returned, sessions } = range
+  const skipped = skippedIn(range)
   const requests = Math.max(1, Math.ceil(scanned / maxPage))
   return {
     progress: newProgress(openWindow({ agentId, kind: 'reread', fromSec, toSec, openedAtMs: nowMs, skipped })),
@@ -119,11 +119,10 @@ function reread(stretch: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
 /** The windows to read again now, and their price. */
 export function planRereads(options: RereadOptions): Reread[] {
   const byAgent = new Map<string, ReadRange[]>()
-  for (const stretch of affordable(options))
-    byAgent.set(stretch.agentId, [...(byAgent.get(stretch.agentId) ?? []), stretch])
-  return [...byAgent.values()].flatMap(stretches =>
-    merged(stretches.sort((a, b) => (a.fromSec ?? 0) - (b.fromSec ?? 0) || a.toSec - b.toSec)).map(stretch =>
-      reread(stretch, options),
+  for (const range of affordable(options)) byAgent.set(range.agentId, [...(byAgent.get(range.agentId) ?? []), range])
+  return [...byAgent.values()].flatMap(ranges =>
+    merged(ranges.sort((a, b) => (a.fromSec ?? 0) - (b.fromSec ?? 0) || a.toSec - b.toSec)).map(range =>
+      reread(range, options),
     ),
   )
 }

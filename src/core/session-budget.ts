@@ -22,7 +22,7 @@ export interface SessionBudget {
     packsForHistory?: boolean
     maxSessions: number | null
   }
-  period: QuotaState
+  quota: QuotaState
   outlook?: Outlook
   packsFrom?: { key: string | null; sessions: number } | null
   leases: readonly { sessions: number; billed: number }[]
@@ -51,37 +51,37 @@ const ageOf = ({ sinceMs = null }: QuotaState, nowMs: number): number | null =>
   sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
 
 /** Sessions that history leaves to new conversations. */
-function sessionReserve({ options, period, outlook }: SessionBudget, nowMs: number): number {
-  const { includedSessions } = period
+function sessionReserve({ options, quota, outlook }: SessionBudget, nowMs: number): number {
+  const { includedSessions } = quota
   const fixed = Math.min(includedSessions, options.projectedSessions)
-  const ageMs = ageOf(period, nowMs)
-  const leftSessions = Math.max(0, includedSessions - possiblyUsed(period))
+  const ageMs = ageOf(quota, nowMs)
+  const leftSessions = Math.max(0, includedSessions - possiblyUsed(quota))
   const floorShare = options.headReserveShare
   const expected = headReserve({ outlook: outlook ?? NO_OUTLOOK, ageMs, includedSessions, leftSessions, floorShare })
   return Math.max(fixed, expected)
 }
 
 /** Sessions of packs that a person allowed for history, as far as they are not used: they are no part of any reserve. */
-function packsForHistory({ options, period, packsFrom }: SessionBudget): number {
-  if (!packsFrom || packsFrom.key !== period.key) return Number.NEGATIVE_INFINITY
+function packsForHistory({ options, quota, packsFrom }: SessionBudget): number {
+  if (!packsFrom || packsFrom.key !== quota.key) return Number.NEGATIVE_INFINITY
   return (
-    packsFrom.sessions + options.allowedPacks * PACK_SESSIONS - possiblyUsed(period) - (period.pending?.sessions ?? 0)
+    packsFrom.sessions + options.allowedPacks * PACK_SESSIONS - possiblyUsed(quota) - (quota.pending?.sessions ?? 0)
   )
 }
 
 /** Notes where the period stood when packs were allowed for history. */
 export function withPacks<S extends SessionBudget>(state: S): S {
-  const { options, period, packsFrom } = state
-  if (!options.packsForHistory || options.allowedPacks === 0 || !period.known) return state
-  if (packsFrom && packsFrom.key === period.key) return state
-  return { ...state, packsFrom: { key: period.key, sessions: possiblyUsed(period) } }
+  const { options, quota, packsFrom } = state
+  if (!options.packsForHistory || options.allowedPacks === 0 || !quota.known) return state
+  if (packsFrom && packsFrom.key === quota.key) return state
+  return { ...state, packsFrom: { key: quota.key, sessions: possiblyUsed(quota) } }
 }
 
 /** Sessions that a window of that kind may still lease. */
 export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: number): number {
-  const { options, period } = state
-  const surprise = surpriseReserve(period.includedSessions)
-  const left = sessionsLeft(period, options.allowedPacks)
+  const { options, quota } = state
+  const surprise = surpriseReserve(quota.includedSessions)
+  const left = sessionsLeft(quota, options.allowedPacks)
   const forKind = YIELDS_TO_HEAD.has(kind)
     ? Math.min(left, Math.max(left - sessionReserve(state, nowMs), packsForHistory(state)))
     : left
@@ -109,10 +109,10 @@ export function pageSize(
 
 /** Sessions that other leases may have billed, of which nobody has told yet. */
 export function unseenSessions(
-  { leases, period }: SessionBudget,
+  { leases, quota }: SessionBudget,
   lease: SessionBudget['leases'][number] | undefined,
 ): number {
   const buying = leases.filter(held => held !== lease && held.sessions > 0)
   const held = buying.reduce((sum, { sessions, billed }) => sum + Math.max(0, sessions - billed), 0)
-  return held + buying.length * surpriseReserve(period.includedSessions)
+  return held + buying.length * surpriseReserve(quota.includedSessions)
 }

@@ -135,15 +135,15 @@ export class WorkspaceMetrics {
     }
     if (drains?.failure) gauges.drainFailing.set({ ...labels, code: drains.failure.code }, drains.failure.attempts)
     if (!left) return
-    const { hour, period, reserveForNewSessions, projectedSessions } = left
-    gauges.requestsLeft.set(labels, hour.requestsLeft)
-    gauges.requestsLimit.set(labels, hour.requestsPerHour)
-    gauges.used.set(labels, period.usedSessions)
-    gauges.included.set(labels, period.includedSessions)
+    const { rateLimit, quota, reserveForNewSessions, projectedSessions } = left
+    gauges.requestsLeft.set(labels, rateLimit.requestsLeft)
+    gauges.requestsLimit.set(labels, rateLimit.requestsPerHour)
+    gauges.used.set(labels, quota.usedSessions)
+    gauges.included.set(labels, quota.includedSessions)
     gauges.reserved.set(labels, reserveForNewSessions)
     set(gauges.projected, labels, projectedSessions)
-    gauges.packs.set(labels, period.overagePacks)
-    gauges.quotaReported.set(labels, period.reportedAtMs! / SECOND)
+    gauges.packs.set(labels, quota.overagePacks)
+    gauges.quotaReported.set(labels, quota.reportedAtMs! / SECOND)
   }
 
   private tellFigures(labels: { workspace: string }, figures: WorkspaceFigures): void {

@@ -39,7 +39,7 @@ async function governorNow({ home, workspaceId, settings, nowMs }: QuotaQuestion
   }
   // Leases are folded too: without them nobody knows which answers were under way at once, and counts what they billed twice.
   const governor = recoverGovernor({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
-  if (!governor.period.known || governor.period.reportedAtMs === null) return null
+  if (!governor.quota.known || governor.quota.reportedAtMs === null) return null
   // What is under way, or was lost in flight, is for the next sync to judge: here only what was told counts.
   return { ...governor, leases: [] }
 }
@@ -48,16 +48,16 @@ async function governorNow({ home, workspaceId, settings, nowMs }: QuotaQuestion
 export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus | null> {
   const governor = await governorNow(question)
   if (governor === null) return null
-  const { hour, period } = budgetOf(governor, question.nowMs)
+  const { rateLimit, quota } = budgetOf(governor, question.nowMs)
   return {
-    periodKey: period.key,
-    usedSessions: period.usedSessions,
-    includedSessions: period.includedSessions,
-    sessionsLeft: period.sessionsLeft,
-    overagePacks: period.overagePacks,
-    requestsLeft: hour.requestsLeft,
-    requestsPerHour: hour.requestsPerHour,
-    toldAt: momentText(period.reportedAtMs!),
+    periodKey: quota.key,
+    usedSessions: quota.usedSessions,
+    includedSessions: quota.includedSessions,
+    sessionsLeft: quota.sessionsLeft,
+    overagePacks: quota.overagePacks,
+    requestsLeft: rateLimit.requestsLeft,
+    requestsPerHour: rateLimit.requestsPerHour,
+    toldAt: momentText(quota.reportedAtMs!),
   }
 }
 
@@ -81,13 +81,13 @@ export async function quotaForecast(
 ): Promise<QuotaForecast | null> {
   const governor = await governorNow(question)
   if (governor === null) return null
-  const { period } = governor
+  const { quota } = governor
   if (known === null) return { ...budgetOf(governor, question.nowMs), projectedSessions: null }
   const { knownPerDay, periods } = known
   const outlook = { ...NO_OUTLOOK, knownPerDay, periodLengthMs: lengthOf(periods) }
-  const named = periods.find(({ keys }) => period.key !== null && keys.includes(period.key))
-  const sinceMs = named?.sinceMs ?? period.sinceMs ?? null
-  const budget = budgetOf({ ...governor, outlook, period: { ...period, sinceMs } }, question.nowMs)
+  const named = periods.find(({ keys }) => quota.key !== null && keys.includes(quota.key))
+  const sinceMs = named?.sinceMs ?? quota.sinceMs ?? null
+  const budget = budgetOf({ ...governor, outlook, quota: { ...quota, sinceMs } }, question.nowMs)
   const ageMs = sinceMs === null ? null : Math.max(0, question.nowMs - sinceMs)
-  return { ...budget, projectedSessions: period.usedSessions + projectedSessions(outlook, ageMs) }
+  return { ...budget, projectedSessions: quota.usedSessions + projectedSessions(outlook, ageMs) }
 }

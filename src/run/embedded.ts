@@ -138,7 +138,7 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
           declined = asks && !(await options.confirm!(prepared))
           if (declined) return { ...prepared, plan: { ...prepared.plan, windows: [] } }
           // The previous full export is dropped only after the user has agreed to the new one.
-          const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.period.includedSessions)
+          const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.quota.includedSessions)
           return kept ? run.steps.prepare(asked) : prepared
         },
         finish: async input => {

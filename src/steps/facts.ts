@@ -27,9 +27,9 @@ export function withUnloaded(
     if (!facts || facts.returned === 0) continue
     const { agentId } = facts.window
     const seconds = [facts.firstTsMs, facts.lastTsMs].flatMap(ms => (ms == null ? [] : [Math.floor(ms / 1_000)]))
-    const stretch = seconds.length === 0 ? null : { from: Math.min(...seconds), to: Math.max(...seconds) }
+    const range = seconds.length === 0 ? null : { from: Math.min(...seconds), to: Math.max(...seconds) }
     const billed = facts.billed ?? facts.returned
-    const day = { stretch, conversations: facts.returned, billed, sessions: billed }
+    const day = { range, conversations: facts.returned, billed, sessions: billed }
     all.set(agentId, [...(all.get(agentId) ?? []), day])
   }
   return all
@@ -85,7 +85,7 @@ export function factsOf(options: {
     gone: false,
     coverage: windows.coverage.get(agentId) ?? [],
     open: open.get(agentId) ?? [],
-    resting: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
+    backingOff: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
     density: densities.get(agentId) ?? null,
     full: full.filter(({ window }) => window.agentId === agentId),
     stored: options.stored.get(agentId) ?? [],

@@ -134,7 +134,7 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
   return withPending({ coverage, open, full: await fullWindows(writer, fetching.workspaceId) }, fetching.pending.all())
 }
 
-/** The period, as every page that landed told it. */
+/** The quota, by all landed pages. */
 async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
   const told = await reportedPeriods(warehouse.writer, workspaceId)
   const pages = pending.all().filter(({ head }) => head.usage !== null)
@@ -186,7 +186,7 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
   const period = await periodNow(fetching)
   const entries = await logged(fetching, period, nowMs)
   // This process holds the warehouse, so whoever wrote those leases holds it no more.
-  return recoverGovernor(options, entries, { nowMs, holdersDead: true, period })
+  return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota: period })
 }
 
 function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
@@ -234,14 +234,14 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   const warnings = [...ofAgents, ...unusable.map(unusableOrganizationText)]
   await settleClock(fetching)
   const nowMs = fetching.clock.passedAt(fetching.now())
-  const { period } = governor
+  const { quota } = governor
   const periods = periodsOf(await keysReported(warehouse.writer, workspaceId))
-  const named = periods.find(({ keys }) => period.key !== null && keys.includes(period.key))
-  const since = named?.sinceMs ?? (await periodSinceMs(warehouse.writer, workspaceId, period.key))
-  const again = await planRefresh({
+  const named = periods.find(({ keys }) => quota.key !== null && keys.includes(quota.key))
+  const since = named?.sinceMs ?? (await periodSinceMs(warehouse.writer, workspaceId, quota.key))
+  const refreshes = await planRefresh({
     dependencies: fetching,
     request,
-    quota: { includedSessions: period.includedSessions, periodSinceMs: since },
+    quota: { includedSessions: quota.includedSessions, periodSinceMs: since },
     nowMs,
     waiting: fetching.pending.all().length,
   })
@@ -267,17 +267,17 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     untilMs: request.untilMs,
     mode: modeOf(request),
     droppedMs,
-    goesOnMs: request.exporting?.fullMs ?? null,
-    again,
+    continuesMs: request.exporting?.fullMs ?? null,
+    refreshes,
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
-    requestsPerHour: governor.hour.requestsPerHour,
+    requestsPerHour: governor.rateLimit.requestsPerHour,
     period: {
       ageMs: since === null ? null : nowMs - since,
       lengthMs: lengthOf(periods),
     },
   })
-  const isBegun = request.consented !== false || !needsConsent(plan, period.includedSessions)
+  const isBegun = request.consented !== false || !needsConsent(plan, quota.includedSessions)
   if (request.dropFull && isBegun) await drop(fetching, request.run, nowMs - 1)
   return {
     plan,
@@ -285,7 +285,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     agents,
     governor: {
       ...governor,
-      period: { ...period, sinceMs: since ?? period.sinceMs ?? null },
+      quota: { ...quota, sinceMs: since ?? quota.sinceMs ?? null },
       ...(plan.outlook && { outlook: plan.outlook }),
     },
     pagesWaiting: fetching.pending.all().length,

@@ -95,21 +95,21 @@ async function sampleIds(asking: RefreshContext, dueMs: number): Promise<Convers
 async function rangesToReread(
   { dependencies, quota, nowMs }: RefreshContext,
   sampling: boolean,
-): Promise<Pick<RefreshRequest, 'stretches' | 'budgetSessions' | 'late'>> {
+): Promise<Pick<RefreshRequest, 'ranges' | 'budgetSessions' | 'late'>> {
   const { settings, warehouse, workspaceId } = dependencies
   const { writer } = warehouse
-  const none = { stretches: [], budgetSessions: 0, late: false }
+  const none = { ranges: [], budgetSessions: 0, late: false }
   if (settings.rereadShare === 0) return none
   const late = await lateRowsSeen(writer, workspaceId, nowMs - EVIDENCE_MS)
-  const stretches = await hidingRanges(writer, workspaceId, {
+  const ranges = await hidingRanges(writer, workspaceId, {
     sinceMs: nowMs - settings.rereadHorizonMs,
     others: late ? 'all' : sampling ? SAMPLED_RANGES : 0,
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
   })
-  if (stretches.length === 0 || (await isTsLastActivity(writer, workspaceId, nowMs - EVIDENCE_MS))) return none
+  if (ranges.length === 0 || (await isTsLastActivity(writer, workspaceId, nowMs - EVIDENCE_MS))) return none
   const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
   const budget = Math.floor(quota.includedSessions * settings.rereadShare)
-  return { stretches, budgetSessions: Math.max(0, budget - spent), late }
+  return { ranges, budgetSessions: Math.max(0, budget - spent), late }
 }
 
 /** What to export again now. `waiting`: landed pages that are not loaded yet. */

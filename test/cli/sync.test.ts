@@ -231,6 +231,6 @@ describe('plan', () => {
     )
     expect(kinds).toEqual(['head', 'head', 'head', 'sample', 'sample', 'sample'])
     expect(told.plan.unknown).toBe(0)
-    expect(told.budget.period).toMatchObject({ known: true, includedSessions: 50_000 })
+    expect(told.budget.quota).toMatchObject({ known: true, includedSessions: 50_000 })
   })
 })

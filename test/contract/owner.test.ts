@@ -340,7 +340,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       }
     })
     expect(budget.spent).toEqual({ requests: 0, sessions: 0 })
-    expect(requestsThisHour(budget.hour, Date.now())).toBeGreaterThanOrEqual(made)
+    expect(requestsThisHour(budget.rateLimit, Date.now())).toBeGreaterThanOrEqual(made)
     expect(await reportOf(next.handle)).toMatchObject({ outcome: 'done' })
     await expectTruth(there)
   })

@@ -63,7 +63,7 @@ describe('a governor that was told nothing yet', () => {
     ['a usage without counts', { ...answer().usage!, billableUsedThisPeriod: null, includedQuota: null }],
   ])('counts for itself where the vendor tells %s', (_, usage) => {
     const state = govern(newGovernor(), { kind: 'answered', lease: null, answer: answer({ usage, billed: 7 }) })
-    expect(state.period).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
+    expect(state.quota).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
     expect(granted(requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe('head')
   })
 })
@@ -159,20 +159,20 @@ describe('a lost answer', () => {
 
   it('is held for billed until a later count tells', () => {
     const state = afterLosing(told({}, 0, 1_000))
-    expect(state.period.pending?.sessions).toBe(150 + surpriseReserve(1_000))
+    expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
     const cleared = govern(state, {
       kind: 'answered',
       lease: null,
       answer: answer({ sentAtMs: NOW + MINUTE, used: 150 }),
     })
-    expect(cleared.period).toMatchObject({ pending: null, usedSessions: 150 })
+    expect(cleared.quota).toMatchObject({ pending: null, usedSessions: 150 })
   })
 
   it('pauses, unless it was we who gave it up', () => {
     expect(afterLosing(told()).mode).toBe('paused')
     const state = afterLosing(told({}, 0, 1_000), { givenUp: true })
     expect(state).toMatchObject({ mode: 'open', lost: { answers: 1, sessions: 150 } })
-    expect(state.period.pending?.sessions).toBe(150 + surpriseReserve(1_000))
+    expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
   })
 
   it('is asked after with a probe where nothing else is left', () => {

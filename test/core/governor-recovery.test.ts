@@ -115,7 +115,7 @@ describe('a governor that is recalled from a ledger', () => {
         const before = holdersDead ? { ...whole, leases: [] } : { ...whole, leases: open }
         for (const kind of ['head', 'tail', 'selected'] as const) {
           expect(requestsFor(state, kind, endMs)).toBeLessThanOrEqual(requestsFor(before, kind, endMs))
-          if (state.period.known)
+          if (state.quota.known)
             expect(sessionsFor(state, kind, endMs)).toBeLessThanOrEqual(sessionsFor(before, kind, endMs))
         }
         expect(state.pausedUntilMs).toBe(before.pausedUntilMs)
@@ -134,9 +134,16 @@ describe('a governor that is recalled from a ledger', () => {
           { nowMs: endMs, holdersDead: true },
         )
         const whole = ledger.at(-1)?.after ?? newGovernor(OPTIONS)
-        const { hour, period, mode, pausedUntilMs, sessionsPerConversation } = whole
+        const { rateLimit, quota, mode, pausedUntilMs, sessionsPerConversation } = whole
         const ended = mode === 'probing' ? 'paused' : mode
-        expect(state).toMatchObject({ hour, period, mode: ended, pausedUntilMs, sessionsPerConversation, leases: [] })
+        expect(state).toMatchObject({
+          rateLimit,
+          quota,
+          mode: ended,
+          pausedUntilMs,
+          sessionsPerConversation,
+          leases: [],
+        })
         expect(state).toMatchObject({ spent: { requests: 0, sessions: 0 }, breaches: 0 })
       }),
     )
@@ -162,7 +169,7 @@ describe('a governor that is recalled from a ledger', () => {
     const killed = ledger.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
     const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
     expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 3)
-    expect(state.period.pending).toMatchObject({ sinceMs: START + 100, sessions: 150 + 4 })
+    expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 150 + 4 })
   })
 
   it('takes a lease for wholly spent until its hour has passed, where its holder may live', () => {

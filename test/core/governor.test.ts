@@ -39,13 +39,13 @@ describe('a governor, whatever happens', () => {
           const decision = model.decisions.at(-1)
           if (one.do !== 'ask' || decision?.kind !== 'grant' || !['tail', 'full'].includes(decision.grant.kind)) return
           const held = model.state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
-          const { period, options: chosen } = model.state
-          const allowed = period.includedSessions + chosen.allowedPacks * 1_000
+          const { quota, options: chosen } = model.state
+          const allowed = quota.includedSessions + chosen.allowedPacks * 1_000
           const reserve = Math.min(
-            period.includedSessions / 2,
-            Math.max(chosen.projectedSessions, period.includedSessions * chosen.headReserveShare),
+            quota.includedSessions / 2,
+            Math.max(chosen.projectedSessions, quota.includedSessions * chosen.headReserveShare),
           )
-          expect(allowed - period.usedSessions - held).toBeGreaterThanOrEqual(reserve)
+          expect(allowed - quota.usedSessions - held).toBeGreaterThanOrEqual(reserve)
         })
       }),
       RUNS,
@@ -103,10 +103,10 @@ describe('a governor, whatever happens', () => {
             model.nowMs = decision.untilMs
           } else {
             expect(decision.reason).toBe('period')
-            const { period } = model.state
+            const { quota } = model.state
             const allowed = given.includedSessions + model.state.options.allowedPacks * 1_000
             const needed = Math.ceil(Math.max(1, model.state.sessionsPerConversation))
-            expect(allowed - period.usedSessions - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
+            expect(allowed - quota.usedSessions - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
             return
           }
         }

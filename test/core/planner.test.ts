@@ -36,7 +36,7 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
     sinceMs: null,
     untilMs: null,
     mode: { kind: 'incremental' },
-    again: NO_REFRESH,
+    refreshes: NO_REFRESH,
     maxPage: 100,
     idsPerRequest: 100,
     requestsPerHour: 1_500,
@@ -81,7 +81,7 @@ describe('a plan', () => {
     const claimed = openWindow('head', 1_000, LAST - 900)
     const agents = [agent({ coverage: [{ from: 0, to: 999 }], open: [claimed] })]
     expect(boundsOf(planned({ agents })).map(([, kind]) => kind)).toEqual(['head', 'head'])
-    const resting = agents.map(facts => ({ ...facts, resting: [claimed.window.name] }))
+    const resting = agents.map(facts => ({ ...facts, backingOff: [claimed.window.name] }))
     expect(boundsOf(planned({ agents: resting }))).toEqual([['a', 'head', LAST - 899, LAST]])
   })
 

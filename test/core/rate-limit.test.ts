@@ -89,7 +89,7 @@ describe('what the vendor tells of the hour', () => {
 
   it('is ordered by when it was asked for, not by when it came', () => {
     const hour = tell(tell(newRateLimit(HOUR, 100), 5, NOW + 10), 50, NOW)
-    expect(hour.told?.remaining).toBe(5)
+    expect(hour.reported?.remaining).toBe(5)
   })
 
   it('expires after an hour', () => {

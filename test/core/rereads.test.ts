@@ -13,14 +13,14 @@ const stretch = (given: Partial<ReadRange> = {}): ReadRange => ({
   readAtMs: NOW - 2 * DAY + 17 * 60_000,
   scanned: 10,
   returned: 8,
-  told: 0,
+  knownFromEvents: 0,
   sessions: 9,
   ...given,
 })
 
 const planned = (stretches: ReadRange[], given: Partial<RereadOptions> = {}) =>
   planRereads({
-    stretches,
+    ranges: stretches,
     nowMs: NOW,
     horizonMs: 7 * DAY,
     quietMs: DAY,
@@ -45,10 +45,10 @@ describe('a stretch that hides something', () => {
   })
 
   it('hides less where events have told of what it skipped', () => {
-    expect(planned([stretch({ told: 2 })], { late: true })).toHaveLength(1)
+    expect(planned([stretch({ knownFromEvents: 2 })], { late: true })).toHaveLength(1)
     const dear = { scanned: 100, returned: 80, sessions: 90 }
-    expect(planned([stretch({ ...dear, told: 0 })])).toHaveLength(1)
-    expect(planned([stretch({ ...dear, told: 15 })])).toEqual([])
+    expect(planned([stretch({ ...dear, knownFromEvents: 0 })])).toHaveLength(1)
+    expect(planned([stretch({ ...dear, knownFromEvents: 15 })])).toEqual([])
   })
 
   it('is left alone until it has been quiet, and each time for twice as long', () => {

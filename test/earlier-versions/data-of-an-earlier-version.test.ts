@@ -245,6 +245,6 @@ describe('data of an earlier version', () => {
     expect(held.leases).toHaveLength(OPEN_LEASES)
     const recovered = recoverGovernor({}, lastHour, { ...options, holdersDead: true })
     expect(recovered.leases).toEqual([])
-    expect(recovered.period).toMatchObject(PERIOD)
+    expect(recovered.quota).toMatchObject(PERIOD)
   })
 })

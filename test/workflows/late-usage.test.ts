@@ -154,7 +154,7 @@ describe('a vendor who reports no usage', () => {
     simulated.advance(3 * DAY)
     await simulated.restart()
     await simulated.sync()
-    const told = simulated.news.flatMap(news => (news.kind === 'governor' ? [news.governor.period] : [])).at(-1)!
+    const told = simulated.news.flatMap(news => (news.kind === 'governor' ? [news.governor.quota] : [])).at(-1)!
     expect(told.usedSessions + (told.pending?.sessions ?? 0)).toBeGreaterThan(sessions)
   })
 })

@@ -61,11 +61,11 @@ it('a vendor who cannot be reached is held to have billed nothing, and counted n
   expect(report.failures[0]!.what).toContain('ECONNREFUSED')
   const told = governorsOf(simulated)
   expect(told.length).toBeGreaterThan(0)
-  for (const { period, hour } of told) {
-    expect(period.pending).toBeNull()
-    expect(requestsThisHour(hour, simulated.clock.now())).toBe(0)
+  for (const { quota, rateLimit } of told) {
+    expect(quota.pending).toBeNull()
+    expect(requestsThisHour(rateLimit, simulated.clock.now())).toBe(0)
   }
   await door.open()
   expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
-  expect(governorsOf(simulated)[0]!.period.pending).toBeNull()
+  expect(governorsOf(simulated)[0]!.quota.pending).toBeNull()
 })

@@ -147,7 +147,7 @@ describe('sessions that are billed otherwise than was thought', () => {
     simulated.sandbox.faults.set({})
     await simulated.sync()
     expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0 })
-    const told = simulated.news.flatMap(news => (news.kind === 'governor' ? [news.governor.period.usedSessions] : []))
+    const told = simulated.news.flatMap(news => (news.kind === 'governor' ? [news.governor.quota.usedSessions] : []))
     expect(told[0]).toBeGreaterThan(40)
   })
 })

@@ -74,7 +74,7 @@ const withoutShutdown = <T extends LeaseAnswers>(owner: Owner, outcome: T): T =>
 
 /** @throws CONFIRMATION_NEEDED */
 function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor }: Prepared): void {
-  if (consented !== false || !needsConsent(plan, governor.period.includedSessions)) return
+  if (consented !== false || !needsConsent(plan, governor.quota.includedSessions)) return
   throw new ConvohouseError('CONFIRMATION_NEEDED', {
     what: isBilledAgain(plan)
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again; nothing was exported.`

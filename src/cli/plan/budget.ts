@@ -10,9 +10,9 @@ export function layoutOf({ plan, governor }: Prepared, nowMs: number): Layout {
   const all = unlimited(governor)
   const budget = budgetOf(governor, nowMs)
   return layOut(plan.total, {
-    requestsPerHour: Math.max(1, budget.hour.requestsPerHour),
+    requestsPerHour: Math.max(1, budget.rateLimit.requestsPerHour),
     requestsLeft: Math.max(0, requestsFor(all, 'tail', nowMs)),
     sessionsLeft: Math.max(0, sessionsFor(all, 'tail', nowMs)),
-    sessionsPerPeriod: Math.max(1, budget.period.includedSessions - budget.reserveForNewSessions),
+    sessionsPerPeriod: Math.max(1, budget.quota.includedSessions - budget.reserveForNewSessions),
   })
 }

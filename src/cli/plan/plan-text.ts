@@ -72,11 +72,11 @@ function duration({ prepared, nowMs }: PlanFacts): string[] {
 }
 
 /** What is left this hour and this period. */
-export function budgetLines({ hour, period, reserveForNewSessions }: Budget, unknownAgents = 0): string[] {
-  const requests = `${count(hour.requestsLeft)} of ${counted(hour.requestsPerHour, 'request')} this hour`
-  const sessions = period.known
-    ? `${count(period.sessionsLeft)} of ${counted(period.allowedSessions, 'session')} this period`
-    : `sessions unknown until the first answer (the document includes ${count(period.includedSessions)} a period)`
+export function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget, unknownAgents = 0): string[] {
+  const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
+  const sessions = quota.known
+    ? `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} this period`
+    : `sessions unknown until the first answer (the document includes ${count(quota.includedSessions)} a period)`
   return [
     `Left: ${requests}; ${sessions}.`,
     unknownAgents === 0
@@ -87,7 +87,7 @@ export function budgetLines({ hour, period, reserveForNewSessions }: Budget, unk
 
 /** What the reserve goes by: the vendor does not tell when a period turns. */
 function periodLine({ plan, governor }: Prepared): string[] {
-  if (!governor.period.known) return []
+  if (!governor.quota.known) return []
   const { periodLengthMs } = plan
   return [
     periodLengthMs === null

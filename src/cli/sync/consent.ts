@@ -31,7 +31,7 @@ const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError 
 export async function askConsent(consent: Consent): Promise<boolean> {
   const { workspaceId, prepared, given, interactive, stopping } = consent
   const { plan, governor } = prepared
-  const must = needsConsent(plan, governor.period.includedSessions)
+  const must = needsConsent(plan, governor.quota.includedSessions)
   const unpriced = plan.firstBackfills > 0 && plan.unknown > 0
   if (given || !(must || unpriced)) return true
   if (!interactive) {

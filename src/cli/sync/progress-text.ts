@@ -46,9 +46,9 @@ export function leftText(progress: Progress, nowMs: number): string {
   if (budget === null) return ''
   const go = timeToGo(progress, nowMs)
   return [
-    `${counted(budget.hour.requestsLeft, 'request')} left this hour`,
-    budget.period.known
-      ? `${count(budget.period.sessionsLeft)} of ${counted(budget.period.allowedSessions, 'session')} left`
+    `${counted(budget.rateLimit.requestsLeft, 'request')} left this hour`,
+    budget.quota.known
+      ? `${count(budget.quota.sessionsLeft)} of ${counted(budget.quota.allowedSessions, 'session')} left`
       : 'quota not told yet',
     ...(go === null ? [] : [`about ${formatDuration(go)} to go`]),
   ].join(' · ')

@@ -43,10 +43,10 @@ const resumeOf = ({ outcome, reserve }: SyncReport): string =>
   outcome === 'period-spent' && reserve ? reserveHint(reserve) : RESUME[outcome]
 
 function spent({ budget }: Progress): string[] {
-  if (budget === null || !budget.period.known) return []
-  const { period, hour } = budget
-  const sessions = `${count(period.sessionsLeft)} of ${counted(period.allowedSessions, 'session')} left this period`
-  return [`  ${sessions}, ${counted(hour.requestsLeft, 'request')} left this hour`]
+  if (budget === null || !budget.quota.known) return []
+  const { quota, rateLimit } = budget
+  const sessions = `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} left this period`
+  return [`  ${sessions}, ${counted(rateLimit.requestsLeft, 'request')} left this hour`]
 }
 
 function webhooks({ events }: Progress): string[] {

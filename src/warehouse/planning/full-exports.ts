@@ -65,7 +65,7 @@ export async function storedByDay(
     const days = stored.get(agent_id) ?? []
     const stretch = first === null || last === null ? null : { from: Number(first), to: Number(last) }
     days.push({
-      stretch,
+      range: stretch,
       conversations: n,
       billed: n * rate,
       sessions,

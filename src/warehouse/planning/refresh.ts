@@ -45,7 +45,7 @@ export async function hidingRanges(
       (FROM known WHERE hidden <= 0 AND kind = 'head' ORDER BY hash(file, ${seed}) ${limit}))
     SELECT agent_id AS "agentId", epoch(from_at)::BIGINT::VARCHAR AS "fromSec", epoch(to_at)::BIGINT::VARCHAR AS "toSec",
       epoch_ms(sent_at)::VARCHAR AS "readAtMs", scanned::VARCHAR AS scanned, returned::VARCHAR AS returned,
-      told::VARCHAR AS told, coalesce(billed_sessions, returned)::VARCHAR AS sessions
+      told::VARCHAR AS "knownFromEvents", coalesce(billed_sessions, returned)::VARCHAR AS sessions
     FROM chosen ORDER BY agent_id, to_at, file`)
   return rows.map(row => ({
     agentId: row.agentId,
@@ -54,7 +54,7 @@ export async function hidingRanges(
     readAtMs: Number(row.readAtMs),
     scanned: Number(row.scanned),
     returned: Number(row.returned),
-    told: Number(row.told),
+    knownFromEvents: Number(row.knownFromEvents),
     sessions: Number(row.sessions),
   }))
 }
