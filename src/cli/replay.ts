@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { formatDuration, SECOND } from '../core/time.ts'
+import { count, counted } from '../core/words.ts'
 import type { ReplayOptions, ReplayReport } from '../run/rebuild.ts'
 import { replay } from '../run/replay.ts'
 import { replayTables } from '../run/replay-tables.ts'
@@ -12,7 +13,6 @@ import { chooseWorkspaces } from './flags/workspaces.ts'
 import { log, print, printJsonLine } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
 import { isTerminal } from './terminal/style.ts'
-import { count, counted } from './terminal/words.ts'
 
 export interface ReplayFlags {
   config?: string

@@ -4,10 +4,10 @@ import { warehouseQueue } from '../../workflows/activities.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../config.ts'
 import { durationText, formatDuration } from '../core/time.ts'
+import { count, utc } from '../core/words.ts'
 import { hasPollers } from '../run/temporal/client/await-worker.ts'
 import { connectClient } from '../run/temporal/client/connection.ts'
 import { type LastRun, lastRun } from '../run/temporal/client/last-run.ts'
-
 import type { Change } from '../run/temporal/client/schedule-change.ts'
 import {
   changeSchedule,
@@ -18,7 +18,6 @@ import {
   type ScheduleState,
   scheduleState,
 } from '../run/temporal/client/schedules.ts'
-
 import { checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { invalidFlag } from './flags/values.ts'
 import { chooseWorkspaces } from './flags/workspaces.ts'
@@ -26,7 +25,6 @@ import { syncOnTemporal } from './sync/on-temporal.ts'
 import { type GridOptions, grid } from './terminal/grid.ts'
 import { log, print, printJson } from './terminal/print.ts'
 import { isTerminal, styleOf } from './terminal/style.ts'
-import { count, utc } from './terminal/words.ts'
 import { noWorkerText } from './worker/no-worker-text.ts'
 
 export interface ScheduleFlags {

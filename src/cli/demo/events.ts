@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { HOUR } from '../../core/time.ts'
+import { counted } from '../../core/words.ts'
 import { startIngest } from '../../run/ingest.ts'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { spoolWaiting } from '../../spool/waiting.ts'
 import { openReceiver } from '../receive/open-receiver.ts'
 import { print } from '../terminal/print.ts'
-import { counted } from '../terminal/words.ts'
 import type { Conversation } from './questions.ts'
 
 /** Of the vendor and the receiver, both in this process. */

@@ -8,12 +8,12 @@ import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { RequestMade } from '../../core/lease-entries.ts'
 import { DAY, formatDuration, SECOND } from '../../core/time.ts'
+import { ago, count, counted } from '../../core/words.ts'
 import { openLeaseLog } from '../../landing/folder-lease-log.ts'
 import { quotaStatus } from '../../reports/quota.ts'
 import { aheadBy, type Dated } from '../../steps/server-clock.ts'
 import type { ResourceAnswer } from '../../vendor/answers.ts'
 import { createVendorClient } from '../../vendor/client.ts'
-import { ago, count, counted } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
 
 const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)

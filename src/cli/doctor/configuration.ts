@@ -1,9 +1,9 @@
 // The configuration: where it was found, and what it names.
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
+import { counted } from '../../core/words.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import { type Storage, storageOf } from '../query/storage.ts'
-import { counted } from '../terminal/words.ts'
 import { type Finding, fail, ok } from './findings.ts'
 
 export interface DoctorFlags {

@@ -1,10 +1,10 @@
 // What is in the warehouse: its own rules, records that could not be loaded, pages that are not loaded.
 import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { count, counted } from '../../core/words.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { type SqlFile, sqlFiles } from '../../warehouse/sql-files.ts'
 import { type Rows, workspacesIn } from '../status/reading.ts'
 import { landingStatus } from '../status/workspace.ts'
-import { count, counted } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }

@@ -4,10 +4,10 @@ import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { homeUnusable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { bytes } from '../../core/words.ts'
 import { writeOnce } from '../../files/durable.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { landingSize, warehouseSize } from '../status/sizes.ts'
-import { bytes } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, warn } from './findings.ts'
 
 const SUBJECT = { check: 'data folder' }

@@ -1,7 +1,8 @@
 // What one check found: a line for people, an object for machines.
+
+import { counted } from '../../core/words.ts'
 import { describeError } from '../terminal/error-text.ts'
 import { type Look, plain, type Style } from '../terminal/style.ts'
-import { counted } from '../terminal/words.ts'
 
 /** `skip`: not looked at, and why is said. */
 export type State = 'ok' | 'warn' | 'fail' | 'skip'

@@ -2,11 +2,11 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HOUR } from '../../core/time.ts'
+import { count, counted } from '../../core/words.ts'
 import { isTemporary, LEFT_BEHIND_MS } from '../../files/durable.ts'
 import { pathSegment } from '../../files/path-segment.ts'
 import { type LandedPage, type Landing, openLanding } from '../../landing/folder-landing.ts'
 import { openLeaseLog } from '../../landing/folder-lease-log.ts'
-import { count, counted } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, type Subject, warn } from './findings.ts'
 
 /** Of each stream: what a crash of the machine or a full disk may have hurt is what was written last. */

@@ -2,8 +2,8 @@
 import { totalmem } from 'node:os'
 import { ConvohouseError } from '../../core/errors.ts'
 import { sizeOf } from '../../core/size.ts'
+import { bytes } from '../../core/words.ts'
 import type { PackageFacts } from '../package-facts.ts'
-import { bytes } from '../terminal/words.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
 const partsOf = (version: string): number[] => version.split('.').map(Number)

@@ -2,13 +2,13 @@
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { bytes } from '../../core/words.ts'
 import { REBUILT } from '../../run/rebuild.ts'
 import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import type { Storage } from '../query/storage.ts'
 import { type Rows, reportRows } from '../status/reading.ts'
 import { fileSize, warehouseSize } from '../status/sizes.ts'
-import { bytes } from '../terminal/words.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 import { findHolder, type Holding, holderText } from './holder.ts'
 

@@ -1,12 +1,12 @@
 // Webhooks: whether secrets are there and long enough, what receivers have refused, and what keeps events from the tables. No secret is shown.
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { DAY, formatDuration } from '../../core/time.ts'
+import { counted } from '../../core/words.ts'
 import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
 import { readDrainFailure } from '../../spool/drain-failure.ts'
 import { hasSpool } from '../../spool/folders.ts'
 import { type Refused, readRefused } from '../../spool/refusal-record.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
-import { counted } from '../terminal/words.ts'
 import { examine, type Finding, ok, type Subject, warn } from './findings.ts'
 
 const CHECK = 'webhooks'

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
-import { counted } from '../terminal/words.ts'
+import { counted } from '../../core/words.ts'
 import { decodeList, type NamedConversation, parseIds } from './ids-csv.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'

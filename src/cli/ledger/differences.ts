@@ -1,7 +1,7 @@
 // Every difference that the ledger names: what it is, what would mend it, and about what that would cost.
 import type { WorkspaceConfig } from '../../config.ts'
 import { durationText } from '../../core/time.ts'
-import { count, counted } from '../terminal/words.ts'
+import { count, counted } from '../../core/words.ts'
 import type { Counts, Price } from './counts.ts'
 import type { Reading, Uncovered } from './uncovered.ts'
 

@@ -1,8 +1,9 @@
 // The ledger for people.
+
+import { count, counted } from '../../core/words.ts'
 import { visible } from '../output/table.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { plain } from '../terminal/style.ts'
-import { count, counted } from '../terminal/words.ts'
 import { type By, COUNT_NAMES, type CountName, type Counts, type LedgerRow } from './counts.ts'
 import type { Difference } from './differences.ts'
 import type { WorkspaceLedger } from './workspace.ts'

@@ -5,8 +5,8 @@ import { type Estimate, PERIOD_DAYS, type Range } from '../../core/estimate.ts'
 import type { PlannedWindow } from '../../core/planner.ts'
 import { DAY } from '../../core/time.ts'
 import { isById } from '../../core/windows.ts'
+import { count, counted, hours, range, utc } from '../../core/words.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
-import { count, counted, hours, range, utc } from '../terminal/words.ts'
 import { layoutOf } from './budget.ts'
 
 export interface PlanFacts {

@@ -1,10 +1,11 @@
 // `convohouse quarantine list`: which records could not be loaded, and why.
+
+import { counted } from '../../core/words.ts'
 import { storageOf } from '../query/storage.ts'
 import { reportRows } from '../status/reading.ts'
 import { grid } from '../terminal/grid.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
-import { counted } from '../terminal/words.ts'
 import { type Entry, type QuarantineFlags, quarantined } from './entries.ts'
 
 const COLUMNS = [

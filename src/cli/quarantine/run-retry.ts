@@ -1,13 +1,13 @@
 // `convohouse quarantine retry`: quarantined records tried again, under the warehouse's lock.
 import type { App } from '../../app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
+import { counted } from '../../core/words.ts'
 import { type RetryReport, retryRecords } from '../../run/quarantine-retry.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
 import type { Rows } from '../status/reading.ts'
 import { openAppWhenReleased } from '../sync/open-app.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { counted } from '../terminal/words.ts'
 import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
 
 /** Rows as the holder of the warehouse reads them itself. */

@@ -4,6 +4,7 @@ import { type Config, ENVIRONMENT } from '../../config.ts'
 
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
+import { counted } from '../../core/words.ts'
 import { MetricsPage } from '../../metrics/page.ts'
 import type { WorkspaceSecrets } from '../../receiver/authenticate.ts'
 import { type Receiver, startReceiver } from '../../receiver/http/server.ts'
@@ -16,7 +17,6 @@ import { log } from '../terminal/print.ts'
 import { refusedLine } from '../terminal/refusal-text.ts'
 import { listenInstead } from '../terminal/signals.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
-import { counted } from '../terminal/words.ts'
 
 /** When a receiver ends, senders who are at it have so long to come to their end. */
 export const CLOSE_MS = 10 * SECOND

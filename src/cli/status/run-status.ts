@@ -1,11 +1,11 @@
 // `convohouse status`: what is there and how current it is. Asks nobody but the data folder.
 import { isCode } from '../../core/errors.ts'
+import { bytes } from '../../core/words.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { chooseIds } from '../flags/workspaces.ts'
 import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
-import { bytes } from '../terminal/words.ts'
 import { type RefusedStatus, refusedStatus } from './events.ts'
 import { type Rows, withReportRows, workspacesIn } from './reading.ts'
 import { warehouseSize } from './sizes.ts'

@@ -1,6 +1,6 @@
 // Runs for people: what goes on, or what became of the last one; the last success; the last failure, with what to do.
 import { formatDuration } from '../../core/time.ts'
-import { ago, counted } from '../terminal/words.ts'
+import { ago, counted } from '../../core/words.ts'
 import type { RunStatus, RunsStatus } from './runs.ts'
 
 const since = (at: string | null, nowMs: number): string =>

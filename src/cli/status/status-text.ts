@@ -1,12 +1,12 @@
 // The status for people.
 import { formatDuration, SECOND } from '../../core/time.ts'
+import { ago, bytes, count, counted } from '../../core/words.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
-import { ago, bytes, count, counted } from '../terminal/words.ts'
 import type { AgentStatus, Span } from './agents.ts'
 import type { EventsStatus, RefusedStatus } from './events.ts'
 import type { Finding } from './findings.ts'

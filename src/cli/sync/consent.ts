@@ -2,10 +2,10 @@
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { isBilledAgain, needsConsent } from '../../core/planner.ts'
+import { range } from '../../core/words.ts'
 import { planSummary } from '../plan/plan-text.ts'
 import { log } from '../terminal/print.ts'
 import { confirm } from '../terminal/prompt.ts'
-import { range } from '../terminal/words.ts'
 
 export interface Consent {
   workspaceId: string

@@ -5,10 +5,10 @@ import { agentsOf } from '../../../workflows/progress.ts'
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
+import { counted, range } from '../../core/words.ts'
 import { failureLines } from '../terminal/error-text.ts'
 import { logLines } from '../terminal/print.ts'
 import { plain } from '../terminal/style.ts'
-import { counted, range } from '../terminal/words.ts'
 import {
   type Display,
   overProgress,

@@ -1,10 +1,10 @@
 // Progress as lines for people.
 import { waitReason } from '../../../workflows/progress.ts'
 import { formatDuration } from '../../core/time.ts'
+import { clockTime, count, counted } from '../../core/words.ts'
 import type { SyncAhead } from '../../run/temporal/client/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
-import { clockTime, count, counted } from '../terminal/words.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
 /** `waiting until 14:32 UTC (hour spent)`. */

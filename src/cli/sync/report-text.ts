@@ -2,9 +2,9 @@
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
+import { count, counted } from '../../core/words.ts'
 import { visible } from '../output/table.ts'
 import { failureLines } from '../terminal/error-text.ts'
-import { count, counted } from '../terminal/words.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
 

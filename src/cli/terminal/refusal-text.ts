@@ -1,8 +1,8 @@
 // Refused webhooks in words: in the log of the receiver, in `status`, and in `doctor`.
 import { DAY, formatDuration, MINUTE } from '../../core/time.ts'
+import { ago, counted, utc } from '../../core/words.ts'
 import { REFUSALS, type Refusal } from '../../receiver/refusals.ts'
 import type { Refused } from '../../spool/refusal-record.ts'
-import { ago, counted, utc } from './words.ts'
 
 interface Reason {
   what: string

@@ -2,6 +2,7 @@
 import type { Client } from '@temporalio/client'
 import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
+import { clockTime } from '../../core/words.ts'
 import type { Supervisor } from '../../run/supervision/supervisor.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/client/connection.ts'
 import { scheduleState } from '../../run/temporal/client/schedules.ts'
@@ -13,7 +14,6 @@ import { showProgressOn } from '../sync/temporal-progress.ts'
 import type { Board } from '../terminal/board.ts'
 import { errorLines } from '../terminal/error-text.ts'
 import { styleOf } from '../terminal/style.ts'
-import { clockTime } from '../terminal/words.ts'
 
 export interface FollowOptions {
   config: Config

@@ -1,6 +1,6 @@
 // Numbers, sizes and moments as words for people.
-import { rangeText } from '../../core/estimate.ts'
-import { DAY, formatDuration, HOUR, momentText } from '../../core/time.ts'
+import { rangeText } from './estimate.ts'
+import { DAY, formatDuration, HOUR, momentText } from './time.ts'
 
 /** `12,345`. */
 export const count = (value: number): string => Math.round(value).toLocaleString('en-US')
