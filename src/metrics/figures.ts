@@ -1,4 +1,4 @@
-// What the warehouse tells of each workspace, for metrics.
+// Reads each workspace's figures for the metrics from the warehouse.
 import { knownPerDay } from '../core/estimate.ts'
 import { periodsOf } from '../core/period-keys.ts'
 import type { QuotaOutlook } from '../reports/quota.ts'
@@ -7,9 +7,9 @@ import { keysReported } from '../warehouse/planning/quota-reports.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFiles } from '../warehouse/sql-files.ts'
 
-/** By the names in sql/reports/figures.sql; a figure that a workspace has no rows for is absent. */
+/** Named as in sql/reports/figures.sql; a figure without rows is absent. */
 export interface WorkspaceFigures {
-  /** Seconds since the epoch: up to when the agent is read that is read least far. */
+  /** End of the coverage of the least current agent, seconds since the epoch. */
   head?: number
   /** Seconds since the epoch. */
   lastSuccess?: number
@@ -37,7 +37,7 @@ export const noFigures = (): WorkspaceFigures => ({
   runErrors: new Map(),
 })
 
-/** Of all workspaces that the warehouse knows, by id. */
+/** Figures by workspace id. */
 export async function workspaceFigures(rows: Rows): Promise<Map<string, WorkspaceFigures>> {
   const [{ sql } = { sql: '' }] = (await sqlFiles('reports')).filter(({ name }) => name === 'figures')
   const found = new Map<string, WorkspaceFigures>()
@@ -50,7 +50,7 @@ export async function workspaceFigures(rows: Rows): Promise<Map<string, Workspac
   return found
 }
 
-/** What new conversations take: reads the conversations of the last weeks, so it is asked for now and then. */
+/** Expected use by new conversations. Reads the conversations of the last weeks, so call it rarely. */
 export async function newConversations(rows: Rows, workspaceId: string, nowMs: number): Promise<QuotaOutlook> {
   const densities = await densityByAgent({ rows }, workspaceId, nowMs)
   return {

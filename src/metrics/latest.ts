@@ -1,21 +1,18 @@
-// The newest answer of a source that may be slow: a scrape never waits for it beyond a bound.
+// Caches the newest value of a source that may be slow, so that a scrape waits only for a bounded time.
 
 export interface LatestOptions<T> {
   read: () => Promise<T>
-  /** An answer is given out for so long before it is asked for again, ms. */
+  /** Age at which a value is read again, ms. */
   freshMs: number
-  /** A scrape waits for a new answer for so long, ms; then the one before is given out. */
+  /** How long a caller waits for a new value before it gets the previous one, ms. */
   patienceMs: number
-  /** An answer that is older than this is given out no more, ms: better none than one that stands still. */
+  /** Age at which a value is dropped, ms: an absent series is better than a frozen one. */
   staleMs: number
-  /** A clock that is never set back, ms. */
+  /** A monotonic clock, ms. */
   now?: () => number
 }
 
-/**
- * Asked, it tells the newest answer, or null where there is none that is recent enough. It asks the source once at a time, however many
- * ask it. Never rejects: a source that fails is one that tells nothing new.
- */
+/** Returns a reader of the newest value, or null where none is recent enough. Concurrent readers share one read; failures never reject. */
 export function latest<T>(options: LatestOptions<T>): () => Promise<T | null> {
   const { read, freshMs, patienceMs, staleMs, now = () => performance.now() } = options
   let last: { answer: T; atMs: number } | null = null
@@ -26,7 +23,7 @@ export function latest<T>(options: LatestOptions<T>): () => Promise<T | null> {
     try {
       last = { answer: await read(), atMs }
     } catch {
-      // What it told before stays until it is stale.
+      // The previous value stays until it is stale.
     }
     reading = null
   }

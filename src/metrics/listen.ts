@@ -1,4 +1,4 @@
-// Serves metrics where no receiver does: `GET /metrics`, and nothing else.
+// Serves `GET /metrics` in processes without a receiver.
 import { createServer, type Server } from 'node:http'
 import { type ListenAddress, listenAt, urlOf } from '../config/address.ts'
 import { SECOND } from '../core/time.ts'
@@ -18,8 +18,8 @@ const TEXTS = {
   refusedHint: 'Give a host of this machine and a port that this user may open (`--metrics 127.0.0.1:9464`).',
 }
 
-/** Those who collect metrics, and somebody who looks. */
-const MOST_CONNECTIONS = 16
+/** Enough for a few scrapers and a person. */
+const MAX_CONNECTIONS = 16
 
 function serverOf(page: MetricsPage): Server {
   const server = createServer({ requestTimeout: 10 * SECOND, headersTimeout: 5 * SECOND }, (request, response) => {
@@ -35,11 +35,11 @@ function serverOf(page: MetricsPage): Server {
       })
       .catch(() => response.destroy())
   })
-  server.maxConnections = MOST_CONNECTIONS
+  server.maxConnections = MAX_CONNECTIONS
   return server
 }
 
-/** Listens until it is closed. @throws ADDRESS_IN_USE; CONFIG_INVALID where this machine has no such address */
+/** Listens until closed. @throws ADDRESS_IN_USE; CONFIG_INVALID where the machine does not have this address */
 export async function listenForScrapes(page: MetricsPage, address: ListenAddress): Promise<MetricsListener> {
   const server = serverOf(page)
   const at = await listenAt(server, address, TEXTS)

@@ -1,4 +1,4 @@
-// What Prometheus reads of this process: all that is registered, in its text format, and pages of others beside it.
+// The page that Prometheus scrapes: this process's registry, and pages of other sources appended to it.
 import { Registry } from 'prom-client'
 
 export class MetricsPage {
@@ -7,12 +7,12 @@ export class MetricsPage {
   private readonly refreshes: (() => Promise<void>)[] = []
   private readonly others: (() => Promise<string>)[] = []
 
-  /** Called before each answer: sets what is registered. Has to end within a bounded time, and never to fail. */
+  /** Registers a callback that updates the registry before each scrape. It must end in bounded time and never reject. */
   beforeAnswer(refresh: () => Promise<void>): void {
     this.refreshes.push(refresh)
   }
 
-  /** Another page of metrics, none of whose names is ours. Has to end within a bounded time; what fails is left out. */
+  /** Appends a page with other metric names. It must end in bounded time; a failing one is left out. */
   append(other: () => Promise<string>): void {
     this.others.push(other)
   }

@@ -1,4 +1,4 @@
-// The metrics of one process that lives long: which it is, and how the workspaces are.
+// The metrics of one long-running process: its identity and the state of the workspaces.
 import { Gauge } from 'prom-client'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -8,19 +8,19 @@ import { type Rows, rowsHere, rowsOfHolder } from '../warehouse/query/rows.ts'
 import { MetricsPage } from './page.ts'
 import { WorkspaceMetrics } from './workspace-metrics.ts'
 
-/** What the process is for. */
+/** The kind of process. */
 export type ProcessRole = 'up' | 'watch' | 'receive' | 'worker-all' | 'worker-warehouse' | 'worker-export'
 
 export interface ProcessMetrics {
   page: MetricsPage
   /**
-   * From now on the warehouse is asked in this process, which holds it, and not as others ask, by the holder's socket. What is returned is to
-   * be called before the warehouse is closed: it ends when none of its questions is under way any more.
+   * Queries the warehouse in this process, which holds it now, instead of over the socket. Call the returned function before the warehouse
+   * is closed: it resolves when no query runs any more.
    */
   askHere(instance: Connectable): () => Promise<void>
 }
 
-/** A question takes milliseconds, unless the warehouse is busy: then the answer before is told. */
+/** A query takes milliseconds; when the warehouse is busy, the previous value is used. */
 const LIMITS = { timeoutMs: 10 * SECOND }
 
 export function processMetrics(options: { config: Config; role: ProcessRole; version: string }): ProcessMetrics {

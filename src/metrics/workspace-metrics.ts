@@ -1,5 +1,5 @@
-// How each workspace is, for Prometheus. Every process that lives long tells all that it can know: of the data folder by its files, of
-// the warehouse by whoever holds it on this machine. Labels are the workspace and names of ours, never what a customer or the vendor named.
+// The state of each workspace for Prometheus. Every long-running process reports all that it can know: from the data folder, and from the
+// warehouse by the process that holds it. Labels are workspace ids and our own names, never names of customers or the vendor.
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Counter, Gauge, type Registry } from 'prom-client'
@@ -18,15 +18,15 @@ import { latest } from './latest.ts'
 export interface WorkspaceMetricsOptions {
   registry: Registry
   config: Config
-  /** The warehouse, as this process can ask it now. */
+  /** How this process queries the warehouse now. */
   rows: () => Rows
   now: () => number
 }
 
-/** A scrape gives up after ten seconds unless it is told otherwise; all sources are asked side by side. */
+/** Prometheus gives up after 10 s by default; all sources are read concurrently. */
 const PATIENCE_MS = 2 * SECOND
 const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUTE }
-/** What takes longer to find out, and changes slowly. */
+/** For sources that are slow to read and change slowly. */
 const SLOW = { freshMs: MINUTE, patienceMs: PATIENCE_MS, staleMs: HOUR }
 
 interface WorkspaceSources {
@@ -68,7 +68,7 @@ export class WorkspaceMetrics {
     this.sources = new Map(config.workspaces.map(workspace => [workspace, this.sourcesOf(workspace)]))
   }
 
-  /** Sets all of them to what is known now; what is not known is absent. */
+  /** Updates every series; unknown values are absent. */
   async refresh(): Promise<void> {
     const { config } = this.options
     const [figures, freeBytes, warehouseBytes, ...each] = await Promise.all([
@@ -83,8 +83,8 @@ export class WorkspaceMetrics {
     for (const [at, workspace] of config.workspaces.entries()) {
       const labels = { workspace: workspace.id }
       this.gauges.workspace.set({ ...labels, webhooks: String(workspace.readWebhookSecrets !== null) }, 1)
-      this.tellSources(labels, each[at]!)
-      if (figures) this.tellFigures(labels, figures.get(workspace.id) ?? noFigures())
+      this.setSources(labels, each[at]!)
+      if (figures) this.setFigures(labels, figures.get(workspace.id) ?? noFigures())
     }
   }
 
@@ -98,7 +98,7 @@ export class WorkspaceMetrics {
       latest({ ...SLOW, read: () => bytesBelow(join(home, store, pathSegment(workspaceId))) })
     const quota = async () => {
       const figures = (await this.figures())?.get(workspaceId)
-      // Before the first sync is done nobody knows how many conversations come.
+      // The number of new conversations is unknown before the first sync.
       const known = figures?.lastSuccess === undefined ? null : await outlook()
       const question = { home, workspaceId, settings: workspace, nowMs: now() }
       return quotaForecast(question, known)
@@ -124,7 +124,7 @@ export class WorkspaceMetrics {
     return { waits, drains, left, landing, spool }
   }
 
-  private tellSources(labels: { workspace: string }, asked: Awaited<ReturnType<WorkspaceMetrics['ask']>>): void {
+  private setSources(labels: { workspace: string }, asked: Awaited<ReturnType<WorkspaceMetrics['ask']>>): void {
     const { waits, drains, left, landing, spool } = asked
     const { gauges, options } = this
     set(gauges.stored, { ...labels, store: 'landing' }, landing)
@@ -146,7 +146,7 @@ export class WorkspaceMetrics {
     gauges.quotaReported.set(labels, quota.reportedAtMs! / SECOND)
   }
 
-  private tellFigures(labels: { workspace: string }, figures: WorkspaceFigures): void {
+  private setFigures(labels: { workspace: string }, figures: WorkspaceFigures): void {
     const { gauges, counters, options } = this
     if (figures.head !== undefined) gauges.headAge.set(labels, Math.max(0, options.now() / SECOND - figures.head))
     set(gauges.lastSuccess, labels, figures.lastSuccess ?? null)
