@@ -1,11 +1,10 @@
 // The composition root: opens what a run needs, in order, and closes it in reverse.
 import { randomUUID } from 'node:crypto'
 import type { Steps } from '../workflows/steps.ts'
+import { openStores, type Stores } from './app/stores.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
 import type { Origin } from './core/run-record.ts'
-import { openLanding } from './landing/folder-landing.ts'
-import { openLeaseLog } from './landing/folder-lease-log.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/drain.ts'
 import type { Pending } from './steps/pending.ts'
@@ -55,6 +54,7 @@ export interface AppOptions {
 
 export interface App {
   warehouse: Warehouse
+  stores: Stores
   /** The query socket, open while this process holds the warehouse. */
   socketPath: string
   /** Landed pages that are not loaded, by workspace. */
@@ -71,17 +71,19 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
     const memoryLimit = bulk ? config.replayMemoryLimit : config.memoryLimit
     restrictUmask()
     const begunMs = Date.now()
+    const stores = openStores(home)
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await removeStaleCopies(home, begunMs)
     // A disk error here occurs again in the caller, which reports it.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))
-      await openLanding(home, workspaceId)
+      await stores.landing
+        .workspace(workspaceId)
         .noteRun(record, begunMs)
         .catch(() => {})
     const maxQueries = queriesAtOnce(poolSize())
     const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(onQuery && { onQuery }) })
     const socket = acquire(serving, server => server.close())
-    return { warehouse, socketPath: socket.path, pending: new Map(), spools: new Map() }
+    return { warehouse, stores, socketPath: socket.path, pending: new Map(), spools: new Map() }
   })
 }
 
@@ -109,8 +111,8 @@ export function openLog(
 ): RunLog {
   const { config, workspace, app, clock = systemClock, origin = 'sync' } = options
   const workspaceId = workspace.id
-  const landing = openLanding(config.home, workspaceId)
-  const { warehouse } = app
+  const { warehouse, stores } = app
+  const landing = stores.landing.workspace(workspaceId)
   return openRunLog({
     warehouse,
     landing,
@@ -138,9 +140,9 @@ async function pendingIn(app: App, known: Parameters<typeof openPendingPages>[0]
  */
 export async function openSource(
   acquire: Acquire,
-  options: { home: string; workspace: WorkspaceConfig; run: string; clock: Clock; signal: AbortSignal },
+  options: { stores: Stores; workspace: WorkspaceConfig; run: string; clock: Clock; signal: AbortSignal },
 ): Promise<Pick<StepsDependencies, 'workspaceId' | 'vendor' | 'leaseLog' | 'landing' | 'now'>> {
-  const { home, workspace, run, clock, signal } = options
+  const { stores, workspace, run, clock, signal } = options
   const { id: workspaceId, apiUrl, timeoutMs } = workspace
   const { now } = clock
   const vendor = acquire(
@@ -153,10 +155,9 @@ export async function openSource(
     }),
     client => client.close(),
   )
-  const ledger = acquire(openLeaseLog({ home, workspaceId, run }), opened => opened.close())
-  const landing = openLanding(home, workspaceId)
-  await landing.keepRoom()
-  return { workspaceId, vendor, leaseLog: ledger, landing, now }
+  const leaseLog = acquire(stores.leaseLog({ workspaceId, run }), opened => opened.close())
+  await stores.landing.reserve()
+  return { workspaceId, vendor, leaseLog, landing: stores.landing.workspace(workspaceId), now }
 }
 
 /** Opens the steps of one run of one workspace. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
@@ -167,7 +168,7 @@ export function openRun(
   const { run } = log
   return withReleasers(async acquire => {
     const { home } = config
-    const source = await openSource(acquire, { home, workspace, run, clock, signal })
+    const source = await openSource(acquire, { stores: app.stores, workspace, run, clock, signal })
     const known = { ...source, warehouse: app.warehouse }
     const steps = makeSteps({
       ...known,

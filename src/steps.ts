@@ -32,7 +32,8 @@ export function loadContext(
     timeZone: dependencies.settings.timeZone,
     mirrorLagMs: dependencies.settings.mirrorLagMs,
     temporaryFolder: temporaryFolder(dependencies.home),
-    readBody: path => dependencies.landing.body(path),
+    readBody: address => dependencies.landing.body(address),
+    pageFiles: addresses => dependencies.landing.files(addresses),
     verifyChecksums: pages => dependencies.landing.verifyChecksums(pages),
     now: dependencies.now,
   }
@@ -43,7 +44,7 @@ export async function openPendingPages(
   dependencies: Pick<StepsDependencies, 'landing' | 'warehouse' | 'workspaceId' | 'now'>,
 ): Promise<Pending> {
   const { landing, warehouse, workspaceId, now } = dependencies
-  return openPending(landing, await readUnloaded({ landing, writer: warehouse.writer, workspaceId, nowMs: now() }))
+  return openPending(await readUnloaded({ landing, writer: warehouse.writer, workspaceId, nowMs: now() }))
 }
 
 /** The steps of one run, recorded by `log`. `pending` is shared by the runs of a process; loads are short while `eventsCome`. */

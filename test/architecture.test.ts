@@ -54,6 +54,9 @@ const importersOf = (sources: readonly SourceFile[], name: string): string[] =>
 const matching = (sources: readonly SourceFile[], pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(withoutComments(text))).map(({ path }) => path)
 
+/** Builds a path of the landing. */
+const JOINS_LANDING = /(join|resolve)\([^)]*['"`]landing['"`/]|\}\/landing\b/
+
 const sources = [...sourcesBelow('src'), ...sourcesBelow('workflows')]
 const tests = sourcesBelow('test')
 
@@ -128,6 +131,32 @@ describe('a dependency', () => {
 
   it('undici is imported by the vendor’s client alone, outside of the sandbox', () => {
     expect(importersOf(sources, 'undici').filter(path => !['vendor', 'sandbox'].includes(roomOf(path)))).toEqual([])
+  })
+})
+
+describe('the landing', () => {
+  const outside = sources.filter(({ path }) => roomOf(path) !== 'landing')
+  const importersOfFiles = (pattern: RegExp): string[] =>
+    outside.filter(({ files }) => files.some(file => pattern.test(file))).map(({ path }) => path)
+
+  it('and the lease log are opened by the composition root alone', () => {
+    expect(importersOfFiles(/^src\/landing\/folder-/)).toEqual(['src/app/stores.ts'])
+  })
+
+  it('is known elsewhere by its ports, its page heads and its addresses', () => {
+    const known = ['landing', 'lease-log', 'page', 'page-address'].map(name => `src/landing/${name}.ts`)
+    const imported = outside
+      .filter(({ path }) => path !== 'src/app/stores.ts')
+      .flatMap(({ path, files }) =>
+        files.filter(file => file.startsWith('src/landing/') && !known.includes(file)).map(file => `${path} → ${file}`),
+      )
+    expect(imported).toEqual([])
+  })
+
+  it('has its paths joined nowhere else', () => {
+    expect(matching(outside, JOINS_LANDING)).toEqual([])
+    for (const code of ["join(home, 'landing')", "join(\n  home,\n  'landing', id)", '{home}/landing/{id}'])
+      expect(code).toMatch(JOINS_LANDING)
   })
 })
 

@@ -3,7 +3,6 @@ import type { RunRef, Steps } from '../../workflows/steps.ts'
 import { type App, eventsComeTo } from '../app.ts'
 import { systemClock } from '../clock.ts'
 import type { Origin } from '../core/run-record.ts'
-import { openLanding } from '../landing/folder-landing.ts'
 import type { Call, WorkspaceContext } from '../steps/export-steps.ts'
 import type { Pending } from '../steps/pending.ts'
 import { openRunLog, type RunLog } from '../steps/run-log.ts'
@@ -27,7 +26,7 @@ export const taskLogs =
   ({ workspaceId, run, origin }) =>
     openRunLog({
       warehouse: app.warehouse,
-      landing: openLanding(home, workspaceId),
+      landing: app.stores.landing.workspace(workspaceId),
       home,
       workspaceId,
       run,

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { type ExportSteps, makeExportSteps, type WorkspaceContext } from '../steps/export-steps.ts'
+import { openStores } from './stores.ts'
 
 export interface WorkspaceContexts {
   /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE */
@@ -29,7 +30,7 @@ function openContext(options: WorkspaceContextOptions, workspace: WorkspaceConfi
     const never = new AbortController().signal
     // A lease log file has one writer, so its name is unique to this process.
     const run = newRunId()
-    const source = await openSource(acquire, { home: config.home, workspace, run, clock, signal: never })
+    const source = await openSource(acquire, { stores: openStores(config.home), workspace, run, clock, signal: never })
     const settings = { ...workspace, leaseMs }
     const workspaceContext: WorkspaceContext = {
       ...source,

@@ -12,21 +12,9 @@ export function pathSegment(id: string): string {
   return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
 }
 
-const MARK = /~[0-9a-f]{8}$/
-
 /** The same, for names that must differ by more than case: some file systems do not tell `A` from `a`. Plain where none is in capitals. */
 export function caselessPathSegment(id: string): string {
   const name = pathSegment(id)
   if (id === id.toLowerCase() || name.includes('~')) return name
   return `${name}~${createHash('sha256').update(id).digest('hex').slice(0, 8)}`
-}
-
-/** The id that `segment` or `caselessSegment` made this of; null where it was cut and hashed. */
-export function idOfPathSegment(name: string): string | null {
-  const plain = name.replace(MARK, '')
-  try {
-    return plain.includes('~') ? null : decodeURIComponent(plain)
-  } catch {
-    return null
-  }
 }

@@ -1,5 +1,4 @@
-// Bytes below folders that grow to millions of files: a folder is counted again where it has changed since, which its own time tells.
-// A file that grows in place (the lease log of this hour) is counted when its folder changes.
+// Bytes on disk below folders that grow to millions of files.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SECOND } from '../core/time.ts'
@@ -10,10 +9,10 @@ interface Counted {
   folders: string[]
 }
 
-/** A folder that changed so lately may change again within the same tick of its file system's clock. */
+/** A folder that changed within this time may change again within the same tick of its file system's clock. */
 const SETTLED_MS = 2 * SECOND
 
-/** Bytes of a file; 0 where it is not there. */
+/** Bytes of a file; 0 where it does not exist. */
 export const fileBytes = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,
@@ -31,10 +30,14 @@ async function count(folder: string, stampMs: number): Promise<Counted> {
   return { stampMs, bytes, folders }
 }
 
-/** Asked, it tells the bytes of all files below a folder; 0 where it is not there. One file at a time: others want the disk, too. */
-export function storedBytes(): (folder: string) => Promise<number> {
+/**
+ * Returns a function that sums the bytes of all files below a folder; 0 where it does not exist. Further calls re-read only folders whose
+ * modification time has changed, so a file that grows in place (this hour's lease log) counts when its folder changes. Reads one file at a
+ * time, to leave the disk to others.
+ */
+export function bytesBelow(): (folder: string) => Promise<number> {
   const known = new Map<string, Counted>()
-  const bytesBelow = async (folder: string): Promise<number> => {
+  const sum = async (folder: string): Promise<number> => {
     const found = await stat(folder).catch(() => null)
     const before = known.get(folder)
     known.delete(folder)
@@ -43,8 +46,8 @@ export function storedBytes(): (folder: string) => Promise<number> {
     if (counted === null) return 0
     if (Date.now() - found.mtimeMs > SETTLED_MS) known.set(folder, counted)
     let bytes = counted.bytes
-    for (const below of counted.folders) bytes += await bytesBelow(below)
+    for (const below of counted.folders) bytes += await sum(below)
     return bytes
   }
-  return bytesBelow
+  return sum
 }

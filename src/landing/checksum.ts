@@ -1,19 +1,18 @@
-// Whether landed pages are as they were written. DuckDB does not look at gzip's own checksum, and a bit that flipped on the
-// disk may read as another value. Of 202 pages this took 30 ms, 0.7 % of a replay; unpacking them once more took 280.
+// Verifies that the bodies of landed pages are as they were written: DuckDB does not check gzip's own checksum, so a flipped bit could
+// load as another value. For 202 pages this took 30 ms, 0.7 % of a replay; decompressing them once more took 280 ms.
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { corrupt, type PageHead, readBody } from './page.ts'
 
-/** Files are looked at so many at a time. */
-const AT_ONCE = 8
+const FILES_AT_ONCE = 8
 
-export interface WrittenPage {
+interface WrittenPage {
   file: string
   head: Pick<PageHead, 'packed'>
 }
 
-async function expectWhole({ file, head: { packed } }: WrittenPage): Promise<void> {
-  // Landed before its checksum was told.
+async function verify({ file, head: { packed } }: WrittenPage): Promise<void> {
+  // Landed by a version that stored no checksum.
   if (!packed) return void (await readBody(file))
   const handle = await open(file, 'r').catch(cause => {
     throw corrupt(file, cause)
@@ -26,7 +25,7 @@ async function expectWhole({ file, head: { packed } }: WrittenPage): Promise<voi
       packed.bytes,
       size - packed.bytes,
     )
-    if (bytesRead !== packed.bytes || crc32(buffer) !== packed.crc32) throw new Error('the checksum is another one')
+    if (bytesRead !== packed.bytes || crc32(buffer) !== packed.crc32) throw new Error('the checksum differs')
   } catch (cause) {
     throw corrupt(file, cause)
   } finally {
@@ -34,8 +33,8 @@ async function expectWhole({ file, head: { packed } }: WrittenPage): Promise<voi
   }
 }
 
-/** @throws LANDING_CORRUPT naming the first file whose body is not as it was written */
+/** @throws LANDING_CORRUPT naming the first file whose body differs from what was written */
 export async function verifyChecksums(pages: readonly WrittenPage[]): Promise<void> {
-  for (let start = 0; start < pages.length; start += AT_ONCE)
-    await Promise.all(pages.slice(start, start + AT_ONCE).map(expectWhole))
+  for (let start = 0; start < pages.length; start += FILES_AT_ONCE)
+    await Promise.all(pages.slice(start, start + FILES_AT_ONCE).map(verify))
 }

@@ -1,63 +1,55 @@
-// Room for what is paid for already. A page that was asked for is billed, whether or not there is room for it when it comes.
-// So room is kept in a file while there is some; where the disk is full, the file is given up, and what is under way
-// still lands. Then it is told that the disk is full, so that nothing more is asked for.
+// Disk space for answers that are in flight when the disk fills up: a requested page is billed whether or not it can be stored. The reserve
+// is a file. When a write finds the disk full, the file is deleted, the write is repeated, and the error is thrown all the same, so that
+// nothing more is requested.
 import { randomBytes } from 'node:crypto'
 import { link, open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
 import { makeFolder, notLinked } from '../files/durable.ts'
 
-/** For the four requests that are under way at once, of a compressed page each: 200 KB is a common one of 100 records. */
-const ROOM_BYTES = 4 * 1024 * 1024
+/** For four requests in flight, a compressed page each: 200 KB is common for a page of 100 records. */
+const RESERVE_BYTES = 4 * 1024 * 1024
 
-const roomFile = (root: string): string => join(root, '.room')
+const reserveFile = (root: string): string => join(root, '.room')
 
-/** A second name of it, there for a moment. */
+/** A second name of the reserve, which exists for a moment while hard links are tested. */
 const linkFile = (root: string): string => join(root, '.room-link')
 
-/** By root, the room that was given up: all who need it wait for the same file to be gone. */
-const givenUp = new Map<string, Promise<void>>()
+/** Reserves that are being given up, by root: all writers that need the space wait for the same deletion. */
+const releases = new Map<string, Promise<void>>()
 
-/** A file's name is gone before its room is free, so a second caller must not take the first for an answer. */
-function giveUp(root: string): Promise<void> {
-  const gone = (file: string) => unlink(file).catch(() => {})
-  const going = givenUp.get(root) ?? Promise.all([roomFile, linkFile].map(of => gone(of(root)))).then(() => {})
-  givenUp.set(root, going)
-  return going
+/** A file's name disappears before its space is free, so a second caller must wait for the first one's deletion. */
+function release(root: string): Promise<void> {
+  const remove = (file: string) => unlink(file).catch(() => {})
+  const releasing =
+    releases.get(root) ?? Promise.all([reserveFile, linkFile].map(file => remove(file(root)))).then(() => {})
+  releases.set(root, releasing)
+  return releasing
 }
 
-/** @throws HOME_UNUSABLE where a file takes no second name: no page could land */
+/** @throws HOME_UNUSABLE where the file system has no hard links: page names could not be exclusive */
 async function expectHardLinks(root: string): Promise<void> {
   const file = linkFile(root)
-  // A kill may have left it.
+  // A killed process may have left it.
   await unlink(file).catch(() => {})
-  await link(roomFile(root), file).catch(cause => {
-    // Whoever else tries it, or gives the room up meanwhile, has found that it does.
+  await link(reserveFile(root), file).catch(cause => {
+    // EEXIST: another process runs the same test. ENOENT: another one has released the reserve.
     if (!hasCode(cause, 'EEXIST') && !hasCode(cause, 'ENOENT')) throw notLinked(file, cause)
   })
   await unlink(file).catch(() => {})
 }
 
-/**
- * Keeps the room below the landing's root, where it is not there yet, and tries whether pages can get their names there.
- * @throws HOME_UNUSABLE where the disk has no such room, or no hard links: then nothing may be bought
- */
-export async function keepReserve(root: string): Promise<void> {
-  await makeRoom(root)
-  await expectHardLinks(root)
-}
-
-async function makeRoom(root: string): Promise<void> {
-  const file = roomFile(root)
+async function ensureReserve(root: string): Promise<void> {
+  const file = reserveFile(root)
   await makeFolder(root)
-  const there = await stat(file).catch(() => null)
-  givenUp.delete(root)
-  if (there?.size === ROOM_BYTES) return
+  const existing = await stat(file).catch(() => null)
+  releases.delete(root)
+  if (existing?.size === RESERVE_BYTES) return
   try {
     const handle = await open(file, 'w', 0o600)
     try {
-      // Random, because some file systems keep no room for zeros.
-      await handle.appendFile(randomBytes(ROOM_BYTES))
+      // Random bytes: some file systems allocate nothing for zeros.
+      await handle.appendFile(randomBytes(RESERVE_BYTES))
       await handle.sync()
     } finally {
       await handle.close()
@@ -68,19 +60,25 @@ async function makeRoom(root: string): Promise<void> {
   }
 }
 
+/**
+ * Creates the reserve below the landing's root unless it exists, and checks that files can have hard links there.
+ * @throws HOME_UNUSABLE where the disk has neither: nothing may be requested then
+ */
+export async function keepReserve(root: string): Promise<void> {
+  await ensureReserve(root)
+  await expectHardLinks(root)
+}
+
 const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(diskErrorCode(error) ?? '')
 
-/**
- * Does `work`; where the disk is full, once more in the room that is given up for it. The error is thrown all the same, so
- * that the caller asks for nothing more.
- */
+/** Runs `work`. On a full disk, releases the reserve, runs `work` once more and throws the first error nevertheless. */
 export async function withReserve<T>(root: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     const cause = (error as Error).cause ?? error
     if (!isFull(cause)) throw error
-    await giveUp(root)
+    await release(root)
     await work().catch(() => {})
     throw error
   }

@@ -1,6 +1,6 @@
-// The leases ledger: each lease when it is granted, each request's outcome, each lease's end. Append-only and synced, one
-// file a runner and hour. After a kill the governor's state is rebuilt from it: a lease without an end counts as wholly
-// spent until its hour has passed.
+// The lease log as files: append-only NDJSON, synced, one file per writer and hour.
+//
+//   <workspace>/ledger/20261120T120000000Z-<run>.ndjson
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { homeUnusable } from '../core/disk.ts'
@@ -8,38 +8,18 @@ import { ConvohouseError } from '../core/errors.ts'
 import { PERIOD_DAYS } from '../core/estimate.ts'
 import { type LeaseEntry, momentOf, type RequestMade } from '../core/lease-entries.ts'
 import { compactTimestamp, DAY, HOUR, MINUTE } from '../core/time.ts'
-import { makeFolder, namesIn } from '../files/durable.ts'
+import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { withReserve } from './disk-reserve.ts'
+import type { LeaseLog } from './lease-log.ts'
 
-export interface LeaseLog {
-  /** Appends and syncs; entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
-  append(entry: LeaseEntry): Promise<void>
-  /**
-   * Entries of the last `hourMs` in order of time, and before them the newest request that told a usage. A line that a
-   * kill cut off is passed over: what it told had not been acted on. Files that lie further ahead than clocks of machines differ
-   * are set aside: the clock has been set back. All others count.
-   * @throws HOME_UNUSABLE
-   */
-  recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
-  close(): Promise<void>
-}
+/** Clocks of machines that share a time source differ by seconds, others by minutes. */
+const CLOCK_SKEW_MS = 15 * MINUTE
 
-const KINDS: readonly LeaseEntry['kind'][] = ['lease', 'request', 'end']
+/** Entries that share a sync share a file, so a file may hold entries of the first moments of the next hour. */
+const OVERLAP_MS = MINUTE
 
-function parseLines(text: string): LeaseEntry[] {
-  return text.split('\n').flatMap(line => {
-    if (line === '') return []
-    try {
-      const entry = JSON.parse(line) as LeaseEntry
-      return KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry)) ? [entry] : []
-    } catch {
-      return []
-    }
-  })
-}
-
-/** Opens the ledger of a workspace. `run` makes the file's name unique to this runner. */
+/** Opens the lease log of a workspace. `run` makes the file's name unique to this writer. */
 export function openLeaseLog(options: { home: string; workspaceId: string; run: string }): LeaseLog {
   const root = join(options.home, 'landing')
   const folder = join(root, pathSegment(options.workspaceId), 'ledger')
@@ -56,8 +36,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
     const name = `${compactTimestamp(hour * HOUR)}-${options.run}.ndjson`
     const handle = await open(join(folder, name), 'a', 0o600)
     current = { hour, handle, torn: (await handle.stat()).size > 0 }
-    const parent = await open(folder, 'r')
-    await parent.sync().finally(() => parent.close())
+    await syncFolder(folder)
     return current
   }
 
@@ -110,29 +89,28 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
         .filter(name => name.endsWith('.ndjson'))
         .sort()
         .reverse()
-      // Entries ahead of it count until they are an hour old.
-      const isAhead = (name: string) => nameStartMs(name) > nowMs + CLOCKS_DIFFER_MS
+      const isAhead = (name: string) => nameStartMs(name) > nowMs + CLOCK_SKEW_MS
       await setAside(names.filter(isAhead))
       const kept = names.filter(name => !isAhead(name))
       const entries: LeaseEntry[] = []
-      let told: RequestMade | undefined
-      // A workspace that rests for longer loses nothing: counted from its last entries.
+      let newest: RequestMade | undefined
+      // Counted from the newest file, so that a workspace that was idle for longer still finds its usage.
       const sinceMs = kept.length > 0 ? nameStartMs(kept[0]!) - PERIOD_DAYS * DAY : 0
       for (const name of kept) {
         const endMs = nameEndMs(name)
-        const old = endMs < nowMs - hourMs
-        // Where no usage is reported for so long, none is: a log of years would be read each time.
-        if (old && endMs < sinceMs) break
-        // Files of one hour, of several runners, are all looked at: any of them may hold the newest.
-        if (old && told && endMs < told.sentAtMs) break
+        const isOld = endMs < nowMs - hourMs
+        // A vendor that has reported no usage for a billing period reports none: do not read a log of years each time.
+        if (isOld && endMs < sinceMs) break
+        // Several writers have files of one hour: any of them may hold the newest usage.
+        if (isOld && newest && endMs < newest.sentAtMs) break
         const parsed = parseLines(await textOf(name))
-        if (!old) entries.push(...parsed)
+        if (!isOld) entries.push(...parsed)
         const usages = parsed.filter((entry): entry is RequestMade => entry.kind === 'request' && entry.usage !== null)
-        // Of several in one millisecond, the last that was written.
-        for (const usage of usages.reverse()) if (!told || usage.sentAtMs > told.sentAtMs) told = usage
+        // Of several in one millisecond, the one that was written last.
+        for (const usage of usages.reverse()) if (!newest || usage.sentAtMs > newest.sentAtMs) newest = usage
       }
       const fresh = entries.filter(entry => momentOf(entry) >= nowMs - hourMs).sort((a, b) => momentOf(a) - momentOf(b))
-      return told && !fresh.includes(told) ? [told, ...fresh] : fresh
+      return newest && !fresh.includes(newest) ? [newest, ...fresh] : fresh
     },
     async close() {
       await flushing
@@ -142,11 +120,19 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
   }
 }
 
-/** Machines with a common clock are seconds apart, and with clocks of their own some minutes. */
-const CLOCKS_DIFFER_MS = 15 * MINUTE
+const KINDS: readonly LeaseEntry['kind'][] = ['lease', 'request', 'end']
 
-/** Entries that share a sync share a file: some may be of the first moments of the next hour. */
-const OVERLAP_MS = MINUTE
+function parseLines(text: string): LeaseEntry[] {
+  return text.split('\n').flatMap(line => {
+    if (line === '') return []
+    try {
+      const entry = JSON.parse(line) as LeaseEntry
+      return KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry)) ? [entry] : []
+    } catch {
+      return []
+    }
+  })
+}
 
 /** When the hour of a file began. */
 function nameStartMs(name: string): number {
@@ -154,5 +140,5 @@ function nameStartMs(name: string): number {
   return Date.parse(iso)
 }
 
-/** When the last of a file's entries was made, at most. */
+/** The latest moment that an entry of the file can have. */
 const nameEndMs = (name: string): number => nameStartMs(name) + HOUR + OVERLAP_MS

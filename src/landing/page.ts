@@ -1,5 +1,5 @@
-// A landed page: a head that we write, then the body as the vendor sent it, byte for byte. Two JSON values in one file,
-// each its own gzip member: DuckDB reads the whole, and the head alone is read from the file's first kilobytes.
+// The file of a landed page: a head that we write, then the body as the vendor sent it, byte for byte. Two JSON values, each its own gzip
+// member: DuckDB reads the file as a whole, and the head alone is read from its first kilobytes.
 import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, crc32, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
@@ -18,38 +18,38 @@ export interface PageHead {
   requestedId?: string
   /** The same on pages of earlier versions. */
   organizationId?: string
-  /** The agent of which an answer said that the vendor knows it no more. */
+  /** The agent that the vendor reported as deleted. */
   goneAgentId?: string
   run: string
   lease: string | null
-  /** Path and query as sent; the token is in neither. */
+  /** Path and query as sent; neither contains the token. */
   request: { path: string; query: Record<string, string> }
   status: number
   /** Local clock, ms. */
   sentAtMs: number
   receivedAtMs: number
-  /** When the request was sent by the server's clock, ms: what versions are compared by. */
+  /** When the request was sent by the server's clock, ms. Versions are compared by it. */
   sentAtServerMs: number
   /** Length of the body that landed. */
   bodyBytes: number
-  /** The body's gzip member as it was written, for whoever reads it without looking at gzip's own checksum. */
+  /** The body's gzip member as it was written, for readers that do not check gzip's own checksum. */
   packed?: { bytes: number; crc32: number }
-  /** True for the last page of a listing or window; of a listing only where it is known to be complete. */
+  /** True for the last page of a window, and of a listing that is known to be complete. */
   lastPage: boolean
-  /** Of the page that a listing ends with: why it may be cut off. */
+  /** On the final page of a listing that may be truncated: the reason. */
   cutOff?: string
-  /** Position in its window; null for a page of another stream than conversations. */
+  /** Position in the window; null outside of the conversations stream. */
   facts: PageFacts | null
   usage: ReportedUsage | null
-  /** Absent where the vendor told none, and on pages of before it was kept. */
+  /** Absent where the vendor reported none, and on pages of earlier versions. */
   bill?: ReportedBill
   rateLimit: ReportedRateLimit | null
   notes: PageNotes
 }
 
-// Level 4 takes three quarters of the CPU of level 6 for a tenth more bytes on the sandbox's pages; level 2 would take three
-// quarters of that again, for 18 % more. The larger memory and one large chunk instead of many of 16 KB, each a way through the
-// event loop: 4.2 ms of CPU a page instead of 4.7. What that is in wall time was lost in the noise of the cores.
+// Measured on the sandbox's pages: level 4 takes 75 % of the CPU of level 6 for 10 % more bytes; level 2 takes 75 % of that again for 18 %
+// more. memLevel 9 and one large chunk instead of many of 16 KB, each a turn of the event loop: 4.2 instead of 4.7 ms of CPU per page, with
+// no measurable difference in wall time.
 const BODY = { level: 4, memLevel: 9, chunkSize: 256 * 1024 }
 const HEAD_READ_BYTES = 4 * 1024
 const HEAD_LIMIT_BYTES = 8 * 1024 * 1024
@@ -57,28 +57,25 @@ const HEAD_LIMIT_BYTES = 8 * 1024 * 1024
 const deflate = promisify(gzip)
 const inflate = promisify(gunzip)
 
-/** The two gzip members of a page's file; the head tells of this body, whatever it told before. */
+/** The two gzip members of a page's file. Sets the head's `bodyBytes` and `packed` to those of this body. */
 export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint8Array[]> {
   const packed = await deflate(body, BODY)
-  const told = { ...head, bodyBytes: body.length, packed: { bytes: packed.length, crc32: crc32(packed) } }
-  return [gzipSync(Buffer.from(`${JSON.stringify({ _head: told })}\n`)), packed]
+  const completed = { ...head, bodyBytes: body.length, packed: { bytes: packed.length, crc32: crc32(packed) } }
+  return [gzipSync(Buffer.from(`${JSON.stringify({ _head: completed })}\n`)), packed]
 }
 
 export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('LANDING_CORRUPT', {
     what: `The landed file ${file} cannot be read: it is cut off or was changed.`,
-    hint: 'Restore it from a backup, or delete it and sync again: that page alone is then bought again.',
+    hint: 'Restore it from a backup, or delete it and sync again: only that page is then exported again, and billed.',
     cause,
     facts: { file },
   })
 
-/**
- * First gzip member, as far as the given bytes hold it; undefined where they do not hold all of it. In sync: a few
- * kilobytes take less than handing them to another thread.
- */
+/** The first gzip member's line; undefined where the bytes end before it does. Synchronous: a few kilobytes cost less than a thread switch. */
 function firstLine(bytes: Uint8Array): string | undefined {
   try {
-    // The input may be cut anywhere behind the first member, so the end of the stream is not asked for.
+    // The input may end anywhere after the first member.
     const text = gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString()
     const end = text.indexOf('\n')
     return end < 0 ? undefined : text.slice(0, end)
@@ -107,17 +104,17 @@ export async function readHead(file: string): Promise<PageHead> {
   }
 }
 
-/** Reads a page's body, byte for byte as it was sent. @throws LANDING_CORRUPT */
+/** Reads a page's body, byte for byte as the vendor sent it. @throws LANDING_CORRUPT */
 export async function readBody(file: string): Promise<Buffer> {
   const handle = await open(file, 'r').catch(cause => {
     throw corrupt(file, cause)
   })
   try {
-    const whole = await inflate(await handle.readFile())
-    const end = whole.indexOf(0x0a)
-    const { _head: head } = JSON.parse(whole.toString('utf8', 0, end)) as { _head: PageHead }
-    const body = whole.subarray(end + 1)
-    // A file that was cut off exactly behind its head is a whole gzip file still.
+    const content = await inflate(await handle.readFile())
+    const end = content.indexOf(0x0a)
+    const { _head: head } = JSON.parse(content.toString('utf8', 0, end)) as { _head: PageHead }
+    const body = content.subarray(end + 1)
+    // A file that was truncated exactly after its head is still valid gzip.
     if (body.length !== head.bodyBytes) throw new Error(`${body.length} of ${head.bodyBytes} bytes`)
     return body
   } catch (cause) {

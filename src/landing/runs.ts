@@ -1,5 +1,5 @@
-// Runs, appended when they begin and when they end, one file a month beside the pages: no page tells of them, and a rebuilt warehouse
-// shall know them. Whoever holds the warehouse is the only one who writes here.
+// Runs of a workspace, appended when they begin and when they end, so that a rebuilt warehouse knows them: pages do not record runs. Only the
+// process that holds the warehouse writes here. One file a month beside the pages:
 //
 //   <workspace>/runs/2026-11.ndjson
 import { open, readFile } from 'node:fs/promises'
@@ -9,12 +9,12 @@ import type { RunRecord } from '../core/run-record.ts'
 import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 
-/** What one line says of a run: its beginning, its end, or that it dropped the full exports that were planned by then, ms. */
+/** What one line records of a run: its beginning, its end, or that it dropped the full exports that were planned by then, ms. */
 export type RunEntry = Pick<RunRecord, 'run'> & Partial<RunRecord> & { fullsDroppedMs?: number }
 
 const folderOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'runs')
 
-/** Appends and syncs. A line that a kill has cut off is ended first. @throws HOME_UNUSABLE */
+/** Appends and syncs. The leading line feed ends a line that a kill may have cut off. @throws HOME_UNUSABLE */
 export async function appendRun(root: string, workspaceId: string, entry: RunEntry, nowMs: number): Promise<void> {
   const folder = folderOf(root, workspaceId)
   const file = join(folder, `${new Date(nowMs).toISOString().slice(0, 7)}.ndjson`)
@@ -42,7 +42,7 @@ function parsed(line: string): RunEntry[] {
   }
 }
 
-/** What was told of each run, those that never began included. @throws HOME_UNUSABLE */
+/** The entries of each run merged, including runs that never began. @throws HOME_UNUSABLE */
 async function readEntries(root: string, workspaceId: string): Promise<RunEntry[]> {
   const folder = folderOf(root, workspaceId)
   const runs = new Map<string, RunEntry>()
@@ -55,13 +55,13 @@ async function readEntries(root: string, workspaceId: string): Promise<RunEntry[
   return [...runs.values()]
 }
 
-/** Every run that was told of. @throws HOME_UNUSABLE */
+/** All runs that began. @throws HOME_UNUSABLE */
 export async function readRuns(root: string, workspaceId: string): Promise<RunRecord[]> {
   const runs = await readEntries(root, workspaceId)
   return runs.flatMap(run => (run.startedMs === undefined ? [] : [{ ...run, startedMs: run.startedMs }]))
 }
 
-/** Full exports that were planned by then are dropped, ms; null: none is. @throws HOME_UNUSABLE */
+/** Full exports that were planned before this time are dropped, ms; null: none is. @throws HOME_UNUSABLE */
 export async function readFullsDropped(root: string, workspaceId: string): Promise<number | null> {
   const dropped = (await readEntries(root, workspaceId)).flatMap(run => run.fullsDroppedMs ?? [])
   return dropped.length === 0 ? null : Math.max(...dropped)

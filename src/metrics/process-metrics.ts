@@ -6,7 +6,7 @@ import { SECOND } from '../core/time.ts'
 import type { Connectable } from '../warehouse/connection.ts'
 import { type Rows, rowsHere, rowsOfHolder } from '../warehouse/query/rows.ts'
 import { MetricsPage } from './page.ts'
-import { WorkspaceMetrics } from './workspace-metrics.ts'
+import { type MeasuredStores, WorkspaceMetrics } from './workspace-metrics.ts'
 
 /** The kind of process. */
 export type ProcessRole = 'up' | 'watch' | 'receive' | 'worker-all' | 'worker-warehouse' | 'worker-export'
@@ -23,8 +23,13 @@ export interface ProcessMetrics {
 /** A query takes milliseconds; when the warehouse is busy, the previous value is used. */
 const LIMITS = { timeoutMs: 10 * SECOND }
 
-export function processMetrics(options: { config: Config; role: ProcessRole; version: string }): ProcessMetrics {
-  const { config, role, version } = options
+export function processMetrics(options: {
+  config: Config
+  stores: MeasuredStores
+  role: ProcessRole
+  version: string
+}): ProcessMetrics {
+  const { config, stores, role, version } = options
   const page = new MetricsPage()
   const { registry } = page
   new Gauge({
@@ -40,7 +45,7 @@ export function processMetrics(options: { config: Config; role: ProcessRole; ver
   }).set((Date.now() - performance.now()) / SECOND)
   const byOthers = rowsOfHolder(config.home, LIMITS)
   let rows: Rows = byOthers
-  const workspaces = new WorkspaceMetrics({ registry, config, rows: () => rows, now: systemClock.now })
+  const workspaces = new WorkspaceMetrics({ registry, config, stores, rows: () => rows, now: systemClock.now })
   page.beforeAnswer(() => workspaces.refresh())
   return {
     page,

@@ -1,23 +1,31 @@
 // The state of each workspace for Prometheus. Every long-running process reports all that it can know: from the data folder, and from the
 // warehouse by the process that holds it. Labels are workspace ids and our own names, never names of customers or the vendor.
 import { statfs } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { HOUR, MINUTE, SECOND } from '../core/time.ts'
-import { pathSegment } from '../files/path-segment.ts'
-import { fileBytes, storedBytes } from '../files/stored-bytes.ts'
+import { bytesBelow, fileBytes } from '../files/stored-bytes.ts'
+import type { Landing } from '../landing/landing.ts'
+import type { LeaseLog } from '../landing/lease-log.ts'
 import { type QuotaForecast, quotaForecast } from '../reports/quota.ts'
 import { type DrainFailure, readDrainFailure } from '../spool/drain-failure.ts'
+import { spoolFolder } from '../spool/folders.ts'
 import { countWaiting, type SpoolBacklog } from '../spool/waiting.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { newConversations, noFigures, type WorkspaceFigures, workspaceFigures } from './figures.ts'
 import { latest } from './latest.ts'
 
+/** The stores of the data folder, as far as metrics read them. */
+export interface MeasuredStores {
+  landing: { workspace(workspaceId: string): Pick<Landing, 'storedBytes'> }
+  leaseLog(options: { workspaceId: string; run: string }): Pick<LeaseLog, 'recent'>
+}
+
 export interface WorkspaceMetricsOptions {
   registry: Registry
   config: Config
+  stores: MeasuredStores
   /** How this process queries the warehouse now. */
   rows: () => Rows
   now: () => number
@@ -89,26 +97,26 @@ export class WorkspaceMetrics {
   }
 
   private sourcesOf(workspace: WorkspaceConfig): WorkspaceSources {
-    const { config, now, rows } = this.options
+    const { config, stores, now, rows } = this.options
     const { home } = config
     const workspaceId = workspace.id
     const outlook = latest({ ...SLOW, read: () => newConversations(rows(), workspaceId, now()) })
-    const bytesBelow = storedBytes()
-    const bytes = (store: string) =>
-      latest({ ...SLOW, read: () => bytesBelow(join(home, store, pathSegment(workspaceId))) })
+    const landing = stores.landing.workspace(workspaceId)
+    const leaseLog = stores.leaseLog({ workspaceId, run: 'metrics' })
+    const spoolBytes = bytesBelow()
     const quota = async () => {
       const figures = (await this.figures())?.get(workspaceId)
       // The number of new conversations is unknown before the first sync.
       const known = figures?.lastSuccess === undefined ? null : await outlook()
-      const question = { home, workspaceId, settings: workspace, nowMs: now() }
+      const question = { leaseLog, settings: workspace, nowMs: now() }
       return quotaForecast(question, known)
     }
     return {
       waiting: latest({ ...STATE, read: countWaiting(home, workspaceId) }),
       draining: latest({ ...STATE, read: async () => ({ failure: await readDrainFailure(home, workspaceId) }) }),
       quota: latest({ ...STATE, read: quota }),
-      landingBytes: bytes('landing'),
-      spoolBytes: bytes('spool'),
+      landingBytes: latest({ ...SLOW, read: () => landing.storedBytes() }),
+      spoolBytes: latest({ ...SLOW, read: () => spoolBytes(spoolFolder(home, workspaceId)) }),
     }
   }
 

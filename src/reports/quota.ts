@@ -6,7 +6,7 @@ import type { GovernorState } from '../core/governor.ts'
 import { recoverGovernor } from '../core/governor-recovery.ts'
 import { lengthOf, type periodsOf } from '../core/period-keys.ts'
 import { HOUR, momentText } from '../core/time.ts'
-import { openLeaseLog } from '../landing/folder-lease-log.ts'
+import type { LeaseLog } from '../landing/lease-log.ts'
 
 export interface QuotaStatus {
   periodKey: string | null
@@ -20,18 +20,16 @@ export interface QuotaStatus {
 }
 
 export interface QuotaQuestion {
-  home: string
-  workspaceId: string
+  leaseLog: Pick<LeaseLog, 'recent'>
   /** Undefined for a workspace that is in the warehouse and not configured. */
   settings: WorkspaceConfig | undefined
   nowMs: number
 }
 
 /** The governor as the lease log tells it; null where the vendor has told no usage yet. @throws HOME_UNUSABLE */
-async function governorNow({ home, workspaceId, settings, nowMs }: QuotaQuestion): Promise<GovernorState | null> {
+async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promise<GovernorState | null> {
   const hourMs = settings?.hourMs ?? HOUR
-  const ledger = openLeaseLog({ home, workspaceId, run: 'status' })
-  const entries = await ledger.recent(nowMs, hourMs).finally(() => ledger.close())
+  const entries = await leaseLog.recent(nowMs, hourMs)
   const options = settings && {
     requestsPerHour: settings.requestsPerHour,
     hourReserveShare: settings.hourReserveShare,

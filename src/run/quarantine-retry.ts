@@ -1,10 +1,8 @@
 // Retries a workspace's quarantined records, file by file.
-import { join } from 'node:path'
 import type { App } from '../app.ts'
 import { webhookEvent } from '../catalog/event-records.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
-import { openLanding } from '../landing/folder-landing.ts'
 import { loadContext } from '../steps.ts'
 import { type EventContext, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
 import { storedEvent } from '../warehouse/events/stored.ts'
@@ -36,8 +34,8 @@ export async function retryRecords(options: {
   now?: () => number
 }): Promise<RetryReport> {
   const { config, app, workspace, records, now = Date.now } = options
-  const landing = openLanding(config.home, workspace.id)
-  const { warehouse } = app
+  const { warehouse, stores } = app
+  const landing = stores.landing.workspace(workspace.id)
   const context = loadContext({
     home: config.home,
     workspaceId: workspace.id,
@@ -53,7 +51,7 @@ export async function retryRecords(options: {
   for (const file of new Set(ofPages.map(record => record.file))) {
     const elements = ofPages.filter(record => record.file === file).map(({ element }) => element)
     try {
-      const page = { address: file, absolutePath: join(landing.root, file), head: await landing.head(file) }
+      const page = { address: file, head: await landing.head(file) }
       for (const { element, reason } of await retryQuarantined(context, page, elements))
         outcome.set(nameOf({ file, element }), reason)
     } catch (error) {

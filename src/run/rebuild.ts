@@ -1,8 +1,8 @@
 // Rebuilds a warehouse from landing and spool, in a file beside the existing one.
 import { rm } from 'node:fs/promises'
+import { openStores } from '../app/stores.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { openLanding } from '../landing/folder-landing.ts'
 import { applyAll, applySpool, type DamagedArchive, type DrainContext } from '../steps/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
@@ -63,11 +63,11 @@ export async function loadAll(
   { files: only, heldBack, old }: Selection = {},
 ): Promise<ReplayReport> {
   const { config, now = Date.now } = options
-  const landing = openLanding(config.home, workspace.id)
+  const landing = openStores(config.home).landing.workspace(workspace.id)
   const left = only
     ? (await landing.list()).filter(({ address }) => !only.has(address)).map(({ address }) => address)
     : []
-  const pending = openPending(landing, await readPending(landing, new Set(left)))
+  const pending = openPending(await readPending(landing, new Set(left)))
   const of = pending.all().length
   const { home } = config
   const context: LoadContext = {
@@ -120,7 +120,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
 
 /** Loaded files that are missing in the landing. */
 export async function goneFiles({ home }: Config, { writer }: Warehouse, workspaceId: string): Promise<string[]> {
-  const landed = new Set((await openLanding(home, workspaceId).list()).map(({ address }) => address))
+  const landed = new Set((await openStores(home).landing.workspace(workspaceId).list()).map(({ address }) => address))
   return [...(await loadedFiles(writer, workspaceId))].filter(file => !landed.has(file))
 }
 

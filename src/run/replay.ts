@@ -2,10 +2,10 @@
 // when complete. Copied from the old one: runs, workspaces that are not configured, and events whose files are missing.
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
+import { openStores } from '../app/stores.ts'
 import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { openLanding } from '../landing/folder-landing.ts'
 import { hasSpool } from '../spool/folders.ts'
 import { deriveDays } from '../warehouse/load/time-zone.ts'
 import {
@@ -40,8 +40,9 @@ export interface WholeReplayOptions extends ReplayOptions {
 
 /** A mistyped or empty data folder must not yield an empty warehouse. @throws WAREHOUSE_MISSING */
 async function expectLanded({ home, workspaces }: Config): Promise<void> {
+  const stores = openStores(home)
   for (const { id } of workspaces) {
-    const landing = openLanding(home, id)
+    const landing = stores.landing.workspace(id)
     if (hasSpool(home, id) || (await landing.folders()).length > 0 || (await landing.runs()).length > 0) return
   }
   throw new ConvohouseError('WAREHOUSE_MISSING', {

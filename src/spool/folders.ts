@@ -17,15 +17,17 @@ export interface SpoolFolders {
 
 export const spoolRoot = (home: string): string => join(home, 'spool')
 
+export const spoolFolder = (home: string, workspaceId: string): string =>
+  join(spoolRoot(home), pathSegment(workspaceId))
+
 export function spoolFolders(home: string, workspaceId: string): SpoolFolders {
-  const folder = join(spoolRoot(home), pathSegment(workspaceId))
+  const folder = spoolFolder(home, workspaceId)
   const stage = (name: keyof SpoolFolders) => join(folder, name)
   return { open: stage('open'), abandoned: stage('abandoned'), sealed: stage('sealed'), drained: stage('drained') }
 }
 
 /** True where events of that workspace have been received. */
-export const hasSpool = (home: string, workspaceId: string): boolean =>
-  existsSync(join(spoolRoot(home), pathSegment(workspaceId)))
+export const hasSpool = (home: string, workspaceId: string): boolean => existsSync(spoolFolder(home, workspaceId))
 
 const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/
 

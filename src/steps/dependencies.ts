@@ -1,7 +1,7 @@
 // The resources of one workspace that the composition root opens for the steps.
-import type { LeaseEntry } from '../core/lease-entries.ts'
 import type { RefreshOn } from '../core/refresh-on.ts'
-import type { Landing } from '../landing/folder-landing.ts'
+import type { Landing } from '../landing/landing.ts'
+import type { LeaseLog } from '../landing/lease-log.ts'
 import type { VendorClient } from '../vendor/client.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
@@ -9,10 +9,7 @@ export interface StepsDependencies {
   workspaceId: string
   vendor: VendorClient
   landing: Landing
-  leaseLog: {
-    append(entry: LeaseEntry): Promise<void>
-    recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
-  }
+  leaseLog: Pick<LeaseLog, 'append' | 'recent'>
   warehouse: Warehouse
   settings: WorkspaceSettings
   /** Id of this process where only the holder of the warehouse runs leases: the next holder knows that this process has ended. */

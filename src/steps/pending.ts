@@ -1,9 +1,8 @@
 // Landed pages that are not loaded yet: listed once from the landing, then kept up to date as pages land. In the embedded host only this
 // process lands pages, so later runs need not list again.
-import { join, posix } from 'node:path'
-import type { LandedPage, Landing } from '../landing/folder-landing.ts'
+import type { LandedPage, Landing } from '../landing/landing.ts'
 import type { PageHead } from '../landing/page.ts'
-import { pageName } from '../landing/page-address.ts'
+import { precedingAddress } from '../landing/page-address.ts'
 import type { LoadablePage } from '../warehouse/load/load-input.ts'
 
 export interface BatchSize {
@@ -13,7 +12,7 @@ export interface BatchSize {
 
 export interface Pending {
   /** Adds a landed page unless it is known. */
-  add(path: string, head: PageHead): void
+  add(address: string, head: PageHead): void
   /**
    * The oldest pages, at most `count` and about `bytes` of bodies (one page at least; a listing is never cut in two);
    * they leave when `taken` is called with them.
@@ -26,12 +25,6 @@ export interface Pending {
   spoilt(): boolean
 }
 
-const loadable = (landing: Landing, path: string, head: PageHead): LoadablePage & { head: PageHead } => ({
-  address: path,
-  absolutePath: join(landing.root, path),
-  head,
-})
-
 /** Heads read concurrently: small reads, bounded to limit open files. */
 const READ_AT_ONCE = 32
 
@@ -42,11 +35,10 @@ export interface Unloaded {
 }
 
 /** True where the preceding page of its generation is missing in `there`. */
-const isBehindGap = (
-  { address: path, window, generation, sequence }: LandedPage,
-  there: ReadonlySet<string>,
-): boolean =>
-  sequence > 1 && !there.has(posix.join(posix.dirname(path), pageName({ window, generation, sequence: sequence - 1 })))
+function isBehindGap(page: LandedPage, there: ReadonlySet<string>): boolean {
+  const preceding = precedingAddress(page)
+  return preceding !== null && !there.has(preceding)
+}
 
 /**
  * Pages of the landing, or of these `folders` of it, that are not in `loaded`; in loading order. @throws LANDING_CORRUPT where
@@ -67,22 +59,22 @@ export async function readPending(
   const pages: LoadablePage[] = []
   for (let start = 0; start < files.length; start += READ_AT_ONCE) {
     const slice = files.slice(start, start + READ_AT_ONCE)
-    const read = async (file: LandedPage) => loadable(landing, file.address, await landing.head(file.address))
+    const read = async ({ address }: LandedPage) => ({ address, head: await landing.head(address) })
     pages.push(...(await Promise.all(slice.map(read))))
   }
   return { pages, loaded }
 }
 
-export function openPending(landing: Landing, unloaded: Unloaded): Pending {
+export function openPending(unloaded: Unloaded): Pending {
   let waiting = unloaded.pages
   let spoilt = false
   const known = new Set(waiting.map(page => page.address))
   return {
-    add(path, head) {
-      if (known.has(path) || unloaded.loaded.has(path)) return
-      known.add(path)
+    add(address, head) {
+      if (known.has(address) || unloaded.loaded.has(address)) return
+      known.add(address)
       // A head that was read back tells what was packed.
-      waiting.push({ ...loadable(landing, path, head), justLanded: head.packed === undefined })
+      waiting.push({ address, head, justLanded: head.packed === undefined })
     },
     next({ count, bytes }) {
       let end = 0

@@ -1,6 +1,6 @@
 // The log of one run: its row in the warehouse, and lines beside the landed pages, from which a replay restores the row.
 import { endBy, type HostName, type Origin, type RunEnd } from '../core/run-record.ts'
-import type { Landing } from '../landing/folder-landing.ts'
+import type { Landing } from '../landing/landing.ts'
 import { mayLoseEvent } from '../receiver/refusals.ts'
 import { readRefused, totalRefused } from '../spool/refusal-record.ts'
 import type { Warehouse } from '../warehouse/open.ts'

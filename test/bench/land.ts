@@ -12,6 +12,7 @@ import { compileInspection } from '../../src/catalog/inspect.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
+import { landedFile } from '../landing/landed-file.ts'
 import { landExport } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 
@@ -27,12 +28,12 @@ const inspect = compileInspection(conversation)
 
 async function pagesOf(home: string, options: BenchOptions): Promise<Page[]> {
   const { workspaceId } = await landExport(home, options)
-  const landing = openLanding(home, workspaceId)
+  const landing = openLanding(home).workspace(workspaceId)
   const pages: Page[] = []
   for (const { address: path } of await landing.list()) {
     const body = await landing.body(path)
     const { data } = JSON.parse(body.toString()) as { data: unknown[] }
-    const [head, landed] = [await landing.head(path), await readFile(join(landing.root, path))]
+    const [head, landed] = [await landing.head(path), await readFile(landedFile(home, path))]
     pages.push({ head, body, records: data, landed })
   }
   return pages
@@ -66,7 +67,7 @@ interface Measured {
 async function measure(folder: string, lanes: number, pages: readonly Page[], measured: Measured): Promise<void> {
   const [home, plain] = [join(folder, 'landing'), join(folder, 'plain')]
   await mkdir(plain, { recursive: true })
-  const landing = openLanding(home, 'ws_bench')
+  const landing = openLanding(home).workspace('ws_bench')
   const land = ({ head, body, records }: Page) => landing.land({ ...head, notes: inspect(records) }, body)
   measured.landing.push(await msPerPage(lanes, pages, land))
   const write = ({ landed }: Page, index: number) => writeDurably(join(plain, `${index}.json.gz`), landed)

@@ -85,7 +85,7 @@ export async function landExport(home: string, options: { records: number; agent
     startMs: nowMs,
     seed: 1,
   })
-  const landing = openLanding(home, WORKSPACE)
+  const landing = openLanding(home).workspace(WORKSPACE)
   const bodies: Buffer[] = []
   const agents: string[] = []
   let left = options.records

@@ -7,7 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openWindow } from '../../src/core/windows.ts'
-import { type Landing, openLanding } from '../../src/landing/folder-landing.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
+import type { Landing } from '../../src/landing/landing.ts'
 import { mix } from '../../src/sandbox/random.ts'
 import { loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../src/warehouse/load/load-context.ts'
@@ -44,6 +45,7 @@ async function inWarehouse<T>(
     mirrorLagMs: 0,
     temporaryFolder: temporaryFolder(home),
     readBody: landing.body,
+    pageFiles: landing.files,
     verifyChecksums: landing.verifyChecksums,
     now: Date.now,
   }
@@ -52,8 +54,7 @@ async function inWarehouse<T>(
 
 async function loadSource({ landing, source }: Place, context: LoadContext): Promise<void> {
   const pages: LoadablePage[] = []
-  for (const { address: path } of await landing.list())
-    pages.push({ address: path, absolutePath: join(landing.root, path), head: await landing.head(path) })
+  for (const { address: path } of await landing.list()) pages.push({ address: path, head: await landing.head(path) })
   const { inserted } = await loadPages(context, pages)
   if (inserted !== source.records) throw new Error(`${inserted} of ${source.records} conversations were loaded`)
 }
@@ -108,7 +109,7 @@ async function landAll(landing: Landing, pages: readonly ExportedPage[]): Promis
     for (let next = left.pop(); next; next = left.pop()) {
       const [index, { head, body }] = next
       const path = await landing.land(head, body)
-      landed[index] = { address: path, absolutePath: join(landing.root, path), head }
+      landed[index] = { address: path, head }
     }
   }
   await Promise.all(Array.from({ length: CONCURRENT_WINDOWS }, lane))
@@ -155,7 +156,7 @@ export async function upsertBench(options: BenchOptions): Promise<Record<string,
   const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
   try {
     const source = await landExport(home, options)
-    const place = { home, source, landing: openLanding(home, source.workspaceId) }
+    const place = { home, source, landing: openLanding(home).workspace(source.workspaceId) }
     await inWarehouse(place, true, context => loadSource(place, context))
     const measured: Record<Order, number[][]> = { random: [], again: [] }
     let copies = 1

@@ -27,7 +27,7 @@ afterAll(async () => {
 async function makeHouse(): Promise<{ home: string; file: string }> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-quarantine-'))
   const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
-  const { address: path } = await landConversations(openLanding(home, 'ws_demo'), { body })
+  const { address: path } = await landConversations(openLanding(home).workspace('ws_demo'), { body })
   expect(await cli(['replay'], { env: envOf(home) })).toMatchObject({ code: 0 })
   return { home, file: path }
 }

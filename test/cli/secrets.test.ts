@@ -205,7 +205,7 @@ describe('a secret', () => {
     expect((await cli(['sync'], { env })).code).toBe(0)
     // The same files as the sync has written, and the bodies that they were made from.
     const bare = { ...env, CONVOHOUSE_HOME: join(await temporaryFolder(), 'data') }
-    const [from, to] = [openLanding(home, 'ws_demo'), openLanding(bare.CONVOHOUSE_HOME, 'ws_demo')]
+    const [from, to] = [openLanding(home).workspace('ws_demo'), openLanding(bare.CONVOHOUSE_HOME).workspace('ws_demo')]
     for (const [stream, body] of Object.entries(sent.bodies)) {
       const pages = (await from.list(stream as 'agents' | 'organizations')).filter(({ window }) =>
         /org_alpha|agents/.test(window),

@@ -86,7 +86,7 @@ async function withApp<T>(config: Config, use: (app: App) => Promise<T>): Promis
 }
 
 async function landedPages(home: string): Promise<{ address: string; head: PageHead }[]> {
-  const landing = openLanding(home, WORKSPACE)
+  const landing = openLanding(home).workspace(WORKSPACE)
   const files = await landing.list()
   return Promise.all(files.map(async ({ address }) => ({ address, head: await landing.head(address) })))
 }
@@ -127,7 +127,7 @@ async function nextDay(): Promise<{ sandbox: Sandbox; clock: Clock }> {
 }
 
 const idsIn = async (home: string, pages: readonly { address: string }[]): Promise<string[]> => {
-  const landing = openLanding(home, WORKSPACE)
+  const landing = openLanding(home).workspace(WORKSPACE)
   const bodies = await Promise.all(pages.map(({ address }) => landing.body(address)))
   return bodies.flatMap(body => (JSON.parse(body.toString()) as { data: { ID: string }[] }).data.map(({ ID }) => ID))
 }

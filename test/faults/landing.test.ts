@@ -9,6 +9,7 @@ import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
+import { landedFile } from '../landing/landed-file.ts'
 import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 import { simulatedTime } from '../workflows/simulated-time.ts'
@@ -27,9 +28,9 @@ async function landedOnly(): Promise<Landed> {
   await simulated.close()
   const { home } = simulated.config
   await rm(warehouseFile(home))
-  const landing = openLanding(home, 'ws_demo')
+  const landing = openLanding(home).workspace('ws_demo')
   const pages = (await landing.list('conversations')).map(({ address }) => address)
-  return { ...simulated, pages, fileOf: page => join(landing.root, page) }
+  return { ...simulated, pages, fileOf: page => landedFile(home, page) }
 }
 
 async function synced({ config, sandbox }: SimulatedApp): Promise<SyncReport> {
@@ -63,7 +64,7 @@ const cutTo = (share: number) => async (file: string) => {
 const DAMAGES: Record<string, (file: string, landed: Landed) => Promise<unknown>> = {
   'cut off in its body': cutTo(0.9),
   'cut off behind its head': async (file, landed) => {
-    const { packed } = await openLanding(landed.config.home, 'ws_demo').head(inTheMiddle(landed))
+    const { packed } = await openLanding(landed.config.home).workspace('ws_demo').head(inTheMiddle(landed))
     await writeFile(file, (await readFile(file)).subarray(0, -packed!.bytes))
   },
   'cut off in its head': cutTo(0.01),
@@ -78,7 +79,7 @@ describe('a landed page that is damaged', () => {
     const file = landed.fileOf(inTheMiddle(landed))
     const intact = await readFile(file)
     const bought = (await landed.bought()).length
-    const { facts } = await openLanding(landed.config.home, 'ws_demo').head(inTheMiddle(landed))
+    const { facts } = await openLanding(landed.config.home).workspace('ws_demo').head(inTheMiddle(landed))
     for (const [damage, apply] of Object.entries(DAMAGES)) {
       await apply(file, landed)
       const told = await failureOf(landed)
@@ -104,7 +105,7 @@ describe('a landed page that is damaged', () => {
 describe('landed pages of which any were deleted', () => {
   it('are bought again, and no others, wherever in their windows they were', async () => {
     const landed = await landedOnly()
-    const landing = openLanding(landed.config.home, 'ws_demo')
+    const landing = openLanding(landed.config.home).workspace('ws_demo')
     const choice = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(choice, async choices => {

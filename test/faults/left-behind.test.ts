@@ -8,6 +8,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { spillFolder } from '../../src/warehouse/maintenance/spill.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
+import { landedFile } from '../landing/landed-file.ts'
 import { faultScene } from './scene.ts'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'src')
@@ -66,9 +67,9 @@ it('half a page that a kill leaves behind is removed by a later sync, and none t
 }, async () => {
   const scene = await faultScene({ sandbox: { conversations: 20 } })
   expect((await scene.run(['sync', '--yes'])).code).toBe(0)
-  const landing = openLanding(scene.home, 'ws_demo')
+  const landing = openLanding(scene.home).workspace('ws_demo')
   const [page] = await landing.list('conversations')
-  const folder = dirname(join(landing.root, page!.address))
+  const folder = dirname(landedFile(scene.home, page!.address))
   const left = async () => (await namesIn(folder)).filter(isTemporary)
   const writing = processOf(
     `const { writeOnce } = await import(process.argv[1])

@@ -26,7 +26,7 @@ const keyOf = ({ agentId, query }: Pick<ServedRequest, 'agentId' | 'query'>): st
   JSON.stringify([agentId, Object.entries(query).sort()])
 
 export function watchPurchases({ sandbox, home }: KilledHome): Purchases {
-  const landing = openLanding(home, 'ws_demo')
+  const landing = openLanding(home).workspace('ws_demo')
   const landed = new Map<string, { key: string; returned: number }>()
   let last = 0
 

@@ -117,7 +117,7 @@ export async function boughtTwice(scene: FaultScene): Promise<ServedRequest[]> {
 
 /** The requests whose pages are on disk, as keys. */
 async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
-  const landing = openLanding(home, 'ws_demo')
+  const landing = openLanding(home).workspace('ws_demo')
   const heads = await Promise.all((await landing.list('conversations')).map(({ address }) => landing.head(address)))
   return new Set(heads.map(({ place, request }) => keyOf({ agentId: place.agentId, query: request.query })))
 }

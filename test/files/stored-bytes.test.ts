@@ -1,7 +1,7 @@
 import { appendFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { storedBytes } from '../../src/files/stored-bytes.ts'
+import { bytesBelow } from '../../src/files/stored-bytes.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 
 it('bytes below a folder are counted again where a folder has changed, and not elsewhere', async () => {
@@ -12,7 +12,7 @@ it('bytes below a folder are counted again where a folder has changed, and not e
   await writeFile(join(busy, '1'), 'x'.repeat(10))
   const longAgo = new Date(Date.now() - 60_000)
   for (const folder of [quiet, busy, join(home, 'a'), home]) await utimes(folder, longAgo, longAgo)
-  const bytes = storedBytes()
+  const bytes = bytesBelow()
   expect(await bytes(join(home, 'nowhere'))).toBe(0)
   expect(await bytes(home)).toBe(110)
   await writeFile(join(busy, '2'), 'x'.repeat(5))

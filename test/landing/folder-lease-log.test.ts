@@ -5,7 +5,8 @@ import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { LeaseGranted, RequestMade } from '../../src/core/lease-entries.ts'
 import type { ReportedUsage } from '../../src/core/reported-usage.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
-import { type LeaseLog, openLeaseLog } from '../../src/landing/folder-lease-log.ts'
+import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
+import type { LeaseLog } from '../../src/landing/lease-log.ts'
 import { temporaryHome } from './temporary-home.ts'
 
 /** On the hour, so that minutes below name the file too. */

@@ -8,9 +8,9 @@ const NOW_MS = Date.UTC(2026, 5, 1, 12)
 
 it('sessions that answers under way at once billed are counted once', async () => {
   const home = await temporaryHome()
-  const ledger = openLeaseLog({ home, workspaceId: 'ws', run: 'a' })
+  const leaseLog = openLeaseLog({ home, workspaceId: 'ws', run: 'a' })
   const lease = (name: string) =>
-    ledger.append({
+    leaseLog.append({
       kind: 'lease',
       lease: name,
       window: 'w',
@@ -22,7 +22,7 @@ it('sessions that answers under way at once billed are counted once', async () =
       deadlineMs: NOW_MS + 60_000,
     })
   const answer = (name: string, receivedAtMs: number, billed: number, used: number) =>
-    ledger.append({
+    leaseLog.append({
       kind: 'request',
       lease: name,
       agentId: name,
@@ -50,7 +50,7 @@ it('sessions that answers under way at once billed are counted once', async () =
   await answer('a', 20, 43, 43)
   await answer('c', 60, 34, 145)
   await answer('b', 66, 68, 111)
-  await ledger.close()
-  const quota = await quotaStatus({ home, workspaceId: 'ws', settings: undefined, nowMs: NOW_MS + 1_000 })
+  const quota = await quotaStatus({ leaseLog, settings: undefined, nowMs: NOW_MS + 1_000 })
   expect(quota).toMatchObject({ usedSessions: 145, sessionsLeft: 49_855 })
+  await leaseLog.close()
 })

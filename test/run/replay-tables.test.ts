@@ -10,6 +10,7 @@ import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row, Writer } from '../../src/warehouse/connection.ts'
 import { applyEvents } from '../../src/warehouse/events/apply.ts'
 import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
+import { landedFile } from '../landing/landed-file.ts'
 import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { WORKSPACE } from '../workflows/open-simulated-app.ts'
@@ -47,7 +48,7 @@ const misnumbered = (config: Config): Promise<Row[]> =>
 /** A synced house, with a page of odd records, an event about one conversation, and one about another that only it tells of. */
 const synced = madeOnce(async () => {
   const simulated = await simulatedApp({ sandbox: { conversations: 80 } })
-  await landConversations(openLanding(simulated.config.home, WORKSPACE), {
+  await landConversations(openLanding(simulated.config.home).workspace(WORKSPACE), {
     records: [{ ID: 'odd', messagesNum: 'many', extraField: 1 }, null, { ID: 'even' }],
   })
   await simulated.sync()
@@ -80,9 +81,9 @@ const spoil = (config: Config, ...statements: string[]): Promise<void> =>
 
 /** Takes the page of odd records out of the landing. */
 async function takeAway({ home }: Config): Promise<string> {
-  const { root, list } = openLanding(home, WORKSPACE)
+  const { list } = openLanding(home).workspace(WORKSPACE)
   const { address: path } = (await list()).find(file => file.address.includes('/agent-1/'))!
-  await rename(join(root, path), join(home, 'taken-away'))
+  await rename(landedFile(home, path), join(home, 'taken-away'))
   return path
 }
 
@@ -136,7 +137,7 @@ describe('a replay of single tables', () => {
 
   it('brings no record that is quarantined into one table and not into the others', async () => {
     const config = await synced()
-    const { address: path } = (await openLanding(config.home, WORKSPACE).list()).find(file =>
+    const { address: path } = (await openLanding(config.home).workspace(WORKSPACE).list()).find(file =>
       file.address.includes('/agent-1/'),
     )!
     await spoil(

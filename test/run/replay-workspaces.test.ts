@@ -8,6 +8,7 @@ import { replay } from '../../src/run/replay.ts'
 import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
+import { landedFile } from '../landing/landed-file.ts'
 import { WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 import { madeOnce, once, rowsOfTables } from './synced-home.ts'
@@ -49,7 +50,7 @@ const asSynced = once(async () => snapshot(await twoAndAFormerOne()))
 
 /** Takes pages of conversations out of the landing: the second of one agent's, and all of another's. */
 async function takeAway({ home }: Config, workspaceId: string): Promise<string[]> {
-  const { root, list } = openLanding(home, workspaceId)
+  const { list } = openLanding(home).workspace(workspaceId)
   const pages = await list('conversations')
   const agents = [...new Set(pages.map(({ address }) => dirname(address)))].sort()
   const taken = pages
@@ -59,7 +60,8 @@ async function takeAway({ home }: Config, workspaceId: string): Promise<string[]
     .map(({ address }) => address)
   expect(taken.length).toBeGreaterThan(2)
   expect(taken.length).toBeLessThan(pages.length)
-  for (const [at, path] of taken.entries()) await rename(join(root, path), join(home, `taken-${workspaceId}-${at}`))
+  for (const [at, path] of taken.entries())
+    await rename(landedFile(home, path), join(home, `taken-${workspaceId}-${at}`))
   return taken
 }
 

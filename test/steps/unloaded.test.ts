@@ -1,7 +1,8 @@
 import { readdir, utimes } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readUnloaded } from '../../src/steps/unloaded.ts'
+import { landedFile } from '../landing/landed-file.ts'
 import { freshWindow, landAgents, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
@@ -18,7 +19,7 @@ function scene() {
     landConversations(landing, { records: [{ ID: name }], window: freshWindow({ kind: 'head' }) })
   const unloaded = async (nowMs: number) =>
     (await readUnloaded({ landing, writer, workspaceId: id, nowMs })).pages.map(({ address }) => address)
-  const folder = (page: { address: string }) => join(landing.root, dirname(page.address))
+  const folder = (page: { address: string }) => dirname(landedFile(home.home, page.address))
   const settle = (page: { address: string }) => utimes(folder(page), CHANGED_AT, CHANGED_AT)
   const whole = async () => (await rows('_folders', 'folder')).map(row => row.folder)
   return { landing, land, unloaded, load, folder, settle, whole }

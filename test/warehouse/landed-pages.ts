@@ -1,5 +1,4 @@
 // Lands pages of given records, inspected as the way in inspects them.
-import { join } from 'node:path'
 import { conversation } from '../../src/catalog/conversation.ts'
 import { compileInspection, emptyNotes } from '../../src/catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
@@ -7,7 +6,7 @@ import { agent } from '../../src/catalog/resources/agents.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/surroundings.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../src/core/reported-usage.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/windows.ts'
-import type { Landing } from '../../src/landing/folder-landing.ts'
+import type { Landing } from '../../src/landing/landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { LoadablePage } from '../../src/warehouse/load/load-input.ts'
 
@@ -45,8 +44,8 @@ export interface ConversationPage {
 const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'string' ? Buffer.from(body) : body)
 
 async function landed(landing: Landing, head: PageHead, body: Uint8Array): Promise<LoadablePage> {
-  const path = await landing.land(head, body)
-  return { address: path, absolutePath: join(landing.root, path), head: await landing.head(path) }
+  const address = await landing.land(head, body)
+  return { address, head: await landing.head(address) }
 }
 
 function headOf(

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
-import { type Landing, openLanding } from '../../src/landing/folder-landing.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
+import type { Landing } from '../../src/landing/landing.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { type LoadResult, loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../src/warehouse/load/load-context.ts'
@@ -37,7 +38,7 @@ export interface TemporaryWarehouse {
 }
 
 function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: string): Workspace {
-  const landing = openLanding(home, id)
+  const landing = openLanding(home).workspace(id)
   const context: LoadContext = {
     writer: warehouse.writer,
     workspaceId: id,
@@ -45,6 +46,7 @@ function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: s
     mirrorLagMs: MIRROR_LAG_MS,
     temporaryFolder: temporaryFolder(home),
     readBody: landing.body,
+    pageFiles: landing.files,
     verifyChecksums: landing.verifyChecksums,
     now: () => LOADED_AT_MS,
   }

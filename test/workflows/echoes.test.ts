@@ -126,7 +126,7 @@ it('lands no token that an answer echoes, in whatever form and packing, and keep
 
 it('finds it in each of those answers by the same reading, where nothing is masked', async () => {
   const home = await temporaryFolder()
-  const landing = openLanding(home, 'ws_demo')
+  const landing = openLanding(home).workspace('ws_demo')
   for (const [atMs, { body }] of ECHOES.entries()) await landing.landFailed({ atMs, agentId: 'a', status: 200, body })
   const files = await filesBelow(home)
   expect(files.map(({ text }) => holds(text))).toEqual(ECHOES.map(() => true))

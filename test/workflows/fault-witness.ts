@@ -89,7 +89,9 @@ export function ledgerComplaints(
 }
 
 async function landedComplaints(simulated: SimulatedApp): Promise<string[]> {
-  const landed = (await openLanding(simulated.config.home, idOf(simulated)).list()).map(({ address }) => address).sort()
+  const landed = (await openLanding(simulated.config.home).workspace(idOf(simulated)).list())
+    .map(({ address }) => address)
+    .sort()
   const loads = await simulated.rows<{ file: string }>(
     `SELECT file FROM _loads WHERE workspace_id = '${idOf(simulated)}' ORDER BY file`,
   )

@@ -1,12 +1,12 @@
 // Pages that were lost from the landing (deleted because they could not be read, say) while no warehouse holds what was on them.
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
+import { landedFile } from '../landing/landed-file.ts'
 import { expectedTables } from './expected-rows.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
@@ -25,13 +25,13 @@ interface Lost {
 
 /** Deletes pages of conversations, and tells what was on them. */
 async function lose({ config }: SimulatedApp, which: (index: number, of: number) => boolean): Promise<Lost> {
-  const landing = openLanding(config.home, WORKSPACE)
+  const landing = openLanding(config.home).workspace(WORKSPACE)
   const pages = await landing.list('conversations')
   const lost = pages.filter((_, index) => which(index, pages.length))
   let sessions = 0
   for (const { address: path } of lost) {
     sessions += (await landing.head(path)).facts?.billed ?? 0
-    await rm(join(landing.root, path))
+    await rm(landedFile(config.home, path))
   }
   return {
     sessions,
@@ -117,10 +117,10 @@ describe('a page that was deleted', () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 200, agents: 1 }, settings: { maxPage: 20 } })
     await simulated.sync()
     await withoutWarehouse(simulated)
-    const landing = openLanding(simulated.config.home, WORKSPACE)
+    const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
     const page = (await landing.list('conversations'))[4]!
     const sessions = (await landing.head(page.address)).facts!.billed!
-    const file = join(landing.root, page.address)
+    const file = landedFile(simulated.config.home, page.address)
     const bytes = await readFile(file)
     if (how === 'truncated') await truncate(file, bytes.length - 20)
     else await writeFile(file, bytes.fill(0x20, bytes.length - 200))

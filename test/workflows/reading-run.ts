@@ -97,7 +97,7 @@ interface Exported {
 }
 
 async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
-  const landing = openLanding(config.home, WORKSPACE)
+  const landing = openLanding(config.home).workspace(WORKSPACE)
   const pages = await landing.list('conversations')
   const found: Exported[] = []
   for (const { address: path, generation } of pages) {

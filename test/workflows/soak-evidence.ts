@@ -60,7 +60,7 @@ export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promis
     const key = keyOf(request.agentId, request.query, ourTime(request.at))
     answered.set(key, [...(answered.get(key) ?? []), request])
   }
-  const landing = openLanding(simulated.config.home, WORKSPACE)
+  const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
   const evidence: Evidence = { requests, pages: [], strays: [], pageless: [], ledger: [] }
   const used = new Set<ServedRequest>()
   for (const { address: path } of await landing.list('conversations')) {

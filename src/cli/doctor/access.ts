@@ -2,6 +2,7 @@
 // The export is metered and never asked: its check reports the last answers from the lease log.
 
 import { stat } from 'node:fs/promises'
+import { openStores } from '../../app/stores.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import type { SecretPlace } from '../../config/kept-secret.ts'
 import type { WorkspaceConfig } from '../../config.ts'
@@ -9,7 +10,7 @@ import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { RequestMade } from '../../core/lease-entries.ts'
 import { DAY, formatDuration, SECOND } from '../../core/time.ts'
 import { ago, count, counted } from '../../core/words.ts'
-import { openLeaseLog } from '../../landing/folder-lease-log.ts'
+import type { LeaseLog } from '../../landing/lease-log.ts'
 import { quotaStatus } from '../../reports/quota.ts'
 import { aheadBy, type Dated } from '../../steps/server-clock.ts'
 import type { ResourceAnswer } from '../../vendor/answers.ts'
@@ -99,9 +100,8 @@ export function clockFinding(workspaceId: string, told: Dated | null): Finding {
 /** Refusals are remembered so long; the last answer that told a usage, however old it is. */
 const REMEMBERED_MS = 7 * DAY
 
-async function lastAnswer(home: string, workspaceId: string, nowMs: number): Promise<RequestMade | undefined> {
-  const ledger = openLeaseLog({ home, workspaceId, run: 'doctor' })
-  const entries = await ledger.recent(nowMs, REMEMBERED_MS).finally(() => ledger.close())
+async function lastAnswer(leaseLog: LeaseLog, nowMs: number): Promise<RequestMade | undefined> {
+  const entries = await leaseLog.recent(nowMs, REMEMBERED_MS)
   const answered = (entry: (typeof entries)[number]): entry is RequestMade =>
     entry.kind === 'request' && entry.status !== null && entry.status < 500
   return entries.filter(answered).at(-1)
@@ -112,8 +112,9 @@ const REFUSED = new Set([401, 402, 403])
 export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<Finding[]> {
   const subject = { check: 'export', workspaceId: workspace.id }
   const nowMs = Date.now()
+  const leaseLog = openStores(home).leaseLog({ workspaceId: workspace.id, run: 'doctor' })
   return examine(subject, async () => {
-    const last = await lastAnswer(home, workspace.id, nowMs)
+    const last = await lastAnswer(leaseLog, nowMs)
     if (!last)
       return [skip(subject, 'not asked: each request is metered. Whether the workspace has paid, the first sync tells')]
     const when = ago(last.sentAtMs, nowMs)
@@ -122,7 +123,7 @@ export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<F
         'The export needs a workspace that has paid once: settle it with the vendor, then run `convohouse sync`.'
       return [warn(subject, `refused the last request (${last.status}), ${when}`, hint)]
     }
-    const quota = await quotaStatus({ home, workspaceId: workspace.id, settings: workspace, nowMs })
+    const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
     const answered = `answered ${when}, so the workspace had paid`
     if (quota === null) return [ok(subject, answered)]
     const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the period`

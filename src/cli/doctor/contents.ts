@@ -1,4 +1,5 @@
 // What is in the warehouse: its own rules, records that could not be loaded, pages that are not loaded.
+import { openStores } from '../../app/stores.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import { isSegment } from '../../vendor/address.ts'
@@ -72,7 +73,7 @@ function loadsFindings(options: { rows: Rows; home: string; workspaceId: string;
   const { rows, home, workspaceId, held } = options
   const subject = { check: 'loads', workspaceId }
   return examine(subject, async () => {
-    const { pages, notLoaded } = await landingStatus(home, workspaceId, rows)
+    const { pages, notLoaded } = await landingStatus(openStores(home).landing.workspace(workspaceId), workspaceId, rows)
     if (notLoaded === 0) return [ok(subject, `all ${counted(pages, 'landed page')} in the tables`)]
     const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} not in the tables yet`
     if (held) return [ok(subject, `${found}: who holds the warehouse is at it`)]

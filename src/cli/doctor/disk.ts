@@ -2,12 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { openStores } from '../../app/stores.ts'
 import { homeUnusable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { writeOnce } from '../../files/durable.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
-import { landingSize, warehouseSize } from '../status/sizes.ts'
+import { warehouseSize } from '../status/sizes.ts'
 import { examine, type Finding, fail, ok, warn } from './findings.ts'
 
 const SUBJECT = { check: 'data folder' }
@@ -46,8 +47,7 @@ export function dataFolderCheck(home: string): Promise<Finding[]> {
     await tryWriting(there)
     if (there !== home) return [ok(SUBJECT, `${home} is not there yet; it can be made in ${there}`)]
     // It may lie on another disk.
-    const landing = join(home, 'landing')
-    if (await isThere(landing)) await tryWriting(landing)
+    await openStores(home).landing.probe()
     const found = `${home} can be written, and what is written is durable`
     if (await openToOthers(home))
       return [warn(SUBJECT, `${found}; others can look into it`, `Close it to others: chmod 700 ${home}`)]
@@ -104,7 +104,7 @@ export function diskChecks(home: string): Promise<Finding[]> {
   return examine(SPACE, async () => {
     const { freeBytes, fileSystem } = await volumeOf(await nearest(home))
     const warehouseBytes = await warehouseSize(warehouseFile(home))
-    const landingBytes = await landingSize(join(home, 'landing'))
+    const landingBytes = await openStores(home).landing.storedBytes()
     return [spaceFinding({ freeBytes, warehouseBytes, landingBytes }), fileSystemFinding(fileSystem)]
   })
 }

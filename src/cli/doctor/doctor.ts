@@ -1,7 +1,7 @@
 // `convohouse doctor`: everything that a sync stands on, looked at in order. It buys nothing and leaves nothing behind.
+import { openStores } from '../../app/stores.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
-import { openLanding } from '../../landing/folder-landing.ts'
 import { packageFacts } from '../package-facts.ts'
 import type { Storage } from '../query/storage.ts'
 import { print, printJson } from '../terminal/print.ts'
@@ -31,9 +31,11 @@ async function accessChecks({ workspaces, storage, config }: Configured, offline
 }
 
 async function landedPages(home: string, workspaceIds: readonly string[]): Promise<number> {
+  const { landing } = openStores(home)
   const pages = await Promise.all(
     workspaceIds.map(id =>
-      openLanding(home, id)
+      landing
+        .workspace(id)
         .list()
         .catch(() => []),
     ),

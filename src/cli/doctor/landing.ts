@@ -1,12 +1,8 @@
 // A workspace's landing: whether the newest pages can be read, what kills left behind, and the leases ledger.
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { openStores } from '../../app/stores.ts'
 import { HOUR } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
-import { isTemporary, LEFT_BEHIND_MS } from '../../files/durable.ts'
-import { pathSegment } from '../../files/path-segment.ts'
-import { type LandedPage, type Landing, openLanding } from '../../landing/folder-landing.ts'
-import { openLeaseLog } from '../../landing/folder-lease-log.ts'
+import type { LandedPage, Landing } from '../../landing/landing.ts'
 import { examine, type Finding, fail, ok, type Subject, warn } from './findings.ts'
 
 /** Of each stream: what a crash of the machine or a full disk may have hurt is what was written last. */
@@ -14,9 +10,9 @@ const SAMPLE_PAGES = 20
 
 async function pagesFinding(subject: Subject, landing: Landing, pages: readonly LandedPage[]): Promise<Finding> {
   const newest = pages.slice(-SAMPLE_PAGES)
-  for (const { address: path } of newest.toReversed()) {
+  for (const { address } of newest.toReversed()) {
     try {
-      await landing.body(path)
+      await landing.body(address)
     } catch (error) {
       return fail(subject, error)
     }
@@ -25,38 +21,27 @@ async function pagesFinding(subject: Subject, landing: Landing, pages: readonly 
   return ok(subject, `${counted(pages.length, 'page')}; the newest ${count(newest.length)} were read to their end`)
 }
 
-/** Files that a killed process left half written, below a folder. */
-async function leftBehind(folder: string, nowMs: number): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
-  const temporary = entries.filter(entry => entry.isFile() && isTemporary(entry.name))
-  const paths = temporary.map(entry => join(entry.parentPath, entry.name))
-  const old = await Promise.all(
-    paths.map(path =>
-      stat(path).then(
-        found => found.mtimeMs < nowMs - LEFT_BEHIND_MS,
-        () => false,
-      ),
+async function leftoverFindings(subject: Subject, landing: Landing): Promise<Finding[]> {
+  const { files, hint } = await landing.leftovers()
+  if (files === 0) return []
+  return [
+    warn(
+      subject,
+      `${counted(files, 'half-written file')} of a process that was killed`,
+      `They only take up space; a sync removes those in the folders where it looks for new pages. To remove all of them while no sync runs: ${hint}`,
     ),
-  )
-  return paths.filter((_, at) => old[at])
-}
-
-function leftFindings(subject: Subject, folder: string, left: readonly string[]): Finding[] {
-  if (left.length === 0) return []
-  const hint = `They take up room and nothing else; a sync removes those where it looks for new pages. All, when no sync runs: find ${folder} -name '.tmp-*' -delete`
-  return [warn(subject, `${counted(left.length, 'half-written file')} of a process that was killed`, hint)]
+  ]
 }
 
 export function landingChecks(home: string, workspaceId: string): Promise<Finding[]> {
   const subject = { check: 'landing', workspaceId }
   const nowMs = Date.now()
   return examine(subject, async () => {
-    const landing = openLanding(home, workspaceId)
-    const folder = join(landing.root, pathSegment(workspaceId))
+    const stores = openStores(home)
+    const landing = stores.landing.workspace(workspaceId)
     const pages = await pagesFinding(subject, landing, await landing.list())
-    const left = leftFindings(subject, folder, await leftBehind(folder, nowMs))
-    const ledger = openLeaseLog({ home, workspaceId, run: 'doctor' })
-    const entries = await ledger.recent(nowMs, HOUR).finally(() => ledger.close())
+    const left = await leftoverFindings(subject, landing)
+    const entries = await stores.leaseLog({ workspaceId, run: 'doctor' }).recent(nowMs, HOUR)
     const written = ok(
       { check: 'ledger', workspaceId },
       `readable; ${counted(entries.length, 'entry', 'entries')} of the last hour`,

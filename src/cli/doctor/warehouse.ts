@@ -3,12 +3,13 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytes } from '../../core/words.ts'
+import { fileBytes } from '../../files/stored-bytes.ts'
 import { REBUILT } from '../../run/rebuild.ts'
 import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import type { Storage } from '../query/storage.ts'
 import { type Rows, reportRows } from '../status/reading.ts'
-import { fileSize, warehouseSize } from '../status/sizes.ts'
+import { warehouseSize } from '../status/sizes.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 import { findHolder, type Holding, holderText } from './holder.ts'
 
@@ -83,7 +84,7 @@ export function locksCheck(home: string, holding: Holding | null): Promise<Findi
   return examine(LOCKS, async () => {
     if (holding === null) return [skip(LOCKS, 'not told: the warehouse does not open')]
     if (holding.state === 'held') return [ok(LOCKS, `held by ${holderText(holding.pid)}: another sync waits for it`)]
-    const halfBuilt = await fileSize(warehouseFile(home, REBUILT))
+    const halfBuilt = await fileBytes(warehouseFile(home, REBUILT))
     if (halfBuilt > 0) {
       const hint = '`convohouse replay` begins anew and removes it; the old warehouse is as it was.'
       return [warn(LOCKS, `${REBUILT} (${bytes(halfBuilt)}) of a replay that was killed`, hint)]

@@ -1,4 +1,6 @@
 // The metrics of a command that runs for long, and where they are served.
+
+import { openStores } from '../../app/stores.ts'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
@@ -12,7 +14,7 @@ import { openAppWhenReleased } from '../sync/open-app.ts'
 const USUAL = { host: '127.0.0.1', port: 9_464 }
 
 export const metricsOf = (config: Config, role: ProcessRole): ProcessMetrics =>
-  processMetrics({ config, role, version: packageFacts().version })
+  processMetrics({ config, stores: openStores(config.home), role, version: packageFacts().version })
 
 /** At the usual port of this machine, or at a free one. */
 export async function listenAnywhere(page: MetricsPage): Promise<MetricsListener> {

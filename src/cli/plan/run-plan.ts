@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openStores } from '../../app/stores.ts'
 import { openApp } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { budgetOf } from '../../core/budget.ts'
@@ -48,7 +49,7 @@ interface PlaceToPlan {
 
 /** The data folder; where nothing is there yet, one for the moment: a plan makes none, and so not in a place that was mistyped. */
 async function placeToPlan(config: Config): Promise<PlaceToPlan> {
-  if (existsSync(warehouseFile(config.home)) || existsSync(join(config.home, 'landing')))
+  if (existsSync(warehouseFile(config.home)) || (await openStores(config.home).landing.exists()))
     return { config, leave: async () => {} }
   const home = await mkdtemp(join(tmpdir(), 'convohouse-plan-'))
   return { config: { ...config, home }, leave: () => rm(home, { recursive: true, force: true }) }

@@ -1,8 +1,8 @@
 // `convohouse quarantine show`: a record as it landed. It is its owner's own data, and goes to standard output alone.
+import { openStores } from '../../app/stores.ts'
 import { webhookEvent } from '../../catalog/event-records.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { openLanding } from '../../landing/folder-landing.ts'
 import { quarantinedEvent } from '../../warehouse/events/apply.ts'
 import { storedEvent } from '../../warehouse/events/stored.ts'
 import { landedRecord } from '../../warehouse/load/coerce-page.ts'
@@ -13,7 +13,7 @@ import { type Entry, named, type QuarantineFlags, quarantined } from './entries.
 
 async function recordOf(home: string, { workspaceId, record, file, element }: Entry): Promise<Uint8Array> {
   const type = RECORD_TYPES.find(({ name }) => name === record)
-  const body = await openLanding(home, workspaceId).body(file)
+  const body = await openStores(home).landing.workspace(workspaceId).body(file)
   const found = type && landedRecord(type, body, element)
   if (found) return found
   throw new ConvohouseError('LANDING_CORRUPT', {

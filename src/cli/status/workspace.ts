@@ -1,10 +1,9 @@
 // All that `status` tells of one workspace.
-import { join } from 'node:path'
+import { openStores } from '../../app/stores.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { momentText } from '../../core/time.ts'
-import { pathSegment } from '../../files/path-segment.ts'
-import { openLanding } from '../../landing/folder-landing.ts'
+import type { Landing } from '../../landing/landing.ts'
 import { type QuotaStatus, quotaStatus } from '../../reports/quota.ts'
 import { pausedWindows } from '../../warehouse/planning/planner-queries.ts'
 import { type AgentStatus, agentStatus } from './agents.ts'
@@ -12,7 +11,6 @@ import { type EventsStatus, eventsStatus } from './events.ts'
 import { type Findings, findingsStatus, NO_FINDINGS } from './findings.ts'
 import type { Rows } from './reading.ts'
 import { NO_RUNS, type RunsStatus, runsStatus } from './runs.ts'
-import { folderSize } from './sizes.ts'
 
 export interface WorkspaceStatus extends RunsStatus {
   workspaceId: string
@@ -31,11 +29,10 @@ export interface WorkspaceStatus extends RunsStatus {
 
 /** `rows` is null where there is no warehouse: then nothing is loaded. */
 export async function landingStatus(
-  home: string,
+  landing: Landing,
   workspaceId: string,
   rows: Rows | null,
 ): Promise<WorkspaceStatus['landing']> {
-  const landing = openLanding(home, workspaceId)
   const here = `workspace_id = ${quoteText(workspaceId)}`
   // Loads first: what lands between the two counts as not loaded, never as less than nothing.
   const loads = rows ? await rows<{ file: string }>(`SELECT file FROM _loads WHERE ${here}`) : []
@@ -44,7 +41,7 @@ export async function landingStatus(
   return {
     pages: pages.length,
     notLoaded: pages.filter(({ address }) => !loaded.has(address)).length,
-    bytes: await folderSize(join(landing.root, pathSegment(workspaceId))),
+    bytes: await landing.storedBytes(),
   }
 }
 
@@ -68,7 +65,8 @@ export async function workspaceStatus(options: {
   isHeld: () => boolean
   nowMs: number
 }): Promise<WorkspaceStatus> {
-  const { home, workspaceId, rows, isHeld, nowMs } = options
+  const { home, workspaceId, settings, rows, isHeld, nowMs } = options
+  const stores = openStores(home)
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const agents = rows ? await agentStatus(rows, workspaceId) : []
   return {
@@ -80,9 +78,9 @@ export async function workspaceStatus(options: {
     openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
     resting: rows ? await restingStatus(rows, workspaceId, nowMs) : [],
     ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
-    quota: await quotaStatus(options),
+    quota: await quotaStatus({ leaseLog: stores.leaseLog({ workspaceId, run: 'status' }), settings, nowMs }),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
-    landing: await landingStatus(home, workspaceId, rows),
+    landing: await landingStatus(stores.landing.workspace(workspaceId), workspaceId, rows),
     events: await eventsStatus({ home, workspaceId, rows, here, nowMs }),
   }
 }

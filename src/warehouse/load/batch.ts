@@ -61,7 +61,7 @@ function freshness(
   context: LoadContext,
   record: RecordType,
   { head }: LoadablePage,
-): Omit<StageSource, 'file' | 'bodyBytes'> {
+): Omit<StageSource, 'file' | 'bundledPage' | 'bodyBytes'> {
   const { agentId } = head.place
   const fetchedMs = head.sentAtServerMs
   return {
@@ -72,12 +72,13 @@ function freshness(
   }
 }
 
-function addLanded(context: LoadContext, batch: Batch, page: LoadablePage): void {
-  const { head, absolutePath: file } = page
+function addLanded(context: LoadContext, batch: Batch, page: LoadablePage, location: PageLocation): void {
+  const { head } = page
   const records = head.facts?.returned ?? 0
   for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
   batch.files.push({ page, records, mended: false, unreadable: [], findings: inspectionFindings(head.notes) })
-  if (records > 0) batch.sources.push({ ...freshness(context, batch.record, page), file, bodyBytes: head.bodyBytes })
+  if (records > 0)
+    batch.sources.push({ ...freshness(context, batch.record, page), ...location, bodyBytes: head.bodyBytes })
 }
 
 /** A listing that may be cut off is an issue of its list, told once, with the page that it ends with. */
@@ -128,12 +129,24 @@ export function withQuarantined(found: CoercedPage, away: ReadonlyMap<number, st
 }
 
 /** True where a page cannot be staged as it landed. */
-const mustBeCoerced = (context: LoadContext, { record }: Batch, { address: path, head }: LoadablePage): boolean =>
-  !isStagedAsLanded(record) || needsCoercion(head.notes) || context.keepQuarantined?.has(path) === true
+const mustBeCoerced = (context: LoadContext, { record }: Batch, { address, head }: LoadablePage): boolean =>
+  !isStagedAsLanded(record) || needsCoercion(head.notes) || context.keepQuarantined?.has(address) === true
 
 /** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
 const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
   files.filter(({ mended, records, page }) => !mended && records > 0 && !page.justLanded).map(({ page }) => page)
+
+type PageLocation = Pick<StageSource, 'file' | 'bundledPage'>
+
+/** Where DuckDB reads each page, by its address. */
+async function locate(context: LoadContext, pages: readonly LoadablePage[]): Promise<Map<string, PageLocation>> {
+  const files = await context.pageFiles(pages.map(({ address }) => address))
+  return new Map(
+    files.flatMap(({ uri, addresses, isBundle }) =>
+      addresses.map(address => [address, { file: uri, ...(isBundle && { bundledPage: address }) }] as const),
+    ),
+  )
+}
 
 /** Decides for each page whether it is read as it landed, or mended first. */
 export async function prepareBatch(
@@ -143,12 +156,13 @@ export async function prepareBatch(
 ): Promise<Batch> {
   const batch = emptyBatch(record)
   const taken = new Map<string, string>()
+  const locations = await locate(context, pages)
   try {
     for (const given of pages) {
       const page = await reinspected(context, record, given)
       if (mustBeCoerced(context, batch, page) || clashes(taken, page))
         await addCoerced(context, batch, page, await readCoerced(context, record, page))
-      else addLanded(context, batch, page)
+      else addLanded(context, batch, page, locations.get(page.address)!)
     }
     await context.verifyChecksums(unverifiedPages(batch))
   } catch (error) {

@@ -5,11 +5,9 @@ import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../core/
 import type { PageFacts } from '../../core/windows.ts'
 
 export interface LoadablePage {
-  /** Path below the landing's root: the page's name in `_loads` and in errors. */
+  /** The page's address in the landing: its name in `_loads` and in errors. */
   address: string
-  /** Where DuckDB reads it. */
-  absolutePath: string
-  /** This process has just written it: it need not be read once more to see whether it is whole. */
+  /** This process has just written it, so its checksum need not be verified. */
   justLanded?: boolean
   head: {
     catalogVersion: number

@@ -11,6 +11,8 @@ import { isAboutRecords } from './quarantine-reason.ts'
 /** A file to stage: the landed page itself, or its mended copy. */
 export interface StageSource {
   file: string
+  /** Where the file is a bundle: the page of it that this source is. */
+  bundledPage?: string
   agentId: string | null
   /** At least this fresh: the request's time on the server's clock less the mirror's lag, ms. */
   asOfMs: number
@@ -38,16 +40,23 @@ export async function fillStage(
   options: { record: RecordType; sources: readonly StageSource[]; unknown: UnknownTree },
 ): Promise<void> {
   const { record, sources, unknown } = options
-  const facts = sources.map((source, id) => `${quoteText(source.file)}: ${sourceStruct(source, id)}`)
+  const keys = sources.map(({ file, bundledPage }) => quoteText(bundledPage ?? file))
+  const facts = sources.map((source, id) => `${keys[id]}: ${sourceStruct(source, id)}`)
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
-  const columns = `{data: ${quoteText(`${recordStruct(sentFields(record), unknown)}[]`)}}`
-  const paths = sources.map(source => quoteText(source.file)).join(', ')
+  const bundles = new Set(sources.flatMap(({ file, bundledPage }) => (bundledPage === undefined ? [] : [file])))
+  const data = `data: ${quoteText(`${recordStruct(sentFields(record), unknown)}[]`)}`
+  const columns = bundles.size > 0 ? `{_page: 'VARCHAR', ${data}}` : `{${data}}`
+  const paths = [...new Set(sources.map(({ file }) => quoteText(file)))].join(', ')
+  const isBundled = `filename IN (${[...bundles].map(quoteText).join(', ')})`
+  const key = bundles.size > 0 ? `CASE WHEN ${isBundled} THEN _page ELSE filename END` : 'filename'
+  // A bundle may hold pages of other batches.
+  const isOfBatch = bundles.size > 0 ? `AND ${key} IN (${keys.join(', ')})` : ''
   // Looked up once a file, before its records are unnested: a join is one more operator that makes room for rows so wide.
   const staged = (format: 'newline_delimited' | 'unstructured') => `CREATE OR REPLACE TEMP TABLE ${STAGE} AS
     SELECT f.id AS "__file", f.agent_id AS "__agent", f.as_of AS "__as_of", f.fetched_at AS "__fetched", f.kind AS "__kind", "__element", d.* FROM (
-      SELECT (MAP {${facts.join(', ')}})[filename] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d
+      SELECT (MAP {${facts.join(', ')}})[${key}] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d
       FROM read_json([${paths}], format = '${format}', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns})
-      WHERE data IS NOT NULL)`
+      WHERE data IS NOT NULL ${isOfBatch})`
   // To look for line feeds takes a fifth less than to follow every brace and string to where a value ends. A body that has any
   // inside is refused, never misread: its first line is no whole value.
   await writer.run(staged('newline_delimited')).catch(fault => {

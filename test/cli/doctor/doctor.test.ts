@@ -9,6 +9,7 @@ import type { Finding } from '../../../src/cli/doctor/findings.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import { startSandbox } from '../../../src/sandbox/server.ts'
 import { openWarehouse, warehouseFile } from '../../../src/warehouse/open.ts'
+import { landedFile } from '../../landing/landed-file.ts'
 import { cli, MAIN, type Scene, scene, start, TOKEN, temporaryFolder } from '../cli-process.ts'
 import { whileSlowed } from '../slowed.ts'
 
@@ -272,8 +273,8 @@ describe('the doctor of a data folder', () => {
 describe('the doctor of a landing', () => {
   it('finds the newest page cut off', async () => {
     const { env, home } = await synced()
-    const landing = openLanding(home, 'ws_demo')
-    const newest = join(landing.root, (await landing.list('conversations')).at(-1)!.address)
+    const landing = openLanding(home).workspace('ws_demo')
+    const newest = landedFile(home, (await landing.list('conversations')).at(-1)!.address)
     await truncate(newest, (await stat(newest)).size - 40)
     const found = await doctor(env)
     expect(found.code).toBe(6)

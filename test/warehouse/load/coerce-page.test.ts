@@ -11,11 +11,13 @@ import type { LoadablePage } from '../../../src/warehouse/load/load-input.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
 import { anyConversation } from '../../catalog/arbitrary-records.ts'
 import { flipped } from '../../landing/flipped.ts'
+import { landedFile } from '../../landing/landed-file.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
+const fileOf = (page: LoadablePage) => landedFile(app.home, page.address)
 
 const goldenRecords = (name: string): object[] =>
   JSON.parse(readFileSync(join(import.meta.dirname, `../../golden/${name}.records.json`), 'utf8')) as object[]
@@ -97,7 +99,7 @@ describe('a page that DuckDB refuses', () => {
     const landed = await page(workspace, body)
     expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
     expect(await summaries(workspace)).toEqual([{ conversation_id: 'c1', summary: 'a\ufffdb', extra: null }])
-    expect(await readBody(landed.absolutePath)).toEqual(body)
+    expect(await readBody(fileOf(landed))).toEqual(body)
   })
 
   it('takes no other page of its batch with it', async () => {
@@ -210,8 +212,8 @@ function unpacked(member: Uint8Array): string | undefined {
 }
 
 describe('a landed file that cannot be read', () => {
-  const cutShort = async (landed: LoadablePage) => truncate(landed.absolutePath, (await bytesOf(landed)).length - 40)
-  const bytesOf = (landed: LoadablePage) => readFile(landed.absolutePath)
+  const cutShort = async (landed: LoadablePage) => truncate(fileOf(landed), (await bytesOf(landed)).length - 40)
+  const bytesOf = (landed: LoadablePage) => readFile(fileOf(landed))
   const failureOf = (promise: Promise<unknown>): Promise<ConvohouseError> =>
     promise.then(
       () => expect.fail('it was loaded'),
@@ -251,7 +253,7 @@ describe('a landed file that cannot be read', () => {
   it('is told so where it is cut off exactly behind its head, and so still is a whole gzip file', async () => {
     const workspace = app.workspace()
     const landed = await records(workspace, { ID: 'cut' })
-    await truncate(landed.absolutePath, (await bytesOf(landed)).length - landed.head.packed!.bytes)
+    await truncate(fileOf(landed), (await bytesOf(landed)).length - landed.head.packed!.bytes)
     const error = await failureOf(workspace.load(landed))
     expect(error.message).toContain(landed.address)
     expect(await workspace.rows('_loads')).toEqual([])
@@ -270,11 +272,11 @@ describe('a landed file that cannot be read', () => {
     })
     expect(unnoticed.length).toBeGreaterThan(5)
     for (const bit of unnoticed.slice(0, 5)) {
-      await writeFile(landed.absolutePath, flipped(intact, bit))
+      await writeFile(fileOf(landed), flipped(intact, bit))
       expect((await failureOf(workspace.load(landed))).code).toBe('LANDING_CORRUPT')
     }
     expect(await workspace.rows('conversations')).toEqual([])
-    await writeFile(landed.absolutePath, intact)
+    await writeFile(fileOf(landed), intact)
     expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
   })
 
@@ -294,7 +296,7 @@ describe('a landed file that cannot be read', () => {
     await failureOf(workspace.load(...pages))
     expect(await workspace.rows('_windows', 'done, pages')).toEqual([{ done: false, pages: 1 }])
 
-    await writeFile(pages[1]!.absolutePath, whole)
+    await writeFile(fileOf(pages[1]!), whole)
     await workspace.load(pages[1]!, pages[2]!)
     expect(await workspace.rows('_windows', 'done, pages')).toEqual([{ done: true, pages: 3 }])
     expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(3)

@@ -10,7 +10,8 @@ import { conversation } from '../../../src/catalog/conversation.ts'
 import { tablesOf } from '../../../src/catalog/ddl.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
-import { type Landing, openLanding } from '../../../src/landing/folder-landing.ts'
+import { openLanding } from '../../../src/landing/folder-landing.ts'
+import type { Landing } from '../../../src/landing/landing.ts'
 import type { Writer } from '../../../src/warehouse/connection.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../../src/warehouse/load/load-context.ts'
@@ -50,6 +51,7 @@ const contextOf = (writer: Writer, landing: Landing): LoadContext => ({
   mirrorLagMs: 0,
   temporaryFolder: temporaryFolder(home),
   readBody: landing.body,
+  pageFiles: landing.files,
   verifyChecksums: landing.verifyChecksums,
   now: () => 0,
 })
@@ -113,7 +115,7 @@ describe('a warehouse', () => {
       { conversation_id: 'kept', csat_ease10: null },
     ])
 
-    const landing = openLanding(home, 'w')
+    const landing = openLanding(home).workspace('w')
     const page = await landConversations(landing, { records: [{ ID: 'new', csat: { ease10: 4 }, tags: ['t'] }] })
     expect(await loadPages(contextOf(warehouse.writer, landing), [page])).toMatchObject({ inserted: 1 })
     expect(await warehouse.writer.rows('SELECT tag FROM conversation_tags')).toEqual([{ tag: 't' }])
@@ -125,7 +127,7 @@ describe('a warehouse', () => {
   it('written before records had numbers is numbered when it is opened', async () => {
     const tables = tablesOf(layoutOf(conversation)).map(table => table.name)
     await visit(async ({ writer }) => {
-      const landing = openLanding(home, 'w')
+      const landing = openLanding(home).workspace('w')
       const record = (id: string) => ({ ID: id, tags: ['a', 'b'], sessions: [{ id: 's' }] })
       const page = await landConversations(landing, { records: ['one', 'two', 'three'].map(record) })
       await loadPages(contextOf(writer, landing), [page])

@@ -1,0 +1,17 @@
+// What a data folder stores beside the warehouse. Only this file chooses the implementation of the landing and of the lease log.
+import { openLanding } from '../landing/folder-landing.ts'
+import { openLeaseLog } from '../landing/folder-lease-log.ts'
+import type { LandingStore } from '../landing/landing.ts'
+import type { LeaseLog } from '../landing/lease-log.ts'
+
+export interface Stores {
+  landing: LandingStore
+  /** `run` names the writer: two writers never share a file. */
+  leaseLog(options: { workspaceId: string; run: string }): LeaseLog
+}
+
+/** Creates nothing yet. */
+export const openStores = (home: string): Stores => ({
+  landing: openLanding(home),
+  leaseLog: options => openLeaseLog({ home, ...options }),
+})

@@ -1,0 +1,103 @@
+// The port of the landing: raw pages of the vendor's API, stored once and never changed. Everything outside of this folder knows pages by
+// their addresses (page-address.ts) and reads them through these operations: an implementation may keep a page per file or many in a bundle.
+import type { Stream } from '../catalog/resources.ts'
+import type { RunRecord } from '../core/run-record.ts'
+import type { PageHead } from './page.ts'
+import type { PagePlace } from './page-address.ts'
+import type { RunEntry } from './runs.ts'
+
+export interface LandedPage {
+  /** Names the page everywhere: in `_loads`, errors and findings. */
+  address: string
+  window: string
+  generation: number
+  sequence: number
+}
+
+/** A month of an agent's pages, or of a listing's. */
+export interface LandedFolder {
+  /** The part of its pages' addresses before the last slash. */
+  folder: string
+  /** Month in which its windows were opened, `2026-11`. */
+  month: string
+  /** Differs whenever pages were added to the folder or removed from it. Opaque. */
+  stamp: string
+  /** From this time on an equal stamp proves that nothing has changed, ms since the epoch. */
+  stableFromMs: number
+}
+
+/** A file that holds the bodies of pages, for DuckDB's `read_json`. */
+export interface PageFile {
+  /** A path or a URL that DuckDB reads. */
+  uri: string
+  addresses: readonly string[]
+  /**
+   * True: each JSON value of the file has its page's address in the field `_page`, and the file may hold more pages than `addresses`.
+   * False: the file is one page, with the body as the vendor sent it.
+   */
+  isBundle: boolean
+}
+
+export interface Landing {
+  /**
+   * Makes a page durable and returns its address. A page name can be created only once, by whichever process is first.
+   * @throws LANDING_TAKEN where the page exists; HOME_UNUSABLE, also where the page was stored in the disk reserve
+   */
+  land(head: PageHead, body: Uint8Array): Promise<string>
+  /** Stores the bytes of an answer that is not JSON, for diagnosis. Returns the name of what it stored. @throws HOME_UNUSABLE */
+  landFailed(options: { atMs: number; agentId: string; status: number; body: Uint8Array }): Promise<string>
+  /** All pages of the workspace, or of one stream, in load order. @throws HOME_UNUSABLE */
+  list(stream?: Stream): Promise<LandedPage[]>
+  /** @throws HOME_UNUSABLE */
+  folders(): Promise<LandedFolder[]>
+  /** The pages of these folders, in load order. @throws HOME_UNUSABLE */
+  listFolders(folders: readonly string[]): Promise<LandedPage[]>
+  /** The page at that place, including one that an earlier version landed; null where there is none. @throws LANDING_CORRUPT */
+  find(place: PagePlace): Promise<{ address: string; head: PageHead } | null>
+  /** @throws LANDING_CORRUPT */
+  head(address: string): Promise<PageHead>
+  /** The body as the vendor sent it, byte for byte. @throws LANDING_CORRUPT */
+  body(address: string): Promise<Buffer>
+  /** The files from which DuckDB reads these pages. Not to be kept: compaction may move pages. */
+  files(addresses: readonly string[]): Promise<PageFile[]>
+  /** @throws LANDING_CORRUPT naming the first page whose body differs from what was landed */
+  verifyChecksums(pages: readonly { address: string; head: Pick<PageHead, 'packed'> }[]): Promise<void>
+  /** Removes pages durably. Addresses without a page are ignored, so that an interrupted call can be repeated. @throws HOME_UNUSABLE */
+  erase(addresses: readonly string[]): Promise<void>
+  /**
+   * Removes the pages of months that ended before that time, and answers that are not JSON from before it. Returns the number of pages.
+   * @throws HOME_UNUSABLE
+   */
+  expire(beforeMs: number): Promise<number>
+  /**
+   * Tidies these folders: removes files that killed processes left half-written. An implementation may also move pages into bundles.
+   * Addresses stay as they are. @throws HOME_UNUSABLE
+   */
+  compact(folders: readonly string[]): Promise<void>
+  /** Files that killed processes left half-written, and how to remove them by hand. */
+  leftovers(): Promise<{ files: number; hint: string }>
+  /** Bytes that the workspace takes up, its logs included. Repeated calls on one object re-read only what has changed. */
+  storedBytes(): Promise<number>
+  /** Records that a run has begun or ended. @throws HOME_UNUSABLE */
+  noteRun(entry: RunEntry, nowMs: number): Promise<void>
+  /** All runs on record. @throws HOME_UNUSABLE */
+  runs(): Promise<RunRecord[]>
+  /** Full exports that were planned before this time are dropped, ms; null: none is. @throws HOME_UNUSABLE */
+  fullsDroppedMs(): Promise<number | null>
+}
+
+/** The landing of a data folder. */
+export interface LandingStore {
+  /** The landing of one workspace. Two workspaces never share a page. */
+  workspace(workspaceId: string): Landing
+  exists(): Promise<boolean>
+  /**
+   * Reserves disk space for the answers that are in flight when the disk fills up, and checks that page names are exclusive.
+   * @throws HOME_UNUSABLE where either is impossible: no page may be requested then
+   */
+  reserve(): Promise<void>
+  /** Writes a few bytes the way a page is written, and removes them. Does nothing where nothing has landed yet. @throws HOME_UNUSABLE */
+  probe(): Promise<void>
+  /** Bytes that all workspaces take up, without the disk reserve. */
+  storedBytes(): Promise<number>
+}

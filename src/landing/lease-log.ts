@@ -1,0 +1,15 @@
+// The port of the lease log: every lease when it is granted, every request's outcome, every lease's end. After a kill the governor's state is
+// rebuilt from it: a lease without an end counts as fully spent until its hour has passed.
+import type { LeaseEntry } from '../core/lease-entries.ts'
+
+export interface LeaseLog {
+  /** Resolves when the entry is durable. Entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
+  append(entry: LeaseEntry): Promise<void>
+  /**
+   * Entries of the last `hourMs` of all writers, ordered by time, preceded by the newest request that reported usage, however old. A line
+   * that a kill cut off is skipped: nobody acted on it. Entries far ahead of `nowMs` are set aside, because the clock was set back.
+   * @throws HOME_UNUSABLE
+   */
+  recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
+  close(): Promise<void>
+}

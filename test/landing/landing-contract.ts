@@ -1,0 +1,306 @@
+// What every implementation of the landing's port must do. An implementation's own test file calls `landingContract`.
+import { createHash } from 'node:crypto'
+import { DuckDBInstance } from '@duckdb/node-api'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { quoteText } from '../../src/catalog/layout.ts'
+import type { ConvohouseError } from '../../src/core/errors.ts'
+import type { Landing, LandingStore, PageFile } from '../../src/landing/landing.ts'
+import { headOf, SENT_AT_MS } from './page-heads.ts'
+
+export interface LandingUnderTest {
+  store: LandingStore
+  /** Replaces what is stored of a page by bytes that are no page. */
+  overwrite(address: string): Promise<void>
+}
+
+export const failureOf = (promise: Promise<unknown>): Promise<ConvohouseError> =>
+  promise.then(
+    () => expect.fail('it did not fail'),
+    (error: ConvohouseError) => error,
+  )
+
+export const bytes = (text: string): Buffer => Buffer.from(text)
+
+/** The `data` of each page, as DuckDB reads it from the files that the port supplies, by address. */
+async function readByDuckDb(files: readonly PageFile[]): Promise<Map<string, string>> {
+  const connection = await (await DuckDBInstance.create()).connect()
+  const read = new Map<string, string>()
+  for (const { uri, addresses, isBundle } of files) {
+    const page = isBundle ? '_page' : quoteText(addresses[0]!)
+    const reader = await connection.runAndReadAll(
+      `SELECT ${page} AS page, data::VARCHAR AS data FROM read_json(${quoteText(uri)}, columns = {${isBundle ? "_page: 'VARCHAR', " : ''}data: 'JSON'}) WHERE data IS NOT NULL`,
+    )
+    for (const { page: address, data } of reader.getRowObjects())
+      if (addresses.includes(String(address))) read.set(String(address), String(data))
+  }
+  connection.closeSync()
+  return read
+}
+
+const NOVEMBER = '20261120T090000000Z-head-1-2'
+const OCTOBER = '20261031T235959999Z-head-1-2'
+
+/** `open` makes a landing that is empty and separate from all others. */
+export function landingContract(open: () => Promise<LandingUnderTest>): void {
+  const landing = async (): Promise<Landing> => (await open()).store.workspace('ws')
+
+  describe('a page', () => {
+    it('is landed byte for byte, whatever its bytes are', async () => {
+      const store = await landing()
+      let sequence = 0
+      await fc.assert(
+        fc.asyncProperty(fc.uint8Array({ maxLength: 5_000 }), async body => {
+          const address = await store.land(headOf({ sequence: ++sequence }), body)
+          expect(Buffer.compare(await store.body(address), body)).toBe(0)
+        }),
+        { numRuns: 30 },
+      )
+    })
+
+    it('has a head that is read back as it was, with the length of its body and what was written of it', async () => {
+      const store = await landing()
+      const head = headOf({}, { request: { path: '/v3/ü', query: { cursor: 'a\nb' } } })
+      const address = await store.land(head, bytes('{"data":[]}'))
+      const packed = { bytes: expect.any(Number), crc32: expect.any(Number) }
+      expect(await store.head(address)).toEqual({ ...head, bodyBytes: 11, packed })
+    })
+
+    it('has a head of any length', async () => {
+      const store = await landing()
+      // Hashes, because repetitive text would be compressed into the first kilobytes.
+      const notes = Array.from({ length: 5_000 }, (_, index) => createHash('sha256').update(`${index}`).digest('hex'))
+      const address = await store.land(headOf({}, { notes: { ...headOf().notes, awkward: notes } }), bytes('{}'))
+      expect((await store.head(address)).notes.awkward).toEqual(notes)
+    })
+
+    it('lands once: the second is refused, and the bytes of the first stay', async () => {
+      const store = await landing()
+      const address = await store.land(headOf(), bytes('first'))
+      const error = await failureOf(store.land(headOf(), bytes('second')))
+      expect(error).toMatchObject({ code: 'LANDING_TAKEN', transient: false })
+      expect((await store.body(address)).toString()).toBe('first')
+      expect(await store.list()).toHaveLength(1)
+    })
+
+    it('lands once of many that race for its place', async () => {
+      const store = await landing()
+      const racers = Array.from({ length: 8 }, (_, racer) => store.land(headOf(), bytes(`racer ${racer}`)))
+      const outcomes = await Promise.allSettled(racers)
+      const winners = outcomes.flatMap((outcome, racer) => (outcome.status === 'fulfilled' ? [racer] : []))
+      expect(winners).toHaveLength(1)
+      const [landed] = await store.list()
+      expect((await store.body(landed!.address)).toString()).toBe(`racer ${winners[0]}`)
+    })
+
+    it('is found at its place, and nowhere else', async () => {
+      const store = await landing()
+      const address = await store.land(headOf({ sequence: 2 }), bytes('{}'))
+      expect(await store.find(headOf({ sequence: 2 }).place)).toEqual({ address, head: await store.head(address) })
+      expect(await store.find(headOf({ sequence: 3 }).place)).toBeNull()
+      expect(await store.find(headOf({ sequence: 2, agentId: 'agent-2' }).place)).toBeNull()
+    })
+
+    it('that was overwritten is reported as corrupt', async () => {
+      const { store, overwrite } = await open()
+      const workspace = store.workspace('ws')
+      const address = await workspace.land(headOf(), bytes('{"data":[]}'))
+      const head = await workspace.head(address)
+      await workspace.verifyChecksums([{ address, head }])
+      await overwrite(address)
+      const failures = [
+        workspace.body(address),
+        workspace.head(address),
+        workspace.verifyChecksums([{ address, head }]),
+      ].map(failureOf)
+      for (const failure of failures) expect(await failure).toMatchObject({ code: 'LANDING_CORRUPT' })
+    })
+
+    it('that is gone is reported by its name', async () => {
+      const store = await landing()
+      expect((await failureOf(store.body('ws/nowhere.json.gz'))).message).toContain('ws/nowhere.json.gz')
+      expect((await failureOf(store.head('ws/nowhere.json.gz'))).code).toBe('LANDING_CORRUPT')
+    })
+  })
+
+  describe('the list', () => {
+    it('is empty before anything landed', async () => expect(await (await landing()).list()).toEqual([]))
+
+    it('goes by window, generation and sequence, in whatever order they landed', async () => {
+      const store = await landing()
+      const [early, late] = [OCTOBER, '20261101T000000000Z-head-3-4']
+      const places = [
+        { window: early, generation: 1, sequence: 1 },
+        { window: early, generation: 1, sequence: 2 },
+        { window: early, generation: 1, sequence: 1_000_000 },
+        { window: early, generation: 2, sequence: 1 },
+        { window: early, generation: 10, sequence: 1 },
+        { window: late, generation: 1, sequence: 1 },
+      ]
+      for (const place of [4, 2, 5, 0, 3, 1].map(index => places[index]!)) await store.land(headOf(place), bytes('{}'))
+      const listed = (await store.list()).map(({ window, generation, sequence }) => ({ window, generation, sequence }))
+      expect(listed).toEqual(places)
+    })
+
+    it('holds every agent’s pages and the listings of agents, and no other workspace’s', async () => {
+      const { store } = await open()
+      const [own, other] = [store.workspace('ws'), store.workspace('ws2')]
+      await own.land(headOf({ agentId: 'a' }), bytes('{}'))
+      await own.land(headOf({ agentId: 'b' }), bytes('{}'))
+      await own.land(headOf({ stream: 'agents', agentId: null }), bytes('{}'))
+      await other.land(headOf({ agentId: 'a' }), bytes('{}'))
+      const foldersOf = (pages: readonly { address: string }[]) =>
+        pages.map(({ address }) => address.split('/').slice(0, 3).join('/')).sort()
+      expect(foldersOf(await own.list())).toEqual(['ws/agents/2026-11', 'ws/conversations/a', 'ws/conversations/b'])
+      expect(foldersOf(await own.list('agents'))).toEqual(['ws/agents/2026-11'])
+    })
+  })
+
+  describe('the folders', () => {
+    it('are the months of agents and listings, each with the pages whose addresses begin with it', async () => {
+      const store = await landing()
+      const october = await store.land(headOf({ window: OCTOBER }), bytes('{}'))
+      const november = await store.land(headOf({ window: NOVEMBER }), bytes('{}'))
+      const listing = await store.land(headOf({ stream: 'agents', agentId: null }), bytes('{}'))
+      const folders = await store.folders()
+      expect(folders.map(({ folder, month }) => `${folder} ${month}`).sort()).toEqual([
+        'ws/agents/2026-11 2026-11',
+        'ws/conversations/agent-1/2026-10 2026-10',
+        'ws/conversations/agent-1/2026-11 2026-11',
+      ])
+      const pagesOf = async (folder: string) => (await store.listFolders([folder])).map(({ address }) => address)
+      expect(await pagesOf('ws/conversations/agent-1/2026-10')).toEqual([october])
+      expect((await store.listFolders(folders.map(({ folder }) => folder))).map(({ address }) => address)).toEqual([
+        october,
+        ...[listing, november].sort(),
+      ])
+    })
+
+    it('have a stamp that changes when a page lands there, and stays otherwise', async () => {
+      const store = await landing()
+      await store.land(headOf({ sequence: 1 }), bytes('{}'))
+      const [before] = await store.folders()
+      await store.land(headOf({ sequence: 1, agentId: 'other' }), bytes('{}'))
+      const stampNow = async () => (await store.folders()).find(({ folder }) => folder === before!.folder)!.stamp
+      expect(await stampNow()).toBe(before!.stamp)
+      // Two changes within one tick of a file system's clock may have the same stamp.
+      await new Promise(resolve => setTimeout(resolve, 20))
+      await store.land(headOf({ sequence: 2 }), bytes('{}'))
+      expect(await stampNow()).not.toBe(before!.stamp)
+      expect(before!.stableFromMs).toBeGreaterThan(0)
+    })
+  })
+
+  describe('the files for DuckDB', () => {
+    it('hold the body of each page under its address', async () => {
+      const store = await landing()
+      const addresses: string[] = []
+      for (const sequence of [1, 2, 3])
+        addresses.push(await store.land(headOf({ sequence }), bytes(`{"success":true,"data":[{"ID":"c${sequence}"}]}`)))
+      const files = await store.files([addresses[0]!, addresses[2]!])
+      expect(await readByDuckDb(files)).toEqual(
+        new Map([
+          [addresses[0], '[{"ID":"c1"}]'],
+          [addresses[2], '[{"ID":"c3"}]'],
+        ]),
+      )
+    })
+  })
+
+  describe('compaction', () => {
+    it('changes no address, no head, no body and no name that is taken', async () => {
+      const store = await landing()
+      const addresses: string[] = []
+      for (const sequence of [1, 2])
+        addresses.push(await store.land(headOf({ sequence }), bytes(`{"data":[{"ID":"c${sequence}"}]}`)))
+      const [listed, heads] = [await store.list(), await Promise.all(addresses.map(store.head))]
+      await store.compact((await store.folders()).map(({ folder }) => folder))
+      expect(await store.list()).toEqual(listed)
+      expect(await Promise.all(addresses.map(store.head))).toEqual(heads)
+      expect((await store.body(addresses[1]!)).toString()).toBe('{"data":[{"ID":"c2"}]}')
+      await store.verifyChecksums(addresses.map((address, index) => ({ address, head: heads[index]! })))
+      expect((await readByDuckDb(await store.files(addresses))).get(addresses[1]!)).toBe('[{"ID":"c2"}]')
+      expect((await failureOf(store.land(headOf({ sequence: 2 }), bytes('{}')))).code).toBe('LANDING_TAKEN')
+    })
+  })
+
+  describe('erasing', () => {
+    it('removes the pages of these addresses and no others, and can be repeated', async () => {
+      const store = await landing()
+      const [first, second, third] = [
+        await store.land(headOf({ sequence: 1 }), bytes('{}')),
+        await store.land(headOf({ sequence: 2 }), bytes('{}')),
+        await store.land(headOf({ sequence: 1, agentId: 'other' }), bytes('{}')),
+      ]
+      await store.erase([first, third])
+      await store.erase([first, third])
+      expect((await store.list()).map(({ address }) => address)).toEqual([second])
+      expect(await store.find(headOf({ sequence: 1 }).place)).toBeNull()
+      expect((await failureOf(store.body(first))).code).toBe('LANDING_CORRUPT')
+    })
+  })
+
+  describe('expiry', () => {
+    it('removes the pages of months that have ended by then, and no others', async () => {
+      const store = await landing()
+      await store.land(headOf({ window: OCTOBER }), bytes('{}'))
+      await store.land(headOf({ stream: 'agents', agentId: null, window: OCTOBER }), bytes('{}'))
+      const november = await store.land(headOf({ window: NOVEMBER }), bytes('{}'))
+      expect(await store.expire(Date.UTC(2026, 9, 31))).toBe(0)
+      expect(await store.expire(Date.UTC(2026, 10, 1))).toBe(2)
+      expect((await store.list()).map(({ address }) => address)).toEqual([november])
+      expect(await store.expire(Date.UTC(2026, 10, 1))).toBe(0)
+    })
+  })
+
+  describe('an answer that is not JSON', () => {
+    it('is stored once, and is not a page', async () => {
+      const store = await landing()
+      const answer = { atMs: 7, agentId: '../a', status: 502, body: bytes('<html>') }
+      const name = await store.landFailed(answer)
+      expect(await store.landFailed(answer)).toBe(name)
+      expect(await store.list()).toEqual([])
+    })
+  })
+
+  describe('runs', () => {
+    it('are read back with their beginning and their end, from all months', async () => {
+      const store = await landing()
+      const begun = { run: 'a', origin: 'sync', host: 'embedded', startedMs: SENT_AT_MS } as const
+      await store.noteRun(begun, SENT_AT_MS)
+      await store.noteRun({ run: 'a', endedMs: SENT_AT_MS + 1 }, Date.UTC(2026, 11, 1))
+      await store.noteRun({ run: 'never-begun', fullsDroppedMs: 5 }, SENT_AT_MS)
+      expect(await store.runs()).toEqual([{ ...begun, endedMs: SENT_AT_MS + 1 }])
+      expect(await store.fullsDroppedMs()).toBe(5)
+    })
+
+    it('are none where none was noted', async () => {
+      const store = await landing()
+      expect([await store.runs(), await store.fullsDroppedMs()]).toEqual([[], null])
+    })
+  })
+
+  describe('a landing', () => {
+    it('exists once something was stored, and counts its bytes by workspace and in all', async () => {
+      const { store } = await open()
+      expect([await store.exists(), await store.storedBytes()]).toEqual([false, 0])
+      await store.probe()
+      expect(await store.exists()).toBe(false)
+      await store.reserve()
+      await store.workspace('a').land(headOf(), bytes('{}'))
+      await store.workspace('b').land(headOf(), bytes('{}'))
+      expect(await store.exists()).toBe(true)
+      const [a, b] = [await store.workspace('a').storedBytes(), await store.workspace('b').storedBytes()]
+      expect(Math.min(a, b)).toBeGreaterThan(0)
+      expect(await store.storedBytes()).toBe(a + b)
+      await store.probe()
+      expect(await store.storedBytes()).toBe(a + b)
+    })
+
+    it('has no leftovers where no process was killed', async () => {
+      const store = await landing()
+      await store.land(headOf(), bytes('{}'))
+      expect(await store.leftovers()).toMatchObject({ files: 0 })
+    })
+  })
+}
