@@ -246,6 +246,7 @@ export const conversation: RecordType = {
   about: 'One row for each conversation (chat session) of an agent, as the export last told it',
   id: { key: 'ID', column: 'conversation_id' },
   perAgent: true,
+  selectable: true,
   fields: { ...contactAndLead, ...environment, ...countersAndTimes, ...stateAndHandling, ...nested, ...other },
   aliases: { vapi: 'ext' },
   derived,

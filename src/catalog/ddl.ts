@@ -79,7 +79,7 @@ export function recordTable(layout: Layout): Table {
       { name: 'extra', sqlType: 'JSON', about: 'Fields that have no column, as sent' },
       ...RECORD_BOOKKEEPING,
       ...(layout.record.fact ? [] : FOLD_BOOKKEEPING),
-      ...(layout.record.perAgent && !layout.record.fact ? [NOT_EXPORTABLE] : []),
+      ...(layout.record.selectable ? [NOT_EXPORTABLE] : []),
       ...(layout.record.deletable ? [DELETION] : []),
       ...numberColumns(layout),
     ],

@@ -54,6 +54,7 @@ export const OWN_RECORDS: ReadonlyMap<string, RecordType> = new Map(
 const told = {
   id: { key: 'convoId', column: 'conversation_id' },
   perAgent: true,
+  selectable: true,
   modifiedKey: null,
   extra: 'unknown',
 } as const

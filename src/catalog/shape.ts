@@ -127,6 +127,8 @@ export interface RecordType {
   fact?: true
   /** An event may tell that it was deleted; its row stays. */
   deletable?: true
+  /** The export selects it by id. */
+  selectable?: true
   /** `unknown`: what no field declares. `rest`: the same, but such keys are expected and no drift. */
   extra: 'unknown' | 'rest'
 }

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
+import { recordChecks } from '../../src/catalog/checks.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -39,10 +39,8 @@ const plain = (row: Row): Row => ('extra' in row ? { ...row, extra: JSON.parse(S
 /** Child rows without their record's number, and records without one of their own. */
 const misnumbered = (config: Config): Promise<Row[]> =>
   withWriter(config, async writer => {
-    const rules = ['children_have_records', 'records_numbered'].map(name =>
-      readFileSync(new URL(`../../sql/checks/${name}.sql`, import.meta.url), 'utf8'),
-    )
-    return (await Promise.all(rules.map(rule => writer.rows(rule)))).flat()
+    const rules = recordChecks().filter(({ name }) => /^(children|numbers)_of_/.test(name))
+    return (await Promise.all(rules.map(({ sql }) => writer.rows(sql)))).flat()
   })
 
 /** A synced house, with a page of odd records, an event about one conversation, and one about another that only it tells of. */

@@ -1,4 +1,5 @@
 // What must hold of a workspace whatever its vendor did, told as complaints: empty where all of it holds.
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LeaseEnded, LeaseEntry, RequestMade } from '../../src/core/lease-entries.ts'
@@ -7,6 +8,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { FAULTS, type FaultName } from '../../src/sandbox/faults/fault-table.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
+import { warehouseChecks } from '../../src/warehouse/sql-files.ts'
 import { type ExpectedTables, expectedTables } from './expected-rows.ts'
 import type { SimulatedApp } from './open-simulated-app.ts'
 import { isProbe } from './probe.ts'
@@ -134,13 +136,11 @@ async function billingComplaints(
   return complaints
 }
 
-const CHECKS = new URL('../../sql/checks/', import.meta.url)
-
 /** What the data tests find, in all of the warehouse. */
 export async function checkComplaints(simulated: Pick<SimulatedApp, 'rows'>): Promise<string[]> {
   const complaints: string[] = []
-  for (const name of readdirSync(CHECKS)) {
-    const rows = await simulated.rows(readFileSync(new URL(name, CHECKS), 'utf8'))
+  for (const { name, sql } of await warehouseChecks()) {
+    const rows = await simulated.rows(sql)
     complaints.push(...rows.map(row => `${name}: ${JSON.stringify(row)}`))
   }
   return complaints

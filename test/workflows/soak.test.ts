@@ -4,10 +4,11 @@
 //
 // A longer one, or another:
 //   SOAK_DAYS=90 SOAK_SEED=7 npx vitest run test/workflows/soak.test.ts
-import { readdirSync, readFileSync } from 'node:fs'
+
 import { expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import { createWorld } from '../../src/sandbox/world.ts'
+import { warehouseChecks } from '../../src/warehouse/sql-files.ts'
 import { expectedTables } from './expected-rows.ts'
 import { START_MS } from './open-simulated-app.ts'
 import { type AgentAccount, accountOf, grouped, readBooks } from './soak-account.ts'
@@ -66,7 +67,6 @@ const SANDBOX = {
     'huge-record': { rate: 0.003, param: 300_000 },
   },
 } as const
-const CHECKS = new URL('../../sql/checks/', import.meta.url)
 const SETTINGS = { maxPage: 20, rereadShare: 0.1, sampleShare: 0.04 }
 
 interface Found extends Soaked {
@@ -135,8 +135,7 @@ async function expectRowsTrue(found: Found): Promise<void> {
     ([table, all]) => [table, all.filter(row => ids.has(row.conversation_id))] as const,
   )
   expect(asLines(new Map(tables))).toEqual(asLines(expectedTables(records)))
-  for (const name of readdirSync(CHECKS))
-    expect(await rows(readFileSync(new URL(name, CHECKS), 'utf8')), name).toEqual([])
+  for (const { name, sql } of await warehouseChecks()) expect(await rows(sql), name).toEqual([])
 }
 
 /** Every request is in the ledger, and every session; nothing was bought twice without a reason, and no hour or period overrun. */

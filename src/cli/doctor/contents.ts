@@ -3,7 +3,7 @@ import { openStores } from '../../app/stores.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import { isSegment } from '../../vendor/address.ts'
-import { type SqlFile, sqlFiles } from '../../warehouse/sql-files.ts'
+import { type SqlFile, warehouseChecks } from '../../warehouse/sql-files.ts'
 import { type Rows, workspacesIn } from '../status/reading.ts'
 import { landingStatus } from '../status/workspace.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
@@ -20,7 +20,8 @@ async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding 
     const [{ n } = { n: 0 }] = await rows<{ n: number }>(`SELECT count(*) AS n FROM (${query}\n)`)
     if (n === 0) return null
     const what = `${counted(n, 'row breaks', 'rows break')} the rule ${name}.`
-    const hint = `\`convohouse replay\` rebuilds the tables from the landing. Please report it: sql/checks/${name}.sql shows what was asked.`
+    const hint =
+      '`convohouse replay` rebuilds the tables from the landing. Please report it, with the name of the rule.'
     return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
   } catch (error) {
     if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long to ask`)
@@ -32,7 +33,7 @@ async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding 
 
 function rulesFindings(rows: Rows): Promise<Finding[]> {
   return examine(RULES, async () => {
-    const rules = await sqlFiles('checks')
+    const rules = await warehouseChecks()
     const found: Finding[] = []
     for (const rule of rules) found.push(...[await ruleFinding(rows, rule)].filter(one => one !== null))
     return found.length > 0 ? found : [ok(RULES, `all ${count(rules.length)} hold`)]

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { recordChecks } from '../../../src/catalog/checks.ts'
 import { conversation } from '../../../src/catalog/conversation.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import type { Row } from '../../../src/warehouse/connection.ts'
@@ -9,9 +9,7 @@ import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
-const RULES = ['children_have_records', 'records_numbered'].map(name =>
-  readFileSync(new URL(`../../../sql/checks/${name}.sql`, import.meta.url), 'utf8'),
-)
+const RULES = recordChecks().flatMap(({ name, sql }) => (/^(children|numbers)_of_/.test(name) ? [sql] : []))
 
 const record = (id: string, elements = 2) => ({
   ID: id,

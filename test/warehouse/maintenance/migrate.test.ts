@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { recordChecks } from '../../../src/catalog/checks.ts'
 import { conversation } from '../../../src/catalog/conversation.ts'
 import { tablesOf } from '../../../src/catalog/ddl.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
@@ -16,7 +17,6 @@ import type { Writer } from '../../../src/warehouse/connection.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../../src/warehouse/load/load-context.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
-import { sqlFiles } from '../../../src/warehouse/sql-files.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
 import { landConversations } from '../landed-pages.ts'
 import { SMALL } from '../temporary-warehouse.ts'
@@ -135,7 +135,7 @@ describe('a warehouse', () => {
       await writer.run('DELETE FROM _migrations WHERE number > 5')
     })
     const { writer } = await open()
-    const [rule] = (await sqlFiles('checks')).filter(({ name }) => name === 'children_have_records')
+    const [rule] = recordChecks().filter(({ name }) => name === 'children_of_conversations')
     expect(await writer.rows(rule!.sql)).toEqual([])
     expect(
       await writer.rows(
