@@ -2,11 +2,11 @@
 
 import { readFile } from 'node:fs/promises'
 import type { EventName } from '../catalog/events.ts'
-import type { TsUnit } from '../sandbox/document/ts-unit.ts'
 import type { ScriptRule } from '../sandbox/faults/fault-settings.ts'
+import type { TsUnit } from '../sandbox/options.ts'
 import { SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
 
-import type { Rate } from '../sandbox/rate.ts'
+import type { Rate } from '../sandbox/rates.ts'
 import type { Readings } from '../sandbox/readings.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { EventRule } from '../sandbox/webhooks/webhook-settings.ts'

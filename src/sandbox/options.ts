@@ -1,16 +1,15 @@
 // What a sandbox can be told, and what it does when it is told nothing.
 import { ConvohouseError } from '../core/errors.ts'
-import type { TsUnit } from './document/ts-unit.ts'
-import { TS_UNITS } from './document/ts-unit.ts'
 import type { FaultSettings } from './faults/fault-settings.ts'
-import type { HostileName } from './hostile/hostile-table.ts'
-import { HOSTILE } from './hostile/hostile-table.ts'
-import type { Rate } from './rate.ts'
-import { ratesSchema } from './rate-settings.ts'
-import type { Readings } from './readings.ts'
-import { resolveReadings } from './readings.ts'
-import { issueTexts } from './setting-issues.ts'
+import { HOSTILE, type HostileName } from './hostile/hostile-table.ts'
+import { issueTexts, type Rate, ratesSchema } from './rates.ts'
+import { type Readings, resolveReadings } from './readings.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
+
+/** `mixed`: each conversation has its own unit, and keeps it. */
+export const TS_UNITS = ['s', 'ms', 'us', 'mixed'] as const
+
+export type TsUnit = (typeof TS_UNITS)[number]
 
 export interface SandboxOptions {
   /** TCP port; 0 takes any that is free. */

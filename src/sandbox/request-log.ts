@@ -21,7 +21,7 @@ export interface ServedRequest {
   faults: string[]
 }
 
-export interface RequestFilter {
+interface RequestFilter {
   /** Requests after that number. */
   since: number
   agentId: string | null
@@ -29,7 +29,7 @@ export interface RequestFilter {
 }
 
 /** Requests alike in agent and query, the cursor included. */
-export interface RequestCount {
+interface RequestCount {
   kind: ServedRequest['kind']
   agentId: string | null
   query: Record<string, string>

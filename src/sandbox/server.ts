@@ -1,30 +1,25 @@
 // The sandbox as an HTTP server: reads requests, waits out the latency, writes answers.
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConvohouseError } from '../core/errors.ts'
-import type { Answer } from './answer.ts'
-import { fault } from './answer.ts'
 import { SandboxClock } from './clock.ts'
-import { Conditions } from './conditions.ts'
-import type { ControlService } from './control-door.ts'
-import { CursorLife } from './cursor-life.ts'
-import { Outbox } from './delivery.ts'
+import type { ControlService } from './control.ts'
 import { agentEvent } from './events/workspace-events.ts'
 import { Faults } from './faults/faults.ts'
-import { RollingHour } from './hour.ts'
-import type { ResolvedOptions, SandboxOptions } from './options.ts'
-import { resolveOptions } from './options.ts'
-import { OrganizationList } from './organizations/organization-list.ts'
-import { Quota } from './quota.ts'
+import { Conditions } from './limits/conditions.ts'
+import { Quota } from './limits/quota.ts'
+import { RollingHour } from './limits/rate-limit.ts'
+import { type ResolvedOptions, resolveOptions, type SandboxOptions } from './options.ts'
 import type { Readings } from './readings.ts'
-import { RecordCache } from './record-cache.ts'
 import { RequestLog } from './request-log.ts'
-import { isControl, route } from './router.ts'
+import { type Answer, fault } from './routes/answer.ts'
+import { CursorLife } from './routes/cursor.ts'
+import { isControl, route } from './routes/router.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
-import type { World } from './world.ts'
-import { createWorld } from './world.ts'
+import { OrganizationList } from './world/organizations.ts'
+import { createWorld, RecordCache, type World } from './world/world.ts'
 
 export interface Sandbox {
   /** Base address, without a slash at its end. */
@@ -172,4 +167,75 @@ function cannotListen({ host, port }: ResolvedOptions, cause: NodeJS.ErrnoExcept
     cause,
     facts: { host, port },
   })
+}
+
+// How answers go out: at once, late, behind one another, in half or not at all.
+
+interface Waiting {
+  behindLater: boolean
+  release(): void
+}
+
+class Outbox {
+  /** The time that answers tell, in ms; undefined: none. */
+  private readonly now: () => number | undefined
+  /** Answers that wait, by the number of their request. */
+  private readonly waiting = new Map<number, Waiting>()
+  private arrived = 0
+
+  constructor(now: () => number | undefined) {
+    this.now = now
+  }
+
+  /** Numbers requests in the order of their arrival, from 1. */
+  arrive(): number {
+    return ++this.arrived
+  }
+
+  /** Sends the answer to the request of that number, when its time has come. */
+  async send(response: ServerResponse, answer: Answer, number: number): Promise<void> {
+    const { holdMs = 0, behindLater = false } = answer.delivery ?? {}
+    if (holdMs > 0) await this.hold(number, { holdMs, behindLater })
+    await write(response, answer, this.now())
+    for (const [earlier, { behindLater, release }] of this.waiting) if (behindLater && earlier < number) release()
+  }
+
+  /** Lets go of all that waits. */
+  close(): void {
+    for (const { release } of this.waiting.values()) release()
+  }
+
+  private async hold(number: number, { holdMs, behindLater }: { holdMs: number; behindLater: boolean }) {
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>(release => {
+      timer = setTimeout(release, holdMs)
+      this.waiting.set(number, { behindLater, release })
+    })
+    clearTimeout(timer)
+    this.waiting.delete(number)
+  }
+}
+
+async function write(response: ServerResponse, answer: Answer, nowMs: number | undefined): Promise<void> {
+  const { status, contentType, headers, body, delivery = {} } = answer
+  if (delivery.sends === 'nothing') {
+    response.destroy()
+    return
+  }
+  const bytes = Buffer.from(body)
+  response.sendDate = false
+  response.writeHead(status, {
+    ...headers,
+    'Content-Type': contentType,
+    'Content-Length': bytes.length,
+    ...(nowMs !== undefined && { Date: new Date(nowMs + (delivery.dateOffsetMs ?? 0)).toUTCString() }),
+  })
+  if (delivery.sends !== 'half') {
+    await new Promise<void>(resolve => response.once('close', resolve).end(bytes, resolve))
+    return
+  }
+  await new Promise<void>(resolve =>
+    response.once('close', resolve).write(bytes.subarray(0, bytes.length >>> 1), () => resolve()),
+  )
+  response.destroy()
 }

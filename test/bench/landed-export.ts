@@ -6,7 +6,7 @@ import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { openWindow, type Window } from '../../src/core/windows.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
-import { createWorld } from '../../src/sandbox/world.ts'
+import { createWorld } from '../../src/sandbox/world/world.ts'
 
 export const PAGE = 100
 const WORKSPACE = 'ws_bench'

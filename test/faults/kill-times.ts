@@ -1,5 +1,5 @@
 // When to kill: at random, spread over about as long as the command takes, on any machine and whatever else runs on it.
-import { Draw } from '../../src/sandbox/random.ts'
+import { Draw } from '../../src/sandbox/world/random.ts'
 import type { Ended } from './sync-process.ts'
 
 export interface KillTimes {

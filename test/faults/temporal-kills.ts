@@ -2,7 +2,7 @@
 // was lost, what was doubled, what was paid for twice. The bench and a test share it.
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Draw } from '../../src/sandbox/random.ts'
+import { Draw } from '../../src/sandbox/world/random.ts'
 import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
 import { type Purchases, watchPurchases } from './purchases.ts'
 import { startTeam, type Team, VICTIMS, type Victim } from './temporal-team.ts'

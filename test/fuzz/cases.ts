@@ -1,6 +1,6 @@
 // SQL that strains DuckDB: each of its functions with deep and huge arguments, and syntax that is nested deeply. A case is a function of
 // the seed and its number.
-import { Draw } from '../../src/sandbox/random.ts'
+import { Draw } from '../../src/sandbox/world/random.ts'
 
 export interface FunctionFacts {
   name: string

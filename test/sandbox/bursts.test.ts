@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createWorld } from '../../src/sandbox/world.ts'
+import { createWorld } from '../../src/sandbox/world/world.ts'
 import { DAY, exportAll, exportable, idsOf, open, START_MS } from './caller.ts'
 
 /** Sizes of the groups of conversations of one agent and one `ts`, from the largest. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EXPORT_FIELDS } from '../../src/sandbox/fields.ts'
+import { EXPORT_FIELDS } from '../../src/sandbox/world/conversation/record-shape.ts'
 import { call, exportPage, exportPath, firstAgent, open } from './caller.ts'
 
 /** A reader of RFC 4180 that knows nothing of how the text was written. */

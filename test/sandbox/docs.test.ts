@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { FAULTS } from '../../src/sandbox/faults/fault-table.ts'
+import { FAULTS } from '../../src/sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../../src/sandbox/hostile/hostile-table.ts'
 import { LITERAL, READINGS } from '../../src/sandbox/readings.ts'
-import { EVENT_FAULTS } from '../../src/sandbox/webhooks/event-fault-table.ts'
+import { EVENT_FAULTS } from '../../src/sandbox/webhooks/webhook-settings.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { EXPORT_FIELDS } from '../../src/sandbox/fields.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { createWorld } from '../../src/sandbox/world.ts'
+import { EXPORT_FIELDS } from '../../src/sandbox/world/conversation/record-shape.ts'
+import { createWorld } from '../../src/sandbox/world/world.ts'
 import { DAY, START_MS } from './caller.ts'
 import { BOOLEANS, NUMBERS, SECTION_2_10, STRUCTURED, TEXT_LISTS } from './section-2-10.ts'
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { HostileName } from '../../src/sandbox/hostile/hostile-table.ts'
-import { HOSTILE_NAMES } from '../../src/sandbox/hostile/hostile-table.ts'
-import { conversationId } from '../../src/sandbox/identity.ts'
-import type { Rate } from '../../src/sandbox/rate.ts'
-import { createWorld } from '../../src/sandbox/world.ts'
+import { HOSTILE_NAMES, type HostileName } from '../../src/sandbox/hostile/hostile-table.ts'
+import type { Rate } from '../../src/sandbox/rates.ts'
+import { conversationId } from '../../src/sandbox/world/identity.ts'
+import { createWorld } from '../../src/sandbox/world/world.ts'
 import { call, exportAll, exportable, exportPath, firstAgent, idsOf, open, START_MS } from './caller.ts'
 import { door } from './fault-caller.ts'
 

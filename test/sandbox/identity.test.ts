@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { conversationId, indexOfConversation } from '../../src/sandbox/identity.ts'
+import { conversationId, indexOfConversation } from '../../src/sandbox/world/identity.ts'
 
 describe('a conversation id', () => {
   it('leads back to its index', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createWorld } from '../../src/sandbox/world.ts'
+import { createWorld } from '../../src/sandbox/world/world.ts'
 import { DAY, exportAll, exportable, firstAgent, idsOf, open, START_MS } from './caller.ts'
 
 const HOUR = 3_600_000

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Place } from '../../src/sandbox/order.ts'
-import { ConversationOrder } from '../../src/sandbox/order.ts'
+import { ConversationOrder, type Place } from '../../src/sandbox/world/order.ts'
 
 const BASE_MS = 1_000_000
 

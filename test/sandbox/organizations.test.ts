@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { OrganizationChange } from '../../src/sandbox/organizations.ts'
-import { organizationChanges, organizationName } from '../../src/sandbox/organizations.ts'
+import {
+  type OrganizationChange,
+  organizationChanges,
+  organizationName,
+} from '../../src/sandbox/world/organizations.ts'
 import { DAY, START_MS } from './caller.ts'
 
 const changes = organizationChanges(4, START_MS, START_MS + 120 * DAY).toSorted((a, b) => a.ms - b.ms)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CANARY } from '../../src/sandbox/agents/canary.ts'
+import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { call, open, refusal } from './caller.ts'
 
 interface SearchBody {

@@ -2,9 +2,9 @@
 // alone, of the records that the generator makes. Times are ms, as numbers.
 
 import { resolveOptions, type SandboxOptions } from '../../src/sandbox/options.ts'
-import { OrganizationList } from '../../src/sandbox/organizations/organization-list.ts'
-import { organizationRecord, teamRecords } from '../../src/sandbox/organizations/organization-record.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
+import { organizationRecord, teamRecords } from '../../src/sandbox/world/organization-record.ts'
+import { OrganizationList } from '../../src/sandbox/world/organizations.ts'
 import { type ExpectedRow, type ExpectedTables, snake, timeMs, words } from './expected-rows.ts'
 
 type Json = Record<string, unknown>

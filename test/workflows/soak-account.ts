@@ -2,7 +2,7 @@
 // tell why it is not.
 
 import { MINUTE } from '../../src/core/time.ts'
-import type { World } from '../../src/sandbox/world.ts'
+import type { World } from '../../src/sandbox/world/world.ts'
 import type { SimulatedApp } from './open-simulated-app.ts'
 import type { Look, Mirror, Sight } from './soak-looks.ts'
 import type { Soaked } from './soak-run.ts'

@@ -2,7 +2,7 @@
 import { isCode } from '../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { Draw } from '../../src/sandbox/random.ts'
+import { Draw } from '../../src/sandbox/world/random.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'

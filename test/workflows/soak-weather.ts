@@ -1,8 +1,8 @@
 // What the soak's thirty days bring: a plan of happenings by the sandbox's clock, out of a seed alone.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import type { ConditionSettings } from '../../src/sandbox/condition-settings.ts'
 import type { FaultSettings } from '../../src/sandbox/faults/fault-settings.ts'
-import { Draw } from '../../src/sandbox/random.ts'
+import type { ConditionSettings } from '../../src/sandbox/limits/condition-settings.ts'
+import { Draw } from '../../src/sandbox/world/random.ts'
 
 export interface Happening {
   /** Since the start of the soak. */

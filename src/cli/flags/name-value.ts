@@ -1,6 +1,6 @@
 // Flags that give a rate by name: NAME=RATE, or NAME=RATE:PARAM.
 import { parseDuration } from '../../core/time.ts'
-import { nameIssue, type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rate.ts'
+import { nameIssue, type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rates.ts'
 
 import { type ReadingDefinition, type Readings, readingIssue } from '../../sandbox/readings.ts'
 

@@ -1,11 +1,43 @@
-// The types of events that the sandbox sends: all that are declared (section 6.3), of agents as their platform has it (section 6.2).
-import { EVENT_TYPES, type EventName } from '../../catalog/events.ts'
+// The types of webhook events (API document, section 6.3), and what the sandbox knows about one event.
 
-/** What an event of a type draws goes by its place here. */
-export const EVENT_NAMES: readonly EventName[] = EVENT_TYPES.map(({ name }) => name)
+/** In the document's order, then the test event (6.1). An event's random draws depend on its position here. */
+export const EVENT_NAMES = [
+  'agent_created',
+  'agent_updated',
+  'agent_deleted',
+  'message_received',
+  'conversation_updated',
+  'organisation_created',
+  'organisation_updated',
+  'organisation_deleted',
+  'client_created',
+  'client_updated',
+  'client_deleted',
+  'lead_captured',
+  'form_submitted',
+  'chat_delegated',
+  'bug_reported',
+  'webhook_test',
+] as const
 
-/** Which types `vf` agents send is not documented, beyond two that they do not; chats are not assigned and faults not reported there. */
+export type EventName = (typeof EVENT_NAMES)[number]
+
+export type Payload = Record<string, unknown>
+
+export interface WorldEvent {
+  type: EventName
+  /** `createdAt` of the event, ms. */
+  createdMs: number
+  agentId: string | undefined
+  convoId: string | undefined
+  /** Everything that is sent except the secret. Built each time it is read. */
+  readonly payload: Payload
+}
+
+/**
+ * Section 6.2 says that `vf` agents send neither of the first two, and a subset of the others. The sandbox also leaves out the
+ * other two, because such agents have neither assignments nor bug reports here.
+ */
 const NOT_OF_VF: ReadonlySet<EventName> = new Set(['lead_captured', 'form_submitted', 'chat_delegated', 'bug_reported'])
 
-/** Whether agents of that platform send events of the type. */
 export const isSentBy = (platform: unknown, name: EventName): boolean => platform !== 'vf' || !NOT_OF_VF.has(name)

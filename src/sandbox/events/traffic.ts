@@ -1,30 +1,22 @@
 // All that the vendor has to tell of a stretch of time, in order: made hour by hour from what the world will tell anyway when it
 // is asked. Nothing is kept but the last hours.
 
-import type { EventName } from '../../catalog/events.ts'
 import { HOUR } from '../../core/time.ts'
-import type { Channel, Life, Scene } from '../document/scene.ts'
-import type { Exchange } from '../exchanges.ts'
-import type { Agenda } from './agenda.ts'
-import type { Payload } from './conversation-payloads.ts'
-import { conversationPayload } from './conversation-payloads.ts'
-import { isSentBy } from './event-types.ts'
-import type { Happening } from './happenings.ts'
-import { happeningsOf } from './happenings.ts'
-import type { WorkspaceEvent } from './workspace-events.ts'
-
-export interface WorldEvent {
-  type: EventName
-  /** `createdAt` of the event, ms. */
-  createdMs: number
-  agentId: string | undefined
-  convoId: string | undefined
-  /** All that is sent but the secret; made whenever it is read. */
-  readonly payload: Payload
-}
+import type { Hostility } from '../hostile/hostility.ts'
+import { MAX_CONVERSATIONS, type ResolvedOptions } from '../options.ts'
+import type { AgentList } from '../world/agents/agent-list.ts'
+import { recordOf } from '../world/conversation/record.ts'
+import type { Channel, Life, Scene } from '../world/conversation/scene.ts'
+import type { Lives } from '../world/lives.ts'
+import type { Placement } from '../world/placement.ts'
+import type { Exchange } from '../world/story.ts'
+import { conversationPayload } from './conversation-events.ts'
+import { isSentBy, type Payload, type WorldEvent } from './event-types.ts'
+import { Agenda, type Happening, happeningsOf } from './happenings.ts'
+import { type WorkspaceEvent, workspaceEvents } from './workspace-events.ts'
 
 /** What the traffic is made of: conversations by their index. */
-export interface Storied {
+interface Storied {
   agenda: Agenda
   /** Undefined for one without an `ID`, of which nothing can be told. */
   convoId(index: number): string | undefined
@@ -124,7 +116,7 @@ interface Told {
   agentId: string
 }
 
-export function workspaceEvent({ type, ms, agentId, payload }: WorkspaceEvent): WorldEvent {
+function workspaceEvent({ type, ms, agentId, payload }: WorkspaceEvent): WorldEvent {
   return {
     type,
     createdMs: ms,
@@ -132,4 +124,42 @@ export function workspaceEvent({ type, ms, agentId, payload }: WorkspaceEvent): 
     convoId: undefined,
     payload: { event: type, createdAt: ms, ...payload },
   }
+}
+
+// The traffic of a world, put together from what the world is made of.
+
+interface Parts {
+  options: ResolvedOptions
+  placement: Placement
+  lives: Lives
+  hostility: Hostility
+  agents: AgentList
+  /** The record as JSON text, as it is served. */
+  render(index: number, nowMs: number): string
+}
+
+export function createTraffic({ options, placement, lives, hostility, agents, render }: Parts): Traffic {
+  const { seed, traffic, conversations, arrivalsPerDay } = options
+  const limit = arrivalsPerDay > 0 ? MAX_CONVERSATIONS : conversations
+  const resources = { seed, agentIds: agents.ids, agent: agentAt, history: agents.history }
+
+  function agentAt(agentId: string, nowMs: number) {
+    return agents.at(agentId, nowMs)!
+  }
+
+  return new Traffic({
+    agenda: new Agenda({ placement, limit, eachSpan: (index, see) => lives.eachSpan(index, see) }),
+    convoId: index => hostility.idOf(index),
+    agentId: index => agents.ids[placement.agentOf(index)]!,
+    agent: agentAt,
+    life: index => lives.life(index),
+    channel: index => lives.channel(index),
+    exchanges: life => lives.exchanges(life),
+    scene: (index, nowMs) => lives.scene(index, nowMs),
+    record: (scene, nowMs) =>
+      hostility.isNone && lives.shape === undefined
+        ? recordOf(scene)
+        : (JSON.parse(render(scene.index, nowMs)) as Record<string, unknown>),
+    workspaceEvents: (afterMs, untilMs) => (traffic ? workspaceEvents(resources, afterMs, untilMs) : []),
+  })
 }

@@ -1,10 +1,9 @@
 // What was said in a conversation so far: as turns, and as the model saw it. The record holds none of it but the counts, with
 // which it agrees: as many turns as `messagesNum` tells, the last of a session with a person at its last message.
-import type { Locale } from '../document/locales.ts'
-import { prose, sentence } from '../document/prose.ts'
-import type { Scene } from '../document/scene.ts'
-import type { Exchange } from '../exchanges.ts'
-import { Draw, PURPOSE } from '../random.ts'
+import { type Locale, prose, sentence } from '../world/conversation/locales.ts'
+import type { Scene } from '../world/conversation/scene.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
+import type { Exchange } from '../world/story.ts'
 
 export interface Turn {
   turnId: string
@@ -18,7 +17,7 @@ export interface Turn {
   userId?: string
 }
 
-export interface ModelMessage {
+interface ModelMessage {
   role: 'system' | 'user' | 'assistant'
   content: string | { type: 'text'; text: string }[]
 }

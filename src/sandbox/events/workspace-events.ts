@@ -1,11 +1,9 @@
 // Events of the workspace's own resources: agents, organizations and clients that come, change and go.
 
-import type { EventName } from '../../catalog/events.ts'
-import type { AgentHistory } from '../agents/agent-history.ts'
-import type { AgentRecord } from '../agents/agent-record.ts'
-import type { Change, OrganizationChange } from '../organizations.ts'
-import { organizationChanges, organizationName } from '../organizations.ts'
-import type { Payload } from './conversation-payloads.ts'
+import type { AgentHistory } from '../world/agents/agent-list.ts'
+import type { AgentRecord } from '../world/agents/agent-record.ts'
+import { type Change, type OrganizationChange, organizationChanges, organizationName } from '../world/organizations.ts'
+import type { EventName, Payload } from './event-types.ts'
 
 export interface WorkspaceEvent {
   type: EventName
@@ -14,7 +12,7 @@ export interface WorkspaceEvent {
   payload: Payload
 }
 
-export interface Resources {
+interface Resources {
   seed: number
   agentIds: readonly string[]
   /** The agent as it stood. */

@@ -3,17 +3,23 @@
 // By rate: a draw of the seed, the request's number and the fault, so one rate does not move what another hits, and the
 // same requests in the same order meet the same faults. What the script says goes before the rates.
 import { ConvohouseError } from '../../core/errors.ts'
-import type { Conditions } from '../conditions.ts'
-import { Draw, PURPOSE } from '../random.ts'
-import { paramOf, shareOf } from '../rate.ts'
-import type { FaultKind, FaultSettings, ScriptRule } from './fault-settings.ts'
-import { readFaultSettings } from './fault-settings.ts'
-import type { FaultName, Stage } from './fault-table.ts'
-import { FAULT_NAMES, FAULTS } from './fault-table.ts'
-import { Script } from './script.ts'
+import type { Conditions } from '../limits/conditions.ts'
+import { paramOf, shareOf } from '../rates.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
+import {
+  FAULT_NAMES,
+  FAULTS,
+  type FaultKind,
+  type FaultName,
+  type FaultSettings,
+  readFaultSettings,
+  Script,
+  type ScriptRule,
+  type Stage,
+} from './fault-settings.ts'
 
 /** A request of the API, as far as faults go by it. */
-export interface Asked {
+interface Asked {
   kind: FaultKind
   agentId: string | null
   params: URLSearchParams

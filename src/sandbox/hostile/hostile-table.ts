@@ -2,9 +2,9 @@
 //
 // Which conversations are hit follows from the seed and the conversation alone: each time that one is asked for, it is hostile
 // in the same way, and what the sandbox says to be the truth is hostile too.
-import type { Param } from '../rate.ts'
+import type { Param } from '../rates.ts'
 
-export interface HostileDefinition {
+interface HostileDefinition {
   /** One line, for `--help` and the docs. */
   help: string
   param?: Param

@@ -1,24 +1,26 @@
 // Which conversations are hostile, and in what way: a function of the options' rates, the seed and the index.
-import { conversationId, indexOfConversation } from '../identity.ts'
 import type { ResolvedOptions } from '../options.ts'
-import { Draw, PURPOSE } from '../random.ts'
-import { paramOf, shareOf } from '../rate.ts'
-import type { HostileName } from './hostile-table.ts'
-import { HOSTILE, HOSTILE_NAMES } from './hostile-table.ts'
-import { hostileId, ID_NAMES, plainId } from './ids.ts'
-import { caseKeys, deepNesting, duplicateKeys, unknownFields } from './keys.ts'
-import type { Piece } from './piece.ts'
-import { close, open } from './piece.ts'
+import { paramOf, shareOf } from '../rates.ts'
+import { conversationId, indexOfConversation } from '../world/identity.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
+import { HOSTILE, HOSTILE_NAMES, type HostileName } from './hostile-table.ts'
 import {
+  caseKeys,
+  close,
+  deepNesting,
+  duplicateKeys,
   hugeNumbers,
   hugeRecord,
   loneSurrogates,
   nulText,
   oddDates,
   oddNumerals,
+  open,
+  type Piece,
   sqlText,
+  unknownFields,
   wrongTypes,
-} from './values.ts'
+} from './mutations.ts'
 
 export interface Hostility {
   /** No record is hostile. */
@@ -105,4 +107,27 @@ export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' 
       return close(piece)
     },
   }
+}
+
+// Hostile ids: made around the plain one, so that each leads back to its conversation without a table of ids.
+
+const AROUND = {
+  'unicode-id': ['対話-é-🔥-', '-ñandú'],
+  'odd-id': [`it's "odd"/\\ %25 & #1?=+;\n`, '/../<b>'],
+  'comma-id': ['first,', ',last'],
+} as const satisfies Partial<Record<HostileName, readonly [string, string]>>
+
+type IdName = keyof typeof AROUND
+
+const ID_NAMES = Object.keys(AROUND) as IdName[]
+
+function hostileId(name: IdName, id: string): string {
+  const [before, after] = AROUND[name]
+  return `${before}${id}${after}`
+}
+
+/** The plain id within; the text itself where none is around it. */
+function plainId(text: string): string {
+  const around = Object.values(AROUND).find(([before, after]) => text.startsWith(before) && text.endsWith(after))
+  return around === undefined ? text : text.slice(around[0].length, text.length - around[1].length)
 }

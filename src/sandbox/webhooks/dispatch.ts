@@ -1,6 +1,8 @@
 // In which order events go out: that of their creation, but for those that are late, behind others, or sent again.
+
+import { Agent, request } from 'undici'
 import { MINUTE } from '../../core/time.ts'
-import type { WorldEvent } from '../events/traffic.ts'
+import type { WorldEvent } from '../events/event-types.ts'
 import type { EventFate } from './event-faults.ts'
 import type { EmittedEvent } from './event-log.ts'
 
@@ -16,7 +18,7 @@ interface Held extends Dispatched {
   behind: number
 }
 
-export interface DispatchWorld {
+interface DispatchWorld {
   /** Events created after the one time, up to the other, in order. */
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
   /** Undefined for an event that is never sent. */
@@ -125,5 +127,42 @@ export class Dispatch {
     const copies = dispatched.fate.copies?.param ?? 0
     for (let copy = 0; copy < copies; copy++) this.again.push(dispatched)
     return dispatched
+  }
+}
+
+// One event to its address, once: the vendor never sends an event again.
+
+interface Posted {
+  url: string
+  body: string
+  timeoutMs: number
+}
+
+/** Connections to the configured address. */
+export class Poster {
+  private readonly agent = new Agent({ connections: 1_000, pipelining: 1 })
+
+  /** The answer's status; 0 where none came in time, or not whole. */
+  async post({ url, body, timeoutMs }: Posted): Promise<number> {
+    try {
+      const answer = await request(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'convohouse-sandbox' },
+        body,
+        dispatcher: this.agent,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        signal: AbortSignal.timeout(timeoutMs),
+      })
+      await answer.body.dump()
+      return answer.statusCode
+    } catch {
+      return 0
+    }
+  }
+
+  /** Gives up what is under way. */
+  close(): Promise<void> {
+    return this.agent.destroy()
   }
 }

@@ -1,14 +1,19 @@
 // Decides what befalls an event on its way: by a draw of the seed, the event's number and the fault, so that one rate does not
 // move what another hits; what the script says goes before the rates.
-import type { WorldEvent } from '../events/traffic.ts'
-import { Script } from '../faults/script.ts'
-import { Draw, PURPOSE } from '../random.ts'
-import { paramOf, shareOf } from '../rate.ts'
-import type { EventFaultName, EventStage } from './event-fault-table.ts'
-import { EVENT_FAULT_NAMES, EVENT_FAULTS } from './event-fault-table.ts'
-import type { EventFaultSettings, EventRule } from './webhook-settings.ts'
+import type { WorldEvent } from '../events/event-types.ts'
+import { Script } from '../faults/fault-settings.ts'
+import { paramOf, shareOf } from '../rates.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
+import {
+  EVENT_FAULT_NAMES,
+  EVENT_FAULTS,
+  type EventFaultName,
+  type EventFaultSettings,
+  type EventRule,
+  type EventStage,
+} from './webhook-settings.ts'
 
-export interface EventFault {
+interface EventFault {
   name: EventFaultName
   param: number
 }

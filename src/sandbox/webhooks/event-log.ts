@@ -1,17 +1,14 @@
 // What was sent, and what became of it: the truth for those who look at what arrived.
-
-import type { EventName } from '../../catalog/events.ts'
-import type { Payload } from '../events/conversation-payloads.ts'
-import type { WorldEvent } from '../events/traffic.ts'
-import type { EventFaultName } from './event-fault-table.ts'
+import type { EventName, Payload, WorldEvent } from '../events/event-types.ts'
+import type { EventFaultName } from './webhook-settings.ts'
 
 /**
  * `waiting`: late or behind others. `sending`: under way. `delivered`: it was answered with 200, or a copy of it was.
  * `refused`: answered with another status. `failed`: no answer came in time. `dropped`: never sent.
  */
-export type EventOutcome = 'waiting' | 'sending' | 'delivered' | 'refused' | 'failed' | 'dropped'
+type EventOutcome = 'waiting' | 'sending' | 'delivered' | 'refused' | 'failed' | 'dropped'
 
-export interface Attempt {
+interface Attempt {
   /** Sandbox's time at which it went out. */
   atMs: number
   bytes: number
@@ -33,7 +30,7 @@ export interface EmittedEvent {
   readonly payload: Payload
 }
 
-export interface EventFilter {
+interface EventFilter {
   /** Events after that number. */
   since?: number | undefined
   type?: string | undefined

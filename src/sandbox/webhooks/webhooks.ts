@@ -4,21 +4,15 @@
 //
 // Payloads are made when they go out, as things were when the event was created; so one that is behind tells no less truth.
 
-import type { EventName } from '../../catalog/events.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import type { SandboxClock } from '../clock.ts'
-import type { WorldEvent } from '../events/traffic.ts'
+import type { EventName, WorldEvent } from '../events/event-types.ts'
 import type { Readings } from '../readings.ts'
-import { bodyOf } from './body.ts'
-import type { Dispatched } from './dispatch.ts'
-import { Dispatch } from './dispatch.ts'
-import type { EventFate } from './event-faults.ts'
-import { EventFaults } from './event-faults.ts'
-import type { EmittedEvent } from './event-log.ts'
-import { EventLog } from './event-log.ts'
-import { Poster } from './post.ts'
-import type { WebhookSettings } from './webhook-settings.ts'
-import { webhookIssues } from './webhook-settings.ts'
+import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
+import { bodyOf } from './event-body.ts'
+import { type EventFate, EventFaults } from './event-faults.ts'
+import { type EmittedEvent, EventLog } from './event-log.ts'
+import { type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
 interface WebhookWorld {
   clock: SandboxClock

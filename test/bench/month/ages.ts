@@ -1,6 +1,6 @@
 // For how long stored rows have differed from the vendor's records: in what events tell, and in what only an export brings.
 
-import { LIGHT_FIELDS } from '../../../src/sandbox/events/light-fields.ts'
+import { LIGHT_FIELDS } from '../../../src/sandbox/events/conversation-events.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import type { SimulatedApp } from '../../workflows/open-simulated-app.ts'
 import type { Change, ChangedConversation, Changes } from './changes.ts'

@@ -1,5 +1,5 @@
 // Bodies of `conversation_updated`, 8 KB each, as the vendor may send them.
-import { Draw } from '../../../src/sandbox/random.ts'
+import { Draw } from '../../../src/sandbox/world/random.ts'
 
 export const SECRET = 'whsec_0123456789abcdef0123456789abcdef'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Agenda } from '../../../src/sandbox/events/agenda.ts'
+import { Agenda } from '../../../src/sandbox/events/happenings.ts'
 import { DAY } from '../caller.ts'
 
 const HOUR = 3_600_000

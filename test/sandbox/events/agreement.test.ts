@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LIGHT_FIELDS } from '../../../src/sandbox/events/light-fields.ts'
+import { LIGHT_FIELDS } from '../../../src/sandbox/events/conversation-events.ts'
 import type { Turn } from '../../../src/sandbox/events/transcript.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
-import type { World } from '../../../src/sandbox/world.ts'
-import { createWorld } from '../../../src/sandbox/world.ts'
+import { createWorld, type World } from '../../../src/sandbox/world/world.ts'
 import { DAY, START_MS } from '../caller.ts'
 
 type Told = Record<string, unknown>

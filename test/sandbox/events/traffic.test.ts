@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
 import { EVENT_NAMES } from '../../../src/sandbox/events/event-types.ts'
-import type { WorldEvent } from '../../../src/sandbox/events/traffic.ts'
-import { createWorld } from '../../../src/sandbox/world.ts'
+import { createWorld } from '../../../src/sandbox/world/world.ts'
 import { DAY, START_MS } from '../caller.ts'
 import { wrongOf } from './section-6-3.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { CANARY } from '../../../src/sandbox/agents/canary.ts'
-import { organizationChanges } from '../../../src/sandbox/organizations.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { CANARY } from '../../../src/sandbox/world/agents/secret-bearing.ts'
+import { organizationChanges } from '../../../src/sandbox/world/organizations.ts'
 import { call, DAY, open, refusal, START_MS } from '../caller.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
 

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { WorldEvent } from '../../../src/sandbox/events/traffic.ts'
-import type { EventFaultName } from '../../../src/sandbox/webhooks/event-fault-table.ts'
-import { EVENT_FAULT_NAMES } from '../../../src/sandbox/webhooks/event-fault-table.ts'
+import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
 import { EventFaults } from '../../../src/sandbox/webhooks/event-faults.ts'
-import type { EventFaultSettings } from '../../../src/sandbox/webhooks/webhook-settings.ts'
+import {
+  EVENT_FAULT_NAMES,
+  type EventFaultName,
+  type EventFaultSettings,
+} from '../../../src/sandbox/webhooks/webhook-settings.ts'
 
 const event = (number: number): WorldEvent => ({
   type: number % 2 === 0 ? 'message_received' : 'conversation_updated',

@@ -1,0 +1,162 @@
+// What an event of a conversation says, as the conversation stood when it happened.
+
+import { environment } from '../world/conversation/contact.ts'
+import { formAnswers } from '../world/conversation/findings.ts'
+import { delegationOf } from '../world/conversation/handling.ts'
+import { prose } from '../world/conversation/locales.ts'
+import type { Scene } from '../world/conversation/scene.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
+import { STAFF } from '../world/staff.ts'
+import type { Exchange } from '../world/story.ts'
+import type { EventName } from './event-types.ts'
+import { EVENT_NAMES, type Payload } from './event-types.ts'
+import type { Happening, Written } from './happenings.ts'
+import { messageText, modelMessages, turnsOf } from './transcript.ts'
+
+/** A conversation at the time of a happening. */
+interface Situation {
+  happening: Happening
+  scene: Scene
+  convoId: string
+  agentId: string
+  agentName: string
+  region: unknown
+  /** Makes the record as it is exported. */
+  record(): Readonly<Record<string, unknown>>
+  /** Of each session, with those to come. */
+  exchanges: readonly Exchange[][]
+}
+
+/** Of those types that are of a conversation. */
+const FIELDS: Partial<Record<EventName, (situation: Situation) => Payload>> = {
+  message_received: messageReceived,
+  conversation_updated: conversationUpdated,
+  lead_captured: leadCaptured,
+  form_submitted: formSubmitted,
+  chat_delegated: chatDelegated,
+  bug_reported: bugReported,
+}
+
+/** All fields but the common ones; a lead is told without its conversation. */
+export function conversationPayload(situation: Situation): Payload {
+  const { happening, convoId, agentId, agentName } = situation
+  const name = drawOf(situation).made(0.9, () => agentName) ?? undefined
+  return {
+    agentId,
+    agentName: name,
+    ...(happening.type !== 'lead_captured' && { convoId }),
+    ...FIELDS[happening.type]!(situation),
+  }
+}
+
+/** The same for all events of one conversation and type. */
+const drawOf = ({ scene, happening }: Situation): Draw =>
+  new Draw(scene.seed, scene.index, PURPOSE.event + EVENT_NAMES.indexOf(happening.type))
+
+const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
+
+const optional = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+const fullName = ({ firstName, lastName }: Scene): string => `${firstName} ${lastName}`
+
+function messageReceived({ scene, happening }: Situation): Payload {
+  const { session, exchange } = happening as Written
+  return {
+    messageContent: messageText(scene, session, exchange),
+    channel: scene.channel === 'web-chat' ? 'webchat' : scene.channel,
+    messageType: scene.channel === 'whatsapp' ? 'text' : undefined,
+    from: environment(scene).userID,
+  }
+}
+
+function conversationUpdated(situation: Situation): Payload {
+  const { scene, exchanges, region } = situation
+  const turns = turnsOf(scene, exchanges)
+  const draw = drawOf(situation)
+  return {
+    sessionId: draw.made(0.9, () => scene.sessions.at(-1)!.id) ?? undefined,
+    channel: draw.made(0.9, () => scene.channel) ?? undefined,
+    region: optional(region),
+    lightConvoData: lightOf(situation.record()),
+    turns,
+    messagesHistory: draw.chance(0.4) ? modelMessages(turns) : undefined,
+    operation: 'updated',
+  }
+}
+
+function leadCaptured({ scene, record }: Situation): Payload {
+  const { userName, userEmail, userPhone } = record()
+  return {
+    leadName: textOr(userName, fullName(scene)),
+    leadEmail: optional(userEmail),
+    leadPhone: optional(userPhone),
+    channel: scene.channel,
+    operation: 'captured',
+  }
+}
+
+function formSubmitted(situation: Situation): Payload {
+  const { scene } = situation
+  return {
+    formType: drawOf(situation).pick(['ui_engine_form', 'ui_engine_input']),
+    formData: formAnswers(scene),
+    channel: scene.channel,
+  }
+}
+
+function chatDelegated({ scene, record }: Situation): Payload {
+  const {
+    to: [assignedToUserId, assignedToUserName, assignedToUserEmail],
+    by,
+  } = delegationOf(scene)!
+  const { userName, userEmail, userPhone } = record()
+  return {
+    assignedToUserId,
+    assignedToUserName,
+    assignedToUserEmail,
+    delegatedByUserId: by[0],
+    delegatedByUserName: by[1],
+    customerName: textOr(userName, fullName(scene)),
+    customerEmail: textOr(userEmail, ''),
+    customerPhone: optional(userPhone),
+    channel: scene.channel,
+    operation: 'delegated',
+  }
+}
+
+function bugReported(situation: Situation): Payload {
+  const { scene } = situation
+  const draw = drawOf(situation)
+  const [reportedByUserId, reportedByUserName, email] = draw.pick(STAFF)
+  return {
+    bugDescription: prose(draw, scene.locale, 80),
+    imageUrl: draw.made(0.5, () => `https://cdn.example.com/bugs/${draw.hex(20)}.png`) ?? undefined,
+    reportedByUserId,
+    reportedByUserName,
+    reportedByUserEmail: draw.made(0.8, () => email) ?? undefined,
+    channel: scene.channel,
+    operation: 'reported',
+  }
+}
+
+// `lightConvoData`: the part of the conversation record that an event carries.
+
+/**
+ * Fields of section 2.10 that people watch. Not all that changes is among them (`sessions`, `detailedCost`, `metrics`, `voice` and
+ * others are not): that is what an export is for.
+ */
+export const LIGHT_FIELDS: readonly string[] = `
+ID userID userName userEmail userPhone userPlatform origin tags stage language countryCode
+ts firstMessageTS lastMessageTS lastModified messagesNum interactionsNum sessionsNum totalUserInteractions convoTimeSeconds
+state isArchived isResolved isBlocked isTest archivedAt archivedBy resolvedAt resolvedBy resolvedByEmail lastResolvedAssigneeId
+reopenedAt reopenReason endReason funnelNotificationSent leadScore hotLabel
+delegatedAt delegatedBy chatAssignedTo chatAssignedToIds humanClaimedAt requestedTeamKey assignedTo handoffHistory
+csat crmActivities tokenUsage capturedVariables
+`
+  .trim()
+  .split(/\s+/)
+
+/** The light fields of a record; null where it has none, so that what a record has lost is told too. */
+function lightOf(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
+}

@@ -1,0 +1,135 @@
+// Answers of requests that are turned away by a fault.
+import type { Quota, Usage } from '../limits/quota.ts'
+import { type Answer, type Delivery, fault } from '../routes/answer.ts'
+import { deferredPage, type ExportPage, type PageInput } from '../routes/export-page.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
+import type { ChosenFault, FaultPlan } from './faults.ts'
+
+/** The answer to a fault of the stages `front` and `refusal`. */
+export function refusedBy({ name, param }: ChosenFault): Answer {
+  switch (name) {
+    case '429':
+      return fault(429, 'Too many requests')
+    case '429-retry-after':
+      return fault(429, 'Too many requests', { headers: { 'Retry-After': String(Math.ceil(param / 1_000)) } })
+    case '503':
+      return fault(503, 'The service is not available')
+    case 'expired-cursor':
+      return fault(400, 'Invalid cursor', { issues: ['cursor has expired'] })
+    case 'dropped-before':
+      return { ...fault(500, 'Dropped'), status: NO_ANSWER, delivery: { sends: 'nothing' } }
+    default:
+      return fault(500, 'Something went wrong')
+  }
+}
+
+/** The status of a request that got no answer, in the record of requests. */
+const NO_ANSWER = 0
+
+// What a fault of the stage `page` makes of a page of the export.
+
+export function meddle(page: ExportPage, input: PageInput, chosen: ChosenFault | undefined): ExportPage {
+  switch (chosen?.name) {
+    case 'empty-page':
+      return deferredPage(input)
+    case 'repeated-cursor':
+      return { ...page, hasMore: true, nextCursor: input.query.cursor ?? null }
+    case 'missing-cursor':
+      return { ...page, hasMore: true, nextCursor: null }
+    case 'shuffled':
+      return { ...page, indices: shuffle(page.indices, chosen.word) }
+    default:
+      return page
+  }
+}
+
+/** Fisher and Yates'. */
+function shuffle(indices: readonly number[], seed: number): number[] {
+  const draw = new Draw(seed, 0, PURPOSE.exportFault)
+  const shuffled = [...indices]
+  for (let last = shuffled.length - 1; last > 0; last--) {
+    const other = draw.int(0, last)
+    ;[shuffled[last], shuffled[other]] = [shuffled[other]!, shuffled[last]!]
+  }
+  return shuffled
+}
+
+// What a fault of the stage `told` makes of usage and rate limit: wrong in one answer, while the real counters go on.
+
+export interface Told {
+  usage: Usage
+  rateLimit: { requestsPerHour: number; remainingHour: number }
+}
+
+const SPENT = { periodKey: 'elsewhere.0', billableRemainingThisPeriod: 0 }
+
+export function mistell({ usage, rateLimit }: Told, plan: FaultPlan, quota: Quota, nowMs: number): Told {
+  const fits = (name: string) => name !== 'old-period-told' || quota.before(nowMs) !== undefined
+  switch (plan.take('told', fits)?.name) {
+    case 'hour-told-high':
+      return { usage, rateLimit: { ...rateLimit, remainingHour: rateLimit.requestsPerHour } }
+    case 'usage-told-low':
+      return { usage: quota.onlyThis(usage, nowMs), rateLimit }
+    case 'old-period-told':
+      return { usage: { ...quota.before(nowMs)!, billableUsedThisRequest: usage.billableUsedThisRequest }, rateLimit }
+    case 'unseen-period-told':
+      return { usage: { ...usage, ...SPENT, billableUsedThisPeriod: usage.includedQuota }, rateLimit }
+    default:
+      return { usage, rateLimit }
+  }
+}
+
+// What a fault makes of an answer that the work has been done for: spoilt on its way, late, or with a wrong time.
+
+const PROXY_PAGE =
+  '<!DOCTYPE html>\n<html><head><title>Just a moment…</title></head><body>Checking your browser.</body></html>\n'
+
+/** The stages `around`, `lost`, `pace` and `date`. A lost answer returns nothing to its caller, and stays billed. */
+export function spoil(answer: Answer, plan: FaultPlan): Answer {
+  const sent = answer.status === 200 ? lose(surround(answer, plan), plan) : answer
+  const delivery = { ...sent.delivery, ...pace(sent, plan), ...date(sent, plan) }
+  return Object.keys(delivery).length === 0 ? sent : { ...sent, delivery }
+}
+
+/** Text, because `JSON.stringify` does not get so deep. */
+function surround(answer: Answer, plan: FaultPlan): Answer {
+  const chosen = answer.contentType.startsWith('application/json') ? plan.take('around') : undefined
+  if (chosen === undefined) return answer
+  const deep = `${'{"a":'.repeat(chosen.param)}1${'}'.repeat(chosen.param)}`
+  return {
+    ...answer,
+    body: Buffer.concat([Buffer.from(`{"futureDepth":${deep},`), Buffer.from(answer.body).subarray(1)]),
+  }
+}
+
+function lose(answer: Answer, plan: FaultPlan): Answer {
+  const chosen = plan.take('lost')
+  if (chosen === undefined) return answer
+  const lost = { ...answer, returned: 0 }
+  switch (chosen.name) {
+    case 'html':
+      return { ...lost, contentType: 'text/html; charset=utf-8', body: PROXY_PAGE }
+    case 'cut-json': {
+      const body = Buffer.from(answer.body)
+      return { ...lost, body: body.subarray(0, body.length >>> 1) }
+    }
+    case 'cut-body':
+      return { ...lost, delivery: { sends: 'half' } }
+    default:
+      return { ...lost, status: NO_ANSWER, delivery: { sends: 'nothing' } }
+  }
+}
+
+function pace({ delivery }: Answer, plan: FaultPlan): Delivery {
+  // What is never sent overtakes nothing and is not overtaken; how late it is dropped is seen by nobody else.
+  if (delivery?.sends === 'nothing') return {}
+  const chosen = plan.take('pace')
+  if (chosen === undefined) return {}
+  return { holdMs: chosen.param, ...(chosen.name === 'overtaking' && { behindLater: true }) }
+}
+
+function date({ delivery }: Answer, plan: FaultPlan): Delivery {
+  if (delivery?.sends === 'nothing') return {}
+  const chosen = plan.take('date')
+  return chosen === undefined ? {} : { dateOffsetMs: chosen.param }
+}

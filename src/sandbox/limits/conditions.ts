@@ -1,0 +1,114 @@
+// What holds for the workspace and its mirror until it is changed: paid or not, agents that are gone, how far behind the mirror
+// is, how wrong the clock of the answers. And what can be made to happen at once: a period that turns, an hour forgotten.
+import { ConvohouseError } from '../../core/errors.ts'
+import type { SandboxClock } from '../clock.ts'
+import type { ResolvedOptions } from '../options.ts'
+import { type ConditionSettings, shapeIssues } from './condition-settings.ts'
+import type { Quota } from './quota.ts'
+import type { RollingHour } from './rate-limit.ts'
+
+interface ToldConditions {
+  paid: boolean
+  mirrorLagMs: number
+  clockOffsetMs: number
+  gone: string[]
+}
+
+interface Affected {
+  options: ResolvedOptions
+  agentIds: readonly string[]
+  clock: SandboxClock
+  hour: RollingHour
+  quota: Quota
+  /** Called when an agent is gone, or there again. */
+  onAgent(change: 'created' | 'deleted', agentId: string): void
+}
+
+export class Conditions {
+  private readonly affected: Affected
+  private lagMs: number
+  /** The mirror's time when its lag was changed last: it never goes back behind it. */
+  private reachedMs = Number.NEGATIVE_INFINITY
+  private away: ReadonlySet<string> = new Set()
+  private hasPaid: boolean
+  private offsetMs: number
+
+  constructor(affected: Affected) {
+    this.affected = affected
+    this.lagMs = affected.options.mirrorLagMs
+    this.hasPaid = affected.options.paid
+    this.offsetMs = affected.options.clockOffsetMs
+  }
+
+  get paid(): boolean {
+    return this.hasPaid
+  }
+
+  get clockOffsetMs(): number {
+    return this.offsetMs
+  }
+
+  isGone(agentId: string): boolean {
+    return this.away.has(agentId)
+  }
+
+  /** Time of the data that the mirror holds. */
+  dataMs(nowMs: number): number {
+    return Math.max(nowMs - this.lagMs, Math.min(this.reachedMs, nowMs))
+  }
+
+  told(): ToldConditions {
+    return { paid: this.paid, mirrorLagMs: this.lagMs, clockOffsetMs: this.offsetMs, gone: [...this.away] }
+  }
+
+  /** What keeps settings from being used; empty where nothing does. */
+  issuesOf(given: unknown): string[] {
+    const issues = shapeIssues(given)
+    if (issues.length > 0) return issues
+    const unknown = ((given as ConditionSettings).gone ?? []).filter(agent => this.agentOf(agent) === undefined)
+    return unknown.map(agent => `gone: the workspace has no agent ${JSON.stringify(agent)}`)
+  }
+
+  /** @throws ConvohouseError CONFIG_INVALID */
+  set(given: ConditionSettings): void {
+    const issues = this.issuesOf(given)
+    if (issues.length > 0) {
+      throw new ConvohouseError('CONFIG_INVALID', {
+        what: `The sandbox's conditions cannot be read: ${issues.join('; ')}`,
+        hint: 'docs/sandbox.md lists the conditions.',
+        facts: { option: 'conditions' },
+      })
+    }
+    this.happen(given)
+    if (given.mirrorLagMs !== undefined) this.setLag(given.mirrorLagMs)
+    this.hasPaid = given.paid ?? this.hasPaid
+    this.offsetMs = given.clockOffsetMs ?? this.offsetMs
+    if (given.gone) this.remove(new Set(given.gone.map(agent => this.agentOf(agent)!)))
+  }
+
+  private happen({ turnPeriod, forgetHour, othersRequests }: ConditionSettings): void {
+    const { clock, hour, quota } = this.affected
+    const nowMs = clock.now()
+    if (turnPeriod) quota.turn(nowMs)
+    if (forgetHour) hour.restart()
+    if (othersRequests) hour.take(othersRequests, nowMs)
+  }
+
+  private remove(away: ReadonlySet<string>): void {
+    const { onAgent } = this.affected
+    const before = this.away
+    this.away = away
+    for (const agentId of away) if (!before.has(agentId)) onAgent('deleted', agentId)
+    for (const agentId of before) if (!away.has(agentId)) onAgent('created', agentId)
+  }
+
+  private setLag(lagMs: number): void {
+    this.reachedMs = this.dataMs(this.affected.clock.now())
+    this.lagMs = lagMs
+  }
+
+  private agentOf(agent: string | number): string | undefined {
+    const { agentIds } = this.affected
+    return typeof agent === 'number' ? agentIds[agent - 1] : agentIds.find(id => id === agent)
+  }
+}

@@ -1,0 +1,80 @@
+// GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints").
+import type { Conditions } from '../limits/conditions.ts'
+import type { Readings } from '../readings.ts'
+import type { AgentRecord } from '../world/agents/agent-record.ts'
+import type { World } from '../world/world.ts'
+import { type Answer, fault, jsonAnswer } from './answer.ts'
+import { invalidQuery, type ListPlace, type ListReadings, listPlace, onPage, totalsOf } from './list-page.ts'
+
+export const SEARCH_PARAMS = ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'] as const
+
+type Comparison = (a: AgentRecord, b: AgentRecord) => number
+
+/** `newest` and `oldest` go by the last change, `lastCreated` and `firstCreated` by the creation. */
+const ORDERS: Record<string, Comparison> = {
+  newest: (a, b) => b.lastModified - a.lastModified,
+  oldest: (a, b) => a.lastModified - b.lastModified,
+  firstCreated: (a, b) => a.createdAtUNIX - b.createdAtUNIX,
+  lastCreated: (a, b) => b.createdAtUNIX - a.createdAtUNIX,
+  alphabetical: (a, b) => a.title.localeCompare(b.title, 'en'),
+}
+
+interface Searched {
+  world: World
+  workspaceId: string
+  conditions: Conditions
+  /** Agents are told as they are now: no mirror is between. */
+  nowMs: number
+  readings: Readings
+}
+
+const listReadings = (readings: Readings): ListReadings => ({
+  params: readings['agent-params'],
+  most: readings['agent-page'] === 'asked' ? undefined : Number(readings['agent-page']),
+  totals: readings['agent-totals'],
+})
+
+/** Pages are counted from 1. */
+export function answerSearch(searched: Searched, sent: URLSearchParams): Answer {
+  const { workspaceId, readings } = searched
+  const list = listReadings(readings)
+  const place = listPlace(sent, list)
+  const params = list.params === 'read' ? sent : new URLSearchParams()
+  const asked = params.get('workspaceId')
+  if (asked !== null && asked !== workspaceId) return fault(403, 'The token belongs to another workspace')
+  const order = ORDERS[params.get('sortBy') ?? 'newest']
+  const orderIssues = order ? [] : [`sortBy must be one of ${Object.keys(ORDERS).join(', ')}`]
+  if ('issues' in place) return invalidQuery([...place.issues, ...orderIssues])
+  if (order === undefined) return invalidQuery(orderIssues)
+  const found = matching(searched, params.get('search') ?? '').sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
+  const starred = found.filter(agent => agent.starred)
+  const others = readings.starred === 'apart' ? found.filter(agent => !agent.starred) : found
+  const listed = params.get('starredOnly') === 'true' ? starred : others
+  const agents = onPage(listed, place)
+  const { total, hasMore } = totalsOf(listed.length, place, list)
+  const isDocumented = list.totals === 'neither'
+  return jsonAnswer({
+    agents,
+    starredAgents: starredOn(readings.starred, place, { starred, agents }),
+    total,
+    ...(!isDocumented && { totalStarred: starred.length, page: place.page, limit: place.limit }),
+    hasMore,
+  })
+}
+
+function starredOn(
+  reading: Readings['starred'],
+  { page }: ListPlace,
+  told: Record<'starred' | 'agents', AgentRecord[]>,
+) {
+  if (reading === 'own-page') return told.agents.filter(agent => agent.starred)
+  return reading === 'first-page' && page > 1 ? [] : told.starred
+}
+
+/** Those that are there and hold the text. */
+function matching({ world, conditions, nowMs }: Searched, search: string): AgentRecord[] {
+  const needle = search.toLowerCase()
+  const there = world.agentIds().filter(id => !conditions.isGone(id))
+  const agents = there.map(id => world.agent(id, nowMs)!)
+  return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
+}

@@ -1,0 +1,113 @@
+// What an endpoint gives back, and how it says no (API document, section 7).
+import { SECOND } from '../../core/time.ts'
+import type { Readings } from '../readings.ts'
+
+export interface Answer {
+  status: number
+  contentType: string
+  body: Buffer | string
+  headers?: Record<string, string>
+  /** Conversations in the answer, and sessions that it billed; for the record of requests. */
+  returned?: number
+  billed?: number
+  /** How it goes out, where that is not at once, whole and with the right time. */
+  delivery?: Delivery
+}
+
+export interface Delivery {
+  /** `nothing`: the connection is closed; `half`: it is closed in the middle of the body. Absent: the whole answer. */
+  sends?: 'nothing' | 'half'
+  /** Real milliseconds that it waits. */
+  holdMs?: number
+  /** It waits no longer than until the answer to a later request has gone out. */
+  behindLater?: boolean
+  /** Added to the time that the `Date` header tells. */
+  dateOffsetMs?: number
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** `code` values are tRPC's (notes on the API, "Set of `code` values"). */
+const CODES = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  402: 'PAYMENT_REQUIRED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
+  413: 'PAYLOAD_TOO_LARGE',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_SERVER_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
+} as const
+
+type FaultStatus = keyof typeof CODES
+
+export function jsonAnswer(value: unknown): Answer {
+  return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) }
+}
+
+/** The error envelope: `message`, `code`, and `issues` of `{message}`, one for each thing that is wrong. */
+export function fault(
+  status: FaultStatus,
+  message: string,
+  more: { issues?: string[]; headers?: Record<string, string> } = {},
+): Answer {
+  const issues = (more.issues ?? [message]).map(issue => ({ message: issue }))
+  return {
+    status,
+    contentType: JSON_TYPE,
+    body: JSON.stringify({ message, code: CODES[status], issues }),
+    ...(more.headers && { headers: more.headers }),
+  }
+}
+
+/** Wraps a body that is JSON text already. */
+export function rawJson(body: Buffer): Answer {
+  return { status: 200, contentType: JSON_TYPE, body }
+}
+
+// Errors (API document, section 7) as the readings have them; the document's own are passed on as they are.
+
+const PAGE = '<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body>Not Found</body></html>\n'
+
+export function shapeError(answer: Answer, readings: Readings, nowMs: number): Answer {
+  if (answer.status < 400) return answer
+  const shaped = answer.status === 404 ? notFound(answer, readings['not-found']) : shape(answer, readings.error)
+  const sent = answer.headers?.['Retry-After']
+  if (sent === undefined || readings['retry-after'] === 'seconds') return shaped
+  const { 'Retry-After': _, ...headers } = answer.headers!
+  const told = retryAfter(readings['retry-after'], nowMs + Number(sent) * SECOND)
+  return { ...shaped, headers: { ...headers, ...(told !== undefined && { 'Retry-After': told }) } }
+}
+
+function notFound(answer: Answer, reading: Readings['not-found']): Answer {
+  if (reading === 'page') return { ...answer, contentType: 'text/html; charset=utf-8', body: PAGE }
+  return reading === 'empty' ? { ...answer, body: '' } : answer
+}
+
+function shape(answer: Answer, reading: Readings['error']): Answer {
+  switch (reading) {
+    case 'nested':
+      return { ...answer, body: `{"error":${String(answer.body)}}` }
+    case 'text':
+      return { ...answer, contentType: 'text/plain; charset=utf-8', body: `Error ${answer.status}` }
+    case 'empty':
+      return { ...answer, body: '' }
+    default:
+      return answer
+  }
+}
+
+function retryAfter(reading: Exclude<Readings['retry-after'], 'seconds'>, untilMs: number): string | undefined {
+  switch (reading) {
+    case 'date':
+      return new Date(untilMs).toUTCString()
+    case 'absurd':
+      return '99999999999999'
+    case 'epoch':
+      return String(Math.ceil(untilMs / SECOND))
+    default:
+      return undefined
+  }
+}

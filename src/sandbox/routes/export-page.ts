@@ -1,0 +1,100 @@
+// One page of an export: which conversations it looks at, which it returns, and what they bill.
+import type { Readings } from '../readings.ts'
+import type { Place } from '../world/order.ts'
+import type { World } from '../world/world.ts'
+import { type Bookmark, type CursorScope, decodeCursor, encodeCursor } from './cursor.ts'
+import type { ExportQuery } from './export-query.ts'
+
+export interface ExportPage {
+  /** Conversations returned, in order. */
+  indices: number[]
+  billed: number
+  /** Conversations looked at: those returned, and those skipped as no person has written in them. */
+  scanned: number
+  hasMore: boolean
+  /** Null on the last page. */
+  nextCursor: string | null
+  /** Where the page ends, whether or not there is more. */
+  endCursor: string | null
+}
+
+export interface PageInput {
+  world: World
+  agentId: string
+  seed: number
+  query: ExportQuery
+  /** Time of the data: the clock's less the mirror's lag. */
+  dataMs: number
+  readings: Readings
+}
+
+/** The conversations asked for by id, in the order asked; unknown ones are left out. */
+export function selectedPage({ world, agentId, dataMs }: PageInput, convoIds: readonly string[]): ExportPage {
+  const found = convoIds.map(id => world.find(agentId, id, dataMs)).filter(index => index !== undefined)
+  const cursors = { hasMore: false, nextCursor: null, endCursor: null }
+  return { ...billedOf(world, found, dataMs), scanned: found.length, ...cursors }
+}
+
+/** The next page of the query; undefined where its cursor is none, or belongs to another query. */
+export function paginatedPage(input: PageInput): ExportPage | undefined {
+  const { world, query, dataMs, readings } = input
+  const scope = scopeOf(input)
+  const bookmark = readBookmark(query, scope)
+  if (bookmark === undefined) return undefined
+  if (readings['empty-pages'] === 'between' && isEmptyBefore(bookmark)) return deferredPage(input)
+  const { seen, isMore } = lookAt(input, bookmark.after)
+  const isFull = readings['last-page'] === 'full' && seen.length >= query.limit
+  const last = seen.at(-1)
+  const end = last ? { after: last, stays: 0 } : { ...bookmark, stays: bookmark.stays + 1 }
+  const endCursor = encodeCursor(end, scope)
+  const hasMore = isMore || isFull
+  const indices = seen.map(place => place.index)
+  const cursors = { hasMore, nextCursor: hasMore ? endCursor : null, endCursor }
+  return { ...billedOf(world, indices, dataMs), scanned: seen.length, ...cursors }
+}
+
+/** The places that the page looks at, and whether there are more behind them. */
+function lookAt({ world, agentId, query, dataMs, readings }: PageInput, after: Place | undefined) {
+  const { sort, fromMs, toMs, limit } = query
+  const counts = (index: number) => readings['page-fill'] === 'looked-at' || world.billable(index, dataMs) > 0
+  const seen: Place[] = []
+  let counted = 0
+  for (const place of world.walk(agentId, { sort, fromMs, toMs, after }, dataMs)) {
+    if (counted >= limit) return { seen, isMore: true }
+    seen.push(place)
+    if (counts(place.index)) counted++
+  }
+  return { seen, isMore: false }
+}
+
+/** Of the pages of a window about each third. */
+const isEmptyBefore = ({ after, stays }: Bookmark): boolean =>
+  after !== undefined && stays === 0 && after.index % 3 === 0
+
+/** A page that looks at nothing, and behind which the next begins where this one would have; its cursor has to be good. */
+export function deferredPage(input: PageInput): ExportPage {
+  const scope = scopeOf(input)
+  const { after, stays } = readBookmark(input.query, scope) ?? BEGINNING
+  const nextCursor = encodeCursor({ after, stays: stays + 1 }, scope)
+  return { indices: [], billed: 0, scanned: 0, hasMore: true, nextCursor, endCursor: nextCursor }
+}
+
+const BEGINNING: Bookmark = { after: undefined, stays: 0 }
+
+function scopeOf({ seed, agentId, query: { sort, fromMs, toMs } }: PageInput): CursorScope {
+  return { seed, agentId, sort, fromMs, toMs }
+}
+
+function readBookmark({ cursor }: ExportQuery, scope: CursorScope): Bookmark | undefined {
+  return cursor === undefined ? BEGINNING : decodeCursor(cursor, scope)
+}
+
+function billedOf(world: World, indices: readonly number[], dataMs: number): Pick<ExportPage, 'indices' | 'billed'> {
+  let billed = 0
+  const exported = indices.filter(index => {
+    const sessions = world.billable(index, dataMs)
+    billed += sessions
+    return sessions > 0
+  })
+  return { indices: exported, billed }
+}

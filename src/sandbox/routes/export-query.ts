@@ -1,0 +1,118 @@
+// The query of an export request (API document, sections 4.12 and 8), checked.
+import { SECOND } from '../../core/time.ts'
+import type { Readings } from '../readings.ts'
+
+export interface ExportQuery {
+  format: 'json' | 'csv'
+  sort: 'asc' | 'desc'
+  /** As sent, to be told back. */
+  fromTs: number | null
+  toTs: number | null
+  /** Inclusive bounds in ms; 0 and infinity where none was sent. */
+  fromMs: number
+  toMs: number
+  limit: number
+  cursor: string | undefined
+  /** Undefined: paginated mode. Each id once. */
+  convoIds: string[] | undefined
+}
+
+type ParsedQuery = { query: ExportQuery } | { issues: string[] }
+
+/** Names that the export reads; others are passed over. */
+export const EXPORT_PARAMS = ['limit', 'sort', 'fromTs', 'toTs', 'cursor', 'convoIds', 'format'] as const
+
+const DEFAULT_LIMIT = 20
+/** Page size and selected ids, unpaid and paid. */
+const BOUNDS = { paid: { limit: 100, ids: 500 }, unpaid: { limit: 50, ids: 200 } }
+
+/** From here on a bound is in milliseconds, below it in seconds; both ends of what is taken for a time. */
+export const FIRST_MS = 1e11
+const BEYOND_TIME = 1e14
+
+interface QueryRules {
+  paid: boolean
+  readings: Readings
+}
+
+export function parseExportQuery(params: URLSearchParams, { paid, readings }: QueryRules): ParsedQuery {
+  const bounds = paid ? BOUNDS.paid : BOUNDS.unpaid
+  const issues: string[] = readings['unknown-params'] === 'refused' ? unknownParams(params) : []
+  const note = (issue: string): undefined => void issues.push(issue)
+  const fromTs = readBound(params, 'fromTs', note)
+  const toTs = readBound(params, 'toTs', note)
+  const query: ExportQuery = {
+    format: readChoice(params, 'format', ['json', 'csv'], note),
+    sort: readChoice(params, 'sort', ['desc', 'asc'], note),
+    fromTs,
+    toTs,
+    fromMs: fromTs === null ? 0 : firstMsOf(fromTs, readings.bounds),
+    toMs: toTs === null ? Number.POSITIVE_INFINITY : lastMsOf(toTs, readings.bounds),
+    limit: readLimit(params, bounds.limit, note),
+    cursor: params.get('cursor') || undefined,
+    convoIds: readIds(params, bounds.ids, note),
+  }
+  return issues.length > 0 ? { issues } : { query }
+}
+
+type Note = (issue: string) => undefined
+
+function readChoice<T extends string>(
+  params: URLSearchParams,
+  name: string,
+  choices: readonly [T, ...T[]],
+  note: Note,
+): T {
+  const sent = params.get(name)
+  if (sent === null) return choices[0]
+  const chosen = choices.find(choice => choice === sent)
+  if (chosen === undefined) note(`${name} must be one of ${choices.join(', ')}`)
+  return chosen ?? choices[0]
+}
+
+function readLimit(params: URLSearchParams, max: number, note: Note): number {
+  const sent = params.get('limit')
+  if (sent === null) return DEFAULT_LIMIT
+  const limit = /^\d{1,6}$/.test(sent) ? Number(sent) : 0
+  if (limit < 1 || limit > max) note(`limit must be a whole number from 1 to ${max}`)
+  return limit
+}
+
+function readBound(params: URLSearchParams, name: string, note: Note): number | null {
+  const sent = params.get(name)
+  if (sent === null) return null
+  if (/^\d{1,15}$/.test(sent) && Number(sent) < BEYOND_TIME) return Number(sent)
+  note(`${name} must be unix seconds or milliseconds`)
+  return null
+}
+
+function inMs(bound: number): number {
+  return bound < FIRST_MS ? bound * SECOND : bound
+}
+
+function firstMsOf(bound: number, reading: Readings['bounds']): number {
+  return reading === 's' ? Math.floor(inMs(bound) / SECOND) * SECOND : inMs(bound)
+}
+
+/** A bound in seconds is that whole second: both ends are inclusive, and windows in seconds have to tile as well. */
+function lastMsOf(bound: number, reading: Readings['bounds']): number {
+  if (reading === 's') return firstMsOf(bound, reading) + SECOND - 1
+  return bound < FIRST_MS && reading === 'ms' ? bound * SECOND + SECOND - 1 : inMs(bound)
+}
+
+/** `convoIds` is one value, separated by commas. */
+function unknownParams(params: URLSearchParams): string[] {
+  const known: readonly string[] = EXPORT_PARAMS
+  const unknown = [...new Set(params.keys())].filter(name => !known.includes(name))
+  const twice = [...new Set(params.keys())].filter(name => params.getAll(name).length > 1)
+  return [...unknown.map(name => `${name} is not known`), ...twice.map(name => `${name} is given twice`)]
+}
+
+function readIds(params: URLSearchParams, max: number, note: Note): string[] | undefined {
+  if (!params.has('convoIds')) return undefined
+  const sent = params.getAll('convoIds').flatMap(value => value.split(','))
+  const ids = [...new Set(sent.map(id => id.trim()).filter(id => id !== ''))]
+  if (ids.length === 0) note('convoIds names no conversation')
+  if (ids.length > max) note(`convoIds names ${ids.length} conversations; at most ${max} are allowed`)
+  return ids
+}

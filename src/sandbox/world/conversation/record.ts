@@ -1,0 +1,58 @@
+// A conversation record of section 2.10, put together from its parts; nothing of it is stored anywhere.
+import { PURPOSE } from '../random.ts'
+import { contact, environment } from './contact.ts'
+import { counters, tokens } from './counters.ts'
+import { crm } from './crm.ts'
+import { findings } from './findings.ts'
+import { assignment, handling } from './handling.ts'
+import { integration } from './integration.ts'
+import { sentence } from './locales.ts'
+import { createScene, drawFor, type Life, type Scene, type Setting } from './scene.ts'
+
+/** The parts share no key: their texts are joined, which costs a quarter of what merging the objects did (0.5 ms). */
+const PARTS: readonly ((scene: Scene) => object)[] = [
+  environment,
+  counters,
+  contact,
+  handling,
+  assignment,
+  integration,
+  crm,
+  tokens,
+  findings,
+  undocumented,
+]
+
+/**
+ * The record of a conversation as it stood at `nowMs`, as JSON text; the conversation must have begun by then.
+ * Fields that the record lacks are not in the text.
+ */
+export function renderDocument(setting: Setting, life: Life, nowMs: number): string {
+  const scene = createScene(setting, life, nowMs)
+  let fields = ''
+  for (const part of PARTS) {
+    const text = JSON.stringify(part(scene))
+    if (text !== '{}') fields += (fields === '' ? '' : ',') + text.slice(1, -1)
+  }
+  return `{${fields}}`
+}
+
+/** The same record as an object, in a third of the time that it takes to render and parse it; what it lacks is undefined. */
+export function recordOf(scene: Scene): Record<string, unknown> {
+  return Object.assign({}, ...PARTS.map(part => part(scene))) as Record<string, unknown>
+}
+
+/** Fields that real records carry although section 2.10 does not list them. */
+function undocumented(scene: Scene) {
+  const draw = drawFor(scene, PURPOSE.extras)
+  const { locale, sessions } = scene
+  return {
+    title: draw.made(0.9, () => sentence(draw, locale)),
+    lastMessage: draw.made(0.95, () => sentence(draw, locale)),
+    widgetVersion: draw.made(0.7, () => `4.${draw.int(0, 12)}.${draw.int(0, 9)}`),
+    unreadCount: draw.made(0.5, () => draw.int(0, sessions.at(-1)!.messages)),
+    attachments: draw.made(0.1, () => [
+      { kind: 'image', url: `https://cdn.example.com/a/${draw.hex(20)}.png`, bytes: draw.int(1_000, 4_000_000) },
+    ]),
+  }
+}

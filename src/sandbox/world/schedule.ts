@@ -1,0 +1,119 @@
+// The life of a conversation: its sessions, and what happens after them. All of it is settled by the index;
+// the clock only decides how much of it has happened.
+//
+//   start ──▶ end ──▶ (resolved) ──▶ start ──▶ end ──▶ … ──▶ (archived)
+//
+// Each arrow is an event. A record changes at events only, so (index, number of events so far) names its state.
+import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
+import type { ResolvedOptions } from '../options.ts'
+import type { Placement } from './placement.ts'
+import { Draw, PURPOSE } from './random.ts'
+
+const MAX_SESSIONS = 4
+const SESSIONS_CUMULATIVE = [0.78, 0.91, 0.97] as const
+
+/** The longest that a conversation's last session may begin after its first, with room to spare. */
+export const LONGEST_LIFE_MS = 60 * DAY
+
+/** Nothing happens to a conversation later than that after it began: three pauses, a resolution, and its archiving. */
+export const LONGEST_TALE_MS = 65 * DAY
+
+const NO_HUMAN_SHARE = 0.06
+const NO_TS_SHARE = 0.002
+
+export interface Session {
+  startMs: number
+  endMs: number
+  /** A person wrote in it; such a session is billable. */
+  human: boolean
+  /** Undefined: nobody resolved the conversation between this session and the next. */
+  resolvedMs: number | undefined
+}
+
+export interface Schedule {
+  index: number
+  /** False for a few old records that carry no `ts`. */
+  hasTs: boolean
+  sessions: Session[]
+  archivedMs: number | undefined
+}
+
+export type Scheduler = (index: number) => Schedule
+
+export function createScheduler(options: ResolvedOptions, placement: Placement): Scheduler {
+  const { seed } = options
+  return index => {
+    const leader = placement.leaderOf(index)
+    const timing = new Draw(seed, leader, PURPOSE.timing)
+    timing.word() // spent on the placement
+    const sessions = drawSessions(timing, placement.createdMs(index))
+    markHuman(new Draw(seed, index, PURPOSE.human), sessions)
+    return {
+      index,
+      hasTs: recordHasTs(options, index),
+      sessions,
+      archivedMs: drawArchived(timing, sessions.at(-1)!),
+    }
+  }
+}
+
+/** False for a few of the old: a new record without `ts` could be found by no window that has a start. */
+export function recordHasTs({ seed, conversations }: ResolvedOptions, index: number): boolean {
+  return index >= conversations || !new Draw(seed, index, PURPOSE.stamp).chance(NO_TS_SHARE)
+}
+
+function drawSessions(timing: Draw, createdMs: number): Session[] {
+  const unit = timing.unit()
+  const count = 1 + SESSIONS_CUMULATIVE.filter(share => unit >= share).length
+  const sessions: Session[] = []
+  let startMs = createdMs
+  for (let number = 0; number < count; number++) {
+    const endMs = startMs + timing.logarithmic(20 * SECOND, 40 * MINUTE)
+    const nextMs = endMs + timing.logarithmic(HOUR, 10 * DAY)
+    const resolvedMs = endMs + timing.logarithmic(5 * MINUTE, 40 * HOUR)
+    const resolved = timing.chance(0.6) && (number === count - 1 || resolvedMs < nextMs)
+    sessions.push({ startMs, endMs, human: true, resolvedMs: resolved ? resolvedMs : undefined })
+    startMs = nextMs
+  }
+  return sessions
+}
+
+function markHuman(draw: Draw, sessions: Session[]): void {
+  sessions[0]!.human = !draw.chance(NO_HUMAN_SHARE)
+  for (const session of sessions.slice(1)) session.human = !draw.chance(0.15)
+}
+
+function drawArchived(timing: Draw, last: Session): number | undefined {
+  const settledMs = last.resolvedMs ?? last.endMs
+  const archivedMs = settledMs + timing.logarithmic(3 * DAY, 30 * DAY)
+  return timing.chance(0.2) ? archivedMs : undefined
+}
+
+/** Sessions with a person in them that have begun: what an export of the conversation bills. */
+export function billableSessions(schedule: Schedule, nowMs: number): number {
+  let count = 0
+  for (const session of schedule.sessions) if (session.human && session.startMs <= nowMs) count++
+  return count
+}
+
+/** Number of events so far; 0 before the first message. At most 3 for each session, and one. */
+export function versionAt(schedule: Schedule, nowMs: number): number {
+  let version = 0
+  for (const { startMs, endMs, resolvedMs } of schedule.sessions) {
+    if (startMs <= nowMs) version++
+    if (endMs <= nowMs) version++
+    if (resolvedMs !== undefined && resolvedMs <= nowMs) version++
+  }
+  if (schedule.archivedMs !== undefined && schedule.archivedMs <= nowMs) version++
+  return version
+}
+
+/** Above any version, those of a story (`story.ts`) included: four more for each session, and four besides. */
+export const VERSIONS = 7 * MAX_SESSIONS + 6
+
+/** The moments, counted from 0, at which the `ts` of `--ts activity` moves: start and end of each session, in order. */
+export function activityMoment(sessions: readonly Session[], moment: number): number {
+  const session = sessions[moment >>> 1]
+  if (session === undefined) return Number.POSITIVE_INFINITY
+  return moment % 2 === 0 ? session.startMs : session.endMs
+}

@@ -1,0 +1,28 @@
+// The people of the workspace: id, name, email.
+
+export type StaffMember = readonly [userId: string, name: string, email: string]
+
+export const STAFF: readonly StaffMember[] = [
+  ['user_5f2a', 'Sam Rivera', 'sam.rivera@example.com'],
+  ['user_81cc', 'Kateřina Dvořáková', 'katerina@example.com'],
+  ['user_b07e', 'Yūki "YK" Tanaka', 'yuki.tanaka@example.com'],
+]
+
+// The organizations that conversations are handed to, and their teams: they are there all the time.
+
+export const ORGANIZATIONS = [
+  { id: 'org_alpha', name: 'Alpha Service' },
+  { id: 'org_beta', name: 'Bêta & Fils' },
+] as const
+
+export interface TeamOf {
+  id: string
+  key: string
+  label: string
+}
+
+export const TEAMS = [
+  { id: 'team_01', key: 'sales', label: 'Sales', organizationId: 'org_alpha' },
+  { id: 'team_02', key: 'support', label: 'Support', organizationId: 'org_alpha' },
+  { id: 'team_03', key: 'billing-eu', label: 'Billing – EU', organizationId: 'org_beta' },
+] as const satisfies readonly (TeamOf & { organizationId: string })[]

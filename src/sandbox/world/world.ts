@@ -1,0 +1,233 @@
+// The generated workspace: agents and their conversations, as functions of the seed, the index and the time.
+//
+// A world holds no document. It knows where each conversation stands in the order of its agent (`roster.ts`), and
+// makes a document when one is asked for. All methods take the time of the export's data; the mirror's lag is the
+// caller's to subtract.
+
+import type { WorldEvent } from '../events/event-types.ts'
+import { createTraffic, type Traffic } from '../events/traffic.ts'
+import { createHostility, type Hostility } from '../hostile/hostility.ts'
+import { MAX_CONVERSATIONS, type ResolvedOptions, resolveOptions, type SandboxOptions } from '../options.ts'
+import { AgentList } from './agents/agent-list.ts'
+import type { AgentRecord } from './agents/agent-record.ts'
+import { Lives } from './lives.ts'
+import type { Place, Standing, Walk } from './order.ts'
+import { createPlacement, type Placement } from './placement.ts'
+import { createRoster, type Roster } from './roster.ts'
+import { activityMoment, billableSessions, createScheduler, type Scheduler, VERSIONS, versionAt } from './schedule.ts'
+import { storyVersionAt } from './story.ts'
+
+/** A conversation record of section 2.10, as a client parses it. */
+type ConversationDocument = Record<string, unknown>
+
+/** What the generator says of one conversation, hostile or not. */
+interface TrueConversation {
+  id: string
+  /** Made whenever it is read. */
+  readonly document: ConversationDocument
+  /** 0: no person has written in it; the export skips it and never bills it. */
+  billableSessions: number
+  /** So much later than it began the mirror got it, in ms; 0 for most. */
+  lateMs: number
+}
+
+/** What an agent's conversations come to at a moment. */
+interface Tally {
+  visible: number
+  exportable: number
+  /** Of all that an export returns, the nameless too. */
+  billableSessions: number
+  /** Returned and billed, and yet no conversation: records without an `ID`, and what is no object. */
+  nameless: number
+}
+
+export interface World {
+  agentIds(): string[]
+  /** The record of section 2.12, as it stood then (at the start); undefined for an agent that is not of this workspace. */
+  agent(agentId: string, nowMs?: number): AgentRecord | undefined
+  /** What the vendor tells of by webhooks, created after the one time and up to the other, in order. */
+  events(afterMs: number, untilMs: number): Generator<WorldEvent>
+  /** Every conversation that the mirror has by then, in the order in which they began; the nameless are none. */
+  conversations(agentId: string, nowMs: number): Generator<TrueConversation>
+  /** Conversations that the mirror has by then, with or without a person's message. O(log n). */
+  count(agentId: string, nowMs: number): number
+  tally(agentId: string, nowMs: number): Tally
+  /** Places in the export's order; finding the first is O(log n), each further one O(1). */
+  walk(agentId: string, walk: Walk, nowMs: number): Generator<Place>
+  /** The index of an agent's conversation; undefined for unknown ids, other agents' and such as the mirror does not have yet. */
+  find(agentId: string, conversationId: string, nowMs: number): number | undefined
+  /** Sessions that an export of the conversation bills; 0: skipped. */
+  billable(index: number, nowMs: number): number
+  /** Equal for two times exactly when the conversation's record is the same; different for all conversations. */
+  stateKey(index: number, nowMs: number): number
+  /** The record as JSON text, as it is served. */
+  render(index: number, nowMs: number): string
+  /** Time cannot be set beyond this, in ms. */
+  readonly lastMs: number
+}
+
+/**
+ * A world of those options; what is not given has its default.
+ * @throws ConvohouseError CONFIG_INVALID
+ */
+export function createWorld(given: Partial<SandboxOptions>): World {
+  return new GeneratedWorld(resolveOptions(given))
+}
+
+class GeneratedWorld implements World {
+  private readonly options: ResolvedOptions
+  private readonly placement: Placement
+  private readonly schedule: Scheduler
+  private readonly roster: Roster
+  private readonly hostility: Hostility
+  private readonly agents: AgentList
+  private readonly lives: Lives
+  private readonly traffic: Traffic
+
+  constructor(options: ResolvedOptions) {
+    this.options = options
+    this.placement = createPlacement(options)
+    this.schedule = createScheduler(options, this.placement)
+    this.roster = createRoster(options, this.placement, this.schedule)
+    this.hostility = createHostility(options)
+    this.agents = new AgentList(options)
+    this.lives = new Lives(options, this.schedule, index => this.agents.ids[this.placement.agentOf(index)]!)
+    const { placement, lives, hostility, agents } = this
+    const render = (index: number, nowMs: number) => this.render(index, nowMs)
+    this.traffic = createTraffic({ options, placement, lives, hostility, agents, render })
+  }
+
+  get lastMs(): number {
+    return this.roster.lastMs
+  }
+
+  agentIds(): string[] {
+    return [...this.agents.ids]
+  }
+
+  agent(id: string, nowMs = this.options.startMs): AgentRecord | undefined {
+    return this.agents.at(id, nowMs)
+  }
+
+  events(afterMs: number, untilMs: number): Generator<WorldEvent> {
+    return this.traffic.between(afterMs, untilMs)
+  }
+
+  *conversations(id: string, nowMs: number): Generator<TrueConversation> {
+    for (const index of this.shown(id, nowMs)) {
+      const conversation = this.hostility.idOf(index)
+      if (conversation !== undefined) yield this.truth(index, conversation, nowMs)
+    }
+  }
+
+  count(id: string, nowMs: number): number {
+    const agent = this.agents.numberOf(id)
+    return agent === undefined ? 0 : this.roster.countShown(agent, nowMs)
+  }
+
+  tally(id: string, nowMs: number): Tally {
+    const sum: Tally = { visible: 0, exportable: 0, billableSessions: 0, nameless: 0 }
+    for (const index of this.shown(id, nowMs)) {
+      const billable = this.billable(index, nowMs)
+      sum.visible++
+      if (billable > 0) sum[this.hostility.isNameless(index) ? 'nameless' : 'exportable']++
+      sum.billableSessions += billable
+    }
+    return sum
+  }
+
+  *walk(id: string, walk: Walk, nowMs: number): Generator<Place> {
+    const agent = this.agents.numberOf(id)
+    if (agent === undefined) return
+    // Nothing stands later than now, and the order holds what is yet to come: not one of it need be looked at.
+    const toMs = Math.min(walk.toMs, nowMs)
+    yield* this.roster.orderOf(agent, nowMs).walk({ ...walk, toMs }, this.standing(nowMs))
+  }
+
+  find(id: string, conversation: string, nowMs: number): number | undefined {
+    const index = this.hostility.indexOf(conversation)
+    if (index === undefined || !this.exists(index)) return undefined
+    if (this.placement.agentOf(index) !== this.agents.numberOf(id)) return undefined
+    return this.placement.shownMs(index) <= nowMs ? index : undefined
+  }
+
+  billable(index: number, nowMs: number): number {
+    return billableSessions(this.schedule(index), nowMs)
+  }
+
+  stateKey(index: number, nowMs: number): number {
+    const { schedule, story } = this.lives.life(index)
+    return index * VERSIONS + versionAt(schedule, nowMs) + (story ? storyVersionAt(story, nowMs) : 0)
+  }
+
+  render(index: number, nowMs: number): string {
+    return this.hostility.spoil(index, this.lives.render(index, nowMs))
+  }
+
+  private truth(index: number, id: string, nowMs: number): TrueConversation {
+    const render = () => this.render(index, nowMs)
+    return {
+      id,
+      get document() {
+        return JSON.parse(render()) as ConversationDocument
+      },
+      billableSessions: this.billable(index, nowMs),
+      lateMs: this.placement.shownMs(index) - this.placement.createdMs(index),
+    }
+  }
+
+  private shown(id: string, nowMs: number): Iterable<number> {
+    const agent = this.agents.numberOf(id)
+    return agent === undefined ? [] : this.roster.shown(agent, nowMs)
+  }
+
+  private exists(index: number): boolean {
+    const { conversations, arrivalsPerDay } = this.options
+    return index < conversations || (arrivalsPerDay > 0 && index < MAX_CONVERSATIONS)
+  }
+
+  private standing(nowMs: number): Standing {
+    const isShown = (index: number) => this.placement.shownMs(index) <= nowMs
+    if (this.options.ts === 'created') return isShown
+    return (index, moment) => {
+      if (!isShown(index)) return false
+      const { hasTs, sessions } = this.schedule(index)
+      if (!hasTs) return true
+      return activityMoment(sessions, moment) <= nowMs && activityMoment(sessions, moment + 1) > nowMs
+    }
+  }
+}
+
+// Rendered records, the latest used kept, bounded by their bytes.
+
+export class RecordCache {
+  private readonly maxBytes: number
+  /** In order of use: a Map tells its keys in the order in which they were set. */
+  private readonly records = new Map<number, Buffer>()
+  private bytes = 0
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes
+  }
+
+  /** The record of that state, rendered where it is not kept. */
+  get(stateKey: number, render: () => string): Buffer {
+    const kept = this.records.get(stateKey)
+    if (kept === undefined) return this.keep(stateKey, Buffer.from(render()))
+    this.records.delete(stateKey)
+    this.records.set(stateKey, kept)
+    return kept
+  }
+
+  private keep(stateKey: number, record: Buffer): Buffer {
+    if (record.length > this.maxBytes) return record
+    this.records.set(stateKey, record)
+    this.bytes += record.length
+    for (const [oldest, { length }] of this.records) {
+      if (this.bytes <= this.maxBytes) break
+      this.records.delete(oldest)
+      this.bytes -= length
+    }
+    return record
+  }
+}
