@@ -13,7 +13,7 @@ import type { RunLog } from './steps/run-log.ts'
 import { openServerClock } from './steps/server-clock.ts'
 import { readUnloaded } from './steps/unloaded.ts'
 import { loadPages } from './warehouse/load/load.ts'
-import type { LoadContext } from './warehouse/load/load-context.ts'
+import type { LoadContext } from './warehouse/load/load-input.ts'
 import { applyTimeZone } from './warehouse/load/time-zone.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 

@@ -7,7 +7,7 @@
 --   skipped        looked at and not given, as no person had written in them; they bill nothing
 --   held           complete rows
 --   quarantined    given, and could not be loaded; see _quarantine
---   told_by_events rows of which events have told, whether complete or not
+--   seen_in_events rows of which events have told, whether complete or not
 --   incomplete     rows that events alone have told of, and that may be exported
 --   known_stale    complete rows that are known to have changed since they were exported, and that may be exported again
 --   missing        rows that were asked for by id later, and are gone: the vendor has them no more
@@ -89,7 +89,7 @@ entries AS (
   SELECT c.workspace_id, c.agent_id, d.day,
     count(*) FILTER (c._complete) AS held,
     count(*) FILTER (c._complete IS DISTINCT FROM true AND c.fate = 'there') AS incomplete,
-    count(t.conversation_id) AS told_by_events,
+    count(t.conversation_id) AS seen_in_events,
     count(*) FILTER (c._complete AND c._dirty_since IS NOT NULL AND c.fate = 'there') AS known_stale,
     count(*) FILTER (c.fate = 'gone') AS missing, count(*) FILTER (c.fate = 'not exportable') AS not_exportable,
     0 AS skipped, 0 AS hidden_behind, 0 AS quarantined
@@ -115,7 +115,7 @@ SELECT
   sum(held)::BIGINT AS held,
   sum(quarantined)::BIGINT AS quarantined,
   sum(incomplete)::BIGINT AS incomplete,
-  sum(told_by_events)::BIGINT AS told_by_events,
+  sum(seen_in_events)::BIGINT AS seen_in_events,
   sum(known_stale)::BIGINT AS known_stale,
   sum(missing)::BIGINT AS missing,
   sum(not_exportable)::BIGINT AS not_exportable,

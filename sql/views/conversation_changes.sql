@@ -11,10 +11,10 @@ WITH seen AS (
     row_number() OVER (PARTITION BY workspace_id, agent_id, conversation_id
       ORDER BY version, observed_at, source, kind, state, stage, chat_assigned_to, is_resolved) AS nth,
     -- NULL where a value was not told; a list of one where it was, so that nothing is a value too.
-    CASE WHEN told IS NULL OR list_contains(told, 'state') THEN [state] END AS state,
-    CASE WHEN told IS NULL OR list_contains(told, 'stage') THEN [stage] END AS stage,
-    CASE WHEN told IS NULL OR list_contains(told, 'chat_assigned_to') THEN [chat_assigned_to] END AS assignee,
-    CASE WHEN told IS NULL OR list_contains(told, 'is_resolved') THEN [is_resolved] END AS is_resolved
+    CASE WHEN reported IS NULL OR list_contains(reported, 'state') THEN [state] END AS state,
+    CASE WHEN reported IS NULL OR list_contains(reported, 'stage') THEN [stage] END AS stage,
+    CASE WHEN reported IS NULL OR list_contains(reported, 'chat_assigned_to') THEN [chat_assigned_to] END AS assignee,
+    CASE WHEN reported IS NULL OR list_contains(reported, 'is_resolved') THEN [is_resolved] END AS is_resolved
   FROM conversation_observations
 ),
 known AS (

@@ -53,7 +53,7 @@ async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end:
 
 const summary = (report: ReplayReport, what: string, tookMs: number): string[] => [
   `Rebuilt ${what} from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
-  `  ${counted(report.records, 'record')}, ${counted(report.mended, 'page')} mended on the way, ${counted(report.quarantined, 'record')} quarantined`,
+  `  ${counted(report.records, 'record')}, ${counted(report.coerced, 'page')} coerced to declared types, ${counted(report.quarantined, 'record')} quarantined`,
 ]
 
 /** What could not be read, and what became of its events. */

@@ -2,10 +2,11 @@
 import { knownPerDay } from '../core/estimate.ts'
 import { periodsOf } from '../core/period-keys.ts'
 import type { QuotaOutlook } from '../reports/quota.ts'
+import type { Params } from '../warehouse/connection.ts'
 import { densityByAgent } from '../warehouse/planning/planner-queries.ts'
 import { keysReported } from '../warehouse/planning/quota-reports.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
-import { sqlFiles } from '../warehouse/sql-files.ts'
+import { sqlFile, withLiterals } from '../warehouse/sql-files.ts'
 
 /** Named as in sql/reports/figures.sql; a figure without rows is absent. */
 export interface WorkspaceFigures {
@@ -39,9 +40,8 @@ export const noFigures = (): WorkspaceFigures => ({
 
 /** Figures by workspace id. */
 export async function workspaceFigures(rows: Rows): Promise<Map<string, WorkspaceFigures>> {
-  const [{ sql } = { sql: '' }] = (await sqlFiles('reports')).filter(({ name }) => name === 'figures')
   const found = new Map<string, WorkspaceFigures>()
-  for (const { workspaceId, figure, label, value } of await rows<FigureRow>(sql)) {
+  for (const { workspaceId, figure, label, value } of await rows<FigureRow>(sqlFile('reports/figures'))) {
     const figures = found.get(workspaceId) ?? noFigures()
     found.set(workspaceId, figures)
     if (figure === 'runs' || figure === 'runErrors') figures[figure].set(label, value)
@@ -52,9 +52,10 @@ export async function workspaceFigures(rows: Rows): Promise<Map<string, Workspac
 
 /** Expected use by new conversations. Reads the conversations of the last weeks, so call it rarely. */
 export async function newConversations(rows: Rows, workspaceId: string, nowMs: number): Promise<QuotaOutlook> {
-  const densities = await densityByAgent({ rows }, workspaceId, nowMs)
+  const reader = { rows: <R>(sql: string, params: Params = {}) => rows<R>(withLiterals(sql, params)) }
+  const densities = await densityByAgent(reader, workspaceId, nowMs)
   return {
     knownPerDay: knownPerDay([...densities.values()]),
-    periods: periodsOf(await keysReported({ rows }, workspaceId)),
+    periods: periodsOf(await keysReported(reader, workspaceId)),
   }
 }

@@ -8,7 +8,7 @@ import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
 import { storedEvents, sumEvents } from '../warehouse/events/stored.ts'
 import { type LoadResult, loadPages } from '../warehouse/load/load.ts'
-import type { LoadContext } from '../warehouse/load/load-context.ts'
+import type { LoadContext } from '../warehouse/load/load-input.ts'
 import { storeTimeZone } from '../warehouse/load/time-zone.ts'
 import type { LostRows } from '../warehouse/maintenance/preserve-rows.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
@@ -19,7 +19,7 @@ import { insertRuns } from '../warehouse/runs.ts'
 export interface ReplayReport {
   files: number
   records: number
-  mended: number
+  coerced: number
   quarantined: number
   /** Webhook events applied. */
   events: number
@@ -37,7 +37,7 @@ export interface ReplayOptions {
 export const EMPTY_REPLAY: ReplayReport = {
   files: 0,
   records: 0,
-  mended: 0,
+  coerced: 0,
   quarantined: 0,
   events: 0,
   damaged: [],
@@ -83,7 +83,7 @@ export async function loadAll(
     pending.taken(pages)
     report.files += loaded.files
     report.records += loaded.records
-    report.mended += loaded.mended
+    report.coerced += loaded.coerced
     report.quarantined += loaded.quarantined
     options.tell?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
   }
@@ -112,7 +112,7 @@ async function applyEventsAgain(
 export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   files: a.files + b.files,
   records: a.records + b.records,
-  mended: a.mended + b.mended,
+  coerced: a.coerced + b.coerced,
   quarantined: a.quarantined + b.quarantined,
   events: a.events + b.events,
   damaged: [...a.damaged, ...b.damaged],

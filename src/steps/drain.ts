@@ -13,7 +13,7 @@ import { identified } from '../spool/identity.ts'
 import { readSegment } from '../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../spool/segments.ts'
 import { applyEvents, type EventContext, type FiledEvent } from '../warehouse/events/apply.ts'
-import { recordDamage } from '../warehouse/events/damage.ts'
+import { recordDamage } from '../warehouse/load/findings.ts'
 import { DrainFailures } from './drain-failures.ts'
 
 export interface DrainContext extends EventContext {

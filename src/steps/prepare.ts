@@ -17,15 +17,8 @@ import { isSegment } from '../vendor/address.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { coverageByAgent } from '../warehouse/planning/coverage.ts'
 import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../warehouse/planning/full-exports.ts'
-import {
-  densityByAgent,
-  knownAgents,
-  openWindows,
-  pausedWindows,
-  periodSinceMs,
-  reportedPeriods,
-} from '../warehouse/planning/planner-queries.ts'
-import { keysReported } from '../warehouse/planning/quota-reports.ts'
+import { densityByAgent, knownAgents, openWindows, pausedWindows } from '../warehouse/planning/planner-queries.ts'
+import { keysReported, periodSinceMs, reportedPeriods } from '../warehouse/planning/quota-reports.ts'
 import { type ListedAgent, listAgents } from './agents.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './facts.ts'
 import { type Fetching, failureOf } from './fetch.ts'

@@ -69,7 +69,7 @@ async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
   const readBeforeMs = nowMs - settings.quietMs
   const dirty = await dirtyIds(warehouse.writer, workspaceId, {
     beforeMs: readBeforeMs,
-    toldIsEnough: settings.refreshOn === 'message',
+    skipKnown: settings.refreshOn === 'message',
     limit: MAX_DIRTY_PER_RUN,
   })
   const aged =

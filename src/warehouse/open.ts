@@ -1,4 +1,4 @@
-// The warehouse file: opened once in a process, by one process at a time. DuckDB's file lock is the fence.
+// The warehouse file: opened once in a process, by one process at a time. DuckDB's file lock excludes others.
 //
 // Two instances on one file in one process would both succeed and lose committed rows, and closing the second would
 // drop the lock: so this is the only place that opens it for writing.
@@ -8,15 +8,18 @@
 // one thread; with smaller ones larger loads are compressed once, in parallel, straight into the file. Twenty thousand
 // conversations with their children took 3.5 s the one way and 1.7 s the other, in files of the same size.
 import { existsSync } from 'node:fs'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance, version } from '@duckdb/node-api'
+import { quoteText } from '../catalog/layout.ts'
+import { homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { attach } from './attach.ts'
+import { sizeOf } from '../core/size.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
+import { isLocked, openingError } from './fault.ts'
 import { MACROS } from './macros.ts'
-import { fitMemoryLimit } from './maintenance/memory-limit.ts'
 import { migrateWarehouse } from './maintenance/migrate.ts'
-import { createSpillParent, removeStaleSpills, spillFolder } from './maintenance/spill.ts'
+import { createSpillParent, removeStaleSpills, spillFolder } from './temporary-files.ts'
 
 export interface Warehouse {
   file: string
@@ -27,10 +30,38 @@ export interface Warehouse {
   close(): Promise<void>
 }
 
+export interface WarehouseOptions {
+  home: string
+  /** Another file of the data folder, for a warehouse that is being rebuilt. */
+  name?: string
+  /** Commits write the file at once instead of the log first: for large loads whose rows nobody reads meanwhile. */
+  bulk?: boolean
+  /** DuckDB's own syntax: `1GB`. */
+  memoryLimit: string
+  threads: number
+}
+
+/** The version of the built-in DuckDB: `v1.5.5`. */
+export const duckdbVersion = (): string => version()
+
+const WAREHOUSE_NAME = 'warehouse.duckdb'
+
+export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => join(home, name)
+
+/** For commands that must not create a warehouse. @throws WAREHOUSE_MISSING */
+export function expectWarehouse(
+  home: string,
+  hint = 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
+): void {
+  const file = warehouseFile(home)
+  if (!existsSync(file))
+    throw new ConvohouseError('WAREHOUSE_MISSING', { what: `There is no warehouse at ${file}.`, hint })
+}
+
 /**
- * Of each row group that has lost a row DuckDB keeps some 256 KB in memory, however large the group is: replacing here and there
- * beside a million conversations took 281 MB with 10,240 rows, where a load of fifty pages did not fit into 448 MB any
- * more, and 161 MB with these.
+ * DuckDB keeps some 256 KB in memory for each row group that has lost a row, however large the group is. Replacing rows here and
+ * there beside a million conversations took 281 MB with 10,240 rows, and a load of fifty pages no longer fitted into
+ * 448 MB; with these it took 161 MB.
  */
 const ROW_GROUP_ROWS = 30_720
 
@@ -44,54 +75,76 @@ const SCAN_ON_ALL_THREADS = 'PRAGMA verify_parallelism'
 /** FSST makes the file a fifth smaller, and took more than half of the time of writing it. */
 const WITHOUT_SLOW_COMPRESSION = `SET disabled_compression_methods = 'fsst,dict_fsst'`
 
-async function connectTo(instance: DuckDBInstance): Promise<DuckDBConnection> {
-  const connection = await instance.connect()
-  for (const statement of ['USE warehouse', `SET TimeZone = 'UTC'`]) await connection.run(statement)
-  return connection
+/** DuckDB's headers. A shorter file holds nothing: a full disk or a kill leaves one while it is created. */
+const HEADER_BYTES = 3 * 4096
+
+/** True for a file that is empty, or cut off within DuckDB's headers. Any other file is not ours to remove. */
+async function isStub(file: string): Promise<boolean> {
+  const { size } = await stat(file)
+  if (size >= HEADER_BYTES) return false
+  return size === 0 || (await readFile(file)).toString('latin1', 8, 12) === 'DUCK'
 }
 
-export interface WarehouseOptions {
-  home: string
-  /** Another file of the data folder, for a warehouse that is being rebuilt. */
-  name?: string
-  /** Commits write the file at once instead of the log first: for large loads that nobody waits for. */
-  bulk?: boolean
-  /** DuckDB's own syntax: `1GB`. */
-  memoryLimit: string
-  threads: number
+/** Attaches the file as `warehouse`, and creates it where it is missing. @throws WAREHOUSE_LOCKED, HOME_UNUSABLE */
+async function attach(connection: DuckDBConnection, file: string): Promise<void> {
+  const attempt = () => connection.run(`ATTACH ${quoteText(file)} AS warehouse (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`)
+  try {
+    await attempt()
+  } catch (cause) {
+    // A process that is creating the file holds its lock.
+    if (isLocked(cause) || !(await isStub(file).catch(() => false))) throw openingError(file, cause)
+    await rm(file, { force: true })
+    await rm(`${file}.wal`, { force: true })
+    await attempt().catch(async second => {
+      // DuckDB does not notice that a full disk cut off its headers before it reads them again.
+      throw (await isStub(file).catch(() => false))
+        ? homeUnusable(file, { code: 'ENOSPC', cause: second })
+        : openingError(file, second)
+    })
+  }
 }
 
-export const WAREHOUSE_NAME = 'warehouse.duckdb'
-
-export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => join(home, name)
-
-/** For commands that must not make a warehouse. @throws WAREHOUSE_MISSING */
-export function expectWarehouse(
-  home: string,
-  hint = 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
-): void {
-  const file = warehouseFile(home)
-  if (!existsSync(file))
-    throw new ConvohouseError('WAREHOUSE_MISSING', { what: `There is no warehouse at ${file}.`, hint })
-}
-
-/** Attaches the file by a connection of its own. Where it was attached before and a checkpoint failed, no other connection can. */
+/** Attaches the file through a connection of its own: after a failed checkpoint, a connection that had it attached cannot. */
 async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
   const connection = await instance.connect()
   try {
     await connection.run('DETACH DATABASE IF EXISTS warehouse')
-    await attach(connection, file, `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`)
+    await attach(connection, file)
     await connection.run(WITHOUT_SLOW_COMPRESSION)
   } finally {
     connection.closeSync()
   }
 }
 
-/** The connection that writes. */
+async function connectTo(instance: DuckDBInstance): Promise<DuckDBConnection> {
+  const connection = await instance.connect()
+  for (const statement of ['USE warehouse', `SET TimeZone = 'UTC'`]) await connection.run(statement)
+  return connection
+}
+
 async function writingConnection(instance: DuckDBInstance): Promise<DuckDBConnection> {
   const connection = await connectTo(instance)
   for (const statement of [SCAN_ON_ALL_THREADS, ...MACROS]) await connection.run(statement)
   return connection
+}
+
+/** A million conversations with their child rows: the configured memory limit covers as many. */
+const COVERED_ROWS = 20_000_000
+
+/** 161 MB for the row groups of a million conversations, which DuckDB 1.5.5 neither spills nor frees at a checkpoint. */
+const BYTES_PER_ROW = 9
+
+/** Memory limit, in bytes, of a warehouse with `rows` rows over all tables. */
+export const limitOf = (configured: string, rows: number): number =>
+  Math.round(sizeOf(configured) + BYTES_PER_ROW * Math.max(0, rows - COVERED_ROWS))
+
+/** Raises the memory limit for a large warehouse, whose row groups would otherwise leave no memory to load in. */
+async function fitMemoryLimit(writer: Writer, configured: string): Promise<void> {
+  const [held] = await writer.rows<{ rows: string }>(
+    `SELECT coalesce(sum(estimated_size), 0)::BIGINT::VARCHAR AS rows FROM duckdb_tables() WHERE database_name = 'warehouse'`,
+  )
+  const rows = Number(held!.rows)
+  if (rows > COVERED_ROWS) await writer.run(`SET memory_limit = '${limitOf(configured, rows)}B'`)
 }
 
 /**
@@ -114,12 +167,11 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   try {
     await attachTo(instance, file)
     await removeStaleSpills(file)
-    const connect = () => connectTo(instance)
     let connection = await writingConnection(instance)
-    const writer = openWriter(connection, file, async spoilt => {
-      // Closed within a transaction, it would end the process.
-      await spoilt.run('ROLLBACK').catch(() => {})
-      spoilt.closeSync()
+    const writer = openWriter(connection, file, async broken => {
+      // Closing a connection within a transaction would end the process.
+      await broken.run('ROLLBACK').catch(() => {})
+      broken.closeSync()
       await attachTo(instance, file)
       connection = await writingConnection(instance)
       return connection
@@ -128,7 +180,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     await fitMemoryLimit(writer, options.memoryLimit)
     return {
       file,
-      instance: { connect },
+      instance: { connect: () => connectTo(instance) },
       writer,
       async close() {
         // What cannot be checkpointed stays in the log.

@@ -1,7 +1,6 @@
-// Runs: one row for each sync that was asked for, written when it begins and completed when it ends, however it ends.
-import { quoteText } from '../catalog/layout.ts'
+// Runs: one row for each requested sync, written when it begins and completed when it ends, for whatever reason.
 import { type RunEnd, type RunRecord, succeeded } from '../core/run-record.ts'
-import { iso, type Writer } from './connection.ts'
+import { iso, type Params, type Writer } from './connection.ts'
 
 const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
 const COLUMNS = {
@@ -27,17 +26,11 @@ const COLUMNS = {
   success: 'BOOLEAN',
 }
 
-const timeOf = (ms: number): string => `TIMESTAMP '${iso(ms)}'`
-
-const literal = (value: string | number | boolean | undefined): string =>
-  value === undefined ? 'NULL' : typeof value === 'string' ? quoteText(value) : String(value)
-
-/** On Temporal a run that was preempted goes on: its row tells how far it was when newer work came first. */
+/** A run that can still end. On Temporal a preempted run continues: its row has its progress at the preemption. */
 const NOT_ENDED = "(ended_at IS NULL OR outcome = 'preempted')"
 
-/** The row of a run. */
-const rowOf = (workspaceId: string, run: string): string =>
-  `workspace_id = ${quoteText(workspaceId)} AND run = ${quoteText(run)}`
+/** The row of a run, and its parameters. */
+const ROW = 'workspace_id = $workspace AND run = $run'
 
 const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, ...run }: RunRecord) => ({
   ...run,
@@ -48,7 +41,7 @@ const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, ...run }: R
   ...(webhooksRefused !== undefined && { webhooks_refused: webhooksRefused }),
 })
 
-/** Begins a run; true where it had not begun before. One that has, has another attempt, which may be another process's. */
+/** Begins a run. @returns false for a further attempt of a run that has begun already, perhaps in another process */
 export const beginRun = (
   writer: Writer,
   workspaceId: string,
@@ -56,67 +49,102 @@ export const beginRun = (
   nowMs: number,
 ): Promise<boolean> =>
   writer.transaction(async () => {
-    const known = await writer.rows(
-      `UPDATE _runs SET pid = ${run.pid}, seen_at = ${timeOf(nowMs)} WHERE ${rowOf(workspaceId, run.run)} AND ${NOT_ENDED} RETURNING 1`,
+    const params = { workspace: workspaceId, run: run.run }
+    const updated = await writer.rows(
+      `UPDATE _runs SET pid = $pid, seen_at = $now::TIMESTAMP WHERE ${ROW} AND ${NOT_ENDED} RETURNING 1`,
+      { ...params, pid: run.pid, now: iso(nowMs) },
     )
-    if (known.length > 0) return false
-    const ended = await writer.rows(`SELECT 1 FROM _runs WHERE ${rowOf(workspaceId, run.run)}`)
+    if (updated.length > 0) return false
+    const ended = await writer.rows(`SELECT 1 FROM _runs WHERE ${ROW}`, params)
     if (ended.length > 0) return false
     await writer.append('_runs', COLUMNS, [{ workspace_id: workspaceId, seen_at: iso(nowMs), ...columnsOf(run) }])
     return true
   })
 
-/** A run that goes on: when it was seen, since when it is paused, or why its last attempt failed; what is absent stays as it is. */
+/** Updates a run that has not ended: when it was last seen, since when it is paused, why its last attempt failed. Absent fields stay. */
 export const updateRun = (
   writer: Writer,
   workspaceId: string,
   run: string,
   { seenMs, pausedMs, failure }: { seenMs: number; pausedMs?: number | null; failure?: Partial<RunEnd> },
 ): Promise<void> => {
-  const pausedAt = pausedMs === undefined ? 'paused_at' : pausedMs === null ? 'NULL' : timeOf(pausedMs)
-  const why = failure
-    ? `, error_code = ${literal(failure.errorCode)}, error = ${literal(failure.error)}, hint = ${literal(failure.hint)}`
-    : ''
+  const values: Params = {
+    seen_at: iso(seenMs),
+    ...(pausedMs !== undefined && { paused_at: pausedMs === null ? null : iso(pausedMs) }),
+    ...(failure && {
+      error_code: failure.errorCode ?? null,
+      error: failure.error ?? null,
+      hint: failure.hint ?? null,
+    }),
+  }
   return writer.transaction(() =>
-    writer.run(`UPDATE _runs SET seen_at = ${timeOf(seenMs)}, paused_at = ${pausedAt}${why}
-      WHERE ${rowOf(workspaceId, run)} AND ${NOT_ENDED}`),
+    writer.run(`UPDATE _runs SET ${assignments(values)} WHERE ${ROW} AND ${NOT_ENDED}`, {
+      ...{ workspace: workspaceId, run },
+      ...values,
+    }),
   )
 }
 
-/** Completes a run's row; false where there was none, or, with `unlessEnded`, where it had ended. */
+/** SET list of these columns, each from the parameter of its name. */
+const assignments = (values: Params): string =>
+  Object.keys(values)
+    .map(column => `${column} = $${column}::${COLUMNS[column as keyof typeof COLUMNS]}`)
+    .join(', ')
+
+/** Completes a run's row. @returns false if there is none, or, with `unlessEnded`, if it had ended already */
 export const endRun = (
   writer: Writer,
   workspaceId: string,
   { run, end, endedMs, unlessEnded }: { run: string; end: RunEnd; endedMs: number; unlessEnded: boolean },
 ): Promise<boolean> =>
   writer.transaction(async () => {
-    const ended = await writer.rows(`UPDATE _runs SET ended_at = ${timeOf(endedMs)}, seen_at = NULL, paused_at = NULL,
-        outcome = ${literal(end.outcome)}, success = ${literal(end.success)}, error_code = ${literal(end.errorCode)}, error = ${literal(end.error)}, hint = ${literal(end.hint)},
-        requests = ${literal(end.requests)}, sessions = ${literal(end.sessions)}, pages = ${literal(end.pages)},
-        conversations = ${literal(end.conversations)}, quarantined = ${literal(end.quarantined)}, webhooks_refused = ${literal(end.webhooksRefused)}
-      WHERE ${rowOf(workspaceId, run)}${unlessEnded ? ' AND ended_at IS NULL' : ''} RETURNING 1`)
+    const values: Params = {
+      ended_at: iso(endedMs),
+      seen_at: null,
+      paused_at: null,
+      outcome: end.outcome,
+      success: end.success,
+      error_code: end.errorCode ?? null,
+      error: end.error ?? null,
+      hint: end.hint ?? null,
+      requests: end.requests ?? null,
+      sessions: end.sessions ?? null,
+      pages: end.pages ?? null,
+      conversations: end.conversations ?? null,
+      quarantined: end.quarantined ?? null,
+      webhooks_refused: end.webhooksRefused ?? null,
+    }
+    const ended = await writer.rows(
+      `UPDATE _runs SET ${assignments(values)} WHERE ${ROW}${unlessEnded ? ' AND ended_at IS NULL' : ''} RETURNING 1`,
+      { ...{ workspace: workspaceId, run }, ...values },
+    )
     return ended.length > 0
   })
 
-/** Records and events that were quarantined since the newest run before this one that had a report, or in all where there was none. */
+/** Records and events quarantined since the end of the last other run that had a report; all of them if there is none. */
 export async function quarantinedSince(writer: Writer, workspaceId: string, run: string): Promise<number> {
-  const here = `workspace_id = ${quoteText(workspaceId)}`
-  const [row] = await writer.rows<{ n: number }>(`SELECT count(*)::INTEGER AS n FROM _quarantine
-    WHERE ${here} AND quarantined_at > coalesce(
-      (SELECT max(ended_at) FROM _runs WHERE ${here} AND run <> ${quoteText(run)} AND requests IS NOT NULL), TIMESTAMP 'epoch')`)
+  const [row] = await writer.rows<{ n: number }>(
+    `SELECT count(*)::INTEGER AS n FROM _quarantine
+    WHERE workspace_id = $workspace AND quarantined_at > coalesce((SELECT max(ended_at) FROM _runs
+      WHERE workspace_id = $workspace AND run <> $run AND requests IS NOT NULL), TIMESTAMP 'epoch')`,
+    { workspace: workspaceId, run },
+  )
   return row!.n
 }
 
-/** Webhook events that had been refused by the end of the last run before this one; 0 where no run has counted them. */
+/** Webhook events that had been refused by the end of the last other run; 0 if no run has counted them. */
 export async function refusedBefore(writer: Writer, workspaceId: string, run: string): Promise<number> {
-  const [row] = await writer.rows<{ n: number }>(`SELECT coalesce(arg_max(webhooks_refused, ended_at), 0)::DOUBLE AS n
-    FROM _runs WHERE workspace_id = ${quoteText(workspaceId)} AND run <> ${quoteText(run)} AND webhooks_refused IS NOT NULL`)
+  const [row] = await writer.rows<{ n: number }>(
+    `SELECT coalesce(arg_max(webhooks_refused, ended_at), 0)::DOUBLE AS n
+    FROM _runs WHERE workspace_id = $workspace AND run <> $run AND webhooks_refused IS NOT NULL`,
+    { workspace: workspaceId, run },
+  )
   return row!.n
 }
 
 /**
- * Ends the runs whose process died: whoever opens the warehouse to write is its only writer, so an embedded run without an end was
- * killed. It ended when it was last seen. @returns them, for the landing
+ * Ends the runs whose process died: the process that opens the warehouse to write is its only writer, so an embedded run without an end
+ * was killed. Its end is when it was last seen. @returns those runs, for the landing
  */
 export const endKilledRuns = (writer: Writer): Promise<KilledRun[]> =>
   writer.transaction(async () => {
@@ -136,7 +164,7 @@ export interface KilledRun {
   record: Pick<RunRecord, 'run'> & Partial<RunRecord>
 }
 
-/** Runs as the landing tells of them. */
+/** Inserts runs from the landing's records. */
 export const insertRuns = (writer: Writer, workspaceId: string, runs: readonly RunRecord[]): Promise<void> =>
   writer.transaction(() =>
     writer.append(
@@ -146,17 +174,18 @@ export const insertRuns = (writer: Writer, workspaceId: string, runs: readonly R
     ),
   )
 
-/** A rebuilt warehouse takes the runs of the one before it, which may know more of them than the landing, and full exports that were dropped. */
+/** Copies runs, of which the replaced warehouse may know more than the landing, and dropped full exports into the rebuilt one. */
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
   const rows = await from.rows<Record<'workspace_id' | 'run', string>>('SELECT * FROM _runs')
   await to.transaction(async () => {
-    for (const { workspace_id, run } of rows) await to.run(`DELETE FROM _runs WHERE ${rowOf(workspace_id, run)}`)
+    for (const { workspace_id, run } of rows)
+      await to.run(`DELETE FROM _runs WHERE ${ROW}`, { workspace: workspace_id, run })
     await to.append('_runs', COLUMNS, rows)
   })
   const dropped = await from.rows<Record<'workspace_id', string>>('SELECT * FROM _full_exports_dropped')
   await to.transaction(async () => {
     for (const { workspace_id } of dropped)
-      await to.run(`DELETE FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspace_id)}`)
+      await to.run('DELETE FROM _full_exports_dropped WHERE workspace_id = $workspace', { workspace: workspace_id })
     await to.append('_full_exports_dropped', { workspace_id: text, planned_until: at }, dropped)
   })
 }

@@ -1,22 +1,90 @@
-// Mended copies of pages, which the process that holds the warehouse makes for DuckDB to read. They are as personal as the
-// warehouse, and a killed process leaves them behind.
-import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+// Temporary files below the data folder: coerced copies of landed pages, which DuckDB loads, and the folders that it spills to when memory is
+// short. They hold personal data like the warehouse. A killed process leaves them; the next process that opens the warehouse removes them.
+import { randomBytes } from 'node:crypto'
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { makeFolder } from '../files/durable.ts'
 
 export const temporaryFolder = (home: string): string => join(home, 'tmp')
 
-/** How names of mended copies begin. */
-export const MENDED = 'mended-'
+const COPY_PREFIX = 'coerced-'
 
-/**
- * Removes what was left before `beforeMs`, when the caller began to open the warehouse. Only for who holds it: nobody else
- * writes there.
- */
+/** The prefix in earlier versions, whose copies may still be there. */
+const EARLIER_PREFIX = 'mended-'
+
+export interface CoercedFile {
+  file: string
+  bytes: number
+}
+
+/** DuckDB holds a file's JSON value in memory while it parses it, so a page of large records becomes several files. */
+const FILE_BYTES = 8 * 1024 * 1024
+
+/** Divides records into pieces of about FILE_BYTES, with at least one record each. */
+function* pieces(records: readonly { json: string }[]): Generator<string[]> {
+  let piece: string[] = []
+  let length = 0
+  for (const { json } of records) {
+    if (length > 0 && length + json.length > FILE_BYTES) {
+      yield piece
+      piece = []
+      length = 0
+    }
+    piece.push(json)
+    length += json.length
+  }
+  if (piece.length > 0) yield piece
+}
+
+/** Writes records, as JSON texts, into files below `folder`. The caller removes them once the batch is loaded. */
+export async function writeCoerced(folder: string, records: readonly { json: string }[]): Promise<CoercedFile[]> {
+  await makeFolder(folder)
+  const files: CoercedFile[] = []
+  try {
+    for (const piece of pieces(records)) {
+      const file = join(folder, `${COPY_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}.json`)
+      const text = `{"data":[${piece.join(',')}]}`
+      files.push({ file, bytes: Buffer.byteLength(text) })
+      await writeFile(file, text, { mode: 0o600 })
+    }
+  } catch (error) {
+    await removeCoerced(files)
+    throw error
+  }
+  return files
+}
+
+export const removeCoerced = (files: readonly CoercedFile[]): Promise<unknown> =>
+  Promise.all(files.map(({ file }) => rm(file, { force: true })))
+
+/** Removes copies older than `beforeMs`, when the caller began to open the warehouse. Requires its lock: nobody else writes copies then. */
 export async function removeStaleCopies(home: string, beforeMs: number): Promise<void> {
   const folder = temporaryFolder(home)
   const names = await readdir(folder).catch(() => [])
-  for (const file of names.filter(name => name.startsWith(MENDED)).map(name => join(folder, name))) {
+  const isCopy = (name: string) => name.startsWith(COPY_PREFIX) || name.startsWith(EARLIER_PREFIX)
+  for (const file of names.filter(isCopy).map(name => join(folder, name))) {
     const found = await stat(file).catch(() => null)
     if (found && found.mtimeMs < beforeMs) await rm(file, { force: true })
   }
+}
+
+const SPILL_SUFFIX = '.spill'
+
+const spillParent = (file: string): string => temporaryFolder(dirname(file))
+
+/** The spill folder of the process that writes to `file`. Each DuckDB instance has its own: two in one folder would overwrite each other's files. */
+export const spillFolder = (file: string): string => join(spillParent(file), `${basename(file)}${SPILL_SUFFIX}`)
+
+/** The spill folder of one of the processes that read `file`. */
+export const readerSpillFolder = (file: string): string =>
+  join(spillParent(file), `${basename(file)}.${process.pid}-${randomBytes(4).toString('hex')}${SPILL_SUFFIX}`)
+
+/** DuckDB creates a spill folder, but not its parent. @throws HOME_UNUSABLE */
+export const createSpillParent = (file: string): Promise<void> => makeFolder(spillParent(file))
+
+/** Removes the spill folders of other instances. Requires the lock of `file`: nobody else reads or writes it then. */
+export async function removeStaleSpills(file: string): Promise<void> {
+  const names = await readdir(spillParent(file)).catch(() => [])
+  const stale = names.filter(name => name.startsWith(`${basename(file)}.`) && name.endsWith(SPILL_SUFFIX))
+  for (const name of stale) await rm(join(spillParent(file), name), { recursive: true, force: true })
 }

@@ -86,7 +86,7 @@ describe('the ledger', () => {
     expect(people.stdout).toMatch(/ About [\d,]+ sessions?\.\n/)
     const csv = await cli(['ledger', '--by', 'day', '--format', 'csv'], { env })
     expect(csv.stdout.split('\r\n')[0]).toBe(
-      'workspace_id,day,scanned,returned,skipped,held,quarantined,incomplete,told_by_events,known_stale,missing,not_exportable',
+      'workspace_id,day,scanned,returned,skipped,held,quarantined,incomplete,seen_in_events,known_stale,missing,not_exportable',
     )
     const both = await cli(['ledger', '--json', '--format', 'csv'], { env })
     expect(both.code).toBe(2)

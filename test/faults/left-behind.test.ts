@@ -5,9 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { isTemporary } from '../../src/files/durable.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
-import { spillFolder } from '../../src/warehouse/maintenance/spill.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
+import { spillFolder, temporaryFolder } from '../../src/warehouse/temporary-files.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { faultScene } from './scene.ts'
 
@@ -31,9 +30,9 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(1)
 }
 
-it('a mended copy that a kill leaves behind is removed by the next sync', { timeout: 120_000 }, async () => {
+it('a coerced copy that a kill leaves behind is removed by the next sync', { timeout: 120_000 }, async () => {
   const scene = await faultScene({ sandbox: { hostile: { 'wrong-types': 1 }, conversations: 600 } })
-  const left = async () => (await namesIn(temporaryFolder(scene.home))).filter(name => name.startsWith('mended-'))
+  const left = async () => (await namesIn(temporaryFolder(scene.home))).filter(name => name.startsWith('coerced-'))
   // It is removed when its batch is loaded, perhaps between the look and the kill.
   while ((await left()).length === 0) {
     const sync = scene.start(['sync', '--yes'])

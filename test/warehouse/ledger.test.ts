@@ -187,10 +187,10 @@ describe('the ledger', () => {
     expect(
       await ledger(
         workspace,
-        `held::INTEGER AS held, incomplete::INTEGER AS incomplete, told_by_events::INTEGER AS told_by_events,
+        `held::INTEGER AS held, incomplete::INTEGER AS incomplete, seen_in_events::INTEGER AS seen_in_events,
          known_stale::INTEGER AS known_stale, missing::INTEGER AS missing, scanned::INTEGER AS scanned`,
       ),
-    ).toEqual([{ held: 4, incomplete: 1, told_by_events: 2, known_stale: 1, missing: 1, scanned: 4 }])
+    ).toEqual([{ held: 4, incomplete: 1, seen_in_events: 2, known_stale: 1, missing: 1, scanned: 4 }])
   })
 
   it('counts what was given and could not be loaded as returned', async () => {

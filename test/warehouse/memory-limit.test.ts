@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { sizeOf } from '../../src/core/size.ts'
-import { limitOf } from '../../src/warehouse/maintenance/memory-limit.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { limitOf, openWarehouse } from '../../src/warehouse/open.ts'
 
 const LIMIT = '448MB'
 

@@ -298,8 +298,8 @@ describe('what inspection takes for a date', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 100, maxLength: 100 }), async texts => {
         const rows = await app.warehouse.writer.rows<{ x: string; read: boolean }>(
-          `SELECT x, parse_moment(x) IS NOT NULL AS read FROM (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')) AS x)`,
-          [JSON.stringify(texts)],
+          `SELECT x, parse_moment(x) IS NOT NULL AS read FROM (SELECT unnest(from_json($texts::JSON, '["VARCHAR"]')) AS x)`,
+          { texts: JSON.stringify(texts) },
         )
         for (const { x, read } of rows) expect([x, isMoment(x)]).toEqual([x, read])
       }),

@@ -62,7 +62,7 @@ async function storageChecks(storage: Storage, { workspaces, all }: Configured):
 function versionsCheck(): Promise<Finding[]> {
   const subject = { check: 'versions' }
   return examine(subject, async () => {
-    const { duckdbVersion } = await import('../../warehouse/duckdb-version.ts')
+    const { duckdbVersion } = await import('../../warehouse/open.ts')
     const found = `convohouse ${packageFacts().version}, DuckDB ${duckdbVersion()}, catalog ${CATALOG_VERSION}, ${process.platform} ${process.arch}`
     return [ok(subject, found)]
   })

@@ -13,7 +13,7 @@ const COUNTS = {
   held: 'held',
   quarantined: 'quarantined',
   incomplete: 'incomplete',
-  toldByEvents: 'told_by_events',
+  seenInEvents: 'seen_in_events',
   knownStale: 'known_stale',
   missing: 'missing',
   notExportable: 'not_exportable',

@@ -15,7 +15,7 @@ const HEADS: Record<CountName, string> = {
   held: 'held',
   quarantined: 'quarantined',
   incomplete: 'incomplete',
-  toldByEvents: 'by events',
+  seenInEvents: 'by events',
   knownStale: 'stale',
   missing: 'missing',
   notExportable: 'not exportable',

@@ -1,8 +1,8 @@
-// Events into the tables, each once: known by its id, in the transaction that writes whatever it does.
+// Events into the tables, each once by its id, with all its effects in one transaction.
 //
-//   read ─▶ leave out what is known ─▶ `webhook_events` and own tables ─▶ transcripts ─▶ conversations ─▶ resources
+//   read ─▶ drop applied events ─▶ `webhook_events` and own tables ─▶ transcripts ─▶ conversations ─▶ resources
 //
-// An event of which some part cannot be loaded is kept in `webhook_events` alone, and quarantined with the reason.
+// An event that cannot be loaded completely is stored in `webhook_events` alone, and quarantined with the reason.
 import { conversation } from '../../catalog/conversation.ts'
 import { webhookEvent } from '../../catalog/event-records.ts'
 import { emptyNotes } from '../../catalog/inspect.ts'
@@ -17,9 +17,8 @@ import { fillIncoming } from '../load/stage.ts'
 import { storeTimeZone } from '../load/time-zone.ts'
 import { applyToConversations, lightFindings } from './conversations.ts'
 import { type IncomingEvent, readIncoming, type SpooledEvent } from './incoming.ts'
-import { eventRecord, recordsOf } from './records.ts'
+import { type EventRecord, eventRecord, recordsOf, stageEventRecords } from './records.ts'
 import { applyToResources } from './resources.ts'
-import { type EventRecord, stageEventRecords } from './stage-given.ts'
 
 export interface EventContext {
   writer: Writer
@@ -29,7 +28,7 @@ export interface EventContext {
   now: () => number
 }
 
-/** An event, and the file of the spool that it lies in. */
+/** An event, and its file in the spool. */
 export type FiledEvent = SpooledEvent & { file: string }
 
 export interface Applied {
@@ -40,23 +39,23 @@ export interface Applied {
 
 type Incoming = IncomingEvent & { file: string }
 
-/** Ids of these events that are in the warehouse. A window of time is looked at, since ids are spread over all of it. */
+/** Ids of these events that are in the warehouse. Looks at their time range only: ids are random, and spread over the whole table. */
 async function knownIds({ writer, workspaceId }: EventContext, events: readonly Incoming[]): Promise<Set<string>> {
   const times = events.map(({ createdMs }) => createdMs)
   const at = (ms: number) => `TIMESTAMP '${iso(ms)}'`
-  // One that does not say when it happened was taken for another time when it was delivered before.
+  // An undated event counts as of its receipt, which differs between deliveries.
   const within = events.every(({ isDated }) => isDated)
     ? `AND _as_of BETWEEN ${at(Math.min(...times))} AND ${at(Math.max(...times))}`
     : ''
   const rows = await writer.rows<{ id: string }>(
     `SELECT event_id AS id FROM webhook_events WHERE workspace_id = ${quoteText(workspaceId)} ${within}
-       AND event_id IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
-    [JSON.stringify(events.map(({ id }) => id))],
+       AND event_id IN (SELECT unnest(from_json($ids::JSON, '["VARCHAR"]')))`,
+    { ids: JSON.stringify(events.map(({ id }) => id)) },
   )
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Each once, of those that are not known. */
+/** Events that are not applied yet, each once. */
 async function newOnes(context: EventContext, events: readonly Incoming[]): Promise<Incoming[]> {
   const known = await knownIds(context, events)
   return events.filter(({ id }) => !known.has(id) && known.add(id))
@@ -75,7 +74,7 @@ async function writeRecords(context: EventContext, type: RecordType, records: re
   await mergeStage(writer, options, await resolveVersions(writer, options, records.length))
 }
 
-/** What was found in records, with the file that each lies in as an example. */
+/** Writes the findings in records, with each event's file as the example. */
 async function writeEventFindings(
   context: EventContext,
   record: RecordType,
@@ -86,7 +85,7 @@ async function writeEventFindings(
       const event = found.event as Incoming
       const page = { address: event.file, head: { sentAtServerMs: event.receivedMs } }
       const { drift, issues } = coercedFindings(emptyNotes(), found)
-      // Told once, with the event itself.
+      // Reported once, with the event itself.
       const removed = record === webhookEvent ? removedSecrets(event.removed) : []
       return { page, findings: { drift, issues: [...issues, ...removed] } }
     })
@@ -94,11 +93,11 @@ async function writeEventFindings(
   await writeFindings(context.writer, { workspaceId: context.workspaceId, record, files })
 }
 
-/** Writes what events do; `kept` are in `webhook_events` already. */
-async function writeEvents(context: EventContext, events: readonly Incoming[], kept = false): Promise<void> {
+/** Writes the effects of events. `stored`: they are in `webhook_events` already. */
+async function writeEvents(context: EventContext, events: readonly Incoming[], stored = false): Promise<void> {
   const { writer, workspaceId, timeZone } = context
   for (const [type, records] of recordsOf(events)) {
-    if (kept && type === webhookEvent) continue
+    if (stored && type === webhookEvent) continue
     await writeRecords(context, type, records)
     await writeEventFindings(context, type, records)
   }
@@ -109,13 +108,13 @@ async function writeEvents(context: EventContext, events: readonly Incoming[], k
   await applyToResources(writer, options, events)
 }
 
-/** How the quarantine names an event: it is found in the table that has them all. */
+/** How `_quarantine` names an event: by its file in the spool, and its id in `webhook_events`. */
 const quarantinedAs = (file: string, id: string): string => `${file}#${id}`
 
-/** The id of a quarantined event, by its file. */
+/** The id of a quarantined event, from its file in `_quarantine`. */
 export const quarantinedEvent = (file: string): string => file.slice(file.lastIndexOf('#') + 1)
 
-/** Keeps an event of which something could not be loaded. */
+/** Stores an event that could not be loaded completely. */
 async function writeAlone(context: EventContext, event: Incoming, reason: string): Promise<void> {
   const records = eventRecord(event)
   await writeRecords(context, webhookEvent, records)
@@ -128,13 +127,13 @@ async function writeAlone(context: EventContext, event: Incoming, reason: string
 }
 
 /**
- * True where an event may be at fault, and others not: also a fault of our own that its shape has met. It would keep all
- * events out of the tables for as long as that one waits.
+ * True if an event may be at fault and others not. Includes a fault of our own that its shape provokes, which would
+ * otherwise keep all events out of the tables.
  */
 const isAboutEvents = (fault: unknown): boolean =>
   isAboutRecords(fault) || fault instanceof TypeError || fault instanceof RangeError
 
-/** How many were new. */
+/** Applies events in one transaction, or, if that fails, in halves down to the event at fault. @returns how many were new */
 async function applyHalving(context: EventContext, events: readonly Incoming[]): Promise<number> {
   const { writer, workspaceId, timeZone } = context
   const apply = (write: (unknown: readonly Incoming[]) => Promise<void>): Promise<number> =>
@@ -158,7 +157,7 @@ async function applyHalving(context: EventContext, events: readonly Incoming[]):
   }
 }
 
-/** Applies events that the spool keeps; those that are in the warehouse change nothing. @throws HOME_UNUSABLE where the disk refuses */
+/** Applies events of the spool; those applied before change nothing. @throws HOME_UNUSABLE if the disk refuses */
 export async function applyEvents(context: EventContext, given: readonly FiledEvent[]): Promise<Applied> {
   if (given.length === 0) return { applied: 0, known: 0 }
   const events = given.map(event => ({ ...readIncoming(event), file: event.file }))
@@ -166,21 +165,24 @@ export async function applyEvents(context: EventContext, given: readonly FiledEv
   return { applied, known: events.length - applied }
 }
 
-/** Tries a quarantined event again; why it stays, or null. @throws what is no fault of the event */
+/** Applies a quarantined event again. @returns why it stays in quarantine, or null. @throws a fault that the event does not cause */
 export async function retryEvent(context: EventContext, event: FiledEvent, file: string): Promise<string | null> {
   const { writer, workspaceId } = context
   const incoming = { ...readIncoming(event), file: event.file }
-  const row = `workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(file)} AND element = 1`
+  const row = 'workspace_id = $workspace AND file = $file AND element = 1'
+  const params = { workspace: workspaceId, file }
   try {
     await writer.transaction(async () => {
       await writeEvents(context, [incoming], true)
-      await writer.run(`DELETE FROM _quarantine WHERE ${row}`)
+      await writer.run(`DELETE FROM _quarantine WHERE ${row}`, params)
     })
     return null
   } catch (fault) {
     if (!isAboutEvents(fault)) throw fault
     const reason = safeReason(fault)
-    await writer.transaction(() => writer.run(`UPDATE _quarantine SET reason = ${quoteText(reason)} WHERE ${row}`))
+    await writer.transaction(() =>
+      writer.run(`UPDATE _quarantine SET reason = $reason WHERE ${row}`, { ...params, reason }),
+    )
     return reason
   }
 }

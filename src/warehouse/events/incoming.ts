@@ -1,10 +1,10 @@
-// An event on its way from the spool into the tables: when it happened, and what it is of.
+// An event on its way from the spool into the tables: when it happened, and which conversation it belongs to.
 import { EVENT_TYPES, type EventType } from '../../catalog/events.ts'
 import { isObject } from '../../catalog/inspect.ts'
 import { DAY, readTime } from '../../core/time.ts'
 import { ExactNumber, readExactly } from '../../json/exact-json.ts'
 
-/** An event as the spool keeps it. */
+/** An event as the spool stores it. */
 export interface SpooledEvent {
   id: string
   /** Our clock, ms. */
@@ -12,38 +12,38 @@ export interface SpooledEvent {
   type: string
   /** JSON without secrets, UTF-8. */
   payload: Uint8Array
-  /** Paths at which secrets were removed from it, and how often. */
+  /** How many secrets were removed from it, by path. */
   removed?: Readonly<Record<string, number>>
 }
 
 export interface IncomingEvent {
   id: string
   typeName: string
-  /** Null: of no type that is known. */
+  /** Null: an unknown type. */
   type: EventType | null
   receivedMs: number
   /** When it happened, ms: its version. */
   createdMs: number
-  /** False where it does not say when, and is taken to have happened when it was received. */
+  /** False if it has no usable time and counts as of its receipt. */
   isDated: boolean
   payload: Readonly<Record<string, unknown>>
-  /** Its numbers are what doubles hold: `JSON.stringify` writes it as it came. */
+  /** Doubles hold its numbers exactly: `JSON.stringify` writes it as it came. */
   isPlain: boolean
-  /** Paths at which secrets were removed from it, and how often. */
+  /** How many secrets were removed from it, by path. */
   removed: Readonly<Record<string, number>> | null
-  /** What it is of, where it tells both. */
+  /** Its conversation; null if either id is missing. */
   conversation: { agentId: string; id: string } | null
 }
 
 const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [type.name, type]))
 
 /**
- * The vendor's clock may be ahead of ours. What is more than a day ahead counts as of its receipt: until that time has come it would win
- * over all exports, and a clock of ours that is a day behind is reported by `doctor`.
+ * How far the vendor's clock may be ahead of ours. An event from further ahead counts as of its receipt: it would win over all exports
+ * until that time. `doctor` reports a clock of ours that is a day behind.
  */
 const AHEAD_MS = DAY
 
-/** A time that is a number, or a text of one, ms; null where it is none. */
+/** A time given as a number or its text, ms; null if it is neither. */
 export function timeOf(raw: unknown): number | null {
   const given = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
   return typeof given === 'number' ? readTime(given).ms : null
@@ -55,24 +55,24 @@ function createdOf(raw: unknown, receivedMs: number): Pick<IncomingEvent, 'creat
   return { createdMs: Math.floor(isDated ? ms : receivedMs), isDated }
 }
 
-/** An id as text; null where there is none. */
+/** An id as text; null if there is none. */
 export function idOf(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.text
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** Digits that a double may not hold, or half of a surrogate pair; in a text of its own neither does harm. */
+/** Digits that a double may not hold, or half of a surrogate pair. Matches inside of strings only cost time. */
 const NEEDS_CARE = /\d{16}|\d[eE][+-]?\d|\\ud/
 
-/** What the spool keeps is canonical: no key stands twice, and numbers are spelt as they are written again. */
+/** Parses a payload. The spool stores canonical JSON: unique keys, and numbers as they are written again. */
 function parse(text: string): Pick<IncomingEvent, 'payload' | 'isPlain'> {
   const isPlain = !NEEDS_CARE.test(text)
   const value: unknown = isPlain ? JSON.parse(text) : readExactly(text).value
   return { payload: isObject(value) ? value : {}, isPlain }
 }
 
-/** Reads what the spool keeps. */
+/** Reads an event of the spool. */
 export function readIncoming({ id, type, receivedAtMs, payload: bytes, removed }: SpooledEvent): IncomingEvent {
   const { payload, isPlain } = parse(new TextDecoder().decode(bytes))
   const [agentId, convoId] = [idOf(payload.agentId), idOf(payload.convoId)]
@@ -89,12 +89,12 @@ export function readIncoming({ id, type, receivedAtMs, payload: bytes, removed }
   }
 }
 
-/** Microseconds of a millisecond. */
+/** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000
 
 /**
- * When it happened, ms, with microseconds that its id gives: of two events of one millisecond the same one is always the later,
- * whichever was delivered first.
+ * When it happened, ms, with microseconds derived from its id: orders two events of one millisecond the same way in whatever order they
+ * are delivered.
  */
 export function orderedTimeMs({ createdMs, id }: IncomingEvent): number {
   const micros = Number.parseInt(id.slice(0, 8), 16) % MICROSECONDS

@@ -1,6 +1,6 @@
-// Patches: parts of a conversation that events told, kept by key until a full record that is not older arrives.
+// Patches: parts of a conversation that events carried, stored by key until a full record that is not older arrives.
 //
-//   row = base, and over it for each key the newest patch that is newer than the base
+//   row = full record, and over it for each key the newest patch that is newer than the record
 //
 // For each key the highest version wins, so exports and events converge in any order and any number of times.
 
@@ -10,24 +10,55 @@ import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { sentFields } from '../../catalog/shape.ts'
 import { COERCED_EXTRA, recordStruct } from '../../catalog/staging.ts'
 import { readExactly, writeExactly } from '../../json/exact-json.ts'
-import { iso, type Writer } from '../connection.ts'
+import { iso, type Writer, wellFormed } from '../connection.ts'
 import { lastNumber } from '../load/record-numbers.ts'
-import { wellFormed } from '../load/well-formed.ts'
+import { sqlFile } from '../sql-files.ts'
 
 export interface Patch {
   agentId: string
   conversationId: string
   /** Top-level keys of the conversation record, as the event carried them. */
   values: Readonly<Record<string, unknown>>
-  /** The carried `lastModified`, ms; null where it carried none. */
+  /** The carried `lastModified`, ms; null if it carried none. */
   modifiedMs: number | null
   /** When the event was created, ms. */
   createdMs: number
-  /** The same, and never that of another event: it settles which of two is the later. */
+  /** The same with microseconds that no other event shares: the later of two events of one millisecond. */
   orderedMs: number
 }
 
+interface Options {
+  layout: Layout
+  workspaceId: string
+  nowMs: number
+}
+
 const KEY = 'agent_id, conversation_id'
+
+/** Applies patches to the tables, inside the caller's transaction. */
+export async function applyPatches(writer: Writer, options: Options & { patches: readonly Patch[] }): Promise<void> {
+  if (options.patches.length === 0) return
+  await stagePatches(writer, options.patches)
+  await storeNewest(writer, options.workspaceId)
+  await insertIncomplete(writer, { ...options, from: 'new_patches' })
+  await patchConversations(writer, options, `SELECT DISTINCT ${KEY} FROM new_patches`)
+}
+
+/** After full records were merged: drops the patches that they overrule, and applies the rest to them again. */
+export async function reapplyPatches(writer: Writer, options: Options): Promise<void> {
+  const [any] = await writer.rows(
+    `SELECT 1 FROM conversation_patches
+     WHERE workspace_id = ${quoteText(options.workspaceId)} AND (${KEY}) IN (SELECT agent_id, id FROM incoming) LIMIT 1`,
+  )
+  if (!any) return
+  await patchConversations(writer, options, 'SELECT DISTINCT agent_id, id AS conversation_id FROM incoming')
+}
+
+async function patchConversations(writer: Writer, options: Options, keys: string): Promise<void> {
+  await writer.run(`CREATE OR REPLACE TEMP TABLE patched_keys AS ${keys}`)
+  await writer.run(sqlFile('events/drop_overruled_patches'), { workspace: options.workspaceId })
+  await overlay(writer, options)
+}
 
 async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<void> {
   const columns = ['agent_id', 'conversation_id', 'key', 'value', 'modified', 'as_of', 'fetched_at']
@@ -36,8 +67,8 @@ async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<
   )
   await writer.appendTexts(
     'patch_texts',
-    patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, orderedMs: placeMs }) => {
-      const times = [modifiedMs === null ? null : iso(modifiedMs), iso(createdMs), iso(placeMs)]
+    patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, orderedMs }) => {
+      const times = [modifiedMs === null ? null : iso(modifiedMs), iso(createdMs), iso(orderedMs)]
       return Object.entries(values).map(([key, value]) => [
         agentId,
         conversationId,
@@ -51,76 +82,45 @@ async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<
     modified::TIMESTAMP AS modified, as_of::TIMESTAMP AS as_of, fetched_at::TIMESTAMP AS fetched_at FROM patch_texts`)
 }
 
-/** Keys that no full record has, and so none overrules. */
-const TOLD_BY_EVENTS_ALONE = quoteText('channel')
-
-/** Drops patches that the conversation's full record is not older than. `keys` is an SQL relation of (agent_id, conversation_id). */
-async function dropOverruled(writer: Writer, workspaceId: string, keys: string): Promise<void> {
-  await writer.run(`DELETE FROM conversation_patches USING conversations c
-    WHERE conversation_patches.workspace_id = ${quoteText(workspaceId)} AND c.workspace_id = conversation_patches.workspace_id
-      AND c.agent_id = conversation_patches.agent_id AND c.conversation_id = conversation_patches.conversation_id
-      AND (c.agent_id, c.conversation_id) IN (${keys}) AND c._complete AND conversation_patches.key NOT IN (${TOLD_BY_EVENTS_ALONE})
-      AND replaces(c._base_modified, c._as_of, c._fetched_at,
-        conversation_patches.modified, conversation_patches.as_of, conversation_patches.fetched_at)`)
-}
-
-/**
- * Of the patches of a key, those that may still win. By their own last change where all of them tell it, else by how fresh
- * they are: so the newest by either, and the newest of those that do not tell it, decide whatever comes after them.
- */
+/** Stores the staged patches, and deletes those of their conversations that cannot win any more. */
 async function storeNewest(writer: Writer, workspaceId: string): Promise<void> {
-  const workspace = quoteText(workspaceId)
   const columns = `${KEY}, key, value, modified, as_of, fetched_at`
-  await writer.run(`CREATE OR REPLACE TEMP TABLE all_patches AS
-    SELECT ${columns} FROM new_patches UNION ALL SELECT ${columns} FROM conversation_patches
-      WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`)
+  const touched = `workspace_id = $workspace AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`
+  const params = { workspace: workspaceId }
   await writer.run(
-    `DELETE FROM conversation_patches WHERE workspace_id = ${workspace} AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`,
+    `CREATE OR REPLACE TEMP TABLE all_patches AS
+     SELECT ${columns} FROM new_patches UNION ALL SELECT ${columns} FROM conversation_patches WHERE ${touched}`,
+    params,
   )
-  const place = (within: string, by: string) =>
-    `row_number() OVER (PARTITION BY ${KEY}, key${within} ORDER BY ${by} DESC NULLS LAST, fetched_at DESC, value::VARCHAR DESC)`
-  await writer.run(`INSERT INTO conversation_patches (workspace_id, ${columns})
-    SELECT ${workspace}, ${columns} FROM (SELECT *, ${place('', 'modified')} AS by_modified,
-      ${place('', 'freshness(modified, as_of)')} AS by_freshness, ${place(', modified IS NULL', 'as_of')} AS among_like FROM all_patches)
-    WHERE by_freshness = 1 OR (modified IS NOT NULL AND by_modified = 1) OR (modified IS NULL AND among_like = 1)`)
+  await writer.run(`DELETE FROM conversation_patches WHERE ${touched}`, params)
+  await writer.run(sqlFile('events/insert_newest_patches'), params)
 }
 
-/** The patch that wins of each key, of the stored ones of `keys`. */
-const winners = (workspaceId: string, keys: string): string => `SELECT * FROM (
-  SELECT *, row_number() OVER (PARTITION BY ${KEY}, key ORDER BY
-    CASE WHEN told_all THEN modified ELSE freshness(modified, as_of) END DESC, fetched_at DESC, value::VARCHAR DESC) AS place
-  FROM (SELECT *, count(modified) OVER (PARTITION BY ${KEY}, key) = count(*) OVER (PARTITION BY ${KEY}, key) AS told_all
-    FROM conversation_patches WHERE workspace_id = ${quoteText(workspaceId)} AND (${KEY}) IN (${keys})))
-  WHERE place = 1`
-
-/** Rows that events alone have told of, those in `from`: they stand on no full record until one is exported. */
+/** Inserts conversations of `from` that only events know, as incomplete rows: no full record of them was exported yet. */
 export async function insertIncomplete(
   writer: Writer,
-  { layout, workspaceId, nowMs, from }: { layout: Layout; workspaceId: string; nowMs: number; from: string },
+  { layout, workspaceId, nowMs, from }: Options & { from: 'new_patches' | 'touched' },
 ): Promise<void> {
   const last = await lastNumber(writer, layout)
-  const workspace = quoteText(workspaceId)
-  await writer.run(`INSERT INTO conversations (workspace_id, ${KEY}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete, _record)
-    SELECT ${workspace}, ${KEY}, max(as_of), max(as_of), max(fetched_at), TIMESTAMP '${iso(nowMs)}', 'webhook', false, ${last} + row_number() OVER ()
+  await writer.run(
+    `INSERT INTO conversations (workspace_id, ${KEY}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete, _record)
+    SELECT $workspace, ${KEY}, max(as_of), max(as_of), max(fetched_at), $now::TIMESTAMP, 'webhook', false, $last + row_number() OVER ()
     FROM ${from} p WHERE NOT EXISTS (SELECT 1 FROM conversations c
-      WHERE c.workspace_id = ${workspace} AND c.agent_id = p.agent_id AND c.conversation_id = p.conversation_id)
-    GROUP BY ${KEY}`)
+      WHERE c.workspace_id = $workspace AND c.agent_id = p.agent_id AND c.conversation_id = p.conversation_id)
+    GROUP BY ${KEY}`,
+    { workspace: workspaceId, now: iso(nowMs), last },
+  )
 }
 
 /**
- * The stored patches of `keys` as `patch_stage`, and which keys they carry: of each conversation one record of only some, mended as
- * a page's records are on the tolerant path. Events are few, so walking them costs nothing that matters.
+ * Stages the winning patches of `patched_keys` as `patch_stage`: for each conversation a partial record, coerced as on the
+ * tolerant path. Events are few, so walking them in Node costs little. @returns the keys that they carry
  */
-async function stagePatched(
-  writer: Writer,
-  { layout, workspaceId, keys }: { layout: Layout; workspaceId: string; keys: string },
-): Promise<Set<string>> {
-  // Ids as JSON: of a text that begins with a byte order mark, the driver leaves that out.
-  const stored = await writer.rows<{ agent: string; id: string; members: string }>(
-    `SELECT to_json(agent_id) AS agent, to_json(conversation_id) AS id, json_group_object(key, value) AS members
-     FROM (${winners(workspaceId, keys)}) GROUP BY ${KEY}`,
-  )
-  const rows = stored.map(({ agent, id, members }) => {
+async function stagePatched(writer: Writer, { layout, workspaceId }: Options): Promise<Set<string>> {
+  const winning = await writer.rows<{ agent: string; id: string; members: string }>(sqlFile('events/winning_patches'), {
+    workspace: workspaceId,
+  })
+  const rows = winning.map(({ agent, id, members }) => {
     const values = readExactly(members).value as Record<string, unknown>
     const record = coerceRecord(layout.record, { ...values, ID: JSON.parse(id) })!.record
     return { agent_id: JSON.parse(agent), keys: Object.keys(values), record: writeExactly(record) }
@@ -135,20 +135,17 @@ async function stagePatched(
   return new Set(rows.flatMap(row => row.keys))
 }
 
-/** Lays the stored patches of `keys` over their rows and child tables, by the same expressions as a full record's. */
-async function overlay(
-  writer: Writer,
-  options: { layout: Layout; workspaceId: string; keys: string; nowMs: number },
-): Promise<void> {
+/** Applies the winning patches to the rows and child tables, with the same expressions as for a full record. */
+async function overlay(writer: Writer, options: Options): Promise<void> {
   const { layout, workspaceId } = options
   const carried = await stagePatched(writer, options)
   await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
     SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
   await writer.run('DELETE FROM conversations c USING patch_stage s WHERE c._record = s."__record"')
-  // A patch may carry one of the fields that a day or a channel follows from, and not the others.
-  const anew = layout.rederived.map(({ column, value }) => `${value} AS ${column}`)
-  await writer.run(`INSERT INTO conversations BY NAME SELECT * REPLACE (${anew.join(', ')}) FROM patched`)
+  // A patch may carry only some of the fields that a day or a channel derives from.
+  const rederived = layout.rederived.map(({ column, value }) => `${value} AS ${column}`)
+  await writer.run(`INSERT INTO conversations BY NAME SELECT * REPLACE (${rederived.join(', ')}) FROM patched`)
   for (const child of layout.children.filter(({ from }) => carried.has(from))) {
     const carrying = `list_contains(s."__keys", ${quoteText(child.from)})`
     await writer.run(`DELETE FROM ${child.table} t USING patch_stage s WHERE t._record = s."__record" AND ${carrying}`)
@@ -165,33 +162,3 @@ const patchedColumn = (column: Layout['columns'][number]): string => {
 
 const patchedExtra = (nowMs: number): string =>
   `laid_over(c.extra, s."__keys", s.${quoteName(COERCED_EXTRA)}) AS extra, TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
-
-/** After full records were merged: drops the patches that they overrule, and lays the rest over them again. */
-export async function reapplyPatches(
-  writer: Writer,
-  options: { layout: Layout; workspaceId: string; nowMs: number },
-): Promise<void> {
-  const keys = 'SELECT agent_id, id FROM incoming'
-  const [any] = await writer.rows(
-    `SELECT 1 FROM conversation_patches WHERE workspace_id = ${quoteText(options.workspaceId)} AND (${KEY}) IN (${keys}) LIMIT 1`,
-  )
-  if (!any) return
-  await dropOverruled(writer, options.workspaceId, keys)
-  await overlay(writer, { ...options, keys: `SELECT ${KEY} FROM conversation_patches${scoped(keys)}` })
-}
-
-const scoped = (keys: string): string => ` WHERE (${KEY}) IN (${keys})`
-
-/** Folds patches into the tables, inside the caller's transaction. */
-export async function applyPatches(
-  writer: Writer,
-  options: { layout: Layout; workspaceId: string; patches: readonly Patch[]; nowMs: number },
-): Promise<void> {
-  if (options.patches.length === 0) return
-  await stagePatches(writer, options.patches)
-  await storeNewest(writer, options.workspaceId)
-  await insertIncomplete(writer, { ...options, from: 'new_patches' })
-  const keys = `SELECT ${KEY} FROM new_patches`
-  await dropOverruled(writer, options.workspaceId, keys)
-  await overlay(writer, { ...options, keys })
-}

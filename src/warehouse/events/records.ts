@@ -1,15 +1,47 @@
-// Which records an event brings: its row in `webhook_events`, one of its type's own table, and transcripts.
+// The records that an event brings: its row in `webhook_events`, one in its type's own table, and transcripts. They are coerced one by
+// one, since they are few and of any shape, and staged like the records of pages.
+import { type CoercedRecord, coerceRecord } from '../../catalog/coerce.ts'
 import { EVENT_ID, modelHistory, OWN_RECORDS, transcript, webhookEvent } from '../../catalog/event-records.ts'
 import { withoutTypeName } from '../../catalog/event-type.ts'
-import type { RecordType } from '../../catalog/shape.ts'
+import { quoteText } from '../../catalog/layout.ts'
+import { type RecordType, sentFields } from '../../catalog/shape.ts'
+import { recordStruct } from '../../catalog/staging.ts'
 import { messagesOf } from '../../catalog/turns.ts'
-import { type IncomingEvent, idOf } from './incoming.ts'
-import { coerceEventRecord, type EventRecord } from './stage-given.ts'
+import { writeExactly } from '../../json/exact-json.ts'
+import { iso, type Writer } from '../connection.ts'
+import { STAGE } from '../load/stage.ts'
+import { type IncomingEvent, idOf, orderedTimeMs } from './incoming.ts'
 
-function rowOf(event: IncomingEvent): Record<string, unknown> {
+/** A record, and the event that brought it. */
+export interface EventRecord extends Omit<CoercedRecord, 'record'> {
+  event: IncomingEvent
+  /** JSON, of declared types only. */
+  record: string
+}
+
+/** The records of these events by type, in the order in which they are written. */
+export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, records: EventRecord[]][] {
+  const own = [...OWN_RECORDS].map(([name, type]): [RecordType, EventRecord[]] => [
+    type,
+    events
+      .filter(event => event.typeName === name)
+      .flatMap(event => coerced(type, event, { ...withoutTypeName(event.payload), [EVENT_ID]: event.id })),
+  ])
+  const ofConversations = events.filter(({ type }) => type?.tellsConversation === true)
+  const all: [RecordType, EventRecord[]][] = [
+    [webhookEvent, events.flatMap(eventRecord)],
+    ...own,
+    [transcript, ofConversations.flatMap(event => listRecord(transcript, 'turns', event))],
+    [modelHistory, ofConversations.flatMap(event => listRecord(modelHistory, 'messagesHistory', event))],
+  ]
+  return all.filter(([, records]) => records.length > 0)
+}
+
+/** The event's row in `webhook_events` alone. */
+export function eventRecord(event: IncomingEvent): EventRecord[] {
   const { id, typeName, receivedMs, payload, removed } = event
   const { createdAt, agentId, convoId, organisationId, clientId } = payload
-  return {
+  return coerced(webhookEvent, event, {
     [EVENT_ID]: id,
     type: typeName,
     createdAt,
@@ -20,18 +52,15 @@ function rowOf(event: IncomingEvent): Record<string, unknown> {
     clientId: idOf(clientId),
     payload,
     removed,
-  }
+  })
 }
 
-/** The event itself, and nothing else of it. */
-export const eventRecord = (event: IncomingEvent): EventRecord[] => coerceEventRecord(webhookEvent, event, rowOf(event))
-
-/** What the conversation's own is, where it is a list: anything else would take the place of one. */
-function ofConversation(type: RecordType, key: string, event: IncomingEvent): EventRecord[] {
+/** A conversation's transcript or model history. Only from a list: any other value would replace a stored list. */
+function listRecord(type: RecordType, key: string, event: IncomingEvent): EventRecord[] {
   const { payload, conversation } = event
   const list = payload[key]
   if (conversation === null || !Array.isArray(list)) return []
-  return coerceEventRecord(type, event, {
+  return coerced(type, event, {
     convoId: conversation.id,
     sessionId: payload.sessionId,
     [key]: list,
@@ -39,20 +68,35 @@ function ofConversation(type: RecordType, key: string, event: IncomingEvent): Ev
   })
 }
 
-/** The records of these events by type, in the order in which they are written. */
-export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, records: EventRecord[]][] {
-  const own = [...OWN_RECORDS].map(([name, type]): [RecordType, EventRecord[]] => [
-    type,
-    events
-      .filter(event => event.typeName === name)
-      .flatMap(event => coerceEventRecord(type, event, { ...withoutTypeName(event.payload), [EVENT_ID]: event.id })),
-  ])
-  const told = events.filter(({ type }) => type?.tellsConversation === true)
-  const all: [RecordType, EventRecord[]][] = [
-    [webhookEvent, events.flatMap(eventRecord)],
-    ...own,
-    [transcript, told.flatMap(event => ofConversation(transcript, 'turns', event))],
-    [modelHistory, told.flatMap(event => ofConversation(modelHistory, 'messagesHistory', event))],
-  ]
-  return all.filter(([, records]) => records.length > 0)
+/** The coerced record; none if it has no id. */
+function coerced(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): EventRecord[] {
+  const found = coerceRecord(type, record)
+  if (found === null) return []
+  // JSON.stringify is ten times as fast.
+  const write = event.isPlain ? JSON.stringify : writeExactly
+  return [{ ...found, event, record: write(found.record) }]
+}
+
+/** Fills the stage with records of one type. */
+export async function stageEventRecords(
+  writer: Writer,
+  type: RecordType,
+  records: readonly EventRecord[],
+): Promise<void> {
+  await writer.run(
+    'CREATE OR REPLACE TEMP TABLE event_records (agent VARCHAR, as_of VARCHAR, fetched_at VARCHAR, record VARCHAR)',
+  )
+  await writer.appendTexts(
+    'event_records',
+    records.map(({ event, record }) => [
+      event.conversation?.agentId ?? null,
+      iso(event.createdMs),
+      iso(orderedTimeMs(event)),
+      record,
+    ]),
+  )
+  const struct = quoteText(JSON.stringify(recordStruct(sentFields(type), {})))
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
+    SELECT 0 AS "__file", agent AS "__agent", as_of::TIMESTAMP AS "__as_of", fetched_at::TIMESTAMP AS "__fetched", NULL::VARCHAR AS "__kind",
+      place AS "__element", d.* FROM (SELECT *, rowid AS place, from_json(record, ${struct}) AS d FROM event_records)`)
 }

@@ -1,5 +1,5 @@
-// Agents, organizations and clients as events tell of them: rows of those that nothing else has told of yet, and a mark on those
-// that were deleted. What an event told is folded anew from all events of a resource, so the order of arrival does not matter.
+// Agents, organizations and clients from events: rows of those that no listing has returned yet, and marks on deleted ones. Each resource
+// derives from all its events again, so the order of arrival does not matter.
 import { EVENT_TYPES, type TellsOf } from '../../catalog/events.ts'
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -24,7 +24,7 @@ interface Resource {
 const RESOURCE_EVENTS = EVENT_TYPES.flatMap(({ name, tellsOf }) => (tellsOf ? [{ name, ...tellsOf }] : []))
 const typesOf = (table: string) => RESOURCE_EVENTS.filter(type => type.table === table)
 
-/** Those whose tables the catalog declares. */
+/** Resources whose tables the catalog declares. */
 const RESOURCES: ReadonlyMap<Table, Resource> = new Map(
   RECORD_TYPES.flatMap((record): [Table, Resource][] => {
     const types = typesOf(record.table)
@@ -49,7 +49,7 @@ export interface ResourceOptions {
 
 const oneOf = (names: readonly string[]): string => names.map(quoteText).join(', ')
 
-/** Of each of `ids`, an SQL relation, what events have told, as the temporary table `told_of`. */
+/** What events report of each of `ids`, an SQL relation, as the temporary table `from_events`. */
 async function deriveFromEvents(
   writer: Writer,
   { id, columns, types, deleting }: Resource,
@@ -59,21 +59,21 @@ async function deriveFromEvents(
     const value = `payload->>${quoteText(`$.${field}`)}`
     return `, arg_max(${value}, _fetched_at) FILTER (${value} IS NOT NULL) AS ${column}`
   })
-  await writer.run(`CREATE OR REPLACE TEMP TABLE told_of AS
+  await writer.run(`CREATE OR REPLACE TEMP TABLE from_events AS
     SELECT ${id} AS id, max(_as_of) AS newest, max(_as_of) FILTER (type NOT IN (${oneOf(deleting)})) AS alive_at,
       max(_as_of) FILTER (type IN (${oneOf(deleting)})) AS deleted_at${values.join('')}
     FROM webhook_events
     WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(types)}) AND ${id} IN (${ids}) GROUP BY ALL`)
 }
 
-/** Those that go with another are gone when that one is. */
+/** Marks resources as deleted that belong to a deleted one. */
 async function cascadeDeletions(writer: Writer, { goesWith }: Resource, workspaceId: string): Promise<void> {
   if (!goesWith) return
   const deleting = typesOf(goesWith.table).filter(({ isDeleted }) => isDeleted)
-  await writer.run(`UPDATE told_of SET deleted_at = greatest(told_of.deleted_at, o.gone_at)
+  await writer.run(`UPDATE from_events SET deleted_at = greatest(from_events.deleted_at, o.gone_at)
     FROM (SELECT ${goesWith.column} AS id, max(_as_of) AS gone_at FROM webhook_events
       WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(deleting.map(({ name }) => name))}) GROUP BY ALL) o
-    WHERE told_of.${goesWith.column} = o.id`)
+    WHERE from_events.${goesWith.column} = o.id`)
 }
 
 async function insertMissing(writer: Writer, resource: Resource, options: ResourceOptions): Promise<void> {
@@ -86,10 +86,10 @@ async function insertMissing(writer: Writer, resource: Resource, options: Resour
   await writer.run(`INSERT INTO ${table}
       (workspace_id, ${id}, ${names.join(', ')}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete${numbered ? ', _record' : ''})
     SELECT ${workspace}, id, ${names.join(', ')}, newest, newest, newest, TIMESTAMP '${iso(options.nowMs)}', 'webhook', false${number}
-    FROM told_of WHERE NOT EXISTS (SELECT 1 FROM ${table} r WHERE r.workspace_id = ${workspace} AND r.${id} = told_of.id)`)
+    FROM from_events WHERE NOT EXISTS (SELECT 1 FROM ${table} r WHERE r.workspace_id = ${workspace} AND r.${id} = from_events.id)`)
 }
 
-/** A row that was fetched knows better, but for what happened since. */
+/** Updates existing rows. A fetched row keeps its columns: only events since its request change its marks. */
 async function updateExisting(
   writer: Writer,
   resource: Resource,
@@ -103,14 +103,14 @@ async function updateExisting(
     ...Object.keys(columns).map(column => ofEvents(column, `t.${column}`)),
     ...['_version', '_as_of', '_fetched_at'].map(column => ofEvents(column, 't.newest')),
     ofEvents('_loaded_at', `TIMESTAMP '${iso(nowMs)}'`),
-    // What was fetched before it changed is fetched again, where it is fetched one by one.
+    // A resource that is fetched by id is fetched again if it has changed since.
     '_changed_at = t.alive_at',
     '_dirty_since = CASE WHEN r._complete AND t.alive_at >= r._fetched_at THEN t.alive_at END',
     `_deleted_at = CASE WHEN (t.alive_at IS NULL OR t.deleted_at >= t.alive_at) AND (NOT r._complete OR t.deleted_at >= r._fetched_at)
        THEN t.deleted_at END`,
   ]
   await writer.run(`UPDATE ${table} AS r SET ${sets.join(', ')}
-    FROM told_of t WHERE r.workspace_id = ${quoteText(workspaceId)} AND r.${id} = t.id`)
+    FROM from_events t WHERE r.workspace_id = ${quoteText(workspaceId)} AND r.${id} = t.id`)
 }
 
 async function updateResource(
@@ -134,7 +134,7 @@ function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {
   return [...new Set(ids)]
 }
 
-/** Ids are the sender's: a NUL among them would end a statement that they were written into. */
+/** Appends ids instead of writing them into SQL: a NUL in a sender's id would end the statement. */
 async function stageIds(writer: Writer, name: string, ids: readonly string[]): Promise<void> {
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${name} (id VARCHAR)`)
   await writer.appendTexts(
@@ -143,7 +143,7 @@ async function stageIds(writer: Writer, name: string, ids: readonly string[]): P
   )
 }
 
-/** Applies events that are in `webhook_events` to the resources that they tell of, inside the caller's transaction. */
+/** Applies events that are in `webhook_events` to their resources, inside the caller's transaction. */
 export async function applyToResources(
   writer: Writer,
   options: ResourceOptions,
@@ -163,7 +163,7 @@ export async function applyToResources(
   }
 }
 
-/** After rows were fetched anew: marks again those of `ids`, an SQL relation, that were deleted since. */
+/** After rows were replaced by fetched ones: marks those of `ids`, an SQL relation, again that were deleted since. */
 export async function markDeleted(
   writer: Writer,
   options: ResourceOptions & { table: string; ids: string },

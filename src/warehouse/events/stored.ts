@@ -1,20 +1,20 @@
-// Events as the warehouse keeps them: as good a source as the spool, where files of that are gone.
+// Events in the warehouse (`webhook_events`): a source as good as the spool when its files are gone.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 import type { FiledEvent } from './apply.ts'
 
-/** Rows that are read at a time. */
+/** Rows read at a time. */
 const ROWS = 500
 
-/** How many events there are, and an exclusive or of their ids: equal for the same events, whichever file they are in. */
+/** The number of events, and an XOR of their ids' hashes: equal for the same events, in whatever files they are. */
 export interface EventSum {
   n: string
   ids: string
-  /** When the newest was received; null where there is none. */
+  /** When the newest was received; null if there is none. */
   newest: string | null
 }
 
-/** Of all events of a workspace, or of those that were received by `until`. */
+/** Sums all events of a workspace, or those received by `until`. */
 export async function sumEvents(writer: Pick<Writer, 'rows'>, workspaceId: string, until?: string): Promise<EventSum> {
   const by = until === undefined ? '' : `AND received_at <= TIMESTAMP ${quoteText(until)}`
   const [row] = await writer.rows<EventSum>(
@@ -44,7 +44,7 @@ const eventOf = ({ id, type, received, payload, removed }: StoredRow): FiledEven
   file: 'webhook_events',
 })
 
-/** One event; undefined where there is none. */
+/** One event; undefined if it is unknown. */
 export async function storedEvent(
   writer: Pick<Writer, 'rows'>,
   workspaceId: string,

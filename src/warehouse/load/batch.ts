@@ -1,27 +1,27 @@
-// A batch before it is loaded: which files are staged as they landed, which must be mended first, and with which
-// undeclared paths in the schema.
+// A batch before it is loaded: which files are staged as they landed, which are coerced first, and which undeclared paths
+// the schema includes.
 import { conversation } from '../../catalog/conversation.ts'
 import { compileInspection, needsCoercion } from '../../catalog/inspect.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { isTooDeepAround, TOO_DEEP_AROUND } from '../../catalog/surroundings.ts'
+import { type CoercedFile, removeCoerced, writeCoerced } from '../temporary-files.ts'
 import type { LoadedFile } from './bookkeeping.ts'
-import { type CoercedFile, type CoercedPage, coercePage, removeCoerced, writeCoerced } from './coerce-page.ts'
+import { type CoercedPage, coercePage } from './coerce-page.ts'
 import { coercedFindings, cutOffIssue, inspectionFindings, type PageFindings } from './findings.ts'
-import type { LoadContext } from './load-context.ts'
-import type { LoadablePage } from './load-input.ts'
+import type { LoadablePage, LoadContext } from './load-input.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
 
 const inspect = compileInspection(conversation)
 
-/** True for records whose pages DuckDB may read as they landed; all others are few, and are coerced first. */
+/** True for records whose pages DuckDB reads as they landed. All other records are few, and are coerced first. */
 const isStagedAsLanded = (record: RecordType): boolean => record === conversation
 
-/** Pages inspected under an older catalog are inspected again: what was unknown then may be declared now. */
+/** Inspects a page again if it landed under an older catalog: what was unknown then may be declared now. */
 async function reinspected(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
   if (page.head.catalogVersion === CATALOG_VERSION || !isStagedAsLanded(record)) return page
-  // A refusal has no records, and may be no JSON.
+  // A refusal has no records, and may not be JSON.
   if (page.head.facts?.returned === 0) return page
   const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.address))) as { data: unknown[] }
   const notes = inspect(body.data)
@@ -29,7 +29,7 @@ async function reinspected(context: LoadContext, record: RecordType, page: Loada
   return { ...page, head: { ...page.head, notes } }
 }
 
-/** Paths whose spelling differs only by case cannot stand side by side as columns; the later page is mended. */
+/** True if a path of the page differs only by case from one in `taken`: they cannot both be columns, so the later page is coerced. */
 function clashes(taken: Map<string, string>, page: LoadablePage): boolean {
   const paths = Object.keys(page.head.notes.unknown)
   if (paths.some(path => (taken.get(path.toLowerCase()) ?? path) !== path)) return true
@@ -57,6 +57,8 @@ export const emptyBatch = (record: RecordType): Batch => ({
   coercedFiles: [],
 })
 
+export const recordsOf = (batch: Batch): number => batch.files.reduce((sum, file) => sum + file.records, 0)
+
 function freshness(
   context: LoadContext,
   record: RecordType,
@@ -76,65 +78,66 @@ function addLanded(context: LoadContext, batch: Batch, page: LoadablePage, locat
   const { head } = page
   const records = head.facts?.returned ?? 0
   for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
-  batch.files.push({ page, records, mended: false, unreadable: [], findings: inspectionFindings(head.notes) })
+  batch.files.push({ page, records, coerced: false, unreadable: [], findings: inspectionFindings(head.notes) })
   if (records > 0)
     batch.sources.push({ ...freshness(context, batch.record, page), ...location, bodyBytes: head.bodyBytes })
 }
 
-/** A listing that may be cut off is an issue of its list, told once, with the page that it ends with. */
+/** A listing that may be cut off is an issue of the listing, reported once, with its last page. */
 const withCutOff = ({ head }: LoadablePage, record: RecordType, findings: PageFindings): PageFindings =>
   head.cutOff === undefined ? findings : { ...findings, issues: [...findings.issues, cutOffIssue(record, head.cutOff)] }
 
-/** Adds a page by its mended records, and writes their files. */
+/** Adds a page by its coerced records, and writes their files. */
 export async function addCoerced(
   context: LoadContext,
   batch: Batch,
   page: LoadablePage,
-  tolerated: CoercedPage,
+  coerced: CoercedPage,
 ): Promise<void> {
-  const { records, unreadable } = tolerated
+  const { records, unreadable } = coerced
   const { head } = page
   batch.files.push({
     page,
     records: records.length,
-    mended: true,
+    coerced: true,
     unreadable,
-    findings: withCutOff(page, batch.record, coercedFindings(head.notes, tolerated)),
+    findings: withCutOff(page, batch.record, coercedFindings(head.notes, coerced)),
   })
-  for (const mended of await writeCoerced(context.temporaryFolder, records)) {
-    batch.coercedFiles.push(mended)
-    batch.sources.push({ ...freshness(context, batch.record, page), file: mended.file, bodyBytes: mended.bytes })
+  for (const copy of await writeCoerced(context.temporaryFolder, records)) {
+    batch.coercedFiles.push(copy)
+    batch.sources.push({ ...freshness(context, batch.record, page), file: copy.file, bodyBytes: copy.bytes })
   }
 }
 
-/** Takes a landed page apart, record by record. @throws LANDING_CORRUPT */
+/** Reads a landed page and coerces its records. @throws LANDING_CORRUPT */
 export async function readCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<CoercedPage> {
   const found = coercePage(record, await context.readBody(page.address))
-  const told = page.head.facts?.returned
+  const reported = page.head.facts?.returned
   const held = found.records.length + found.unreadable.length
-  if (told !== undefined && told !== held) throw new LoadFault(`it tells of ${told} records and holds ${held}`)
-  const away = context.keepQuarantined?.get(page.address)
-  return away === undefined ? found : withQuarantined(found, away)
+  if (reported !== undefined && reported !== held)
+    throw new LoadFault(`it reports ${reported} records and holds ${held}`)
+  const quarantined = context.keepQuarantined?.get(page.address)
+  return quarantined === undefined ? found : withQuarantined(found, quarantined)
 }
 
-/** What was found, with the elements of `away` among the unreadable ones. */
-export function withQuarantined(found: CoercedPage, away: ReadonlyMap<number, string>): CoercedPage {
-  const taken = found.records.filter(({ element }) => away.has(element))
-  const unreadable = taken.map(({ element }) => ({ element, reason: away.get(element)! }))
+/** The page with the elements of `reasons` among the unreadable ones. */
+export function withQuarantined(found: CoercedPage, reasons: ReadonlyMap<number, string>): CoercedPage {
+  const quarantined = found.records.filter(({ element }) => reasons.has(element))
+  const unreadable = quarantined.map(({ element }) => ({ element, reason: reasons.get(element)! }))
   return {
     ...found,
-    records: found.records.filter(({ element }) => !away.has(element)),
+    records: found.records.filter(({ element }) => !reasons.has(element)),
     unreadable: [...found.unreadable, ...unreadable].sort((a, b) => a.element - b.element),
   }
 }
 
-/** True where a page cannot be staged as it landed. */
+/** True if a page cannot be staged as it landed. */
 const mustBeCoerced = (context: LoadContext, { record }: Batch, { address, head }: LoadablePage): boolean =>
   !isStagedAsLanded(record) || needsCoercion(head.notes) || context.keepQuarantined?.has(address) === true
 
-/** Pages that DuckDB reads itself, and that may have changed on the disk since they were written. */
+/** Pages that DuckDB reads itself and that may have changed on the disk since they were written. */
 const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
-  files.filter(({ mended, records, page }) => !mended && records > 0 && !page.justLanded).map(({ page }) => page)
+  files.filter(({ coerced, records, page }) => !coerced && records > 0 && !page.justLanded).map(({ page }) => page)
 
 type PageLocation = Pick<StageSource, 'file' | 'bundledPage'>
 
@@ -148,7 +151,7 @@ async function locate(context: LoadContext, pages: readonly LoadablePage[]): Pro
   )
 }
 
-/** Decides for each page whether it is read as it landed, or mended first. */
+/** Decides for each page whether DuckDB reads it as it landed or its coerced copy. */
 export async function prepareBatch(
   context: LoadContext,
   record: RecordType,

@@ -1,5 +1,5 @@
-// What a batch tells besides its records: the files loaded, the windows' progress, requests and their cost, the quota as
-// told, drift and data issues. Written in the transaction that loads the records.
+// The bookkeeping of a batch besides its records: loaded files, progress of windows, requests and their cost, reported quota and
+// quarantined records. Written in the transaction that loads the records.
 
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { PageRange } from '../../core/page-range.ts'
@@ -12,7 +12,7 @@ const N = 'BIGINT'
 const AT = 'TIMESTAMP'
 
 const COLUMNS = {
-  _loads: { workspace_id: T, file: T, stream: T, records: N, mended: 'BOOLEAN', catalog_version: N, loaded_at: AT },
+  _loads: { workspace_id: T, file: T, stream: T, records: N, coerced: 'BOOLEAN', catalog_version: N, loaded_at: AT },
   _requests: {
     workspace_id: T,
     file: T,
@@ -36,7 +36,7 @@ const COLUMNS = {
   },
   _quota: {
     workspace_id: T,
-    told_at: AT,
+    reported_at: AT,
     period_key: T,
     used_sessions: N,
     included_sessions: N,
@@ -52,13 +52,14 @@ const COLUMNS = {
 export interface LoadedFile {
   page: LoadablePage
   records: number
-  mended: boolean
+  /** Whether the page took the tolerant path. */
+  coerced: boolean
   unreadable: { element: number; reason: string }[]
 }
 
-const requestRow = (workspaceId: string, { address: path, head }: LoadablePage, covers: PageRange | null): Row => ({
+const requestRow = (workspaceId: string, { address, head }: LoadablePage, range: PageRange | null): Row => ({
   workspace_id: workspaceId,
-  file: path,
+  file: address,
   run: head.run,
   stream: head.place.stream,
   agent_id: head.place.agentId,
@@ -71,8 +72,8 @@ const requestRow = (workspaceId: string, { address: path, head }: LoadablePage, 
   billed_sessions: head.facts?.billed ?? null,
   body_bytes: head.bodyBytes,
   kind: head.facts?.window.kind ?? null,
-  from_at: atSecond(covers?.from),
-  to_at: atSecond(covers?.to),
+  from_at: atSecond(range?.from),
+  to_at: atSecond(range?.to),
   log_id: head.bill?.logId ?? null,
   usage_summary: head.bill?.summary ?? null,
   export_request_count: head.usage?.exportRequestCount ?? null,
@@ -84,7 +85,7 @@ const quotaRow = (workspaceId: string, { head }: LoadablePage): Row[] =>
     : [
         {
           workspace_id: workspaceId,
-          told_at: iso(head.sentAtServerMs),
+          reported_at: iso(head.sentAtServerMs),
           period_key: head.usage?.periodKey ?? null,
           used_sessions: head.usage?.billableUsedThisPeriod ?? null,
           included_sessions: head.usage?.includedQuota ?? null,
@@ -106,21 +107,21 @@ export async function writeBookkeeping(
   await writer.append(
     '_loads',
     COLUMNS._loads,
-    files.map(({ page, records, mended }) => ({
+    files.map(({ page, records, coerced }) => ({
       workspace_id: workspaceId,
       file: page.address,
       stream: page.head.place.stream,
       records,
-      mended,
+      coerced,
       catalog_version: CATALOG_VERSION,
       loaded_at: iso(nowMs),
     })),
   )
-  const covered = await advanceWindows(writer, workspaceId, pages)
+  const ranges = await advanceWindows(writer, workspaceId, pages)
   await writer.append(
     '_requests',
     COLUMNS._requests,
-    pages.map(page => requestRow(workspaceId, page, covered.get(page) ?? null)),
+    pages.map(page => requestRow(workspaceId, page, ranges.get(page) ?? null)),
   )
   await writer.append(
     '_quota',
@@ -131,7 +132,7 @@ export async function writeBookkeeping(
   await quarantine(writer, { workspaceId, record: options.record, nowMs }, unreadable)
 }
 
-/** Notes what could not be loaded, inside the caller's transaction. */
+/** Adds elements that could not be loaded to `_quarantine`, inside the caller's transaction. */
 export const quarantine = (
   writer: Writer,
   { workspaceId, record, nowMs }: { workspaceId: string; record: string; nowMs: number },

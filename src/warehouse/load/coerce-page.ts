@@ -1,18 +1,13 @@
-// The tolerant path of loading: a page whose records cannot be staged as they are is taken apart record by record and
-// written anew, in declared types only, to temporary files that the same SQL reads.
+// The tolerant path of loading: splits a page whose records cannot be staged as they are, and coerces each record to declared types. The
+// batch writes them to temporary files that the same SQL reads.
 import { isUtf8 } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { coerceRecord, type Issue } from '../../catalog/coerce.ts'
 import { isObject, jsonType } from '../../catalog/inspect.ts'
 import { envelopeOf } from '../../catalog/resources.ts'
 import { safePath } from '../../catalog/safe-path.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
-import { makeFolder } from '../../files/durable.ts'
 import { elementTexts } from '../../json/element-texts.ts'
 import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../../json/exact-json.ts'
-import { MENDED } from '../temporary-files.ts'
 
 export interface CoercedRecordText {
   /** Position in the page, from 1. */
@@ -26,7 +21,7 @@ export interface Unreadable {
   reason: string
 }
 
-/** A page taken apart: what can be staged, what cannot be read, and what there is to tell of it. */
+/** A page record by record: those that can be staged, those that cannot be read, and the findings in them. */
 export interface CoercedPage {
   records: CoercedRecordText[]
   unreadable: Unreadable[]
@@ -36,13 +31,13 @@ export interface CoercedPage {
 
 const RECORD_PATH = '(record)'
 
-/** The text of each record of a page's body. Takes off a byte order mark, and puts U+FFFD where bytes are no UTF-8. */
+/** The text of each record of a page's body, without a byte order mark, and with U+FFFD in place of bytes that are not UTF-8. */
 const recordTexts = (record: RecordType, body: Uint8Array): string[] =>
   elementTexts(new TextDecoder().decode(body), envelopeOf(record))
 
 /** The bytes of one record as they landed; undefined where the page has none at that position, from 1. */
 export function landedRecord(record: RecordType, body: Uint8Array, element: number): Uint8Array | undefined {
-  // A byte a character: whatever the bytes are, they come out as they went in.
+  // One character per byte, so any bytes come out unchanged.
   const text = Buffer.from(body).toString('latin1')
   const found = elementTexts(text.slice(text.indexOf('{')), envelopeOf(record))[element - 1]
   return found === undefined ? undefined : Buffer.from(found, 'latin1')
@@ -51,7 +46,7 @@ export function landedRecord(record: RecordType, body: Uint8Array, element: numb
 type Coerced = Pick<CoercedRecordText, 'json'> & Pick<CoercedPage, 'issues' | 'drift'>
 type Rejected = { reason: string; issue: Issue }
 
-/** Two ids that were mended into one would be one conversation; so an id is never mended. */
+/** Why an id cannot be used; null if it can. An id is never coerced: two ids that became equal would be one conversation. */
 function idFault(record: RecordType, { value, faults }: ReadExactly, replaced: boolean): string | null {
   const { key } = record.id
   if (faults.some(({ path, fault }) => fault === 'lone surrogate' && path.length === 1 && path[0] === key))
@@ -75,13 +70,13 @@ function rejectedWithoutId(record: RecordType, value: unknown): Rejected {
   }
 }
 
-/** How `_issues` tells of a record that was not read, by the reason in `_quarantine`. */
+/** The row in `_issues` of a record that was not read, by its reason in `_quarantine`. */
 export const issueOfUnreadable = (reason: string): Pick<Issue, 'path' | 'issue'> => ({
   path: RECORD_PATH,
   issue: reason.includes(WITHOUT_ID) ? 'wrong type' : reason,
 })
 
-/** `replaced`: U+FFFD in the text may stand for bytes that are no UTF-8. */
+/** `replaced`: U+FFFD in the text may stand for bytes that are not UTF-8. */
 function coerceText(record: RecordType, text: string, replaced: boolean): Coerced | Rejected {
   let read: ReadExactly
   try {
@@ -91,19 +86,19 @@ function coerceText(record: RecordType, text: string, replaced: boolean): Coerce
   }
   const fault = idFault(record, read, replaced)
   if (fault !== null) return rejected(fault)
-  const mended = coerceRecord(record, read.value)
-  if (mended === null) return rejectedWithoutId(record, read.value)
-  const { issues, drift } = mended
+  const coerced = coerceRecord(record, read.value)
+  if (coerced === null) return rejectedWithoutId(record, read.value)
+  const { issues, drift } = coerced
   for (const { path, fault } of read.faults) {
     const seen = fault === 'duplicate key' ? 'object' : 'string'
     issues.push({ path: safePath(sentFields(record), path), issue: fault, declared: null, seen })
   }
   if (replaced && text.includes('\uFFFD'))
     issues.push({ path: RECORD_PATH, issue: 'bytes that are no UTF-8', declared: null, seen: 'string' })
-  return { json: writeExactly(mended.record), issues, drift }
+  return { json: writeExactly(coerced.record), issues, drift }
 }
 
-/** Takes the records of a page apart; `only` are the positions that are wanted. Never throws for what a record holds. */
+/** Coerces the records of a page, or those at the positions in `only`. Never throws because of a record's content. */
 export function coercePage(record: RecordType, body: Uint8Array, only?: ReadonlySet<number>): CoercedPage {
   const replaced = !isUtf8(body)
   const all: CoercedPage = { records: [], unreadable: [], issues: [], drift: [] }
@@ -123,48 +118,3 @@ export function coercePage(record: RecordType, body: Uint8Array, only?: Readonly
   }
   return all
 }
-
-export interface CoercedFile {
-  file: string
-  bytes: number
-}
-
-/** A mended page of large records is several files: DuckDB holds a whole one in memory while it parses it. */
-const FILE_BYTES = 8 * 1024 * 1024
-
-/** Mended records in pieces of about FILE_BYTES, one record at least. */
-function* pieces(records: readonly CoercedRecordText[]): Generator<string[]> {
-  let piece: string[] = []
-  let length = 0
-  for (const { json } of records) {
-    if (length > 0 && length + json.length > FILE_BYTES) {
-      yield piece
-      piece = []
-      length = 0
-    }
-    piece.push(json)
-    length += json.length
-  }
-  if (piece.length > 0) yield piece
-}
-
-/** Writes mended records into files below `folder`. The caller removes them when the batch is loaded. */
-export async function writeCoerced(folder: string, records: readonly CoercedRecordText[]): Promise<CoercedFile[]> {
-  await makeFolder(folder)
-  const files: CoercedFile[] = []
-  try {
-    for (const piece of pieces(records)) {
-      const file = join(folder, `${MENDED}${process.pid}-${randomBytes(6).toString('hex')}.json`)
-      const text = `{"data":[${piece.join(',')}]}`
-      files.push({ file, bytes: Buffer.byteLength(text) })
-      await writeFile(file, text, { mode: 0o600 })
-    }
-  } catch (error) {
-    await removeCoerced(files)
-    throw error
-  }
-  return files
-}
-
-export const removeCoerced = (files: readonly CoercedFile[]): Promise<unknown> =>
-  Promise.all(files.map(({ file }) => rm(file, { force: true })))

@@ -1,7 +1,8 @@
-// What was found in pages, told once for each path: schema drift, and data issues. Paths, types and counts; never a value,
-// nor a key that may be one.
+// Findings in pages and events: schema drift (`_drift`) and data issues (`_issues`), one row for each path. Paths, types and counts; never a
+// value, nor a key that may be one.
 
 import type { Issue } from '../../catalog/coerce.ts'
+import { webhookEvent } from '../../catalog/event-records.ts'
 import type { PageNotes } from '../../catalog/inspect.ts'
 import { ANY_KEY, safeKey } from '../../catalog/safe-path.ts'
 import type { RecordType } from '../../catalog/shape.ts'
@@ -13,13 +14,13 @@ interface Counted {
   count: number
 }
 
-/** What one page gives to tell. */
+/** The findings of one page. */
 export interface PageFindings {
   drift: ({ path: string; seen: string } & Counted)[]
   issues: (Issue & Counted)[]
 }
 
-/** Undeclared keys beside each other in one page; where there are more, they are no fields but data. */
+/** Most undeclared keys in one object of a page. More of them are data (keys like ids), not fields. */
 const MOST_FIELDS = 50
 
 function counted<F extends object>(found: readonly F[], keyOf: (finding: F) => string): (F & Counted)[] {
@@ -35,16 +36,16 @@ function counted<F extends object>(found: readonly F[], keyOf: (finding: F) => s
 
 const prefixOf = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
 
-/** Drift by path; of more keys beside each other than fields would be, only that they are there. */
+/** Drift by path. More than MOST_FIELDS keys in one object are counted under one path, `ANY_KEY`. */
 function driftOf(found: readonly { path: string; seen: string; count?: number }[]): PageFindings['drift'] {
   const byPath = counted(found, ({ path }) => path)
   const beside = new Map<string, number>()
   for (const { path } of byPath) beside.set(prefixOf(path), (beside.get(prefixOf(path)) ?? 0) + 1)
-  const told = byPath.map(finding => {
+  const reported = byPath.map(finding => {
     const prefix = prefixOf(finding.path)
     return beside.get(prefix)! > MOST_FIELDS ? { ...finding, path: prefix + ANY_KEY } : finding
   })
-  return counted(told, ({ path }) => path)
+  return counted(reported, ({ path }) => path)
 }
 
 const zeroTimes = ({ zeroTimes }: PageNotes): PageFindings['issues'] =>
@@ -59,7 +60,7 @@ const zeroTimes = ({ zeroTimes }: PageNotes): PageFindings['issues'] =>
 const unreadTimes = ({ unreadTimes }: PageNotes): PageFindings['issues'] =>
   Object.entries(unreadTimes).map(([path, found]) => ({ path, issue: UNREAD_TIME, ...found }))
 
-/** How `_issues` tells of secrets that were removed before anything was written. No fault of the data. */
+/** The issue of secrets that were removed before anything was written: no fault of the data. */
 export const SECRET_REMOVED = 'secret removed'
 
 /** One issue for each path at which secrets were removed. */
@@ -76,7 +77,7 @@ export const removedSecrets = (removed: Readonly<Record<string, number>> | null 
 export const inspectionFindings = (notes: PageNotes): PageFindings => ({
   drift: driftOf(
     Object.entries(notes.unknown).map(([path, { count, seen }]) => ({
-      // What stands before the last dot is declared: inspection looks no deeper than the first key that is not.
+      // The path before the last dot is declared: inspection stops at the first undeclared key.
       path: prefixOf(path) + safeKey(path.slice(prefixOf(path).length)),
       seen,
       count,
@@ -85,7 +86,7 @@ export const inspectionFindings = (notes: PageNotes): PageFindings => ({
   issues: [...zeroTimes(notes), ...unreadTimes(notes), ...removedSecrets(notes.removed)],
 })
 
-/** Findings of a page that was mended: those of its records, counted while they were taken apart. */
+/** Findings of a coerced page: those of its records. */
 export const coercedFindings = (
   notes: PageNotes,
   { issues, drift }: Pick<CoercedPage, 'issues' | 'drift'>,
@@ -98,10 +99,10 @@ export const coercedFindings = (
   ],
 })
 
-/** Where `_issues` tells of a listing as a whole. */
+/** The path in `_issues` of a finding about a whole listing. */
 export const LISTING_PATH = '(listing)'
 
-/** How `_issues` tells that a listing may not hold all that there is. */
+/** The issue of a listing that may be incomplete. */
 export const cutOffIssue = (record: RecordType, why: string): Issue & Counted => ({
   path: LISTING_PATH,
   issue: `may be cut off: ${why}`,
@@ -125,20 +126,20 @@ const ISSUES = { ...DRIFT, issue: T, declared: T }
 
 async function mergeInto(writer: Writer, table: '_drift' | '_issues', rows: Row[]): Promise<void> {
   if (rows.length === 0) return
-  await writer.run(`CREATE OR REPLACE TEMP TABLE told AS SELECT * FROM ${table} LIMIT 0`)
-  await writer.append('told', table === '_drift' ? DRIFT : ISSUES, rows)
-  const same = `t.workspace_id = o.workspace_id AND t.record = o.record AND t.path = o.path${table === '_issues' ? ' AND t.issue = o.issue' : ''}`
-  // The example is the earliest page that has it, whichever was loaded first: a replay tells the same one.
-  const earlier = '(t.first_seen, t.example_file) < (o.first_seen, o.example_file)'
-  await writer.run(`MERGE INTO ${table} AS o USING told AS t ON ${same}
-    WHEN MATCHED THEN UPDATE SET occurrences = o.occurrences + t.occurrences,
-      seen = CASE WHEN ${earlier} THEN t.seen ELSE o.seen END,
-      example_file = CASE WHEN ${earlier} THEN t.example_file ELSE o.example_file END,
-      first_seen = least(o.first_seen, t.first_seen), last_seen = greatest(o.last_seen, t.last_seen)
+  await writer.run(`CREATE OR REPLACE TEMP TABLE findings AS SELECT * FROM ${table} LIMIT 0`)
+  await writer.append('findings', table === '_drift' ? DRIFT : ISSUES, rows)
+  const same = `f.workspace_id = o.workspace_id AND f.record = o.record AND f.path = o.path${table === '_issues' ? ' AND f.issue = o.issue' : ''}`
+  // The example is the earliest page that has it, in whatever order pages are loaded: a replay gives the same one.
+  const earlier = '(f.first_seen, f.example_file) < (o.first_seen, o.example_file)'
+  await writer.run(`MERGE INTO ${table} AS o USING findings AS f ON ${same}
+    WHEN MATCHED THEN UPDATE SET occurrences = o.occurrences + f.occurrences,
+      seen = CASE WHEN ${earlier} THEN f.seen ELSE o.seen END,
+      example_file = CASE WHEN ${earlier} THEN f.example_file ELSE o.example_file END,
+      first_seen = least(o.first_seen, f.first_seen), last_seen = greatest(o.last_seen, f.last_seen)
     WHEN NOT MATCHED THEN INSERT BY NAME`)
 }
 
-/** A page, or an event. */
+/** The findings of a page, or of an event. */
 interface FileFindings {
   page: { address: string; head: { sentAtServerMs: number } }
   findings: PageFindings
@@ -186,7 +187,7 @@ export async function writeFindings(
     last_seen: iso(finding.lastMs),
     example_file: finding.file,
   })
-  // Of a record type whose unknown keys are expected they are no drift.
+  // Unknown keys of a record type that expects them are no drift.
   const drift =
     record.extra === 'rest'
       ? []
@@ -215,5 +216,36 @@ export async function writeFindings(
       declared,
       seen,
     })),
+  )
+}
+
+/** A segment of the spool with lines that cannot be read any more. */
+export interface ReportedDamage {
+  /** The segment's name. */
+  segment: string
+  begunMs: number
+  lines: number
+  bytes: number
+  /** Where the damaged lines are kept, as the spool names it. */
+  file: string
+}
+
+/** Adds one row to `_issues` for a damaged segment, however often it is reported. Nothing of its content: damaged bytes may be anything. */
+export async function recordDamage(
+  { writer, workspaceId }: { writer: Writer; workspaceId: string },
+  { segment, begunMs, lines, bytes, file }: ReportedDamage,
+): Promise<void> {
+  const params = {
+    ...{ workspace: workspaceId, record: webhookEvent.name, segment, file },
+    ...{ begun: iso(begunMs), lines, seen: `${bytes} bytes` },
+  }
+  await writer.transaction(() =>
+    writer.run(
+      `INSERT INTO _issues BY NAME
+      SELECT $workspace AS workspace_id, $record AS record, $segment AS path, 'damaged in the spool' AS issue, NULL AS declared, $seen AS seen,
+        $lines AS occurrences, $begun::TIMESTAMP AS first_seen, $begun::TIMESTAMP AS last_seen, $file AS example_file
+      WHERE NOT EXISTS (FROM _issues WHERE workspace_id = $workspace AND record = $record AND path = $segment)`,
+      params,
+    ),
   )
 }

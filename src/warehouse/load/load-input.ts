@@ -1,8 +1,9 @@
-// A landed page as the loader needs it. The landing's heads have this shape.
+// What loading takes: landed pages, and the context of a workspace. The heads of landed pages have this shape.
 import type { PageNotes } from '../../catalog/inspect.ts'
 import type { Stream } from '../../catalog/resources.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../core/reported-usage.ts'
 import type { PageFacts } from '../../core/windows.ts'
+import type { Writer } from '../connection.ts'
 
 export interface LoadablePage {
   /** The page's address in the landing: its name in `_loads` and in errors. */
@@ -15,7 +16,7 @@ export interface LoadablePage {
     /** The id in the path of a resource's request; earlier versions wrote it as `organizationId`. */
     requestedId?: string
     organizationId?: string
-    /** The agent of which it says that it is gone. */
+    /** The agent that the answer reports as gone. */
     goneAgentId?: string
     run: string
     status: number
@@ -27,11 +28,39 @@ export interface LoadablePage {
     facts: PageFacts | null
     /** The last page of a listing that is known to be complete. */
     lastPage: boolean
-    /** Of the page that a listing ends with: why it may be cut off. */
+    /** On the last page of a listing: why it may be cut off. */
     cutOff?: string
     usage: ReportedUsage | null
     bill?: ReportedBill
     rateLimit: ReportedRateLimit | null
     notes: PageNotes
   }
+}
+
+/** A file that holds bodies of pages. The landing's `PageFile` has this shape. */
+export interface PageFile {
+  uri: string
+  addresses: readonly string[]
+  /** True if each JSON value of the file names its page in the field `_page`; false for a file of one page. */
+  isBundle: boolean
+}
+
+export interface LoadContext {
+  writer: Writer
+  workspaceId: string
+  /** IANA name; days are days of this zone. */
+  timeZone: string
+  /** How late the relational mirror may be, ms: a version is at least as fresh as its request minus this. */
+  mirrorLagMs: number
+  /** Folder for coerced copies of pages. */
+  temporaryFolder: string
+  /** Body of a landed page, for the tolerant path. */
+  readBody: (address: string) => Promise<Uint8Array>
+  /** The files from which DuckDB reads these pages; a file may hold several. */
+  pageFiles: (addresses: readonly string[]) => Promise<PageFile[]>
+  /** Fails where a body differs from what was written, which DuckDB does not notice. */
+  verifyChecksums: (pages: readonly LoadablePage[]) => Promise<void>
+  /** Quarantined elements by file, with the reason, that a replay of single tables does not try again. */
+  keepQuarantined?: ReadonlyMap<string, ReadonlyMap<number, string>>
+  now: () => number
 }

@@ -1,78 +1,127 @@
 // Loading: landed pages into tables, in one transaction for each batch of files.
 //
-//   plan the batch ─▶ stage ─▶ settle versions ─▶ begin ─▶ observe ─▶ delete by number, insert rows and children
-//                     ─▶ fold patches ─▶ bookkeeping ─▶ commit
+//   prepare the batch ─▶ stage ─▶ resolve versions ─▶ begin ─▶ observe ─▶ delete by number, insert rows and children
+//                     ─▶ reapply patches ─▶ bookkeeping ─▶ commit
 //
-// Set-based SQL over the files does it; Node walks no record on this path. The exception is a page that inspection found
-// wrong types in: it is mended first, record by record, and its mended copy is read by the same SQL. When a batch fails
-// all the same, it is halved until the page at fault is found, and that one takes the tolerant path; when that fails, it
-// is halved in turn until the records at fault are found, and those are quarantined. Only what is no fault of a record
-// (a full disk, a corrupt file, a fault of ours) stops a window.
-
+// Set-based SQL over the files does it; Node walks no record on this path. The exception is a page in which inspection found
+// wrong types: its records are coerced one by one, and the same SQL reads the coerced copy. A batch that fails is halved
+// until the page at fault is found, and that page takes the tolerant path; if it fails there too, it is halved in turn
+// until the records at fault are found, and those are quarantined. Only a fault that no record causes (a full disk, a
+// corrupt file, a fault of ours) stops a window.
 import { RECORD_OF, type Stream } from '../../catalog/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
 import { warehouseFault } from '../fault.ts'
-import { addCoerced, type Batch, emptyBatch, prepareBatch, readCoerced, withQuarantined } from './batch.ts'
+import { removeCoerced } from '../temporary-files.ts'
+import { addCoerced, type Batch, emptyBatch, prepareBatch, readCoerced, recordsOf, withQuarantined } from './batch.ts'
 import { writeBookkeeping } from './bookkeeping.ts'
-import { type CoercedPage, removeCoerced } from './coerce-page.ts'
+import type { CoercedPage, CoercedRecordText, Unreadable } from './coerce-page.ts'
 import { writeFindings } from './findings.ts'
-import type { LoadContext } from './load-context.ts'
-import type { LoadablePage } from './load-input.ts'
+import type { LoadablePage, LoadContext } from './load-input.ts'
 import type { MergeOptions, MergeResult, ResolvedVersions } from './merge.ts'
 import { markMissing } from './missing.ts'
-import { columnsOf, isAboutRecords, loadError } from './quarantine-reason.ts'
-import { searchUnloadable } from './quarantine-search.ts'
+import { columnsOf, isAboutRecords, isAboutThisRecord, loadError, safeReason } from './quarantine-reason.ts'
 import { storeTimeZone } from './time-zone.ts'
-import { mergeOptions, NOTHING, recordsOf, stageRecords, writeRecords } from './write-records.ts'
+import { mergeOptions, NOTHING_MERGED, stageRecords, writeRecords } from './write-records.ts'
 
 export interface LoadResult extends MergeResult {
   files: number
   records: number
-  mended: number
+  /** Pages that took the tolerant path. */
+  coerced: number
   quarantined: number
 }
 
-/** Thrown to take a rehearsal back. */
-const REHEARSED = new Error('rehearsed')
+const EMPTY: LoadResult = { ...NOTHING_MERGED, files: 0, records: 0, coerced: 0, quarantined: 0 }
 
-async function writeBatch(
+const sum = (a: LoadResult, b: LoadResult): LoadResult => ({
+  inserted: a.inserted + b.inserted,
+  replaced: a.replaced + b.replaced,
+  superseded: a.superseded + b.superseded,
+  files: a.files + b.files,
+  records: a.records + b.records,
+  coerced: a.coerced + b.coerced,
+  quarantined: a.quarantined + b.quarantined,
+})
+
+/**
+ * Loads landed pages, given in the order of the landing's list and not loaded yet. A batch is all or nothing; a page that
+ * cannot be loaded stops only its own window.
+ * @throws LOAD_FAILED or LANDING_CORRUPT naming the first file at fault, after everything loadable is loaded
+ */
+export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
+  let result = EMPTY
+  const stopped: StoppedWindows = new Map()
+  for (const stream of Object.keys(RECORD_OF) as Stream[]) {
+    const own = pages.filter(page => page.head.place.stream === stream)
+    result = sum(result, await loadHalving(context, RECORD_OF[stream], own, stopped))
+  }
+  const [error] = stopped.values()
+  if (error) throw error
+  return result
+}
+
+/** Windows with a page that could not be loaded, and its error. */
+type StoppedWindows = Map<string, ConvohouseError>
+
+const windowOf = ({ head }: LoadablePage): string => JSON.stringify([head.place.agentId, head.place.window])
+
+/**
+ * Loads pages as one batch; if that fails, as two halves, down to the page at fault, which takes the tolerant path. If that page
+ * cannot be loaded at all, the later pages of its window wait for it, since a finished window covers what its pages
+ * hold; all other pages are loaded.
+ */
+async function loadHalving(
   context: LoadContext,
-  batch: Batch,
-  options: MergeOptions,
-  settled: ResolvedVersions | null,
+  record: RecordType,
+  given: readonly LoadablePage[],
+  stopped: StoppedWindows,
 ): Promise<LoadResult> {
-  const { workspaceId, writer } = context
-  const { record, files } = batch
-  const pages = files.map(file => file.page)
-  const merged = await writeRecords(writer, options, settled)
-  await markMissing(context, pages, settled !== null)
-  await writeFindings(writer, { workspaceId, record, files })
-  await storeTimeZone(writer, workspaceId, context.timeZone)
-  await writeBookkeeping(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
-  return {
-    ...merged,
-    files: files.length,
-    records: recordsOf(batch),
-    mended: files.filter(file => file.mended).length,
-    quarantined: files.reduce((sum, file) => sum + file.unreadable.length, 0),
+  const pages = given.filter(page => !stopped.has(windowOf(page)))
+  const [first] = pages
+  if (!first) return EMPTY
+  try {
+    return await loadBatch(context, await prepareBatch(context, record, pages))
+  } catch (fault) {
+    throwDiskRefusal(context, fault)
+    if (pages.length > 1) {
+      const middle = pages.length >> 1
+      const older = await loadHalving(context, record, pages.slice(0, middle), stopped)
+      return sum(older, await loadHalving(context, record, pages.slice(middle), stopped))
+    }
+    // The tolerant path reads the file itself, so its error is the more precise one.
+    return loadCoerced(context, record, first).catch(fault => {
+      throwDiskRefusal(context, fault)
+      stopped.set(windowOf(first), loadError(first.address, fault))
+      return EMPTY
+    })
   }
 }
 
-/** Loads a batch in one transaction; a rehearsal throws REHEARSED instead, and leaves nothing behind. */
+/** A disk that refuses is no page's fault, and would refuse every page. */
+function throwDiskRefusal(context: LoadContext, fault: unknown): void {
+  const refusal = warehouseFault(context.temporaryFolder, fault)
+  if (isCode(fault, 'HOME_UNUSABLE')) throw fault
+  if (refusal) throw refusal
+}
+
+/** Thrown to roll a rehearsal back. */
+const REHEARSED = new Error('rehearsed')
+
+/** Loads a batch in one transaction; a rehearsal throws REHEARSED instead, and changes nothing. */
 async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false): Promise<LoadResult> {
   const { writer } = context
   const options = mergeOptions(context, batch)
-  let settled: ResolvedVersions | null = null
+  let versions: ResolvedVersions | null = null
   try {
     return await writer.transaction(
       async () => {
-        const result = await writeBatch(context, batch, options, settled)
+        const result = await writeBatch(context, batch, options, versions)
         if (rehearsal) throw REHEARSED
         return result
       },
       async () => {
-        settled = await stageRecords(writer, batch, options)
+        versions = await stageRecords(writer, batch, options)
       },
     )
   } finally {
@@ -80,17 +129,28 @@ async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false):
   }
 }
 
-const added = (a: LoadResult, b: LoadResult): LoadResult => ({
-  inserted: a.inserted + b.inserted,
-  replaced: a.replaced + b.replaced,
-  superseded: a.superseded + b.superseded,
-  files: a.files + b.files,
-  records: a.records + b.records,
-  mended: a.mended + b.mended,
-  quarantined: a.quarantined + b.quarantined,
-})
-
-const EMPTY: LoadResult = { ...NOTHING, files: 0, records: 0, mended: 0, quarantined: 0 }
+async function writeBatch(
+  context: LoadContext,
+  batch: Batch,
+  options: MergeOptions,
+  versions: ResolvedVersions | null,
+): Promise<LoadResult> {
+  const { workspaceId, writer } = context
+  const { record, files } = batch
+  const pages = files.map(file => file.page)
+  const merged = await writeRecords(writer, options, versions)
+  await markMissing(context, pages, versions !== null)
+  await writeFindings(writer, { workspaceId, record, files })
+  await storeTimeZone(writer, workspaceId, context.timeZone)
+  await writeBookkeeping(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
+  return {
+    ...merged,
+    files: files.length,
+    records: recordsOf(batch),
+    coerced: files.filter(file => file.coerced).length,
+    quarantined: files.reduce((count, file) => count + file.unreadable.length, 0),
+  }
+}
 
 async function batchOfCoerced(
   context: LoadContext,
@@ -104,8 +164,8 @@ async function batchOfCoerced(
 }
 
 /**
- * Loads one page record by record mended. Where that fails, the records at fault are looked for and quarantined, and all
- * others are loaded. @throws what is no fault of a record
+ * Loads one page from its coerced records. If that fails, finds the records at fault, quarantines them and loads all
+ * others. @throws a fault that no record causes
  */
 async function loadCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadResult> {
   const found = await readCoerced(context, record, page)
@@ -123,68 +183,32 @@ async function loadCoerced(context: LoadContext, record: RecordType, page: Loada
       },
     })
     if (unloadable.length === 0) throw fault
-    const away = new Map(unloadable.map(({ element, reason }) => [element, reason]))
-    return loadBatch(context, await batchOfCoerced(context, record, page, withQuarantined(found, away)))
+    const reasons = new Map(unloadable.map(({ element, reason }) => [element, reason]))
+    return loadBatch(context, await batchOfCoerced(context, record, page, withQuarantined(found, reasons)))
   }
 }
 
-/** Windows of which a page could not be loaded, and why. */
-type StoppedWindows = Map<string, ConvohouseError>
-
-const windowOf = ({ head }: LoadablePage): string => JSON.stringify([head.place.agentId, head.place.window])
-
-/**
- * Loads pages as one batch; where that fails, as two halves, down to the page at fault, which takes the tolerant path.
- * Behind one that cannot be loaded even so, the later pages of its window wait for it, since a window that is told to
- * be done covers what it holds; all other pages are loaded.
- */
-async function loadHalving(
-  context: LoadContext,
-  record: RecordType,
-  given: readonly LoadablePage[],
-  held: StoppedWindows,
-): Promise<LoadResult> {
-  const pages = given.filter(page => !held.has(windowOf(page)))
-  const [first] = pages
-  if (!first) return EMPTY
-  try {
-    return await loadBatch(context, await prepareBatch(context, record, pages))
-  } catch (fault) {
-    throwDiskRefusal(context, fault)
-    if (pages.length > 1) {
-      const middle = pages.length >> 1
-      const older = await loadHalving(context, record, pages.slice(0, middle), held)
-      return added(older, await loadHalving(context, record, pages.slice(middle), held))
-    }
-    // What the tolerant path says is nearer to the fault: it reads the file itself.
-    return loadCoerced(context, record, first).catch(fault => {
-      throwDiskRefusal(context, fault)
-      held.set(windowOf(first), loadError(first.address, fault))
-      return EMPTY
-    })
-  }
+interface Search {
+  records: readonly CoercedRecordText[]
+  /** Loads these records and rolls them back; the error, or null. */
+  rehearse: (records: readonly CoercedRecordText[]) => Promise<unknown>
+  /** Columns that a reason may name. */
+  columns: ReadonlySet<string>
 }
 
-/** What the disk refuses is no page's fault: it is refused to every page. */
-function throwDiskRefusal(context: LoadContext, fault: unknown): void {
-  const refusal = warehouseFault(context.temporaryFolder, fault)
-  if (isCode(fault, 'HOME_UNUSABLE')) throw fault
-  if (refusal) throw refusal
-}
-
-/**
- * Loads landed pages, which must come in the order of the landing's list and not be loaded yet. A batch is all or
- * nothing; pages that cannot be loaded stop their own window only.
- * @throws LOAD_FAILED or LANDING_CORRUPT naming the first file at fault, when all that can be loaded is
- */
-export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
-  let result = EMPTY
-  const held: StoppedWindows = new Map()
-  for (const stream of Object.keys(RECORD_OF) as Stream[]) {
-    const own = pages.filter(page => page.head.place.stream === stream)
-    result = added(result, await loadHalving(context, RECORD_OF[stream], own, held))
+/** Records that cannot be loaded, and why, by halving until each record at fault is alone. @throws a fault that no record causes */
+async function searchUnloadable(search: Search): Promise<Unreadable[]> {
+  const { records, rehearse, columns } = search
+  const [first] = records
+  if (!first) return []
+  const fault = await rehearse(records)
+  if (fault === null) return []
+  if (records.length > 1) {
+    if (!isAboutRecords(fault)) throw fault
+    const middle = records.length >> 1
+    const found = await searchUnloadable({ ...search, records: records.slice(0, middle) })
+    return [...found, ...(await searchUnloadable({ ...search, records: records.slice(middle) }))]
   }
-  const [error] = held.values()
-  if (error) throw error
-  return result
+  if (!isAboutThisRecord(fault, first.json.length)) throw fault
+  return [{ element: first.element, reason: safeReason(fault, columns) }]
 }

@@ -1,8 +1,8 @@
-// From the stage into the tables: of each conversation the newest version stays, whatever the order of arrival.
+// From the stage into the tables: the newest version of each record stays, whatever the order of arrival.
 //
 // No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19 s
-// for what this does in 2.5). The deletes are the cost that grows: they go by number (numbers.ts), and only where a record
-// was there before; a first load of a window has almost none.
+// for what this does in 2.5). The cost of deletes grows with the tables: they go by number (record-numbers.ts), and only for
+// records that were there before; a first load of a window has almost none.
 
 import { childColumns, childSelect, keyItems, recordItems } from '../../catalog/extraction.ts'
 import { isNumbered, type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
@@ -22,30 +22,30 @@ export interface MergeOptions {
 export interface MergeResult {
   inserted: number
   replaced: number
-  /** Staged records that an equal or newer version made superfluous. */
+  /** Staged records that were dropped for an equal or newer version. */
   superseded: number
 }
 
 const storedKey = (layout: Layout): string => (layout.record.perAgent ? 'c.agent_id' : "''")
 
 /**
- * Staged records that lose, to one another or to the stored row. Among one another all are compared in one order:
- * by their own last change where all of them tell it, else by how fresh they are.
+ * Finds staged records that a newer one supersedes, staged or stored. The staged versions of a record are compared in one order:
+ * by their own last change if all of them have one, else by how fresh they are.
  */
 async function findSuperseded(writer: Writer, { layout, workspaceId }: MergeOptions): Promise<void> {
-  await writer.run(`CREATE OR REPLACE TEMP TABLE losers AS
+  await writer.run(`CREATE OR REPLACE TEMP TABLE superseded AS
     SELECT row FROM (
       SELECT row, row_number() OVER (PARTITION BY agent_id, id ORDER BY
-          CASE WHEN told_all THEN modified ELSE freshness(modified, as_of) END DESC, fetched_at DESC, file DESC, element DESC) AS place
-      FROM (SELECT *, count(modified) OVER (PARTITION BY agent_id, id) = count(*) OVER (PARTITION BY agent_id, id) AS told_all FROM incoming)
+          CASE WHEN all_dated THEN modified ELSE freshness(modified, as_of) END DESC, fetched_at DESC, file DESC, element DESC) AS place
+      FROM (SELECT *, count(modified) OVER (PARTITION BY agent_id, id) = count(*) OVER (PARTITION BY agent_id, id) AS all_dated FROM incoming)
     ) WHERE place > 1`)
   await writer.run(`CREATE OR REPLACE TEMP TABLE stored AS
     SELECT i.row, i.agent_id, i.id, c._changed_at, ${isNumbered(layout) ? 'c._record' : 'NULL'} AS _record, NOT coalesce(c._complete, false)
         OR replaces(i.modified, i.as_of, i.fetched_at, c._base_modified, c._as_of, c._fetched_at) AS wins
     FROM incoming i JOIN ${layout.record.table} c
       ON c.workspace_id = ${quoteText(workspaceId)} AND ${storedKey(layout)} = i.agent_id AND c.${layout.record.id.column} = i.id
-    WHERE i.row NOT IN (SELECT row FROM losers)`)
-  await writer.run('INSERT INTO losers SELECT row FROM stored WHERE NOT wins')
+    WHERE i.row NOT IN (SELECT row FROM superseded)`)
+  await writer.run('INSERT INTO superseded SELECT row FROM stored WHERE NOT wins')
 }
 
 async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOptions): Promise<void> {
@@ -58,8 +58,8 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
     )
     return
   }
-  // A join: IN (SELECT ...) is a semi-join, which asked its hash table for every row and not only for those that a Bloom filter
-  // had left. Beside four million child rows it took 15 ms to find what the join finds in 8. As a list of numbers: 37.
+  // A join: IN (SELECT ...) is a semi-join, which probed its hash table for every row instead of those that a Bloom filter
+  // let through. Beside four million child rows it took 15 ms, the join 8, a list of numbers 37.
   for (const table of [record.table, ...children.map(child => child.table)])
     await writer.run(`DELETE FROM ${table} t USING stored s WHERE t._record = s._record AND s.wins`)
 }
@@ -67,7 +67,7 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
 async function insertRows(
   writer: Writer,
   options: MergeOptions,
-  { last, known }: { last: number; known: boolean },
+  { last, replaces }: { last: number; replaces: boolean },
 ): Promise<void> {
   const { layout, workspaceId, unknown, source, nowMs } = options
   const { record } = layout
@@ -86,16 +86,16 @@ async function insertRows(
     ...(!record.fact && {
       _complete: 'true',
       _base_modified: modified,
-      // Cleared only by a request that was sent later than the change, and the mirror's lag after it.
-      _changed_at: known ? 'b._changed_at' : 'NULL::TIMESTAMP',
-      _dirty_since: known ? 'CASE WHEN b._changed_at >= s."__as_of" THEN b._changed_at END' : 'NULL::TIMESTAMP',
+      // Cleared only by a request sent later than the change plus the mirror's lag.
+      _changed_at: replaces ? 'b._changed_at' : 'NULL::TIMESTAMP',
+      _dirty_since: replaces ? 'CASE WHEN b._changed_at >= s."__as_of" THEN b._changed_at END' : 'NULL::TIMESTAMP',
     }),
     ...(isNumbered(layout) && { _record: number }),
   }
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]
   const selected = [...keyItems(layout, workspaceId), ...recordItems(layout, unknown), ...Object.values(bookkeeping)]
-  // A join of rows so wide, with nothing, is a quarter of the time of writing a few.
-  const stored = known ? ` LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}` : ''
+  // Left out where nothing is replaced: an empty join of such wide rows took a quarter of the time of writing a few.
+  const stored = replaces ? ` LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}` : ''
   await writer.run(
     `INSERT INTO ${record.table} (${names.join(', ')}) SELECT ${selected.join(', ')} FROM ${STAGE} s${stored}`,
   )
@@ -111,7 +111,7 @@ export interface ResolvedVersions {
   replaced: number
 }
 
-/** Settles which of the `staged` records stay, before the transaction that writes them begins. */
+/** Resolves which of the `staged` records stay, before the transaction that writes them begins. */
 export async function resolveVersions(
   writer: Writer,
   options: MergeOptions,
@@ -119,21 +119,21 @@ export async function resolveVersions(
 ): Promise<ResolvedVersions> {
   await findSuperseded(writer, options)
   const [counts] = await writer.rows<{ superseded: string; replaced: string }>(
-    'SELECT (SELECT count(*) FROM losers) AS superseded, (SELECT count(*) FROM stored WHERE wins) AS replaced',
+    'SELECT (SELECT count(*) FROM superseded) AS superseded, (SELECT count(*) FROM stored WHERE wins) AS replaced',
   )
   return { staged, superseded: Number(counts!.superseded), replaced: Number(counts!.replaced) }
 }
 
-/** Writes the records that stay, inside the caller's transaction; the others leave the stage. */
+/** Deletes superseded records from the stage and writes the others, inside the caller's transaction. */
 export async function mergeStage(
   writer: Writer,
   options: MergeOptions,
-  settled: ResolvedVersions,
+  versions: ResolvedVersions,
 ): Promise<MergeResult> {
-  const { staged, replaced, superseded } = settled
-  if (superseded > 0) await writer.run(`DELETE FROM ${STAGE} WHERE rowid IN (SELECT row FROM losers)`)
+  const { staged, replaced, superseded } = versions
+  if (superseded > 0) await writer.run(`DELETE FROM ${STAGE} WHERE rowid IN (SELECT row FROM superseded)`)
   const last = await lastNumber(writer, options.layout)
   if (replaced > 0) await deleteReplaced(writer, options)
-  await insertRows(writer, options, { last, known: replaced > 0 })
+  await insertRows(writer, options, { last, replaces: replaced > 0 })
   return { inserted: staged - superseded - replaced, replaced, superseded }
 }

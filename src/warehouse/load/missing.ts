@@ -7,8 +7,7 @@ import { childrenOf, type DeclaredResource, resourceOf, type Stream } from '../.
 import { unansweredOf } from '../../core/unanswered.ts'
 import type { PageFacts } from '../../core/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
-import type { LoadContext } from './load-context.ts'
-import type { LoadablePage } from './load-input.ts'
+import type { LoadablePage, LoadContext } from './load-input.ts'
 
 /** When the listing that ends with this page began; null where not all of it is here, as after a kill while it landed. */
 function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number | null {

@@ -1,12 +1,15 @@
-// Each time that a conversation is seen is kept, whether or not that version wins: changes and spend by day derive from
-// these rows, and so do not depend on the order of arrival.
+// Every sighting of a conversation is stored, whether or not its version wins: changes and spend by day derive from these
+// rows, and so do not depend on the order of arrival.
+import { coerceRecord } from '../../catalog/coerce.ts'
 import { keyItems } from '../../catalog/extraction.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
-import type { Writer } from '../connection.ts'
+import { recordStruct } from '../../catalog/staging.ts'
+import { writeExactly } from '../../json/exact-json.ts'
+import { iso, type Writer } from '../connection.ts'
 import { STAGE } from './stage.ts'
 
-/** Columns of the conversation that an observation keeps. */
-export const OBSERVED = [
+/** Columns of the conversation that an observation has. */
+const OBSERVED = [
   'state',
   'stage',
   'chat_assigned_to',
@@ -19,13 +22,68 @@ export const OBSERVED = [
   'detailed_cost_total_credits_consumed',
 ] as const
 
+const observedColumns = ({ columns }: Layout) => OBSERVED.map(name => columns.find(column => column.name === name)!)
+
 /** Appends an observation for each staged record; called before any of them is dropped. */
-export async function observe(writer: Writer, options: { layout: Layout; workspaceId: string }): Promise<void> {
+export async function observeExports(writer: Writer, options: { layout: Layout; workspaceId: string }): Promise<void> {
   const { layout, workspaceId } = options
-  const columns = OBSERVED.map(name => layout.columns.find(column => column.name === name)!)
+  const columns = observedColumns(layout)
   await writer.run(`INSERT INTO conversation_observations
       (${[...layout.key, 'observed_at', 'source', 'kind', 'modified', 'version', ...OBSERVED].map(quoteName).join(', ')})
     SELECT ${keyItems(layout, workspaceId).join(', ')}, s."__fetched", ${quoteText('export')}, s."__kind",
       changed_at(s."lastModified", s."__fetched"), coalesce(changed_at(s."lastModified", s."__fetched"), s."__as_of"), ${columns.map(column => column.expression).join(', ')}
     FROM ${STAGE} s`)
+}
+
+/** A conversation as an event carries it. */
+export interface EventSighting {
+  agentId: string
+  conversationId: string
+  /** The part of the record that the event carries. */
+  values: Readonly<Record<string, unknown>>
+  /** When the event happened, ms. */
+  observedMs: number
+  /** The carried `lastModified`, ms; null if it carried none. */
+  modifiedMs: number | null
+}
+
+/** Appends an observation for each sighting, with the columns that it carried in `reported`. */
+export async function observeEvents(
+  writer: Writer,
+  { layout, workspaceId }: { layout: Layout; workspaceId: string },
+  sightings: readonly EventSighting[],
+): Promise<void> {
+  if (sightings.length === 0) return
+  const columns = observedColumns(layout)
+  const { record } = layout
+  const keys = new Set([record.id.key, ...columns.flatMap(column => column.from)])
+  const fields = Object.fromEntries(Object.entries(record.fields).filter(([key]) => keys.has(key)))
+  const rows = sightings.map(({ agentId, conversationId, values, observedMs, modifiedMs }) => {
+    const own = Object.fromEntries(Object.entries(values).filter(([key]) => Object.hasOwn(fields, key)))
+    const coerced = coerceRecord({ ...record, fields }, { ...own, [record.id.key]: conversationId })!
+    return {
+      agent_id: agentId,
+      conversation_id: conversationId,
+      created: iso(observedMs),
+      modified: modifiedMs === null ? null : iso(modifiedMs),
+      reported: OBSERVED.filter((_, index) => columns[index]!.from.some(key => Object.hasOwn(values, key))),
+      record: writeExactly(coerced.record),
+    }
+  })
+  await writer.run(
+    'CREATE OR REPLACE TEMP TABLE seen (agent_id VARCHAR, conversation_id VARCHAR, created TIMESTAMP, modified TIMESTAMP, reported VARCHAR[], record VARCHAR)',
+  )
+  await writer.append(
+    'seen',
+    {
+      ...{ agent_id: 'VARCHAR', conversation_id: 'VARCHAR', created: 'TIMESTAMP', modified: 'TIMESTAMP' },
+      ...{ reported: ['VARCHAR'], record: 'VARCHAR' },
+    },
+    rows,
+  )
+  const struct = quoteText(JSON.stringify(recordStruct(fields, {})))
+  await writer.run(`INSERT INTO conversation_observations
+      (workspace_id, agent_id, conversation_id, observed_at, source, modified, version, reported, ${OBSERVED.join(', ')})
+    SELECT ${quoteText(workspaceId)}, agent_id, conversation_id, created, 'webhook', modified, coalesce(modified, created), reported, ${columns.map(({ expression }) => expression).join(', ')}
+    FROM (SELECT *, unnest(from_json(record, ${struct})) FROM seen) s`)
 }

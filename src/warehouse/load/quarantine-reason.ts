@@ -1,38 +1,38 @@
-// Why something could not be loaded, in words that may be told. DuckDB's messages quote the value at fault, and so do those
-// of JSON.parse: of them only the class is kept, and the column where its name is one of ours.
+// Why something could not be loaded, without values. The messages of DuckDB and JSON.parse quote the value at fault: only
+// their class is kept, and the column if the catalog declares it.
 
 import { tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 
-/** DuckDB's classes of errors that are about what a record holds. */
+/** DuckDB's classes of errors about a record's content. */
 const ABOUT_A_RECORD =
   /^(Conversion|Invalid Input|Out of Range|Constraint|Mismatch Type|Invalid type|Object Size) Error/i
 
 const OUT_OF_MEMORY = /^Out of Memory Error/i
 
-/** Classes whose messages speak of files, sizes and settings, never of values. */
+/** Classes whose messages name files, sizes and settings, never values. */
 const ABOUT_THE_MACHINE = /^(IO|Out of Memory|Permission|Interrupt|Fatal|INTERNAL) Error/i
 
 const UNKNOWN_FAULT = 'an unknown fault'
 
 const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
-/** A record that alone takes so much that memory may end over it. Bytes of JSON. */
+/** A record of so many bytes of JSON may alone exceed the memory limit. */
 const LARGE_RECORD_BYTES = 16 * 1024 * 1024
 
-/** A fault that we found ourselves; its message may be told. */
+/** A fault that our own code found: its message holds no value. */
 export class LoadFault extends Error {}
 
 const messageOf = (error: unknown): string => String((error as Error)?.message ?? error)
 
-/** DuckDB tells of many casts which column they were for. */
+/** The column that DuckDB names for many casts. */
 function columnOf(message: string, columns: ReadonlySet<string>): string | undefined {
   return [...message.matchAll(/source column "?(\w+)"?/g)].map(match => match[1]!).findLast(name => columns.has(name))
 }
 
-/** What may be told of an error: no value of a record is in it. `columns` are the names that may be told. */
+/** An error's text without any value of a record. `columns` are the column names that it may contain. */
 export function safeReason(error: unknown, columns: ReadonlySet<string> = new Set()): string {
   const message = messageOf(error)
   if (error instanceof LoadFault) return message
@@ -43,27 +43,27 @@ export function safeReason(error: unknown, columns: ReadonlySet<string> = new Se
   return column === undefined ? kind : `${kind} in column ${column}`
 }
 
-/** True for a reason that came of loading a record, which had been read by then: what was found in it has been told. */
+/** True for a reason that came from loading a record. It had been read by then, so its findings are written already. */
 export const isLoadError = (reason: string): boolean => /Error\b/.test(reason) || reason === UNKNOWN_FAULT
 
-/** The error without what may not be told, with the places in the code that it came from. */
+/** The error with its text made safe and its stack trace kept. */
 export function safeCause(error: unknown): Error {
   const text = safeReason(error)
   const places = error instanceof Error ? (error.stack ?? '').split('\n').filter(line => /^\s+at /.test(line)) : []
-  const told = new Error(text)
-  told.stack = [text, ...places].join('\n')
-  return told
+  const safe = new Error(text)
+  safe.stack = [text, ...places].join('\n')
+  return safe
 }
 
-/** True where fewer records may do what these could not. */
+/** True if a smaller batch may succeed. */
 export const isAboutRecords = (error: unknown): boolean =>
   ABOUT_A_RECORD.test(messageOf(error)) || OUT_OF_MEMORY.test(messageOf(error))
 
-/** True where one record alone is at fault. Memory that a small record does not get, others have taken. */
+/** True if this record alone is at fault. A small record that gets no memory is not: other work has taken it. */
 export const isAboutThisRecord = (error: unknown, bytes: number): boolean =>
   ABOUT_A_RECORD.test(messageOf(error)) || (OUT_OF_MEMORY.test(messageOf(error)) && bytes >= LARGE_RECORD_BYTES)
 
-/** Names that a reason may tell: columns of the record type's tables. */
+/** Column names that a reason may contain: those of the record type's tables. */
 export const columnsOf = (record: RecordType): ReadonlySet<string> =>
   new Set(tablesOf(layoutOf(record)).flatMap(table => table.columns.map(column => column.name)))
 
@@ -73,7 +73,7 @@ export const loadError = (file: string, cause: unknown): ConvohouseError =>
     ? cause
     : new ConvohouseError('LOAD_FAILED', {
         what: `The landed file ${file} could not be loaded: ${safeReason(cause)}`,
-        hint: 'Nothing of it is lost: it stays in the landing. Report the file; `convohouse replay` loads it once this is mended.',
+        hint: 'Nothing is lost: the file stays in the landing. Report it; `convohouse replay` loads it once this is fixed.',
         cause: safeCause(cause),
         facts: { file },
       })

@@ -1,5 +1,5 @@
 // Landed pages into one temporary table: the record's fields as columns, straight from the files. It is filled, and the
-// versions settled, before the transaction that writes the warehouse begins.
+// versions resolved, before the transaction that writes the warehouse begins.
 import { layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
@@ -8,16 +8,16 @@ import type { WindowKind } from '../../core/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 import { isAboutRecords } from './quarantine-reason.ts'
 
-/** A file to stage: the landed page itself, or its mended copy. */
+/** A file to stage: the landed page itself, or a coerced copy. */
 export interface StageSource {
   file: string
-  /** Where the file is a bundle: the page of it that this source is. */
+  /** The page of this source, if the file is a bundle. */
   bundledPage?: string
   agentId: string | null
-  /** At least this fresh: the request's time on the server's clock less the mirror's lag, ms. */
+  /** At least this fresh: the request's time on the server's clock minus the mirror's lag, ms. */
   asOfMs: number
   fetchedMs: number
-  /** Kind of the window that it is of; null for a listing. */
+  /** Kind of its window; null for a listing. */
   kind: WindowKind | null
   bodyBytes: number
 }
@@ -27,14 +27,14 @@ const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
 
 const text = (value: string | null): string => `${value === null ? 'NULL' : quoteText(value)}::VARCHAR`
 
-/** What is known of a source beside its records, as SQL. */
+/** A source without its records, as an SQL struct. */
 const sourceStruct = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
   `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMP '${iso(asOfMs)}', fetched_at: TIMESTAMP '${iso(fetchedMs)}', kind: ${text(kind)}}`
 
 /** The staged records. */
 export const STAGE = 'stage'
 
-/** Fills the stage. Throws DuckDB's own error where a file cannot be read with this schema. */
+/** Fills the stage. @throws DuckDB's own error if a file cannot be read with this schema */
 export async function fillStage(
   writer: Writer,
   options: { record: RecordType; sources: readonly StageSource[]; unknown: UnknownTree },
@@ -51,14 +51,14 @@ export async function fillStage(
   const key = bundles.size > 0 ? `CASE WHEN ${isBundled} THEN _page ELSE filename END` : 'filename'
   // A bundle may hold pages of other batches.
   const isOfBatch = bundles.size > 0 ? `AND ${key} IN (${keys.join(', ')})` : ''
-  // Looked up once a file, before its records are unnested: a join is one more operator that makes room for rows so wide.
+  // The map is looked up once per page, before its records are unnested: a join would copy the wide rows once more.
   const staged = (format: 'newline_delimited' | 'unstructured') => `CREATE OR REPLACE TEMP TABLE ${STAGE} AS
     SELECT f.id AS "__file", f.agent_id AS "__agent", f.as_of AS "__as_of", f.fetched_at AS "__fetched", f.kind AS "__kind", "__element", d.* FROM (
       SELECT (MAP {${facts.join(', ')}})[${key}] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d
       FROM read_json([${paths}], format = '${format}', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns})
       WHERE data IS NOT NULL ${isOfBatch})`
-  // To look for line feeds takes a fifth less than to follow every brace and string to where a value ends. A body that has any
-  // inside is refused, never misread: its first line is no whole value.
+  // Reading line by line takes a fifth less time than finding the end of a value by its braces and strings. A body with line feeds
+  // is refused, never misread: its first line is no complete value.
   await writer.run(staged('newline_delimited')).catch(fault => {
     if (!isAboutRecords(fault)) throw fault
     return writer.run(staged('unstructured'))

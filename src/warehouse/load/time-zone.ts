@@ -1,9 +1,9 @@
-// What the warehouse keeps of a workspace's configuration: where its days begin.
+// The time zone of a workspace's days: stored with its rows (`_workspaces`), which are updated when the configuration changes.
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 
-/** Derives the days of all rows of a workspace anew; `schema` is an attached file's. */
+/** Derives the days of all rows of a workspace again, also in the attached `schema`. */
 export async function deriveDays(
   writer: Writer,
   { workspaceId, timeZone, schema }: { workspaceId: string; timeZone: string; schema?: string },
@@ -15,27 +15,26 @@ export async function deriveDays(
 }
 
 async function storedZone(writer: Writer, workspaceId: string): Promise<string | undefined> {
-  const [kept] = await writer.rows<{ time_zone: string }>(
-    `SELECT time_zone FROM _workspaces WHERE workspace_id = ${quoteText(workspaceId)}`,
+  const [row] = await writer.rows<{ time_zone: string }>(
+    'SELECT time_zone FROM _workspaces WHERE workspace_id = $workspace',
+    { workspace: workspaceId },
   )
-  return kept?.time_zone
+  return row?.time_zone
 }
 
-/**
- * Keeps the time zone, inside the caller's transaction; where it is another than before, every day that is stored is derived
- * anew.
- */
+/** Stores the time zone, inside the caller's transaction. If it differs from the stored one, derives every day again. */
 export async function storeTimeZone(writer: Writer, workspaceId: string, timeZone: string): Promise<void> {
-  const kept = await storedZone(writer, workspaceId)
-  if (kept === timeZone) return
-  await writer.run(`DELETE FROM _workspaces WHERE workspace_id = ${quoteText(workspaceId)}`)
-  await writer.run(`INSERT INTO _workspaces VALUES (${quoteText(workspaceId)}, ${quoteText(timeZone)})`)
-  if (kept !== undefined) await deriveDays(writer, { workspaceId, timeZone })
+  const stored = await storedZone(writer, workspaceId)
+  if (stored === timeZone) return
+  const params = { workspace: workspaceId }
+  await writer.run('DELETE FROM _workspaces WHERE workspace_id = $workspace', params)
+  await writer.run('INSERT INTO _workspaces VALUES ($workspace, $zone)', { ...params, zone: timeZone })
+  if (stored !== undefined) await deriveDays(writer, { workspaceId, timeZone })
 }
 
-/** Where the configured zone is another than the stored rows', changes them in one transaction, whether or not anything is loaded. */
+/** Applies a changed time zone to the stored rows, in one transaction, whether or not anything is loaded. */
 export async function applyTimeZone(writer: Writer, workspaceId: string, timeZone: string): Promise<void> {
-  const kept = await storedZone(writer, workspaceId)
-  if (kept === undefined || kept === timeZone) return
+  const stored = await storedZone(writer, workspaceId)
+  if (stored === undefined || stored === timeZone) return
   await writer.transaction(() => storeTimeZone(writer, workspaceId, timeZone))
 }

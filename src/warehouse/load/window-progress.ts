@@ -1,4 +1,4 @@
-// The windows of a batch: how far its pages bring them, what they cover, and what stretch of `ts` each page covers. Written in the
+// The windows of a batch: their progress with its pages, their coverage, and the range of `ts` that each page covers. Written in the
 // transaction that loads the pages' records.
 import { quoteText } from '../../catalog/layout.ts'
 import { type PageRange, pageRangeOf, reachingTo } from '../../core/page-range.ts'
@@ -27,7 +27,7 @@ const WINDOWS = {
   progress: 'JSON',
 } as const
 
-/** A second as a TIMESTAMP's text. */
+/** A second as the text of a TIMESTAMP; null stays null. */
 export const atSecond = (second: number | null | undefined): string | null =>
   second == null ? null : iso(second * 1_000)
 
@@ -49,43 +49,21 @@ const windowRow = (workspaceId: string, progress: WindowProgress): Row => ({
 
 const windowKey = (agentId: string, window: string): string => JSON.stringify([agentId, window])
 
-/** Extends the stretch of the page that the batch before ended with. */
-async function extendEarlier(
-  writer: Writer,
-  workspaceId: string,
-  before: WindowProgress,
-  { address: path, head }: LoadablePage,
-): Promise<void> {
-  const { window } = head.facts!
-  const here = `workspace_id = ${quoteText(workspaceId)} AND agent_id = ${quoteText(window.agentId)} AND "window" = ${quoteText(window.name)}`
-  const [row] = await writer.rows<{ file: string; from: string | null; to: string }>(
-    `SELECT file, epoch(from_at)::BIGINT::VARCHAR AS "from", epoch(to_at)::BIGINT::VARCHAR AS "to" FROM _requests
-     WHERE ${here} AND file < ${quoteText(path)} AND to_at IS NOT NULL ORDER BY file DESC LIMIT 1`,
-  )
-  if (!row) return
-  const earlier = { from: row.from === null ? null : Number(row.from), to: Number(row.to) }
-  const { from, to } = reachingTo(earlier, before, head.facts!)
-  if (from === earlier.from && to === earlier.to) return
-  const at = (second: number | null) => (second === null ? 'NULL' : `TIMESTAMP '${atSecond(second)}'`)
-  await writer.run(`UPDATE _requests SET from_at = ${at(from)}, to_at = ${at(to)}
-    WHERE ${here} AND file = ${quoteText(row.file)}`)
-}
-
-/** Folds the batch's pages, in order, into the windows as the warehouse has them; tells what stretch each page covers. */
+/** Advances the stored windows by the batch's pages, in order. @returns the range of `ts` that each page covers */
 export async function advanceWindows(
   writer: Writer,
   workspaceId: string,
   pages: readonly LoadablePage[],
 ): Promise<Map<LoadablePage, PageRange | null>> {
-  const covered = new Map<LoadablePage, PageRange | null>()
+  const ranges = new Map<LoadablePage, PageRange | null>()
   const facts = pages.flatMap(page => (page.head.facts ? [page.head.facts] : []))
-  if (facts.length === 0) return covered
+  if (facts.length === 0) return ranges
   const names = [...new Set(facts.map(fact => quoteText(fact.window.name)))].join(', ')
   const where = `workspace_id = ${quoteText(workspaceId)} AND "window" IN (${names})`
   const rows = await writer.rows<{ agent_id: string; window: string; progress: string }>(
     `SELECT agent_id, "window", progress FROM _windows WHERE ${where}`,
   )
-  const folded = new Map<string, WindowProgress>(
+  const windows = new Map<string, WindowProgress>(
     rows.map(row => [windowKey(row.agent_id, row.window), JSON.parse(row.progress) as WindowProgress]),
   )
   const newest = new Map<string, LoadablePage>()
@@ -93,21 +71,46 @@ export async function advanceWindows(
     const fact = page.head.facts
     if (fact === null) continue
     const key = windowKey(fact.window.agentId, fact.window.name)
-    const before = folded.get(key) ?? newProgress(fact.window)
-    covered.set(page, pageRangeOf(before, fact))
-    const earlier = newest.get(key)
-    const stretch = earlier && covered.get(earlier)
-    if (stretch) covered.set(earlier, reachingTo(stretch, before, fact))
-    else if (before.pages > 0 && !isById(fact.window.kind)) await extendEarlier(writer, workspaceId, before, page)
+    const before = windows.get(key) ?? newProgress(fact.window)
+    ranges.set(page, pageRangeOf(before, fact))
+    const previous = newest.get(key)
+    const range = previous && ranges.get(previous)
+    if (range) ranges.set(previous, reachingTo(range, before, fact))
+    else if (before.pages > 0 && !isById(fact.window.kind)) await extendStoredPage(writer, workspaceId, before, page)
     newest.set(key, page)
-    folded.set(key, advance(before, fact))
+    windows.set(key, advance(before, fact))
   }
   await writer.run(`DELETE FROM _windows WHERE ${where}`)
   await writer.append(
     '_windows',
     WINDOWS,
-    [...folded.values()].map(progress => windowRow(workspaceId, progress)),
+    [...windows.values()].map(progress => windowRow(workspaceId, progress)),
   )
-  await addFinishedWindows(writer, workspaceId, [...folded.values()])
-  return covered
+  await addFinishedWindows(writer, workspaceId, [...windows.values()])
+  return ranges
+}
+
+/** Extends the range of the window's page before this one, which an earlier batch loaded. */
+async function extendStoredPage(
+  writer: Writer,
+  workspaceId: string,
+  before: WindowProgress,
+  { address, head }: LoadablePage,
+): Promise<void> {
+  const { window } = head.facts!
+  const here = 'workspace_id = $workspace AND agent_id = $agent AND "window" = $window'
+  const params = { workspace: workspaceId, agent: window.agentId, window: window.name }
+  const [row] = await writer.rows<{ file: string; from: string | null; to: string }>(
+    `SELECT file, epoch(from_at)::BIGINT::VARCHAR AS "from", epoch(to_at)::BIGINT::VARCHAR AS "to" FROM _requests
+     WHERE ${here} AND file < $file AND to_at IS NOT NULL ORDER BY file DESC LIMIT 1`,
+    { ...params, file: address },
+  )
+  if (!row) return
+  const stored = { from: row.from === null ? null : Number(row.from), to: Number(row.to) }
+  const { from, to } = reachingTo(stored, before, head.facts!)
+  if (from === stored.from && to === stored.to) return
+  await writer.run(
+    `UPDATE _requests SET from_at = $from::TIMESTAMP, to_at = $to::TIMESTAMP WHERE ${here} AND file = $file`,
+    { ...params, file: row.file, from: atSecond(from), to: atSecond(to) },
+  )
 }

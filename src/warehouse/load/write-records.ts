@@ -1,26 +1,18 @@
-// A batch's records on their way into the tables: staged, settled by version, then merged inside the caller's transaction.
+// A batch's records on their way into the tables: staged and resolved by version, then merged inside the caller's transaction.
 import { conversation } from '../../catalog/conversation.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import { unknownTree } from '../../catalog/unknown.ts'
 import type { Writer } from '../connection.ts'
 import { reapplyPatches } from '../events/patches.ts'
 import { markDeleted } from '../events/resources.ts'
-import type { Batch } from './batch.ts'
-import type { LoadContext } from './load-context.ts'
+import { type Batch, recordsOf } from './batch.ts'
+import type { LoadContext } from './load-input.ts'
 import { type MergeOptions, type MergeResult, mergeStage, type ResolvedVersions, resolveVersions } from './merge.ts'
-import { observe } from './observations.ts'
+import { observeExports } from './observations.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import { fillIncoming, fillStage } from './stage.ts'
 
-/** A file that was cut off behind its head is a whole gzip file still, and DuckDB reads nothing from it without a word. */
-async function assertStaged(writer: Writer, records: number): Promise<void> {
-  const [row] = await writer.rows<{ n: string }>('SELECT count(*) AS n FROM incoming')
-  if (Number(row?.n) !== records) throw new LoadFault(`${records} records were expected, and ${row?.n} could be read`)
-}
-
-export const NOTHING: MergeResult = { inserted: 0, replaced: 0, superseded: 0 }
-
-export const recordsOf = (batch: Batch): number => batch.files.reduce((sum, file) => sum + file.records, 0)
+export const NOTHING_MERGED: MergeResult = { inserted: 0, replaced: 0, superseded: 0 }
 
 export function mergeOptions(context: LoadContext, batch: Batch): MergeOptions {
   return {
@@ -32,7 +24,7 @@ export function mergeOptions(context: LoadContext, batch: Batch): MergeOptions {
   }
 }
 
-/** Stages a batch and settles which records stay; null where it has none. Before the transaction begins. */
+/** Stages a batch and resolves which records stay; null if it has no records. Runs before the transaction begins. */
 export async function stageRecords(
   writer: Writer,
   batch: Batch,
@@ -46,16 +38,22 @@ export async function stageRecords(
   return resolveVersions(writer, options, staged)
 }
 
-/** Writes what was staged, inside the caller's transaction. */
+/** A file that is cut off behind its head is still a valid gzip file, from which DuckDB silently reads nothing. */
+async function assertStaged(writer: Writer, records: number): Promise<void> {
+  const [row] = await writer.rows<{ n: string }>('SELECT count(*) AS n FROM incoming')
+  if (Number(row?.n) !== records) throw new LoadFault(`${records} records were expected, and ${row?.n} could be read`)
+}
+
+/** Writes the staged records, inside the caller's transaction. */
 export async function writeRecords(
   writer: Writer,
   options: MergeOptions,
-  settled: ResolvedVersions | null,
+  versions: ResolvedVersions | null,
 ): Promise<MergeResult> {
-  if (settled === null) return NOTHING
+  if (versions === null) return NOTHING_MERGED
   const conversations = options.layout.record === conversation
-  if (conversations) await observe(writer, options)
-  const result = await mergeStage(writer, options, settled)
+  if (conversations) await observeExports(writer, options)
+  const result = await mergeStage(writer, options, versions)
   if (conversations) await reapplyPatches(writer, options)
   const { deletable, table } = options.layout.record
   if (deletable) await markDeleted(writer, { ...options, table, ids: 'SELECT id FROM incoming' })

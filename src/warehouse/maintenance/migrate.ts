@@ -1,5 +1,5 @@
-// Brings a warehouse to this version: numbered, append-only migrations of the bookkeeping, then the tables that the
-// catalog declares, additively. A warehouse that a newer convohouse wrote is refused before anything is touched.
+// Migrates a warehouse to this version: numbered, append-only migrations of the bookkeeping, then the tables that the
+// catalog declares, additively. A warehouse of a newer convohouse is refused before anything is changed.
 import { migrate as migrateTable, tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -19,13 +19,13 @@ async function bundledMigrations(): Promise<Migration[]> {
   return files.map(({ name, sql }) => ({ number: Number(name.slice(0, 4)), name: `${name}.sql`, sql }))
 }
 
-/** The newest migration that this convohouse knows. */
+/** The newest migration of this convohouse. */
 export const newestMigration = async (): Promise<number> => (await bundledMigrations()).at(-1)?.number ?? 0
 
 /** The refusal of a warehouse that a newer convohouse has migrated. */
-export const newerWarehouse = (at: number, known: number): ConvohouseError =>
+export const newerWarehouse = (found: number, newest: number): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_NEWER', {
-    what: `The warehouse is at migration ${at}, and this convohouse knows only ${known}.`,
+    what: `The warehouse is at migration ${found}, and this convohouse has migrations up to ${newest}.`,
     hint: 'Use the convohouse version that wrote it, or a newer one.',
   })
 
@@ -45,27 +45,27 @@ async function applied(writer: Writer): Promise<number> {
   return row?.newest ?? 0
 }
 
-/** The migration that gives records their numbers; the rows that are there are numbered when their columns are. */
+/** The migration that introduced record numbers; existing rows are numbered once their columns exist. */
 const NUMBERS = 6
 
-/** The migration that the warehouse was at; 0 where there was nothing yet. @throws WAREHOUSE_NEWER */
+/** The migration that the warehouse is at; 0 for a new file. @throws WAREHOUSE_NEWER */
 async function migrationBefore(writer: Writer, migrations: readonly Migration[]): Promise<number> {
-  const newest = await applied(writer)
-  const known = migrations.at(-1)?.number ?? 0
-  if (newest > known) throw newerWarehouse(newest, known)
-  return newest
+  const found = await applied(writer)
+  const newest = migrations.at(-1)?.number ?? 0
+  if (found > newest) throw newerWarehouse(found, newest)
+  return found
 }
 
 async function applyMigrations(writer: Writer, migrations: readonly Migration[]): Promise<void> {
-  for (const migration of migrations) {
-    // The number first: a rival that migrates too fails here, before it changes anything.
-    await writer.rows('INSERT INTO _migrations VALUES ($1, $2, now()::TIMESTAMP)', [migration.number, migration.name])
-    await writer.run(migration.sql)
+  for (const { number, name, sql } of migrations) {
+    // The number first: another process that migrates too fails here, before it changes anything.
+    await writer.run('INSERT INTO _migrations VALUES ($number, $name, now()::TIMESTAMP)', { number, name })
+    await writer.run(sql)
   }
 }
 
 async function migrateCatalog(writer: Writer, fresh: boolean): Promise<void> {
-  // Listing all columns takes 40 ms, a good part of opening.
+  // Skipped for a new file: listing all columns takes 40 ms, a good part of opening.
   const existing = fresh ? new Map<string, Set<string>>() : await columnsByTable(writer)
   const statements = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).flatMap(table =>
     migrateTable(table, existing.get(table.name) ?? new Set()),
@@ -78,8 +78,8 @@ async function createViews(writer: Writer): Promise<void> {
 }
 
 /**
- * Migrates in one transaction, and an older warehouse's later migrations in one each: DuckDB cannot alter a table whose rows the
- * same transaction has updated. A kill between two of them leaves a warehouse that the next opening migrates further.
+ * Migrates in one transaction; the later migrations of an older warehouse in one each, since DuckDB cannot alter a table whose
+ * rows the same transaction has updated. After a kill between two of them the next opening continues.
  * @throws WAREHOUSE_NEWER
  */
 export async function migrateWarehouse(writer: Writer): Promise<void> {

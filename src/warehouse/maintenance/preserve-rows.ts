@@ -1,4 +1,4 @@
-// From the open warehouse into one that was rebuilt beside it: what no landed page tells, and so no replay brings back.
+// Copies rows from the open warehouse into the one that a replay has rebuilt beside it: those that no landed page or event supplies.
 import { tablesOf } from '../../catalog/ddl.ts'
 import { type Layout, layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
 import { PAGE_RECORDS, RECORD_TYPES } from '../../catalog/records.ts'
@@ -6,21 +6,21 @@ import type { Writer } from '../connection.ts'
 import { lastNumber, numberedLayoutOf, renumbered, sameKey } from '../load/record-numbers.ts'
 import { copyCoverage } from '../planning/coverage.ts'
 
-/** Told by nothing that landed, and copied whole. */
+/** Tables that `copyRuns` has copied for all workspaces. */
 const COPIED_ALREADY = new Set(['_runs', '_full_exports_dropped'])
 
 const REBUILT = 'rebuilt'
 
 /**
- * Runs `work` alone on the open warehouse, with another file, which nobody has open, attached as `rebuilt`. Statements
- * name the open warehouse's tables without a schema.
+ * Runs `work` exclusively on the open warehouse, with another file, which must not be open elsewhere, attached as
+ * `rebuilt`. Statements name the open warehouse's tables without a schema.
  */
 export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T>): Promise<T> {
   return from.exclusively(async () => {
     await from.run(`ATTACH ${quoteText(file)} AS ${REBUILT}`)
     try {
       const result = await work()
-      // A log that stayed behind would not follow the file to its new name.
+      // The file will be renamed, and a log that is left would not be.
       await from.run(`CHECKPOINT ${REBUILT}`)
       return result
     } finally {
@@ -31,14 +31,14 @@ export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T
 
 const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
 
-/** Columns that a table has in both; one that the catalog does not declare any more is only in the older warehouse. */
+/** Columns that a table has in both files. A column that the catalog no longer declares is only in the older one. */
 async function sharedColumns(from: Writer, table: string): Promise<string> {
   const columns = await from.rows<{ name: string }>(`SELECT column_name AS name FROM duckdb_columns()
     WHERE table_name = ${quoteText(table)} AND database_name IN (current_database(), '${REBUILT}') GROUP BY ALL HAVING count(*) = 2`)
   return columns.map(({ name }) => quoteName(name)).join(', ')
 }
 
-/** Copies the rows of every workspace but `ids`: what is not configured here is not thrown away. */
+/** Copies the rows of every workspace except `ids`: workspaces that are not configured are kept. */
 export async function preserveOtherWorkspaces(from: Writer, ids: readonly string[]): Promise<void> {
   const tables = await from.rows<{ name: string }>(`
     SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
@@ -56,7 +56,7 @@ export async function preserveOtherWorkspaces(from: Writer, ids: readonly string
   }
 }
 
-/** Marks that a run set and no page tells: an agent that answered 404, a conversation that is known to have changed. */
+/** Copies marks that no landed page supplies: `_missing_since` and `_dirty_since` of rows with the same request. */
 export async function preserveMarks(from: Writer, ids: readonly string[]): Promise<void> {
   for (const layout of PAGE_RECORDS.map(record => layoutOf(record))) {
     const { table } = layout.record
@@ -74,7 +74,7 @@ export interface LostRows {
   some: string[]
 }
 
-/** Records that the rebuilt warehouse has no row of, by table; of these `tables`, where they are told. */
+/** Records without a row in the rebuilt warehouse, by table; of `tables` only, if given. */
 export async function lostRows(from: Writer, ids: readonly string[], tables?: readonly string[]): Promise<LostRows[]> {
   const lost: LostRows[] = []
   for (const layout of RECORD_TYPES.map(record => layoutOf(record))) {
@@ -89,42 +89,42 @@ export async function lostRows(from: Writer, ids: readonly string[], tables?: re
   return lost
 }
 
-/** Keeps records that pages once brought and that the rebuilt warehouse has no row of, or an older one. */
+/** Copies records from earlier pages of which the rebuilt warehouse has no row, or an older one. */
 export async function preserveLostRows(from: Writer, workspaceId: string): Promise<void> {
   for (const record of PAGE_RECORDS)
     await copyRecords(from, layoutOf(record), `workspace_id = ${quoteText(workspaceId)}`)
 }
 
-/** Since when a record is quarantined: a rebuilt warehouse has quarantined it just now. */
+/** Copies since when a record is quarantined: the rebuilt warehouse has quarantined it just now. */
 export const preserveQuarantinedSince = (from: Writer, ids: readonly string[]): Promise<void> =>
   from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
     FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
 
-/** Records that the rebuilt warehouse has not, has older, or has from events alone: their rows and children stay as they are. */
+/** Copies records and their children that the rebuilt warehouse lacks, has in an older version, or has from events alone. */
 async function copyRecords(from: Writer, layout: Layout, here: string): Promise<void> {
   const { table } = layout.record
   const key = layout.key.join(', ')
-  await from.run(`CREATE OR REPLACE TEMP TABLE kept AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
+  await from.run(`CREATE OR REPLACE TEMP TABLE preserved AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
     (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')}
       AND (NOT l._complete OR (r._complete AND r._fetched_at >= l._fetched_at)))`)
   const rows = renumbered(await lastNumber(from, layout, REBUILT))
   for (const { name } of tablesOf(layout)) {
-    await from.run(`DELETE FROM ${REBUILT}.${name} WHERE (${key}) IN (SELECT ${key} FROM kept)`)
+    await from.run(`DELETE FROM ${REBUILT}.${name} WHERE (${key}) IN (SELECT ${key} FROM preserved)`)
     const columns = await sharedColumns(from, name)
     await from.run(
-      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT ${rows} FROM (SELECT ${columns} FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM kept))`,
+      `INSERT INTO ${REBUILT}.${name} BY NAME SELECT ${rows} FROM (SELECT ${columns} FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM preserved))`,
     )
   }
 }
 
-/** Rows of a table that the rebuilt one has no row of with these columns. */
+/** Copies rows that have no row with the same values of `columns` in the rebuilt table. */
 const copyAbsent = (from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> => {
   const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
   return from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} AS l WHERE ${here}
     AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE r.workspace_id = l.workspace_id AND ${same})`)
 }
 
-/** Counts of what was found, by path: those that the gone files had a part in. */
+/** Merges counts of findings, to which files that are gone contributed. */
 async function mergeCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = ['workspace_id', ...columns].map(column => `r.${column} = l.${column}`).join(' AND ')
   const earlier = '(l.first_seen, l.example_file) < (r.first_seen, r.example_file)'
@@ -137,8 +137,8 @@ async function mergeCounts(from: Writer, here: string, table: string, columns: r
 }
 
 /**
- * Keeps what only files tell that are not in the landing any more: records, coverage, requests, quarantine. Coverage that
- * was forgotten would be bought again, and records without their coverage never.
+ * Copies what only files supply that are gone from the landing: records, coverage, requests, quarantine. Lost coverage would be
+ * exported and billed again; coverage without its records would never be read again.
  */
 export async function preserveGoneFiles(from: Writer, workspaceId: string, gone: readonly string[]): Promise<void> {
   if (gone.length === 0) return
@@ -158,11 +158,11 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
     await from.run(
       `INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE ${here} AND file IN (FROM gone)`,
     )
-  // Of the pages beside a gone one nobody else knows where it ended.
+  // The range of the pages next to a gone one derives from it.
   await from.run(`UPDATE ${REBUILT}._requests AS r SET from_at = l.from_at, to_at = l.to_at
     FROM _requests AS l WHERE l.${here} AND r.workspace_id = l.workspace_id AND r.file = l.file
       AND (l.agent_id, l."window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`)
-  // Two pages may have told the same at once.
+  // EXCEPT ALL: two pages may have reported the same at the same time.
   await from.run(`INSERT INTO ${REBUILT}._quota BY NAME
     (FROM _quota WHERE ${here} EXCEPT ALL FROM ${REBUILT}._quota WHERE ${here})`)
   await mergeCounts(from, here, '_drift', ['record', 'path'])

@@ -1,40 +1,38 @@
-// Records taken out of the quarantine: read from the landing again, mended under the catalog as it is now, and loaded each
-// in a transaction of its own, together with the removal of its row from `_quarantine`.
+// Retries quarantined records: reads them from the landing again, coerces them under the current catalog, and loads each in a
+// transaction of its own, which also deletes its row from `_quarantine`.
 
 import { emptyNotes } from '../../catalog/inspect.ts'
-import { quoteText } from '../../catalog/layout.ts'
 import { RECORD_OF } from '../../catalog/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { addCoerced, emptyBatch } from '../load/batch.ts'
-import { type CoercedPage, coercePage, issueOfUnreadable, removeCoerced } from '../load/coerce-page.ts'
+import { type CoercedPage, coercePage, issueOfUnreadable } from '../load/coerce-page.ts'
 import { coercedFindings, writeFindings } from '../load/findings.ts'
-import type { LoadContext } from '../load/load-context.ts'
-import type { LoadablePage } from '../load/load-input.ts'
+import type { LoadablePage, LoadContext } from '../load/load-input.ts'
 import { columnsOf, isAboutThisRecord, isLoadError, loadError, safeReason } from '../load/quarantine-reason.ts'
 import { mergeOptions, stageRecords, writeRecords } from '../load/write-records.ts'
+import { removeCoerced } from '../temporary-files.ts'
 
 export interface Retried {
   element: number
-  /** Why it stays; null where it is loaded. */
+  /** Why it stays in quarantine; null if it is loaded. */
   reason: string | null
 }
 
-const rowOf = ({ workspaceId }: LoadContext, page: LoadablePage, element: number): string =>
-  `workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.address)} AND element = ${element}`
-
-/** Why it was quarantined. */
-async function reasonOf(context: LoadContext, page: LoadablePage, element: number): Promise<string | undefined> {
-  const sql = `SELECT reason FROM _quarantine WHERE ${rowOf(context, page, element)}`
-  return (await context.writer.rows<{ reason: string }>(sql))[0]?.reason
-}
+/** The row of an element in `_quarantine`, and its parameters. */
+const ROW = 'workspace_id = $workspace AND file = $file AND element = $element'
+const rowParams = ({ workspaceId }: LoadContext, { address }: LoadablePage, element: number) => ({
+  workspace: workspaceId,
+  file: address,
+  element,
+})
 
 interface CoercedElement extends CoercedPage {
   element: number
 }
 
 /**
- * Where a record had not been read when its page was loaded, tells what is found in it, in place of that it was not read.
- * Inside the caller's transaction, before its row in `_quarantine` changes.
+ * For a record that could not be read when its page was loaded, replaces that issue by the findings in it. Inside the caller's
+ * transaction, before its row in `_quarantine` changes.
  */
 async function replaceUnreadIssue(
   context: LoadContext,
@@ -43,19 +41,21 @@ async function replaceUnreadIssue(
   found: CoercedElement,
 ): Promise<void> {
   const { writer, workspaceId } = context
-  const reason = await reasonOf(context, page, found.element)
-  if (reason === undefined || isLoadError(reason)) return
-  const { path, issue } = issueOfUnreadable(reason)
-  const told = `workspace_id = ${quoteText(workspaceId)} AND record = ${quoteText(record.name)}
-    AND path = ${quoteText(path)} AND issue = ${quoteText(issue)}`
-  await writer.run(`UPDATE _issues SET occurrences = occurrences - 1 WHERE ${told}`)
-  await writer.run(`DELETE FROM _issues WHERE ${told} AND occurrences < 1`)
-  // What inspection noted has been told with the page.
+  const [row] = await writer.rows<{ reason: string }>(
+    `SELECT reason FROM _quarantine WHERE ${ROW}`,
+    rowParams(context, page, found.element),
+  )
+  if (row === undefined || isLoadError(row.reason)) return
+  const same = 'workspace_id = $workspace AND record = $record AND path = $path AND issue = $issue'
+  const params = { workspace: workspaceId, record: record.name, ...issueOfUnreadable(row.reason) }
+  await writer.run(`UPDATE _issues SET occurrences = occurrences - 1 WHERE ${same}`, params)
+  await writer.run(`DELETE FROM _issues WHERE ${same} AND occurrences < 1`, params)
+  // The findings of inspection were written with the page.
   const files = [{ page, findings: coercedFindings(emptyNotes(), found) }]
   await writeFindings(writer, { workspaceId, record, files })
 }
 
-/** The page as if it held this record alone: its window and its cost are in the books already. */
+/** Loads the page as if it held this record alone. Its window and its cost are in the bookkeeping already. */
 async function loadOne(
   context: LoadContext,
   record: RecordType,
@@ -66,19 +66,20 @@ async function loadOne(
   const batch = emptyBatch(record)
   await addCoerced(context, batch, page, found)
   const options = mergeOptions(context, batch)
-  let settled: Awaited<ReturnType<typeof stageRecords>> = null
+  let versions: Awaited<ReturnType<typeof stageRecords>> = null
   try {
     await writer.transaction(
       async () => {
-        await writeRecords(writer, options, settled)
+        await writeRecords(writer, options, versions)
         await replaceUnreadIssue(context, record, page, found)
-        await writer.run(`DELETE FROM _quarantine WHERE ${rowOf(context, page, found.element)}`)
-        await writer.run(
-          `UPDATE _loads SET records = records + 1 WHERE workspace_id = ${quoteText(workspaceId)} AND file = ${quoteText(page.address)}`,
-        )
+        await writer.run(`DELETE FROM _quarantine WHERE ${ROW}`, rowParams(context, page, found.element))
+        await writer.run('UPDATE _loads SET records = records + 1 WHERE workspace_id = $workspace AND file = $file', {
+          workspace: workspaceId,
+          file: page.address,
+        })
       },
       async () => {
-        settled = await stageRecords(writer, batch, options)
+        versions = await stageRecords(writer, batch, options)
       },
     )
   } finally {
@@ -90,12 +91,15 @@ async function keepInQuarantine(
   context: LoadContext,
   page: LoadablePage,
   { element, reason }: { element: number; reason: string },
-  tell: () => Promise<void> = async () => {},
+  before: () => Promise<void> = async () => {},
 ): Promise<Retried> {
   const { writer } = context
   await writer.transaction(async () => {
-    await tell()
-    await writer.run(`UPDATE _quarantine SET reason = ${quoteText(reason)} WHERE ${rowOf(context, page, element)}`)
+    await before()
+    await writer.run(`UPDATE _quarantine SET reason = $reason WHERE ${ROW}`, {
+      ...rowParams(context, page, element),
+      reason,
+    })
   })
   return { element, reason }
 }
@@ -120,8 +124,8 @@ async function retryOne(context: LoadContext, page: LoadablePage, body: Uint8Arr
 }
 
 /**
- * Tries quarantined elements of a page again, one by one; of those that stay the reason is brought up to date.
- * @throws LANDING_CORRUPT where the page is not to be read; LOAD_FAILED for what is no fault of a record
+ * Retries quarantined elements of a page, one by one, and updates the reason of those that stay.
+ * @throws LANDING_CORRUPT if the page cannot be read; LOAD_FAILED for a fault that no record causes
  */
 export async function retryQuarantined(
   context: LoadContext,

@@ -1,4 +1,4 @@
-// Tables of the open warehouse replaced by those of one that was rebuilt beside it.
+// Replaces single tables of the open warehouse by those of one that was rebuilt beside it.
 import { tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -6,7 +6,7 @@ import { ConvohouseError } from '../../core/errors.ts'
 import type { Writer } from '../connection.ts'
 import { lastNumber, numberChildren, numberedLayoutOf, saveNumbers, withSavedNumbers } from '../load/record-numbers.ts'
 
-/** Bookkeeping that landing and spool tell, and nothing else. */
+/** Bookkeeping that derives from landing and spool alone. */
 const DERIVED = [
   '_requests',
   '_windows',
@@ -19,7 +19,7 @@ const DERIVED = [
   'conversation_patches',
 ]
 
-/** Names of the tables that can be rebuilt one by one. */
+/** Names of the tables that can be rebuilt singly. */
 export const replaceableTables = (): string[] => [
   ...RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record)).map(table => table.name)),
   ...DERIVED,
@@ -32,14 +32,14 @@ export function checkReplaceable(names: readonly string[]): void {
   if (unknown === undefined) return
   throw new ConvohouseError('TABLE_UNKNOWN', {
     what: `No table ${JSON.stringify(unknown)} can be rebuilt from landing and spool.`,
-    hint: `Choose of: ${known.join(', ')}.`,
+    hint: `Choose from: ${known.join(', ')}.`,
   })
 }
 
-/** What follows from a table, and goes with it. */
+/** Tables that derive from another one, and are replaced with it. */
 const FOLLOWING: Record<string, string> = { _windows: '_covered' }
 
-/** What is replaced: records before their child tables, which take their numbers from them. */
+/** The tables to replace: records before their child tables, which take their numbers from them. */
 function inOrder(names: readonly string[]): string[] {
   const all = [...new Set(names.flatMap(name => [name, FOLLOWING[name] ?? name]))]
   const isRecord = (name: string) => numberedLayoutOf(name)?.record.table === name
@@ -54,13 +54,13 @@ async function replaceTable(writer: Writer, name: string, here: string): Promise
   const rows = layout ? withSavedNumbers(layout, { name, schema: 'rebuilt', last }) : `SELECT * FROM rebuilt.${name}`
   await writer.run(`DELETE FROM ${name} WHERE ${here}`)
   await writer.run(`INSERT INTO ${name} BY NAME ${rows} WHERE ${here}`)
-  // A record whose row had been lost has a new number, and its child rows may have outlived it.
+  // A record whose row had been lost gets a new number; its child rows may still have the old one.
   if (layout && isRecord) await numberChildren(writer, layout)
 }
 
 /**
- * Replaces the rows of `workspaceIds` in each of `names` by those of the attached `rebuilt`, in one transaction. Called
- * alone on the writer.
+ * Replaces the rows of `workspaceIds` in each of `names` by those of the attached `rebuilt`, in one transaction. The caller
+ * has exclusive use of the writer.
  */
 export async function replaceTables(
   writer: Writer,

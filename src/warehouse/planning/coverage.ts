@@ -26,7 +26,7 @@ export async function coverageByAgent(
   return coverage
 }
 
-/** Adds what these windows cover, where they are done; inside the caller's transaction. */
+/** Adds the ranges of those windows that are finished, inside the caller's transaction. */
 export async function addFinishedWindows(
   writer: Writer,
   workspaceId: string,
@@ -57,18 +57,18 @@ async function replaceCoverage(
   const values = [...coverage].flatMap(([agentId, intervals]) =>
     intervals.map(({ from, to }) => `(${quoteText(workspaceId)}, ${quoteText(agentId)}, ${from}, ${to})`),
   )
-  // A window may be nothing but what a lost page held.
+  // A window may consist of nothing but the range of a lost page.
   if (values.length > 0) await writer.run(`INSERT INTO ${table} VALUES ${values.join(', ')}`)
 }
 
-/** Adds to another file's coverage what this warehouse has: its windows were copied there. */
+/** Adds this warehouse's coverage to that of the attached schema `to`, where its windows were copied. */
 export async function copyCoverage(writer: Writer, workspaceId: string, to: string): Promise<void> {
-  const [coverage, there] = [
+  const [coverage, existing] = [
     await coverageByAgent(writer, workspaceId),
     await coverageByAgent(writer, workspaceId, undefined, `${to}._covered`),
   ]
   if (coverage.size === 0) return
   for (const [agentId, intervals] of coverage)
-    coverage.set(agentId, coverAll([...intervals, ...(there.get(agentId) ?? [])]))
+    coverage.set(agentId, coverAll([...intervals, ...(existing.get(agentId) ?? [])]))
   await replaceCoverage(writer, `${to}._covered`, { workspaceId, coverage, agents: [...coverage.keys()] })
 }

@@ -1,8 +1,8 @@
-// Which files of the landing are loaded, and which of its folders are loaded whole.
+// Which files of the landing are loaded, and which of its folders completely.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 
-/** The stamp that each folder had when all of it was loaded. */
+/** The stamp of each completely loaded folder when it was loaded. */
 export async function loadedFolders(writer: Writer, workspaceId: string): Promise<Map<string, string>> {
   const rows = await writer.rows<{ folder: string; stamp: string }>(
     `SELECT folder, stamp FROM _folders WHERE workspace_id = ${quoteText(workspaceId)}`,
@@ -10,7 +10,7 @@ export async function loadedFolders(writer: Writer, workspaceId: string): Promis
   return new Map(rows.map(row => [row.folder, row.stamp]))
 }
 
-/** Notes folders all of whose pages are loaded. */
+/** Records completely loaded folders. */
 export async function recordLoadedFolders(
   writer: Writer,
   workspaceId: string,
@@ -28,18 +28,18 @@ export async function recordLoadedFolders(
   })
 }
 
-/** Files that are in the tables: all, or those of these folders. */
+/** Loaded files: all, or those in these folders. */
 export async function loadedFiles(
   writer: Writer,
   workspaceId: string,
   folders?: readonly string[],
 ): Promise<Set<string>> {
   const among = folders
-    ? `AND parse_dirpath(file, 'forward_slash') IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`
+    ? `AND parse_dirpath(file, 'forward_slash') IN (SELECT unnest(from_json($folders::JSON, '["VARCHAR"]')))`
     : ''
-  const rows = await writer.rows<{ file: string }>(
-    `SELECT file FROM _loads WHERE workspace_id = ${quoteText(workspaceId)} ${among}`,
-    folders ? [JSON.stringify(folders)] : [],
-  )
+  const rows = await writer.rows<{ file: string }>(`SELECT file FROM _loads WHERE workspace_id = $workspace ${among}`, {
+    workspace: workspaceId,
+    ...(folders && { folders: JSON.stringify(folders) }),
+  })
   return new Set(rows.map(row => row.file))
 }

@@ -1,53 +1,71 @@
-// What the landed answers have reported under each key of a billing period (`core/period-keys.ts`).
-import { quoteText } from '../../catalog/layout.ts'
+// What the landed answers have reported of billing periods and their keys.
 import { FIRST_REPORTS, type KeyReports } from '../../core/period-keys.ts'
+import type { recoverQuota } from '../../core/quota-recovery.ts'
 import type { Writer } from '../connection.ts'
+import { sqlFile } from '../sql-files.ts'
 
-/** Answers that are looked at: the last six periods of a month. */
-const KEYS_WITHIN = 'INTERVAL 200 DAY'
+const countOf = (value: string | null | undefined): number | null => (value == null ? null : Number(value))
 
-/**
- * Reports by key, those apart that one answer alone has told of: that may have been a mistake. A request whose answer had come before
- * another was sent should be in what that one reports; one that was sent before the answer came may be.
- */
-export async function keysReported(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<KeyReports[]> {
-  const here = `workspace_id = ${quoteText(workspaceId)}`
-  const rows = await writer.rows<Record<'key' | 'since' | 'until' | 'most' | 'carried' | 'behind', string | null>>(`
-    WITH told AS (
-      SELECT period_key, told_at, coalesce(used_sessions, included_sessions - remaining_sessions) AS used,
-        min(told_at) OVER keyed AS since, row_number() OVER (keyed ORDER BY told_at) AS number
-      FROM _quota WHERE ${here} AND period_key IS NOT NULL
-        AND told_at >= (SELECT max(told_at) FROM _quota WHERE ${here}) - ${KEYS_WITHIN}
-      WINDOW keyed AS (PARTITION BY period_key)),
-    keys AS (
-      SELECT period_key, min(told_at) AS since, max(told_at) AS until, max(used) AS most FROM told GROUP BY period_key HAVING count(*) > 1),
-    made AS (
-      SELECT sent_at, sent_at + to_milliseconds(coalesce(duration_ms, 0)) AS came_at, coalesce(billed_sessions, 0) AS billed
-      FROM _requests WHERE ${here} AND sent_at >= (SELECT min(told_at) FROM told)),
-    sent AS (SELECT sent_at, came_at, billed AS alone, sum(billed) OVER (ORDER BY sent_at) AS billed FROM made),
-    came AS (SELECT came_at, sum(billed) OVER (ORDER BY came_at) AS billed FROM made),
-    first AS (
-      SELECT t.*, coalesce(own.came_at, t.told_at) AS came_at, coalesce(own.alone, 0) AS alone
-      FROM told t ASOF LEFT JOIN sent own ON t.told_at >= own.sent_at
-      WHERE t.number <= ${FIRST_REPORTS} AND t.used IS NOT NULL),
-    counted AS (
-      SELECT f.period_key, f.told_at, f.used - (coalesce(begun.billed, 0) - coalesce(earlier.billed, 0)) AS least,
-        f.used - (coalesce(ended.billed, 0) - coalesce(earlier.billed, 0)) - if(f.came_at > f.told_at, f.alone, 0) AS most
-      FROM first f ASOF LEFT JOIN sent begun ON f.came_at >= begun.sent_at
-        ASOF LEFT JOIN came ended ON f.told_at >= ended.came_at
-        ASOF LEFT JOIN sent earlier ON f.since > earlier.sent_at),
-    carried AS (
-      SELECT *, max(least) OVER (PARTITION BY period_key ORDER BY told_at) - most AS lacks FROM counted)
-    SELECT k.period_key AS key, epoch_ms(k.since)::VARCHAR AS since, epoch_ms(k.until)::VARCHAR AS until, k.most::VARCHAR AS most,
-      max(c.most)::VARCHAR AS carried, median(greatest(0, c.lacks))::VARCHAR AS behind
-    FROM keys k LEFT JOIN carried c USING (period_key) GROUP BY k.period_key, k.since, k.until, k.most ORDER BY k.since`)
-  const count = (value: string | null) => (value === null ? null : Number(value))
+/** Reported periods that are proved, oldest first, and the reports of the newest two answers, newest first (`core/quota.ts`). */
+export async function reportedPeriods(
+  writer: Writer,
+  workspaceId: string,
+): Promise<Parameters<typeof recoverQuota>[0]> {
+  const params = { workspace: workspaceId }
+  const proved = await writer.rows<Record<string, string | null>>(sqlFile('planning/reported_periods'), params)
+  const newest = await writer.rows<Record<string, string>>(
+    `SELECT period_key, coalesce(used_sessions, 0)::VARCHAR AS used, epoch_ms(reported_at)::VARCHAR AS reported_at
+     FROM _quota WHERE workspace_id = $workspace AND period_key IS NOT NULL
+       AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 100 DAY
+     ORDER BY _quota.reported_at DESC LIMIT 2`,
+    params,
+  )
+  return {
+    proved: proved.map(row => ({
+      key: row.period_key!,
+      unproved: row.unproved === 'true',
+      usedSessions: Number(row.used),
+      certainSessions: Number(row.certain),
+      includedSessions: countOf(row.included),
+      overageSessions: Number(row.overage),
+      overagePacks: Number(row.packs),
+      sinceMs: Number(row.since),
+      reportedAtMs: Number(row.reported_at),
+    })),
+    newest: newest.map(row => ({
+      key: row.period_key!,
+      usedSessions: Number(row.used),
+      reportedAtMs: Number(row.reported_at),
+    })),
+  }
+}
+
+/** When that key was first reported, ms; null if it never was. */
+export async function periodSinceMs(
+  writer: Writer,
+  workspaceId: string,
+  periodKey: string | null,
+): Promise<number | null> {
+  if (periodKey === null) return null
+  const [row] = await writer.rows<{ since: string | null }>(
+    'SELECT epoch_ms(min(reported_at))::VARCHAR AS since FROM _quota WHERE workspace_id = $workspace AND period_key = $key',
+    { workspace: workspaceId, key: periodKey },
+  )
+  return countOf(row?.since)
+}
+
+/** Reports by key, oldest first, without keys that only one answer has reported: that may have been a mistake. */
+export async function keysReported(reader: Pick<Writer, 'rows'>, workspaceId: string): Promise<KeyReports[]> {
+  const rows = await reader.rows<Record<'key' | 'since' | 'until' | 'most' | 'carried' | 'behind', string | null>>(
+    sqlFile('planning/reported_keys'),
+    { workspace: workspaceId, first_reports: FIRST_REPORTS },
+  )
   return rows.map(row => ({
     key: row.key!,
     sinceMs: Number(row.since),
     untilMs: Number(row.until),
-    mostUsed: count(row.most),
-    carried: count(row.carried),
+    mostUsed: countOf(row.most),
+    carried: countOf(row.carried),
     behind: Math.max(0, Number(row.behind ?? 0)),
   }))
 }

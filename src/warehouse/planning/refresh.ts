@@ -1,52 +1,28 @@
-// What the warehouse knows of conversations and stretches that may be worth reading again.
-import { quoteText } from '../../catalog/layout.ts'
+// Conversations and ranges of `ts` that may be worth exporting again.
 import type { ReadRange } from '../../core/rereads.ts'
 import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
 import type { WindowProgress } from '../../core/windows.ts'
-import { iso, type Writer } from '../connection.ts'
+import { iso, type Params, type Writer } from '../connection.ts'
+import { sqlFile } from '../sql-files.ts'
 
-type Rows = Pick<Writer, 'rows'>
-
-const at = (ms: number): string => `TIMESTAMP '${iso(ms)}'`
+type Reader = Pick<Writer, 'rows'>
 
 /**
- * Stretches that reach beyond `sinceMs` and skipped conversations that nothing else has brought, each by its newest reading:
- * what a later window has read again, or is reading, is left out. Besides them `others` heads that hide nothing: what enters
- * the mirror late may be anywhere.
+ * Ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows that hide none:
+ * conversations that enter the mirror late may lie in any of them.
  */
 export async function hidingRanges(
-  writer: Rows,
+  reader: Reader,
   workspaceId: string,
   options: { sinceMs: number; others: 'all' | number; seed: number },
 ): Promise<ReadRange[]> {
   const { sinceMs, others, seed } = options
-  const here = `workspace_id = ${quoteText(workspaceId)} AND to_at >= ${at(sinceMs)}`
-  const limit = others === 'all' ? '' : `LIMIT ${others}`
-  const rows = await writer.rows<Record<keyof ReadRange, string>>(`
-    WITH again AS (SELECT agent_id, from_at, to_at, opened_at FROM _windows WHERE ${here} AND kind IN ('full', 'reread')),
-    newest AS (
-      SELECT * FROM _requests r WHERE ${here} AND NOT EXISTS (
-        SELECT 1 FROM again w WHERE w.agent_id = r.agent_id AND w.opened_at > r.sent_at AND w.to_at >= r.to_at
-          AND coalesce(w.from_at <= r.from_at, w.from_at IS NULL))),
-    untold AS MATERIALIZED (
-      SELECT agent_id, ts FROM conversations c WHERE workspace_id = ${quoteText(workspaceId)} AND ts >= ${at(sinceMs)}
-        AND NOT EXISTS (SELECT 1 FROM conversation_observations o
-          WHERE o.workspace_id = c.workspace_id AND o.agent_id = c.agent_id AND o.conversation_id = c.conversation_id
-            AND o.source = 'export' AND o.observed_at >= ${at(sinceMs)} AND coalesce(o.kind, '') NOT IN ('selected', 'refresh', 'sample'))),
-    told AS (
-      SELECT n.file, count(*) AS told FROM newest n JOIN untold c
-        ON c.agent_id = n.agent_id AND c.ts < n.to_at + INTERVAL 1 SECOND AND c.ts >= coalesce(n.from_at, '-infinity'::TIMESTAMP)
-      WHERE n.scanned > n.returned GROUP BY n.file),
-    known AS (
-      SELECT n.*, coalesce(t.told, 0) AS told, n.scanned - n.returned - coalesce(t.told, 0) AS hidden FROM newest n LEFT JOIN told t USING (file)),
-    chosen AS (
-      FROM known WHERE hidden > 0
-      UNION ALL
-      (FROM known WHERE hidden <= 0 AND kind = 'head' ORDER BY hash(file, ${seed}) ${limit}))
-    SELECT agent_id AS "agentId", epoch(from_at)::BIGINT::VARCHAR AS "fromSec", epoch(to_at)::BIGINT::VARCHAR AS "toSec",
-      epoch_ms(sent_at)::VARCHAR AS "readAtMs", scanned::VARCHAR AS scanned, returned::VARCHAR AS returned,
-      told::VARCHAR AS "knownFromEvents", coalesce(billed_sessions, returned)::VARCHAR AS sessions
-    FROM chosen ORDER BY agent_id, to_at, file`)
+  const rows = await reader.rows<Record<keyof ReadRange, string>>(sqlFile('planning/hiding_ranges'), {
+    workspace: workspaceId,
+    since: iso(sinceMs),
+    others: others === 'all' ? null : others,
+    seed,
+  })
   return rows.map(row => ({
     agentId: row.agentId,
     fromSec: row.fromSec === null ? null : Number(row.fromSec),
@@ -60,42 +36,47 @@ export async function hidingRanges(
 }
 
 /** Sessions that re-reads have billed since then. */
-export async function billedByRereads(writer: Rows, workspaceId: string, sinceMs: number): Promise<number> {
-  const [row] = await writer.rows<{ billed: string }>(
+export async function billedByRereads(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
+  const [row] = await reader.rows<{ billed: string }>(
     `SELECT coalesce(sum(billed), 0)::VARCHAR AS billed FROM _windows
-     WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'reread' AND opened_at >= ${at(sinceMs)}`,
+     WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMP`,
+    { workspace: workspaceId, since: iso(sinceMs) },
   )
   return Number(row?.billed ?? 0)
 }
 
-/**
- * True where conversations have come to light behind what had been read, more than had been skipped there: some of them
- * entered the mirror late.
- */
-export async function lateRowsSeen(writer: Rows, workspaceId: string, sinceMs: number): Promise<boolean> {
-  const here = `workspace_id = ${quoteText(workspaceId)}`
-  // The view asks all observations: not worth it before anything was read again.
-  const again = `SELECT 1 FROM _windows WHERE ${here} AND kind = 'reread' AND opened_at >= ${at(sinceMs)} LIMIT 1`
-  if ((await writer.rows(again)).length === 0) return false
-  return (
-    (await writer.rows(`SELECT 1 FROM late_rows WHERE ${here} AND read_again_at >= ${at(sinceMs)} LIMIT 1`)).length > 0
+/** True if re-reads since then found more conversations in a range than had been skipped there: some entered the mirror late. */
+export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
+  const params = { workspace: workspaceId, since: iso(sinceMs) }
+  // The view reads all observations, so it is not worth asking before anything was read again.
+  const rereads = await reader.rows(
+    `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMP LIMIT 1`,
+    params,
   )
+  if (rereads.length === 0) return false
+  const late = await reader.rows(
+    'SELECT 1 FROM late_rows WHERE workspace_id = $workspace AND read_again_at >= $since::TIMESTAMP LIMIT 1',
+    params,
+  )
+  return late.length > 0
 }
 
-/** Fewer conversations than this tell nothing of what `ts` is. */
+/** Fewer conversations than this do not show what `ts` means. */
 const ENOUGH = 20
 
 /**
- * True where `ts` is seen to be the last activity: then whoever a person writes to comes into the next head by itself.
- * False where it is the first message, and where nothing can be said.
+ * True if `ts` is seen to be the last activity: then a conversation that goes on appears in the next head window by itself. False if it is
+ * the first message, or if too few conversations show it.
  */
-export async function isTsLastActivity(writer: Rows, workspaceId: string, sinceMs: number): Promise<boolean> {
-  const [row] = await writer.rows<{ told: number; moved: number }>(`
-    SELECT count(*)::INTEGER AS told,
+export async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
+  const [row] = await reader.rows<{ seen: number; moved: number }>(
+    `SELECT count(*)::INTEGER AS seen,
       count(*) FILTER (abs(epoch(ts - last_message_ts)) < abs(epoch(ts - first_message_ts)))::INTEGER AS moved
-    FROM conversations WHERE workspace_id = ${quoteText(workspaceId)} AND ts >= ${at(sinceMs)} AND _complete
-      AND last_message_ts > first_message_ts + INTERVAL 1 HOUR`)
-  return row !== undefined && row.told >= ENOUGH && row.moved > row.told * 0.9
+    FROM conversations WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMP AND _complete
+      AND last_message_ts > first_message_ts + INTERVAL 1 HOUR`,
+    { workspace: workspaceId, since: iso(sinceMs) },
+  )
+  return row !== undefined && row.seen >= ENOUGH && row.moved > row.seen * 0.9
 }
 
 export interface ConversationKey {
@@ -103,92 +84,103 @@ export interface ConversationKey {
   id: string
 }
 
-/** A comma parts ids in a request: such an id cannot be asked for. */
-const CAN_BE_ASKED = `NOT contains(conversation_id, ',')`
-
 const idsWhere = (
-  writer: Rows,
-  workspaceId: string,
-  { where, order, limit }: { where: string; order: string; limit: number | null },
+  reader: Reader,
+  params: Params & { workspace: string },
+  { where, order, limit = null }: { where: string; order: string; limit?: number | null },
 ): Promise<ConversationKey[]> =>
-  writer.rows(`SELECT agent_id AS "agentId", conversation_id AS id FROM conversations
-    WHERE workspace_id = ${quoteText(workspaceId)} AND ${CAN_BE_ASKED} AND ${where}
-    ORDER BY ${order}, agent_id, conversation_id ${limit === null ? '' : `LIMIT ${limit}`}`)
+  // A comma separates ids in a request, so an id with a comma cannot be requested.
+  reader.rows(
+    `SELECT agent_id AS "agentId", conversation_id AS id FROM conversations
+    WHERE workspace_id = $workspace AND NOT contains(conversation_id, ',') AND ${where}
+    ORDER BY ${order}, agent_id, conversation_id LIMIT $limit`,
+    { ...params, limit },
+  )
 
-/** What no export has brought yet comes with the next one, unless that has been by. */
-const WAS_PASSED = `(_complete OR EXISTS (SELECT 1 FROM _covered v WHERE v.workspace_id = conversations.workspace_id
+/** False for a conversation that no export has returned and that the next window will return. */
+const IS_COVERED = `(_complete OR EXISTS (SELECT 1 FROM _covered v WHERE v.workspace_id = conversations.workspace_id
   AND v.agent_id = conversations.agent_id AND epoch(coalesce(ts, _as_of)) BETWEEN v.from_sec AND v.to_sec))`
 
-/** What the vendor works out from messages (sessions, costs, metrics) is there by so long after the last of them. */
-const WORKED_OUT = 'INTERVAL 1 HOUR'
-
 /**
- * An event that is as new as the change told when the last message was, and the copy was exported later than that and what follows
- * from it: the event told all that has changed.
+ * True if patches hold everything that has changed: an event as new as the change carried the last message, and the copy was exported
+ * an hour after that message, when the vendor has derived sessions, costs and metrics from it.
  */
-const WAS_TOLD = `coalesce(_complete AND last_message_ts + ${WORKED_OUT} <= _as_of AND EXISTS (
+const IS_KNOWN_FROM_EVENTS = `coalesce(_complete AND last_message_ts + INTERVAL 1 HOUR <= _as_of AND EXISTS (
   SELECT 1 FROM conversation_patches p WHERE p.workspace_id = conversations.workspace_id AND p.agent_id = conversations.agent_id
     AND p.conversation_id = conversations.conversation_id AND p.key = 'lastMessageTS' AND p.as_of >= _dirty_since), false)`
 
-/** Conversations that have been dirty since before `beforeMs`, longest first. `toldIsEnough`: but those of which events told all. */
+/** Conversations dirty since before `beforeMs`, longest first. `skipKnown`: without those whose changes events have carried. */
 export const dirtyIds = (
-  writer: Rows,
+  reader: Reader,
   workspaceId: string,
-  options: { beforeMs: number; toldIsEnough: boolean; limit: number },
+  { beforeMs, skipKnown, limit }: { beforeMs: number; skipKnown: boolean; limit: number },
 ): Promise<ConversationKey[]> =>
-  idsWhere(writer, workspaceId, {
-    where: `(_missing_since IS NULL OR _missing_since < _dirty_since) AND _dirty_since <= ${at(options.beforeMs)} AND ${WAS_PASSED}
-      ${options.toldIsEnough ? `AND NOT ${WAS_TOLD}` : ''}`,
-    order: '_dirty_since',
-    limit: options.limit,
-  })
+  idsWhere(
+    reader,
+    { workspace: workspaceId, before: iso(beforeMs) },
+    {
+      where: `(_missing_since IS NULL OR _missing_since < _dirty_since) AND _dirty_since <= $before::TIMESTAMP AND ${IS_COVERED}
+      ${skipKnown ? `AND NOT ${IS_KNOWN_FROM_EVENTS}` : ''}`,
+      order: '_dirty_since',
+      limit,
+    },
+  )
 
-/** A time of the record that lies ahead of all that was heard of it is no sign of life. */
-const heard = (column: string): string =>
+/** A time of the record, unless it lies ahead of everything that was received about the conversation: then it is wrong. */
+const plausible = (column: string): string =>
   `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN ${column} END`
-const LAST_SIGN = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(heard).join(', ')})`
+const LAST_ACTIVITY = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(plausible).join(', ')})`
 
-/** False for what was looked at and not exported, unless it has changed since. */
+/** False for a conversation that the vendor looked at and did not export, unless it has changed since. */
 const MAY_BE_EXPORTED = '(_not_exportable_since IS NULL OR coalesce(_not_exportable_since < _dirty_since, false))'
 
-/** Conversations whose last sign of life is not before `activeSinceMs`, of which the copy was read before `readBeforeMs`; newest first. */
+/** Conversations active since `activeSinceMs` whose copy was read before `readBeforeMs`, newest first. */
 export const agedIds = (
-  writer: Rows,
+  reader: Reader,
   workspaceId: string,
-  options: { activeSinceMs: number; readBeforeMs: number },
+  { activeSinceMs, readBeforeMs }: { activeSinceMs: number; readBeforeMs: number },
 ): Promise<ConversationKey[]> =>
-  idsWhere(writer, workspaceId, {
-    where: `_missing_since IS NULL AND ${MAY_BE_EXPORTED} AND ${LAST_SIGN} >= ${at(options.activeSinceMs)}
-      AND (_fetched_at <= ${at(options.readBeforeMs)} OR NOT _complete)`,
-    order: `${LAST_SIGN} DESC`,
-    limit: null,
-  })
+  idsWhere(
+    reader,
+    { workspace: workspaceId, active: iso(activeSinceMs), before: iso(readBeforeMs) },
+    {
+      where: `_missing_since IS NULL AND ${MAY_BE_EXPORTED} AND ${LAST_ACTIVITY} >= $active::TIMESTAMP
+      AND (_fetched_at <= $before::TIMESTAMP OR NOT _complete)`,
+      order: `${LAST_ACTIVITY} DESC`,
+    },
+  )
 
-/** So many conversations at random, of those whose copy was read before `readBeforeMs` and is not known to be stale. */
+/** `count` conversations at random whose copy was read before `readBeforeMs` and is not known to be stale. */
 export const randomIds = (
-  writer: Rows,
+  reader: Reader,
   workspaceId: string,
-  options: { readBeforeMs: number; count: number; seed: number },
+  { readBeforeMs, count, seed }: { readBeforeMs: number; count: number; seed: number },
 ): Promise<ConversationKey[]> =>
-  idsWhere(writer, workspaceId, {
-    where: `_complete AND _missing_since IS NULL AND _not_exportable_since IS NULL AND _dirty_since IS NULL AND _fetched_at <= ${at(options.readBeforeMs)}`,
-    order: `hash(conversation_id, ${options.seed})`,
-    limit: options.count,
-  })
+  idsWhere(
+    reader,
+    { workspace: workspaceId, before: iso(readBeforeMs), seed },
+    {
+      where: `_complete AND _missing_since IS NULL AND _not_exportable_since IS NULL AND _dirty_since IS NULL
+      AND _fetched_at <= $before::TIMESTAMP`,
+      order: 'hash(conversation_id, $seed)',
+      limit: count,
+    },
+  )
 
-/** When a sample was last begun, ms; null: never. */
-export async function lastSampledMs(writer: Rows, workspaceId: string): Promise<number | null> {
-  const [row] = await writer.rows<{ at: string | null }>(
-    `SELECT epoch_ms(max(opened_at))::VARCHAR AS at FROM _windows
-     WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'sample'`,
+/** When the last sample was begun, ms; null: never. */
+export async function lastSampledMs(reader: Reader, workspaceId: string): Promise<number | null> {
+  const [row] = await reader.rows<{ at: string | null }>(
+    `SELECT epoch_ms(max(opened_at))::VARCHAR AS at FROM _windows WHERE workspace_id = $workspace AND kind = 'sample'`,
+    { workspace: workspaceId },
   )
   return row?.at == null ? null : Number(row.at)
 }
 
-/** Conversations that refreshes which were begun since then have asked for. */
-export async function refreshedSince(writer: Rows, workspaceId: string, sinceMs: number): Promise<ConversationKey[]> {
-  const rows = await writer.rows<{ progress: string }>(
-    `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'refresh' AND opened_at >= ${at(sinceMs)}`,
+/** Conversations that refreshes begun since then have requested. */
+export async function refreshedSince(reader: Reader, workspaceId: string, sinceMs: number): Promise<ConversationKey[]> {
+  const rows = await reader.rows<{ progress: string }>(
+    `SELECT progress FROM _windows WHERE workspace_id = $workspace AND kind = 'refresh' AND opened_at >= $since::TIMESTAMP`,
+    { workspace: workspaceId, since: iso(sinceMs) },
   )
   return rows.flatMap(row => {
     const { window, asked } = JSON.parse(row.progress) as WindowProgress

@@ -5,7 +5,7 @@ import { access } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
 import { warehouseFault } from '../fault.ts'
-import { createSpillParent, readerSpillFolder } from '../maintenance/spill.ts'
+import { createSpillParent, readerSpillFolder } from '../temporary-files.ts'
 import { partOf } from './parquet.ts'
 
 export interface ReaderOptions {

@@ -25,16 +25,16 @@ const NOTHING_TOLD = {
 }
 
 describe('a loaded page', () => {
-  it('is told in _loads, with how many records it held and whether it was mended', async () => {
+  it('is in _loads, with how many records it held and whether it was coerced', async () => {
     const workspace = app.workspace()
     const plain = await landConversations(workspace.landing, { records: [{ ID: 'a' }, { ID: 'b' }] })
-    const mended = await landConversations(workspace.landing, { records: [{ ID: 'c', isTest: 'perhaps' }, null] })
-    await workspace.load(plain, mended)
+    const coerced = await landConversations(workspace.landing, { records: [{ ID: 'c', isTest: 'perhaps' }, null] })
+    await workspace.load(plain, coerced)
     const loaded_at = shown(LOADED_AT_MS)
     const catalog_version = CATALOG_VERSION
     expect(await workspace.rows('_loads')).toEqual([
-      { file: plain.address, stream: 'conversations', records: '2', mended: false, catalog_version, loaded_at },
-      { file: mended.address, stream: 'conversations', records: '1', mended: true, catalog_version, loaded_at },
+      { file: plain.address, stream: 'conversations', records: '2', coerced: false, catalog_version, loaded_at },
+      { file: coerced.address, stream: 'conversations', records: '1', coerced: true, catalog_version, loaded_at },
     ])
   })
 
@@ -92,7 +92,7 @@ describe('a loaded page', () => {
     )
     expect(await workspace.rows('_quota')).toEqual([
       {
-        told_at: shown(SENT_AT_MS),
+        reported_at: shown(SENT_AT_MS),
         period_key: '2026-11',
         used_sessions: '120',
         included_sessions: '50000',

@@ -37,7 +37,7 @@ describe('a record', () => {
       await fast.load(await records(fast, ...golden))
       // An element that is no record sends its page through the tolerant path, and leaves no row.
       const result = await tolerant.load(await records(tolerant, ...golden, null))
-      expect(result).toMatchObject({ mended: 1, quarantined: 1 })
+      expect(result).toMatchObject({ coerced: 1, quarantined: 1 })
       expect(await recordRows(tolerant)).toEqual(await recordRows(fast))
     },
   )
@@ -65,11 +65,11 @@ describe('a page on more than one line', () => {
     ['with a line for each record', `{"data":[\n${golden.map(record => JSON.stringify(record)).join(',\n')}\n]}\n`],
     ['with the line ends of Windows', JSON.stringify({ data: golden }, null, '\t').replaceAll('\n', '\r\n')],
     ['behind an empty line', `\n\n${JSON.stringify({ data: golden })}\n\n`],
-  ])('%s gives the same rows as on one, and is not mended', async (_, body) => {
+  ])('%s gives the same rows as on one, and is not coerced', async (_, body) => {
     const [one, more] = [app.workspace(), app.workspace()]
     await one.load(await records(one, ...golden), await page(one, beside))
     const result = await more.load(await page(more, body), await page(more, beside))
-    expect(result).toMatchObject({ files: 2, records: golden.length + 1, mended: 0, quarantined: 0 })
+    expect(result).toMatchObject({ files: 2, records: golden.length + 1, coerced: 0, quarantined: 0 })
     expect(await recordRows(more)).toEqual(await recordRows(one))
   })
 })
@@ -79,7 +79,7 @@ describe('a page that DuckDB refuses', () => {
     const workspace = app.workspace()
     const body = String.raw`{"data":[{"ID":"c1","summary":"cut \ud800 off","bad \udfff key":"\\ud800 stays"},{"ID":"c2","summary":"\ud83d\ude80"}]}`
     const result = await workspace.load(await page(workspace, body))
-    expect(result).toMatchObject({ records: 2, mended: 1, inserted: 2, quarantined: 0 })
+    expect(result).toMatchObject({ records: 2, coerced: 1, inserted: 2, quarantined: 0 })
     expect(await summaries(workspace)).toEqual([
       { conversation_id: 'c1', summary: 'cut \ufffd off', extra: '{"bad \ufffd key":"\\\\ud800 stays"}' },
       { conversation_id: 'c2', summary: '🚀', extra: null },
@@ -117,7 +117,7 @@ describe('a page', () => {
   it('with a record of 20 MB is loaded whole', async () => {
     const workspace = app.workspace()
     const summary = 'twenty megabytes '.repeat(1_200_000)
-    expect(await workspace.load(await records(workspace, { ID: 'long', summary }))).toMatchObject({ mended: 0 })
+    expect(await workspace.load(await records(workspace, { ID: 'long', summary }))).toMatchObject({ coerced: 0 })
     expect(await workspace.rows('conversations', 'length(summary)::INTEGER AS n')).toEqual([{ n: summary.length }])
   })
 
@@ -139,7 +139,7 @@ describe('a page', () => {
   it('with more unknown paths than a schema should hold loses none of them', async () => {
     const workspace = app.workspace()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key_${index}`, index]))
-    expect(await workspace.load(await records(workspace, { ID: 'c1', ...many }))).toMatchObject({ mended: 1 })
+    expect(await workspace.load(await records(workspace, { ID: 'c1', ...many }))).toMatchObject({ coerced: 1 })
     const [row] = await workspace.rows('conversations', 'extra')
     expect(JSON.parse(String(row?.extra))).toEqual(many)
   })
@@ -150,7 +150,7 @@ describe('a page', () => {
       await records(workspace, { ID: 'c1', Title: 'upper', csat: { Mood: 1 } }),
       await records(workspace, { ID: 'c2', title: 'lower', csat: { mood: 2 } }),
     ]
-    expect(await workspace.load(...pages)).toMatchObject({ mended: 1, inserted: 2 })
+    expect(await workspace.load(...pages)).toMatchObject({ coerced: 1, inserted: 2 })
     expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
       { conversation_id: 'c1', extra: '{"Title":"upper","csat":{"Mood":1}}' },
       { conversation_id: 'c2', extra: '{"csat":{"mood":2},"title":"lower"}' },
@@ -165,14 +165,14 @@ describe('a page', () => {
     })
     const nothing = { unknown: {}, mismatched: {}, zeroTimes: {}, unreadTimes: {}, awkward: [] }
     const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: nothing } }
-    expect(await workspace.load(stale)).toMatchObject({ mended: 1, inserted: 1 })
+    expect(await workspace.load(stale)).toMatchObject({ coerced: 1, inserted: 1 })
     expect(await workspace.rows('conversations', 'extra')).toEqual([{ extra: '{"messagesNum":"many","title":"t"}' }])
   })
 
-  it('leaves no mended copy behind', async () => {
+  it('leaves no coerced copy behind', async () => {
     const workspace = app.workspace()
     await workspace.load(await records(workspace, { ID: 'c1', messagesNum: 'many' }))
-    expect((await readdir(temporaryFolder(app.home))).filter(name => name.startsWith('mended-'))).toEqual([])
+    expect((await readdir(temporaryFolder(app.home))).filter(name => name.startsWith('coerced-'))).toEqual([])
   })
 })
 
@@ -184,7 +184,7 @@ describe('a page with nesting around its records that would end the process', ()
     ['behind them', `{"data":[{"ID":"c1","title":"t"},{"ID":"c2"}],"usage":${deep}}`],
   ])('%s is loaded, each record as it came', async (_, body) => {
     const workspace = app.workspace()
-    expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 2, mended: 1, quarantined: 0 })
+    expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 2, coerced: 1, quarantined: 0 })
     expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
       { conversation_id: 'c1', extra: '{"title":"t"}' },
       { conversation_id: 'c2', extra: null },
@@ -198,7 +198,7 @@ describe('a page with nesting around its records that would end the process', ()
       catalogVersion: 0,
     })
     const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: emptyNotes() } }
-    expect(await workspace.load(stale)).toMatchObject({ inserted: 1, mended: 1 })
+    expect(await workspace.load(stale)).toMatchObject({ inserted: 1, coerced: 1 })
   })
 })
 

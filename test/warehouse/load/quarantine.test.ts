@@ -28,7 +28,7 @@ async function narrowColumn(): Promise<void> {
   onTestFinished(() => to('VARCHAR'))
 }
 
-describe('records that DuckDB refuses even when they are mended', () => {
+describe('records that DuckDB refuses even when they are coerced', () => {
   const records = (faulty: readonly number[]) =>
     Array.from({ length: 20 }, (_, index) => ({
       ID: `c${index + 1}`,
@@ -54,7 +54,7 @@ describe('records that DuckDB refuses even when they are mended', () => {
       expect(await ids(workspace)).toHaveLength(good)
       for (const table of ['conversation_observations', 'conversation_tags'])
         expect(await workspace.rows(table, 'conversation_id'), table).toHaveLength(good)
-      expect(await workspace.rows('_loads', 'records, mended')).toEqual([{ records: String(good), mended: true }])
+      expect(await workspace.rows('_loads', 'records, coerced')).toEqual([{ records: String(good), coerced: true }])
     },
   )
 
@@ -168,7 +168,7 @@ describe('a record', () => {
     expect(await workspace.rows('_drift', 'path, occurrences')).toEqual([{ path: '*', occurrences: '10001' }])
   })
 
-  it('of 20 MB in a page that must be mended is loaded whole', async () => {
+  it('of 20 MB in a page that must be coerced is loaded whole', async () => {
     const workspace = app.workspace()
     const summary = 'twenty megabytes '.repeat(1_200_000)
     const elements = [{ ID: 'long', summary, isTest: 'maybe' }, { ID: 'short' }].map(record => JSON.stringify(record))

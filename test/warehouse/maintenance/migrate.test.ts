@@ -14,8 +14,9 @@ import type { ConvohouseError } from '../../../src/core/errors.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Landing } from '../../../src/landing/landing.ts'
 import type { Writer } from '../../../src/warehouse/connection.ts'
+import { applyEvents } from '../../../src/warehouse/events/apply.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
-import type { LoadContext } from '../../../src/warehouse/load/load-context.ts'
+import type { LoadContext } from '../../../src/warehouse/load/load-input.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
 import { landConversations } from '../landed-pages.ts'
@@ -64,9 +65,27 @@ const refusal = (promise: Promise<unknown>): Promise<ConvohouseError> =>
 
 const columnsOf = (warehouse: Warehouse, table: string) =>
   warehouse.writer.rows<{ column_name: string; data_type: string }>(
-    'SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $1 ORDER BY column_index',
-    [table],
+    'SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $table ORDER BY column_index',
+    { table },
   )
+
+const NO_USAGE = {
+  periodKey: null,
+  billableUsedThisRequest: null,
+  billableUsedThisPeriod: null,
+  includedQuota: null,
+  billableRemainingThisPeriod: null,
+  overageUsedThisPeriod: null,
+  overagePacksCharged: null,
+  exportRequestCount: null,
+}
+
+/** The columns that migration 14 renamed, under their names from before. */
+async function restoreNames(writer: Writer): Promise<void> {
+  await writer.run('ALTER TABLE _quota RENAME COLUMN reported_at TO told_at')
+  await writer.run('ALTER TABLE _loads RENAME COLUMN coerced TO mended')
+  await writer.run('ALTER TABLE conversation_observations RENAME COLUMN reported TO told')
+}
 
 describe('a warehouse', () => {
   it('when new has every table and column that the catalog declares', async () => {
@@ -97,6 +116,7 @@ describe('a warehouse', () => {
       { number: 11, name: '0011_absences.sql' },
       { number: 12, name: '0012_runs.sql' },
       { number: 13, name: '0013_refused_webhooks.sql' },
+      { number: 14, name: '0014_plain_names.sql' },
     ])
   })
 
@@ -132,6 +152,7 @@ describe('a warehouse', () => {
       const page = await landConversations(landing, { records: ['one', 'two', 'three'].map(record) })
       await loadPages(contextOf(writer, landing), [page])
       for (const table of tables) await writer.run(`ALTER TABLE ${table} DROP COLUMN _record`)
+      await restoreNames(writer)
       await writer.run('DELETE FROM _migrations WHERE number > 5')
     })
     const { writer } = await open()
@@ -142,6 +163,39 @@ describe('a warehouse', () => {
         'SELECT count(DISTINCT _record)::INTEGER AS n, count(_record)::INTEGER AS rows FROM conversation_tags',
       ),
     ).toEqual([{ n: 3, rows: 6 }])
+  })
+
+  it('written before its columns had plain names keeps what they hold', async () => {
+    const books = ['_quota', '_loads', 'conversation_observations', 'conversation_changes', '_ledger']
+    const contents = async ({ writer }: Warehouse) => {
+      const rows = []
+      for (const table of books) rows.push(await writer.rows(`SELECT * FROM ${table} ORDER BY ALL`))
+      return rows
+    }
+    const before = await visit(async warehouse => {
+      const landing = openLanding(home).workspace('w')
+      const usage = { ...NO_USAGE, periodKey: 'p', billableUsedThisPeriod: 3 }
+      const page = await landConversations(landing, { records: [{ ID: 'c', isTest: 'perhaps' }], usage })
+      await loadPages(contextOf(warehouse.writer, landing), [page])
+      await applyEvents({ writer: warehouse.writer, workspaceId: 'w', timeZone: 'UTC', now: () => 0 }, [
+        {
+          id: '00000000-0000-4000-8000-000000000001',
+          type: 'state_changed',
+          receivedAtMs: 2e12,
+          payload: Buffer.from(
+            JSON.stringify({ agentId: 'a', convoId: 'c', createdAt: 2e12, lightConvoData: { state: 'closed' } }),
+          ),
+          file: 'spool',
+        },
+      ])
+      return contents(warehouse)
+    })
+    expect(before.map(rows => rows.length > 0)).toEqual(books.map(() => true))
+    await visit(async ({ writer }) => {
+      await restoreNames(writer)
+      await writer.run('DELETE FROM _migrations WHERE number > 13')
+    })
+    expect(await contents(await open())).toEqual(before)
   })
 
   it('written by a newer convohouse is refused before anything is touched', async () => {

@@ -14,7 +14,7 @@ async function lengthInDays(told: [day: number, key: string][]): Promise<number 
   const { writer } = app.warehouse
   for (const [day, key] of told)
     await writer.run(
-      `INSERT INTO _quota (workspace_id, told_at, period_key) VALUES ('${id}', TIMESTAMP '2026-01-01' + INTERVAL ${day} DAY, '${key}')`,
+      `INSERT INTO _quota (workspace_id, reported_at, period_key) VALUES ('${id}', TIMESTAMP '2026-01-01' + INTERVAL ${day} DAY, '${key}')`,
     )
   const length = lengthOf(periodsOf(await keysReported(writer, id)))
   return length === null ? null : length / DAY
@@ -57,7 +57,9 @@ describe('keys that name days', () => {
           ({ sentAtMs, receivedAtMs, billed }, index) =>
             `('${id}', '${index}', 'run', 'conversations', 'head', epoch_ms(${sentAtMs}), ${receivedAtMs - sentAtMs}, 200, 0, ${billed})`,
         )
-        await writer.run(`INSERT INTO _quota (workspace_id, told_at, period_key, used_sessions) VALUES ${told.join()}`)
+        await writer.run(
+          `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions) VALUES ${told.join()}`,
+        )
         await writer.run(
           `INSERT INTO _requests (workspace_id, file, run, stream, "window", sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${made.join()}`,
         )

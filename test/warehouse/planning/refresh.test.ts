@@ -43,8 +43,8 @@ async function boughtAgain(cases: Record<string, Case>): Promise<{ change: strin
   // One drain a place: what comes first is applied first.
   for (const place of [0, 1])
     await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { told }]) => told[place]?.(id) ?? []))
-  const ids = async (toldIsEnough: boolean) => {
-    const found = await dirtyIds(app.warehouse.writer, workspace.id, { beforeMs: LATER, toldIsEnough, limit: 100 })
+  const ids = async (skipKnown: boolean) => {
+    const found = await dirtyIds(app.warehouse.writer, workspace.id, { beforeMs: LATER, skipKnown, limit: 100 })
     return found.map(({ id }) => id).sort()
   }
   return { change: await ids(false), message: await ids(true) }
@@ -92,7 +92,7 @@ describe('a conversation that no export has brought', () => {
     const workspace = app.workspace()
     await applyTo(workspace, resolved()('new'))
     const { writer } = app.warehouse
-    const ids = () => dirtyIds(writer, workspace.id, { beforeMs: LATER, toldIsEnough: true, limit: 10 })
+    const ids = () => dirtyIds(writer, workspace.id, { beforeMs: LATER, skipKnown: true, limit: 10 })
     expect(await ids()).toEqual([])
     const window = freshWindow({ toSec: Math.floor(LATER / 1_000) })
     await workspace.load(await landConversations(workspace.landing, { records: [], window }))

@@ -1,0 +1,14 @@
+-- How many conversations begin in a day and how many sessions one bills, by agent, over the days from $since to $now: what estimates
+-- of a plan derive from.
+WITH daily AS (
+  SELECT agent_id, ts::DATE AS day, count(*) AS n, count(*) FILTER (ts >= $now::TIMESTAMP - INTERVAL 7 DAY) AS week, min(ts) AS first
+  FROM conversations
+  WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMP AND ts <= $now::TIMESTAMP GROUP BY ALL
+),
+billed AS (
+  SELECT agent_id, sum(billed) / nullif(sum(returned), 0) AS sessions FROM _windows WHERE workspace_id = $workspace GROUP BY agent_id
+)
+SELECT daily.agent_id AS "agentId", count(*)::VARCHAR AS days, min(n)::VARCHAR AS low, max(n)::VARCHAR AS high,
+  (sum(n) / greatest(1, epoch($now::TIMESTAMP - min(first)) / 86400))::VARCHAR AS mean, (sum(week) / 7)::VARCHAR AS week,
+  coalesce(any_value(sessions), 1)::VARCHAR AS sessions
+FROM daily LEFT JOIN billed USING (agent_id) GROUP BY daily.agent_id
