@@ -1,4 +1,4 @@
-// What a person allows while a sync goes on: more than was, never less.
+// Allowances that a person grants to a running sync: limits only rise.
 
 /** Limits of a run; null: none. */
 export interface Limits {
@@ -7,7 +7,7 @@ export interface Limits {
   maxSessions: number | null
 }
 
-/** Packs of overage, and higher limits where there are some. */
+/** Packs of overage, and higher limits of the run. */
 export interface Allowance {
   packs?: number
   requests?: number

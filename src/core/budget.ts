@@ -1,4 +1,4 @@
-// What is left to spend: read off the governor, which is what a sync would go by.
+// The budget of a workspace: requests and sessions left, by the governor.
 import type { GovernorState } from './governor.ts'
 import { PACK_SESSIONS, sessionsLeft } from './quota.ts'
 import { requestsLeft } from './rate-limit.ts'
@@ -6,29 +6,28 @@ import { sessionsFor } from './session-budget.ts'
 
 export interface Budget {
   rateLimit: { requestsPerHour: number; requestsLeft: number }
-  /** `known` is false until the vendor has told a usage: the numbers are then what the document says. */
+  /** `known` is false until the first usage report; the numbers are then those of the API document. */
   quota: {
     known: boolean
     key: string | null
     usedSessions: number
     includedSessions: number
-    /** Included ones, and those of packs that are allowed: what `sessionsLeft` is left of. */
+    /** Included sessions and those of allowed packs. */
     allowedSessions: number
     sessionsLeft: number
     overagePacks: number
     reportedAtMs: number | null
   }
-  /** Sessions of the period that history leaves alone, for conversations to come. */
+  /** Sessions that history may not use, for new conversations. */
   reserveForNewSessions: number
 }
 
-/** Without the limits of one run, which would hide what the workspace has. */
+/** The governor without the limits of one run. */
 export const unlimited = (governor: GovernorState): GovernorState => ({
   ...governor,
   options: { ...governor.options, maxRequests: null, maxSessions: null },
 })
 
-/** The workspace's budget at a moment. */
 export function budgetOf(governor: GovernorState, nowMs: number): Budget {
   const { rateLimit, quota, options } = governor
   const all = unlimited(governor)

@@ -1,8 +1,8 @@
 // Coverage: which seconds of an agent's `ts` axis have been read to the end. A set of closed intervals of whole
-// seconds, sorted and disjoint. It comes from completed windows only, never from rows: an event, a refresh or one wrong
+// seconds, sorted and disjoint. It comes from completed windows only, never from rows: an event, a refresh or a wrong
 // `ts` must not move it.
 
-/** Closed: both seconds belong to it. */
+/** Closed: includes both seconds. */
 export interface Interval {
   from: number
   to: number
@@ -10,17 +10,17 @@ export interface Interval {
 
 export type Coverage = readonly Interval[]
 
-/** Adds an interval; overlapping and adjacent ones melt together. An empty interval (from > to) adds nothing. */
+/** Adds an interval; overlapping and adjacent ones merge. An empty interval (from > to) adds nothing. */
 export function cover(coverage: Coverage, added: Interval): Coverage {
   if (added.from > added.to) return coverage
   const touches = (interval: Interval) => interval.from <= added.to + 1 && interval.to >= added.from - 1
-  const melted = coverage
+  const merged = coverage
     .filter(touches)
     .reduce(
       (whole, interval) => ({ from: Math.min(whole.from, interval.from), to: Math.max(whole.to, interval.to) }),
       added,
     )
-  return [...coverage.filter(interval => !touches(interval)), melted].sort((a, b) => a.from - b.from)
+  return [...coverage.filter(interval => !touches(interval)), merged].sort((a, b) => a.from - b.from)
 }
 
 export const coverAll = (intervals: Iterable<Interval>): Coverage =>
@@ -40,7 +40,7 @@ export function gaps(coverage: Coverage, wanted: Interval): Interval[] {
   return found
 }
 
-/** The coverage less an interval. */
+/** The coverage without an interval. */
 export const without = (coverage: Coverage, taken: Interval): Coverage =>
   coverage.flatMap(interval =>
     interval.to < taken.from || interval.from > taken.to

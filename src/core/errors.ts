@@ -1,11 +1,11 @@
 // Every error that convohouse raises on purpose: one table of codes, one class.
 //
-// A code is stable: scripts and alerts may match on it. `docs/errors.md` documents each one, and a test compares the
-// two both ways. Whether an error is worth another try is part of its definition, never guessed from its text.
+// Codes are stable: scripts and alerts may match on them. `docs/errors.md` documents each one, and a test compares the two in both
+// directions. Whether an error may be retried is part of its definition, never guessed from its text.
 
 export type ErrorKind =
-  | 'input' // the caller gave something that cannot be used: mend the input
-  | 'access' // the vendor refuses this caller: mend the account or the token
+  | 'input' // the caller gave something that cannot be used: fix the input
+  | 'access' // the vendor refuses this caller: fix the account or the token
   | 'budget' // the quota or the hour is spent: wait, or allow more
   | 'vendor' // the vendor's answer breaks its own document
   | 'transient' // may succeed when tried again
@@ -104,7 +104,7 @@ export type ErrorCode = keyof typeof ERRORS
 export interface ErrorParts {
   /** What is wrong, and where; one sentence. Never holds a token or a person's data. */
   what: string
-  /** How to mend it; one sentence, imperative. */
+  /** What the user can do about it; one sentence, imperative. */
   hint?: string
   cause?: unknown
   /** Facts for machines (status, agent, file); plain JSON. */
@@ -132,7 +132,7 @@ export class ConvohouseError extends Error {
     return ERRORS[this.code].exitCode
   }
 
-  /** True where the same call may succeed later without anybody mending anything. */
+  /** True where the same call may succeed later without any change. */
   get transient(): boolean {
     return this.kind === 'transient'
   }
@@ -143,8 +143,7 @@ export function isCode(error: unknown, ...codes: ErrorCode[]): error is Convohou
   return error instanceof ConvohouseError && codes.includes(error.code)
 }
 
-/** What a vendor who may answer later says, or does not say. */
 const NOT_ANSWERED = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RATE_LIMITED'] as const
 
-/** True where the same request may be answered later. */
+/** True where the vendor may answer the same request later. */
 export const isUnanswered = (error: unknown): boolean => isCode(error, ...NOT_ANSWERED)

@@ -1,5 +1,4 @@
-// What a window will cost, as far as anybody can say. There is no free count: what was never seen is priced as a range
-// from what was, or as unknown.
+// Estimates of what windows cost. The API has no free count: unread ranges are priced by what was read before, or as unknown.
 
 import { parseCount } from './reported-usage.ts'
 import { DAY, HOUR } from './time.ts'
@@ -22,11 +21,11 @@ export interface Estimate {
   requests: Range
 }
 
-/** What an agent's conversations were like so far. */
+/** Statistics of an agent's conversations so far. */
 export interface Density {
-  /** Fewest and most conversations on one of the observed days. */
+  /** Fewest and most conversations on an observed day. */
   perDay: Range
-  /** New conversations a day, on the mean. */
+  /** Mean number of new conversations a day. */
   newPerDay: number
   sessionsPerConversation: number
 }
@@ -41,7 +40,7 @@ const requestsFor = (conversations: Range, page: number): Range => ({
   high: Math.max(1, Math.ceil(conversations.high / page)),
 })
 
-/** A record that counts more sessions, and shows none of them, counts something else. */
+/** A record that counts more sessions without listing them counts something else. */
 const MAX_SESSIONS_PER_RECORD = 1_000
 
 function sessionsOf(record: unknown): number {
@@ -52,13 +51,13 @@ function sessionsOf(record: unknown): number {
 }
 
 /**
- * Sessions that a page's records show: what it is taken to have billed where the answer does not tell (section 4.12, rule 2: each past
- * session with human turns). Those without any are counted too.
+ * Sessions in a page's records: the assumed bill where the answer reports none (section 4.12, rule 2: each past session with human
+ * turns). Sessions without human turns are counted too.
  */
 export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
 
-/** Prices a stretch of `seconds`; null where nothing was seen yet, or the stretch has no beginning. */
+/** Prices a range of `seconds`; null where nothing was read yet, or the range has no beginning. */
 export function estimateRange(density: Density | null, seconds: number | null, page: number): Estimate | null {
   if (density === null || seconds === null) return null
   const conversations = scaled(density.perDay, (seconds * 1_000) / DAY)
@@ -69,7 +68,7 @@ export function estimateRange(density: Density | null, seconds: number | null, p
   }
 }
 
-/** Prices conversations that are asked for by id: at most so many are there. */
+/** Prices conversations by id; some of them may not exist. */
 export function estimateIds(density: Density | null, ids: number, perRequest: number): Estimate {
   const requests = Math.ceil(ids / perRequest)
   const high = Math.ceil(ids * Math.max(1, density?.sessionsPerConversation ?? 1.25))
@@ -94,11 +93,11 @@ export const totalOf = (estimates: readonly Estimate[]): Estimate => ({
 export interface Layout {
   /** Hours until the last request may be made. */
   hours: Range
-  /** Billing periods that it takes, this one included. */
+  /** Billing periods needed, including this one. */
   periods: Range
 }
 
-/** Lays an estimate out over the coming hours and periods. */
+/** Distributes an estimate over the coming hours and periods. */
 export function layOut(
   estimate: Estimate,
   budget: { requestsPerHour: number; requestsLeft: number; sessionsLeft: number; sessionsPerPeriod: number },
@@ -115,35 +114,35 @@ export function layOut(
   }
 }
 
-/** The running period, as far as it is known: the vendor does not tell when one turns. */
+/** The running period as far as it is known: the vendor does not report when periods begin. */
 export interface PeriodAge {
-  /** Since it was first told of. */
+  /** Since its first report. */
   ageMs: number | null
-  /** Of those before it. */
+  /** Length of earlier periods. */
   lengthMs: number | null
 }
 
-/** What a period is taken to be where none was seen from beginning to end. */
+/** Assumed length of a period where none was observed from beginning to end. */
 export const PERIOD_DAYS = 31
 
-/** Days of the period that are still to come; one where it is older than it should be. */
+/** Remaining days of the period, at least one. */
 export const daysLeft = ({ ageMs, lengthMs }: PeriodAge): number =>
   Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
 
 /**
- * Sessions a day that new conversations take, as far as is known: of agents whose last weeks are in the warehouse, and of those
- * whose history begins to be read, by what has been read of it.
+ * Sessions that new conversations use a day: of agents whose last weeks are in the warehouse, and of agents whose history this run reads,
+ * estimated by the pages read so far.
  */
 export interface Outlook {
   knownPerDay: number
-  /** Agents of which nothing was known when the run was planned. */
+  /** Agents without any data when the run was planned. */
   unknownAgents: number
-  /** Where their history begins, in seconds: windows that begin there tell of now. */
+  /** End of the planned range, in seconds: history windows that end there show the present rate. */
   toSec: number
-  /** Agents whose history has been begun since, and what it tells. */
+  /** Unknown agents whose history has been started since, and the rate that it shows. */
   seenAgents: number
   seenPerDay: number
-  /** Conversations that it is told by. */
+  /** Conversations behind that rate. */
   seenConversations: number
   /** How long a period lasts, ms; null: 31 days are assumed. */
   periodLengthMs: number | null
@@ -159,40 +158,40 @@ export const NO_OUTLOOK: Outlook = {
   periodLengthMs: null,
 }
 
-/** Of what is left, kept from history while nothing is known of some agents; the second where nothing is known of any. */
+/** Share of the sessions left that history may not use while some, or all, unknown agents have not been started. */
 const LEARNING_SHARE = { someUnknown: 0.5, allUnknown: 0.95 }
-/** So many are not kept in any case: a small quota, too, has to learn something. */
+/** Sessions that history may use in any case, so that a small quota, too, learns the rate. */
 const LEARNING_SESSIONS = 40
 
-/** A few conversations tell a rate badly: two standard deviations are added. */
+/** Adds two standard deviations: few conversations estimate a rate badly. */
 const withMargin = (perDay: number, conversations: number): number =>
   conversations === 0 ? 0 : perDay * (1 + 2 / Math.sqrt(conversations))
 
-/** Sessions a day of the densities that are known. */
+/** Sessions a day of agents with a known density. */
 export function knownPerDay(densities: readonly Density[]): number {
   const conversations = densities.reduce((sum, { newPerDay }) => sum + newPerDay * DAYS_OF_DENSITY, 0)
   const perDay = densities.reduce((sum, density) => sum + density.newPerDay * density.sessionsPerConversation, 0)
   return withMargin(perDay, conversations)
 }
 
-/** A density is at least of the last week. */
+/** A density covers at least a week. */
 const DAYS_OF_DENSITY = 7
 
-/** Sessions that new conversations take until the period is over. */
+/** Sessions that new conversations use until the period ends. */
 export function projectedSessions(outlook: Outlook, ageMs: number | null): number {
   const { unknownAgents, seenAgents, seenPerDay, seenConversations, periodLengthMs } = outlook
-  // Agents that have not been begun are taken for what the others are.
+  // Agents that have not been started are assumed to be like the others.
   const like = Math.max(1, unknownAgents / Math.max(1, seenAgents))
   const perDay = outlook.knownPerDay + withMargin(seenPerDay, seenConversations) * (unknownAgents > 0 ? like : 0)
   return Math.ceil(perDay * daysLeft({ ageMs, lengthMs: periodLengthMs }))
 }
 
-/** Sessions to leave for new conversations: what is projected, and at least a share of what is included, less as the period goes by. */
+/** Sessions reserved for new conversations: the projection, and at least a share of the included sessions that shrinks with the period. */
 export function headReserve(options: {
   outlook: Outlook
   ageMs: number | null
   includedSessions: number
-  /** Sessions that are left of the included ones. */
+  /** Included sessions that are left. */
   leftSessions: number
   floorShare: number
 }): number {
@@ -213,21 +212,20 @@ export function headReserve(options: {
   )
 }
 
-/** Sessions a day that a window tells of which reads history from now back. A day at least: bursts tell of no rate. */
+/** Sessions a day in a history window so far. Over at least a day, so that a burst does not count as a rate. */
 export function perDayOf({ window, lastTsMs, pages, billed }: WindowProgress): number {
   if (pages === 0) return 0
   return billed / Math.max(1, (window.toSec * 1_000 - (lastTsMs ?? window.toSec * 1_000)) / DAY)
 }
 
-/** History of so long tells of the rate at which new conversations come. */
+/** Only history this recent shows the present rate. */
 const RECENT_HISTORY_MS = 28 * DAY
 
-/** Estimates anew what new conversations take, by what was read of a window of history that tells of now. */
+/** Updates the outlook with the pages read in a window of recent history. */
 export function updateOutlook(outlook: Outlook, before: WindowProgress, after: WindowProgress): Outlook {
   const { kind, toSec } = after.window
   if (outlook.unknownAgents === 0 || (kind !== 'tail' && kind !== 'full')) return outlook
   const knownMs = before.lastTsMs === null ? 0 : toSec * 1_000 - before.lastTsMs
-  // What is older tells of another time.
   if ((outlook.toSec - toSec) * 1_000 > RECENT_HISTORY_MS || knownMs > RECENT_HISTORY_MS) return outlook
   return {
     ...outlook,

@@ -1,5 +1,5 @@
-// Full exports: everything is exported again, on request. One spans runs: its windows have the moment in common at which it was
-// planned. Only who asks for a full export again, of the same, goes on with it; to any other sync what it has landed counts as read.
+// Full exports: everything is exported again, on request. One may span several runs; its windows share the time at which it was planned.
+// Only a request for the same full export continues it; for any other sync, what it has landed counts as read.
 import { gaps, type Interval } from './coverage.ts'
 import type { Estimate } from './estimate.ts'
 import type { FullScope, WindowProgress } from './windows.ts'
@@ -18,7 +18,7 @@ const ALL: FullScope = { agents: [], untilMs: null }
 
 const keyOf = ({ agents, untilMs }: FullScope): string => JSON.stringify([agents, untilMs])
 
-/** The newest full export of each scope, of those that were planned after `droppedMs`. */
+/** The newest full export of each scope that was planned after `droppedMs`. */
 export function newestFullExports(windows: readonly WindowProgress[], droppedMs: number | null): FullExport[] {
   const newest = new Map<string, FullExport>()
   for (const progress of windows) {
@@ -31,47 +31,47 @@ export function newestFullExports(windows: readonly WindowProgress[], droppedMs:
   return [...newest.values()]
 }
 
-/** Agents whose windows it has not finished, of those that are there. */
+/** Present agents whose windows are not finished. */
 export function agentsLeft({ agents, windows }: FullExport, there: readonly string[]): string[] {
   const done = new Set(windows.filter(progress => progress.done).map(({ window }) => window.agentId))
   return there.filter(agentId => (agents.length === 0 || agents.includes(agentId)) && !done.has(agentId))
 }
 
-/** Its beginning may have moved with the time that has passed: `--since 90d`. */
+/** A relative start (`--since 90d`) moves with the time that has passed since the export was planned. */
 const hasSameStart = ({ fromSec, openedAtMs }: FullExport, from: number, nowMs: number): boolean =>
   (fromSec === null) === from <= 0 && Math.abs(from - (fromSec ?? 0)) <= second(nowMs - openedAtMs) + 60
 
 /**
- * The unfinished one that a request for that scope, from that second on, goes on with; null: it begins anew. One that the request itself
- * has begun (`goesOnMs`) may have been finished meanwhile.
+ * The unfinished full export that a request for that scope and start continues; null: it begins a new one. The request's own export
+ * (`continuesMs`) may be finished already.
  */
 export function resumableFullExport(
   exports: readonly FullExport[],
-  asked: { scope: FullScope; from: number; there: readonly string[]; nowMs: number; goesOnMs?: number | null },
+  asked: { scope: FullScope; from: number; there: readonly string[]; nowMs: number; continuesMs?: number | null },
 ): FullExport | null {
   const same = exports.find(known => keyOf(known) === keyOf(asked.scope))
   if (!same || !hasSameStart(same, asked.from, asked.nowMs)) return null
-  return same.openedAtMs === asked.goesOnMs || agentsLeft(same, asked.there).length > 0 ? same : null
+  return same.openedAtMs === asked.continuesMs || agentsLeft(same, asked.there).length > 0 ? same : null
 }
 
-/** What an unfinished window of one has read for good, newest first as it goes. */
+/** Seconds that an unfinished window has covered; it reads newest first. */
 export function coveredByFullExport({ window, lastTsMs, done, holes = [] }: WindowProgress): Interval[] {
   if (done || lastTsMs === null || second(lastTsMs) >= window.toSec) return []
   return gaps(holes, { from: Math.max(second(lastTsMs) + 1, window.fromSec ?? 0), to: window.toSec })
 }
 
-/** Stored conversations of one agent and one day; without `ts` where it has no stretch. */
+/** Stored conversations of one agent and one day; those without `ts` have no range. */
 export interface StoredDay {
   /** From the first `ts` to the last one. */
   range: Interval | null
   conversations: number
-  /** At the rate at which this agent's exports were billed. */
+  /** Sessions, at the rate at which this agent's exports were billed. */
   billed: number
-  /** That their records show; some of them may have nothing that is billed. */
+  /** Sessions in their records, some of which may not be billed. */
   sessions: number
 }
 
-/** Prices exporting again what is stored of a stretch; a day at its edge counts in proportion. */
+/** Prices another export of the stored conversations in a range; a day at its edge counts in proportion. */
 export function estimateStored(days: readonly StoredDay[], { from, to }: Interval, page: number): Estimate {
   const shareOf = ({ range }: StoredDay): number => {
     if (range === null) return from <= 0 ? 1 : 0

@@ -1,4 +1,4 @@
-// The governor after a kill: its state rebuilt from the leases ledger.
+// The governor after a restart: its state is rebuilt from the lease log.
 import {
   type GovernorOptions,
   type GovernorState,
@@ -13,13 +13,13 @@ import type { QuotaState } from './quota.ts'
 import { countRequest } from './rate-limit.ts'
 
 /**
- * Folds the ledger's entries, oldest first, into a fresh governor.
+ * Folds the entries of the lease log, oldest first, into a new governor.
  *
- * `holdersDead`: whoever held the open leases is known to be gone (the warehouse's lock fences embedded runs). Each of
- * them then made at most the one request that was in flight, so that much is counted, and what it may have billed is
- * held back until a usage is told. Otherwise an open lease counts as wholly spent until its hour has passed.
+ * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). Each of them made at most
+ * the one request that was in flight: it is counted, and what it may have billed is held back until a usage report. Otherwise an open
+ * lease counts as spent until its hour has passed.
  *
- * `period`: what is known of it besides. The ledger's last usage alone may be one that was told too low.
+ * `quota`: what landed answers report. The last usage in the lease log alone may be too low.
  */
 export function recoverGovernor(
   options: Partial<GovernorOptions>,
@@ -31,7 +31,7 @@ export function recoverGovernor(
   const { leases, ...rest } = recalled.holdersDead
     ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recalled.nowMs), state), leases: [] }
     : state
-  // What was spent before is no part of this run.
+  // Earlier spending is not part of this run.
   return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }
 }
 
@@ -43,7 +43,7 @@ function applyEntry(state: GovernorState, entry: LeaseEntry): GovernorState {
 
 const leaseOf = (entry: LeaseGranted): Lease => ({
   id: entry.lease,
-  // Reserves are asked of new leases only, so the kind of a window does not matter any more.
+  // Reserves apply to new leases only, so the window's kind does not matter here.
   kind: entry.window === 'probe' ? 'probe' : 'head',
   requests: entry.requests,
   made: 0,

@@ -7,15 +7,16 @@
 //       │                                      └────────────────── 429, or it fails again ────────────────┤
 //       └────────────────────────────────────────────────────────── an answer ────────────────────────────┘
 //
-// Requests and sessions are leased: what is leased is spent until its lease ends. Before a usage was ever told, the
-// only lease is a probe, a request for a window that can hold nothing, which bills nothing. As sessions run out, pages
-// get smaller. Reserves of the hour are kept for people and refreshes and for new conversations, one of the period for new conversations, and
-// for each open lease a small one against a page that bills more than was thought (a lease asks for no page after such a
-// one): no overage while no page bills more than that. What a lost answer may have billed is held back until a count
-// tells; a request that never reached the vendor costs nothing.
+// Requests and sessions are leased: they count as spent until their lease ends. Before the first usage report the only lease is a probe:
+// a request for a window that can hold nothing, which bills nothing. As sessions run out, pages get smaller. A request that never
+// reached the vendor costs nothing; what a lost answer may have billed is held back until a usage report.
 //
-// The reserve of the period is for the new conversations of the days that are left of it, at the rate that is known; where
-// nothing is known of an agent, its history is begun with small pages, and the rate is estimated again with each of them.
+// Reserves: part of the rate limit for people and refreshes, part of it for new conversations; part of the quota for new conversations;
+// and a few sessions per open lease in case a page bills more than expected (the lease then requests no further page), so that there is
+// no overage as long as no page exceeds that reserve.
+//
+// The quota's reserve covers the new conversations of the period's remaining days, at their known rate. The history of an unknown agent
+// starts with small pages, each of which improves the estimate of that rate.
 import { type Allowance, raised } from './allowance.ts'
 import { applyUsage } from './billing-period.ts'
 import { type Outlook, updateOutlook } from './estimate.ts'
@@ -43,16 +44,16 @@ import type { WindowKind, WindowProgress } from './windows.ts'
 
 export interface GovernorOptions {
   hourMs: number
-  /** Until the vendor tells another number. */
+  /** Until the vendor reports another number. */
   requestsPerHour: number
-  /** Share of the hour that is left to conversations that are asked for by id. */
+  /** Share of the rate limit that is reserved for conversations requested by id. */
   hourReserveShare: number
-  /** Sessions that history leaves to new conversations at least, whatever the outlook. */
+  /** Sessions reserved for new conversations at least, whatever the outlook. */
   projectedSessions: number
-  /** Least share of the included sessions that they leave alone. */
+  /** Share of the included sessions reserved for them at least. */
   headReserveShare: number
   allowedPacks: number
-  /** A person allowed the packs for this run: history may take them from where the period stands. Absent: false. */
+  /** A person allowed the packs for this run: history may use them, beyond the current usage. Absent: false. */
   packsForHistory?: boolean
   maxRequests: number | null
   maxSessions: number | null
@@ -77,11 +78,11 @@ export interface Lease {
   id: string
   kind: WindowKind | 'probe'
   requests: number
-  /** Requests known to have been made under it. */
+  /** Requests known to have been made. */
   made: number
   sessions: number
   billed: number
-  /** What one of its pages is thought to bill. */
+  /** Sessions that one of its pages is expected to bill. */
   pageSessions: number
   grantedAtMs: number
   deadlineMs: number
@@ -92,23 +93,23 @@ type Mode = 'open' | 'paused' | 'probing'
 export interface GovernorState {
   options: GovernorOptions
   mode: Mode
-  /** When the answer came that paused it: what was sent before tells nothing of the vendor now. */
+  /** When the answer arrived that paused it. Answers to earlier requests do not end the pause. */
   pausedSinceMs: number
   pausedUntilMs: number
   rateLimit: RateLimitState
   quota: QuotaState
   leases: readonly Lease[]
-  /** Spent in this run, for `--max-requests` and `--max-sessions`. */
+  /** By this run, for `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
-  /** Answers of this run that never came, and what they are thought to have billed. */
+  /** Answers of this run that never arrived, and the sessions that they may have billed. */
   lost: { answers: number; sessions: number }
-  /** Highest share of sessions to conversations that a page has billed. */
+  /** The highest ratio that a page has billed. */
   sessionsPerConversation: number
-  /** Pages that billed more than their lease still held. */
+  /** Pages that billed more than was left of their lease. */
   breaches: number
-  /** What new conversations take; absent in states of older versions. */
+  /** Expected use by new conversations; absent in states of older versions. */
   outlook?: Outlook
-  /** Sessions that may be used were so many when packs were allowed for history, and in which period. */
+  /** Sessions used, and the period, when packs were allowed for history. */
   packsFrom?: { key: string | null; sessions: number } | null
 }
 
@@ -119,7 +120,7 @@ export interface Grant {
   sessions: number
   /** Page size. */
   limit: number
-  /** A page may be asked for only while the lease still holds so many sessions. */
+  /** A page may be requested only while the lease has this many sessions left. */
   pageSessions: number
   deadlineMs: number
 }
@@ -134,9 +135,9 @@ export interface Answer {
   receivedAtMs: number
   /** HTTP status; null where no answer came. */
   status: number | null
-  /** We stopped waiting for it, on request: that says nothing of the vendor. */
+  /** Aborted by us: says nothing about the vendor. */
   givenUp?: boolean
-  /** Nothing of it was sent: no connection came about. The vendor can neither have counted nor billed it. */
+  /** No connection was made: the vendor can neither have counted nor billed it. */
   unsent?: boolean
   returned: number
   billed: number | null
@@ -151,9 +152,9 @@ export type GovernorEvent =
   | { kind: 'seen'; before: WindowProgress; after: WindowProgress }
   | ({ kind: 'allow' } & Allowance)
 
-/** What a conversation is thought to bill before anything is known. */
+/** Sessions per conversation before anything is known. */
 const ASSUMED_SESSIONS = 1.25
-/** A lease takes no more than this share of what is left: others need not shrink their pages meanwhile. */
+/** A lease takes at most this share of the sessions left, so that other leases need not shrink their pages. */
 const LEASE_SHARE = 0.5
 
 export const NONE_LOST: GovernorState['lost'] = { answers: 0, sessions: 0 }
@@ -178,11 +179,11 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
 const outstandingRequests = (state: GovernorState): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
 
-/** Holds back what a page may have billed whose answer nobody saw: as much as was thought, and the surprise. */
+/** Holds back what a page without an answer may have billed: the expected sessions and the surprise reserve. */
 export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
   holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions), sinceMs)
 
-/** Share of the hour that all else leaves to polls for new conversations: a backfill that has spent the hour delays none. */
+/** Share of the rate limit reserved for polls for new conversations: a backfill does not delay them. */
 const HEAD_HOUR_SHARE = 0.05
 
 function requestReserve({ options, rateLimit }: GovernorState, kind: WindowKind | 'probe'): number {
@@ -230,17 +231,14 @@ const refuse = (
   reason: 'period' | 'max-requests' | 'max-sessions',
 ): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
 
-/** A probe that ended, or was given up, without an answer leaves the vendor paused. */
+/** A probe that ended without an answer leaves the governor paused. */
 const withLeases = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
   ...state,
   leases,
   mode: state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode,
 })
 
-/**
- * A lease whose hour has passed holds no request any more, though its end was never told; what it may have billed is held
- * back until a count tells.
- */
+/** An hour after its deadline a lease without an end holds no request any more; what it may have billed is held back. */
 function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorState {
   const leases = state.leases.filter(lease => lease.deadlineMs + state.options.hourMs > nowMs)
   if (leases.length === state.leases.length) return state
@@ -261,20 +259,20 @@ function grantProbe(state: GovernorState, lease: string, nowMs: number): [Govern
   )
 }
 
-/** No page fits what is left. */
+/** No page fits into the sessions left. */
 function noPageFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
-  // What other leases hold may come back unspent.
+  // Sessions of other leases may come back unspent.
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
   if (runSessions(state) < pageSessions(state, 1)) return refuse(state, 'max-sessions')
-  // So may what is held back for lost answers, late counts and a period that is doubted: a count tells.
+  // So may sessions held back for lost answers, late reports or an unproved period: a usage report decides.
   const clearsUp = resolvesAtMs(state.quota)
   if (clearsUp === null) return refuse(state, 'period')
   return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, lease, nowMs)
 }
 
 /**
- * Asks for a lease of up to `wants` requests for a window of that kind; `probe` asks for one that bills nothing.
- * `limit` pins the page size (a running generation's), where the sessions left allow it; `largest` is the largest one.
+ * Requests a lease of up to `wants` requests for a window of that kind; `probe` bills nothing. `limit` keeps the page size of a running
+ * generation if the sessions left allow it; `largest` is the largest page size.
  */
 export function requestLease(
   given: GovernorState,
@@ -312,19 +310,18 @@ export function requestLease(
   )
 }
 
-/** An answer that was lost, or a failure of the vendor, may hide a page that was billed. */
+/** A lost answer or a failure of the vendor may hide a billed page. */
 const quotaWithHeldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): QuotaState =>
   lease === undefined || lease.pageSessions === 0 || answer.status === 429 || answer.unsent
     ? state.quota
     : holdBack(state.quota, lease.pageSessions, answer.receivedAtMs)
 
-/** An answer that did not come may have been billed; a status that says failure was not lost. */
+/** Counts an answer that never arrived; an answer with an error status is not lost. */
 const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState['lost'] =>
   lease === undefined || lease.pageSessions === 0 || answer.status !== null || answer.unsent
     ? lost
     : { answers: lost.answers + 1, sessions: lost.sessions + lease.pageSessions }
 
-/** What was not seen may have been billed. */
 const withUnseenAnswer = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...state,
   quota: quotaWithHeldBack(state, lease, answer),
@@ -348,7 +345,7 @@ function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answe
   const quota = answer.usage
     ? applyUsage(state.quota, answer.usage, billedAnswer)
     : countBilled(state.quota, billedAnswer)
-  // A small page says little of the next one.
+  // A small page says little about the next one.
   const share = answer.returned >= 10 ? billed / answer.returned : 0
   const breach = lease !== undefined && billed > lease.sessions - lease.billed
   return {
@@ -385,7 +382,7 @@ function answeredBy(state: GovernorState, leaseId: string | null, answer: Answer
   return isVendorFailure(answer.status) ? pauseAfter(told, lease, answer) : { ...told, mode }
 }
 
-/** Takes what happened. Events of one lease come in their order; leases may come in any. */
+/** Applies an event. Events of one lease come in order; leases may interleave. */
 export function govern(state: GovernorState, event: GovernorEvent): GovernorState {
   switch (event.kind) {
     case 'answered':

@@ -1,4 +1,4 @@
-// What the leases ledger holds: each lease when it is granted, each request's outcome, each lease's end.
+// Entries of the lease log: each granted lease, each request's outcome, each lease's end.
 import type { Answer } from './governor.ts'
 
 export interface LeaseGranted {
@@ -12,7 +12,7 @@ export interface LeaseGranted {
   pageSessions: number
   atMs: number
   deadlineMs: number
-  /** The process that uses it, where that holds the warehouse: it is dead when another holds it. */
+  /** The process that uses the lease, if it holds the warehouse: it is dead once another process holds the warehouse. */
   holder?: string
 }
 
@@ -20,7 +20,7 @@ export interface RequestMade extends Answer {
   kind: 'request'
   lease: string | null
   agentId: string
-  /** Code of our error; null for an answer that was taken. */
+  /** Code of our error; null for an accepted answer. */
   error: string | null
 }
 

@@ -1,4 +1,4 @@
-// The stretch of `ts` that one page covers, worked out from where its window stood before it.
+// The range of `ts` that one page covers, derived from its window's progress before it.
 import type { Interval } from './coverage.ts'
 import { isById, isNextPage, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
 
@@ -8,9 +8,8 @@ export interface PageRange extends Omit<Interval, 'from'> {
 }
 
 /**
- * What a page covers: from the last conversation before it to its own last one, or to the window's bound on its last
- * page. Neighbours share the second at their edge. A page without any `ts` may cover all that its window had left.
- * Null for a page of ids.
+ * A page covers from the last conversation before it to its own last one, or to the window's bound if it is the last page. Neighbours
+ * share the second at their edge. A page without any `ts` may cover the rest of its window. Null for a page of ids.
  */
 export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange | null {
   const { window } = page
@@ -22,14 +21,13 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
     sortOf(window.kind) === 'asc'
       ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
       : { from: ends ?? bounds.from, to: begins ?? bounds.to }
-  // Where the vendor's order is not what was asked for, the page may hold anything of its window.
+  // The vendor ignored the requested order: the page may hold any part of its window.
   return range.from !== null && range.from > range.to ? bounds : range
 }
 
 /**
- * The stretch of the page before, as far as it may reach once this one is known: what the vendor skipped behind its last
- * conversation lies before the first one of this page, or anywhere in a page that tells none. Of one that a missing page parts
- * it from nothing more is known.
+ * The previous page's range, extended once the next page is known: conversations that the vendor skipped after its last one lie before
+ * the first one of the next page, or anywhere in a page without any `ts`. Unchanged where a page is missing between them.
  */
 export function reachingTo(earlier: PageRange, before: WindowProgress, page: PageFacts): PageRange {
   const { window } = page

@@ -1,34 +1,34 @@
-// Which keys name one billing period. `periodKey` is opaque, and may name less than a period: the day, say, though sessions are
-// counted by the month. What tells is the count: with a new period it begins anew, with a mere name it goes on.
+// Which keys name one billing period. `periodKey` is opaque and may name less than a period, such as a day of a monthly period. The count
+// decides: a new period starts at zero, another key of the same period continues the count.
 //
-// What our own answers billed under the new key says nothing of that, and may be more than the period before had used. So it is taken
-// off: what is left was used by others since, or before the key came. As much as the key before had reported is taken to be
-// the same count. Others may have used that much in a new period meanwhile, which nobody can tell apart; so a key that named more than
-// eight days is no part of a period, and no period lasts longer than 31 days: a mistake ends there at the latest.
+// Our own sessions under the new key say nothing about that, and may exceed those of the period before. So they are subtracted; if the
+// rest is at least what the previous key had reported, the count continues. Others may have used that much in a new period, which cannot be
+// distinguished; so a key that lasted longer than eight days is no part of a period, and no period lasts longer than 31 days: a mistake
+// ends there at the latest (ADR 14).
 import { PERIOD_DAYS } from './estimate.ts'
 import { DAY } from './time.ts'
 
 /** What was reported under one key. */
 export interface KeyReports {
   key: string
-  /** When its first and its last report were asked for, ms. */
+  /** When its first and its last report were requested, ms. */
   sinceMs: number
   untilMs: number
-  /** The most that was reported to be used; null where no use was reported. */
+  /** Highest reported usage; null where none was reported. */
   mostUsed: number | null
-  /** Of what the first reports say was used, what our own answers under this key had not billed that came before: the most of any. */
+  /** Usage in the first reports less what our own earlier answers under this key had billed; the highest of them. */
   carried: number | null
-  /** Sessions that our own answers had certainly billed and the first reports lacked, by their median: they are late by so much. */
+  /** Median of the sessions that our own answers had certainly billed and the first reports lacked: their lag. */
   behind: number
 }
 
-/** Reports under a key that tell what was used when it came: by then others have used little of a new period. */
+/** First reports under a key that are compared with the previous key: by then others have used little of a new period. */
 export const FIRST_REPORTS = 20
 
 /** Keys that name a part of a period: a day, or a week. */
 const LONGEST_PART_MS = 8 * DAY
 
-/** True where what was used under the key before is used still: both name one period. Null where nothing was used: nothing tells. */
+/** True where the count of the previous key continues: both name one period. Null where nothing was used, so that nothing decides. */
 export const countGoesOn = (mostUsed: number, carried: number): boolean | null =>
   mostUsed === 0 ? null : carried >= mostUsed
 
@@ -39,13 +39,13 @@ export interface KeyedPeriod {
 
 const isPart = ({ sinceMs, untilMs }: KeyReports): boolean => untilMs - sinceMs <= LONGEST_PART_MS
 
-/** Whether the key before names the same period, by what was reported; null: it does not tell. */
+/** Whether the previous key names the same period, by the reports; null: they do not decide. */
 function goesOn(before: KeyReports, { carried, behind }: KeyReports): boolean | null {
   if (before.mostUsed === null || carried === null || !isPart(before)) return false
   return countGoesOn(before.mostUsed, Math.max(0, carried) + behind)
 }
 
-/** The periods that these keys name, oldest first. Where a count does not tell, a key is what most others of this vendor are. */
+/** The periods that these keys name, oldest first. Where the counts do not decide, the majority of the other keys does. */
 export function periodsOf(reports: readonly KeyReports[]): KeyedPeriod[] {
   const keys = [...reports].sort((a, b) => a.sinceMs - b.sinceMs)
   const told = keys.slice(1).map((one, index) => goesOn(keys[index]!, one))
@@ -60,12 +60,12 @@ export function periodsOf(reports: readonly KeyReports[]): KeyedPeriod[] {
   return periods
 }
 
-/** Periods that are over are looked at so many back. */
+/** Number of past periods that are averaged. */
 const LAST_PERIODS = 6
 
 /**
- * The median length of the last periods of which beginning and end were seen, ms; null where there is none. Of the very first nobody
- * saw the beginning.
+ * Median length of the last periods with an observed beginning and end, ms; null where there is none. The beginning of the very first
+ * period was not observed.
  */
 export function lengthOf(periods: readonly KeyedPeriod[]): number | null {
   const since = periods.slice(1).map(({ sinceMs }) => sinceMs)

@@ -1,10 +1,10 @@
-// The planner: from what is covered, what is open and what was asked to the windows to read, in order, with their price.
-// Pure: `convohouse plan` prints exactly what `sync` executes.
+// The planner: turns coverage, unfinished windows and the request into an ordered, priced list of windows. Pure:
+// `convohouse plan` prints exactly what `sync` executes.
 //
 //   since ──────────── tail (descending) ────────────┐ ┌── covered ──┐ ┌─ head (ascending) ─┐ settle │ now
 //
-// Head begins where coverage ends. Everything before that is tail, newest first: the newest history comes at the fewest
-// requests. What an unfinished window claims is not planned twice.
+// Head begins where coverage ends. Everything before is tail, newest first, so that the newest history needs the fewest requests. Ranges of
+// unfinished windows are not planned again.
 import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
 import {
   type Density,
@@ -41,17 +41,17 @@ import {
 export interface AgentFacts {
   agentId: string
   title: string | null
-  /** Gone by the vendor's word: nothing is asked of it. */
+  /** The vendor reports that it is gone: no requests for it. */
   gone: boolean
   coverage: Coverage
-  /** Windows that were begun and not finished, oldest first. */
+  /** Unfinished windows, oldest first. */
   open: readonly WindowProgress[]
-  /** Names of those of them that rest (resting.ts): what they claim is not planned anew, nor are they. */
+  /** Names of those that back off (window-backoff.ts): neither they nor their ranges are planned. */
   backingOff?: readonly string[]
   density: Density | null
-  /** Windows of full exports, finished or not; none of them is in `open`. */
+  /** Windows of full exports, finished or not; not in `open`. */
   full?: readonly WindowProgress[]
-  /** What is stored of it, by day; absent where no full export is planned. */
+  /** Stored conversations by day; absent where no full export is planned. */
   stored?: readonly StoredDay[]
 }
 
@@ -62,13 +62,13 @@ export interface PlanOptions {
   settleMs: number
   sinceMs: number | null
   untilMs: number | null
-  /** `full` reads everything again; `selected` reads conversations by id. */
+  /** `full` exports everything again; `selected` exports conversations by id. */
   mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: IdsByAgent }
-  /** Full exports that were planned by then are dropped, ms; null or absent: none is. */
+  /** Full exports planned until then are dropped, ms; null or absent: none. */
   droppedMs?: number | null
-  /** When the full export was planned that this request has begun itself, ms; null or absent: none. */
+  /** When this request planned its own full export, ms; null or absent: it has none. */
   continuesMs?: number | null
-  /** What an incremental run reads again. */
+  /** What an incremental run exports again. */
   refreshes: RefreshRequest
   maxPage: number
   idsPerRequest: number
@@ -76,12 +76,12 @@ export interface PlanOptions {
   period: PeriodAge
 }
 
-/** What may have changed, or be hidden, and is worth its price. */
+/** Conversations that may have changed or been missed, and are worth their price. */
 export interface RefreshRequest
   extends Pick<RereadOptions, 'ranges' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
-  /** Conversations that have changed, or that were asked for again. */
+  /** Changed or requested conversations. */
   refresh: IdsByAgent
-  /** Conversations at random. */
+  /** Random conversations. */
   sample: IdsByAgent
 }
 
@@ -97,7 +97,7 @@ export const NO_REFRESH: RefreshRequest = {
 
 export interface PlannedWindow {
   progress: WindowProgress
-  /** True for a window that an earlier run began. */
+  /** An earlier run began it. */
   resumes: boolean
   estimate: Estimate | null
 }
@@ -106,19 +106,19 @@ export interface Plan {
   windows: PlannedWindow[]
   /** Of the windows that can be priced. */
   total: Estimate
-  /** Windows that cannot. */
+  /** Number of windows that cannot. */
   unknown: number
   /** Agents whose history has never been read. */
   firstBackfills: number
-  /** Sessions that new conversations may take until the period is over. */
+  /** Sessions that new conversations may use until the period ends. */
   projectedSessions: number
-  /** How long a period lasts, as far as those before were seen; null: 31 days are assumed. */
+  /** Observed length of earlier periods; null: 31 days are assumed. */
   periodLengthMs: number | null
-  /** What that is projected from, for the governor to go on with; absent in plans of older versions. */
+  /** Basis of that projection, which the governor updates; absent in plans of older versions. */
   outlook?: Outlook
 }
 
-/** Share of the hour that polls for new conversations may take; the rest is the tail's. */
+/** Share of the rate limit for polls for new conversations; the rest is for history. */
 const HEAD_SHARE = 0.8
 
 const second = (ms: number): number => Math.floor(ms / 1_000)
@@ -137,16 +137,13 @@ function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKin
   }))
 }
 
-/**
- * Seconds between two polls of an agent: where agents times polls exceed the hour, each waits its turn.
- * Stalest first, so nobody starves.
- */
+/** Least seconds between two polls of an agent, so that polls of all agents fit into the rate limit. */
 export const pollSeconds = (agents: number, requestsPerHour: number): number =>
   Math.floor((agents / Math.max(1, requestsPerHour * HEAD_SHARE)) * 3_600)
 
 function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
   const { window } = known
-  // A run that gave up on idle pages has not shown that they never end: each run may read as many.
+  // Each run may read the maximum of idle pages again: an earlier run that gave up has not shown that they never end.
   const progress = known.idle ? { ...known, idle: 0 } : known
   const from = progress.lastTsMs !== null && window.kind === 'head' ? second(progress.lastTsMs) : window.fromSec
   const to =
@@ -182,12 +179,12 @@ function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], 
   ]
 }
 
-/** The stretch that is asked for. */
+/** The requested seconds. */
 function requestedInterval({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
   const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
-  // No request can name a lower bound before EARLIEST_MS, so what begins there begins at the beginning, and says so.
+  // No request can carry a lower bound before EARLIEST_MS: such a window begins at the beginning.
   const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : second(sinceMs)
-  // The last second is open until it has passed.
+  // The last second is not complete until it has passed.
   return { from, to: second(until) - 1 }
 }
 
@@ -196,7 +193,7 @@ const scopeOf = ({ mode, untilMs }: PlanOptions): FullScope => ({
   untilMs,
 })
 
-/** The full export that the one that is asked for goes on with. */
+/** The unfinished full export that the request continues. */
 function resumedFullExport(options: PlanOptions): FullExport | null {
   const { agents, nowMs, mode, droppedMs = null } = options
   if (mode.kind !== 'full') return null
@@ -207,11 +204,11 @@ function resumedFullExport(options: PlanOptions): FullExport | null {
     from: requestedInterval(options).from,
     there,
     nowMs,
-    goesOnMs: options.continuesMs ?? null,
+    continuesMs: options.continuesMs ?? null,
   })
 }
 
-/** An agent's window of a full export: of the one that was begun, or of a new one. */
+/** An agent's window of the continued or a new full export. */
 function fullWindow(agent: AgentFacts, wanted: Interval, options: Planning): PlannedWindow[] {
   const { resumedFullExport: begun, nowMs } = options
   const { agentId } = agent
@@ -251,7 +248,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   ]
 }
 
-/** Stretches to read again, of agents that are there. One that an unfinished window reads again already is not planned twice. */
+/** Ranges to read again. Agents with an unfinished reread are left out. */
 function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWindow[] {
   if (options.mode.kind !== 'incremental') return []
   const underWay = new Set(
@@ -275,14 +272,13 @@ const KIND_ORDER: Record<WindowKind, number> = {
   full: 6,
 }
 
-/** What a person asked for first, then heads, stalest first, then what is read again, then history, newest first. */
+/** By kind; heads stalest first, everything else newest first. */
 const inReadingOrder = (a: PlannedWindow, b: PlannedWindow): number => {
   const [x, y] = [a.progress.window, b.progress.window]
   if (x.kind !== y.kind) return KIND_ORDER[x.kind] - KIND_ORDER[y.kind]
   return x.kind === 'head' ? (x.fromSec ?? 0) - (y.fromSec ?? 0) : y.toSec - x.toSec
 }
 
-/** Nothing is known of an agent of which nothing was ever read. */
 const isUnknown = (agent: AgentFacts): boolean =>
   agent.density === null && agent.coverage.length === 0 && agent.open.every(({ pages }) => pages === 0)
 
@@ -321,15 +317,15 @@ export function planWindows(options: PlanOptions): Plan {
   }
 }
 
-/** True where it exports, and bills, again what is stored: whatever it comes to, somebody has to want it. */
+/** True where the plan exports and bills stored conversations again: a person must confirm it, whatever the price. */
 export const isBilledAgain = (plan: Plan): boolean =>
   plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
 
-/** True where nobody may begin without having said so. */
+/** True where a person must confirm the plan. */
 export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
   isBilledAgain(plan) || takesMostOfQuota(plan, includedSessions)
 
-/** True where history or a refresh may take most of what a period includes, as far as can be said. */
+/** True where history or a refresh may use most of the included sessions. */
 export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
   const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
   return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2

@@ -1,8 +1,8 @@
-// The hour: how many requests may still be made within it. The vendor's counter may be a rolling or a fixed hour, may be
-// shared with others on the same token, late or reset; so the lower of two counts is believed: our own rolling one, and
-// the last one told, carried forward by what we know since.
+// The rate limit: how many requests may still be made this hour. The vendor's hour may be rolling or fixed, and its counter shared with
+// other users of the token, late, or reset. So the lower of two counts is believed: our own rolling one, and the last reported one, carried
+// forward with our own requests since.
 
-/** Requests answered within one slice of time, counted as if made at its end: never forgotten too early. */
+/** Requests answered within one slice of time, counted as if made at its end, so that none expires too early. */
 interface Bucket {
   endMs: number
   count: number
@@ -12,7 +12,7 @@ export interface RateLimitState {
   hourMs: number
   requestsPerHour: number
   buckets: readonly Bucket[]
-  /** The newest told count, by the time its request was sent. */
+  /** The newest reported count, by the time its request was sent. */
   reported: { remaining: number; sentAtMs: number; receivedAtMs: number } | null
 }
 
@@ -26,8 +26,8 @@ export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimit
 })
 
 /**
- * Counts a request, by when its answer came (or was given up): the vendor counted it somewhere between, and it must not
- * leave our hour before it leaves the vendor's. Two hours are kept: the told count is carried forward by what expires.
+ * Counts a request at the time of its answer (or abort): the vendor counted it before, so it never leaves our hour before the vendor's.
+ * Two hours are kept, because a reported count is carried forward by requests that expire.
  */
 export function countRequest(state: RateLimitState, receivedAtMs: number, count = 1): RateLimitState {
   const slice = Math.max(1, state.hourMs / BUCKETS_PER_HOUR)
@@ -38,7 +38,7 @@ export function countRequest(state: RateLimitState, receivedAtMs: number, count 
   return { ...state, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
 }
 
-/** Takes what an answer told. Answers that overtake each other are ordered by the time their request was sent. */
+/** Applies a reported limit. Answers are ordered by the time their request was sent. */
 export function applyReportedLimit(
   state: RateLimitState,
   reported: { requestsPerHour: number | null; remainingHour: number | null },
@@ -58,11 +58,11 @@ export function applyReportedLimit(
 const sumWhere = (state: RateLimitState, keep: (endMs: number) => boolean): number =>
   state.buckets.reduce((sum, bucket) => (keep(bucket.endMs) ? sum + bucket.count : sum), 0)
 
-/** Requests of ours that the rolling hour still holds. */
+/** Our requests within the rolling hour. */
 export const requestsThisHour = (state: RateLimitState, nowMs: number): number =>
   sumWhere(state, endMs => endMs > nowMs - state.hourMs)
 
-/** The told count as it must be now: less what we sent since, plus what of ours has left the hour since. Null: none, or expired. */
+/** The reported count at `nowMs`: less our requests since, plus ours that have left the hour since. Null: none, or expired. */
 function reportedRemaining(state: RateLimitState, nowMs: number): number | null {
   const { reported, hourMs } = state
   if (reported === null || nowMs >= reported.sentAtMs + hourMs) return null
@@ -72,16 +72,15 @@ function reportedRemaining(state: RateLimitState, nowMs: number): number | null 
   return reported.remaining - since + expired
 }
 
-/** Requests that may be made now, besides `outstanding` ones that are leased and not yet made. May be negative. */
+/** Requests that may be made now, without `outstanding` ones that are leased and not yet made. May be negative. */
 export function requestsLeft(state: RateLimitState, nowMs: number, outstanding: number): number {
   const own = state.requestsPerHour - requestsThisHour(state, nowMs)
   return Math.min(own, reportedRemaining(state, nowMs) ?? own) - outstanding
 }
 
 /**
- * When there may be room again besides a `reserve`, ms, always later than now: when the oldest of our requests leaves the
- * hour. Where it is others' that fill it, when a minute has passed, or when what was told expires: only asking tells
- * whether they have left.
+ * When a request beyond the `reserve` may be free again, ms, always later than now: when our oldest request leaves the hour. If others
+ * used the limit: after a minute, or when the report expires, because only another answer shows whether theirs have expired.
  */
 export function nextFreeRequestMs(state: RateLimitState, nowMs: number, reserve = 0): number {
   const { hourMs, reported, buckets } = state

@@ -1,8 +1,8 @@
-// Which changes of a conversation that is held have it bought again.
+// Which changes of a stored conversation cause a refresh.
 
 /**
- * `change`: each that is known of. `message`: those after which something was written that the copy cannot know of, and those
- * that no event told; what else events told (a resolution, a rating, a note) is in the row already.
+ * `change`: every known change. `message`: changes that may include a message missing from the copy, and changes without an event. Other
+ * events (a resolution, a rating, a note) are applied to the row already.
  */
 export const REFRESH_ON = ['change', 'message'] as const
 

@@ -1,4 +1,4 @@
-// What the vendor tells about quota beside each answer (section 2.11). It can be late, out of order, partial, or reset.
+// Usage and limits that the vendor reports with each answer (section 2.11). Reports can be late, out of order, partial, or reset.
 
 import { HOUR } from './time.ts'
 
@@ -13,7 +13,7 @@ export interface ReportedUsage {
   exportRequestCount: number | null
 }
 
-/** What identifies a billed answer at the vendor: a dispute about a bill needs it. No decision is made of it. */
+/** Identifies a billed answer at the vendor, for a dispute about a bill. Decides nothing. */
 export interface ReportedBill {
   logId: string | null
   summary: string | null
@@ -24,44 +24,44 @@ export interface ReportedRateLimit {
   remainingHour: number | null
 }
 
-/** Above this a count is a mistake: no workspace has so many conversations, sessions or requests. */
+/** Higher counts are mistakes: no workspace has so many conversations, sessions or requests. */
 const MAX_COUNT = 1e12
 
-/** A number as JSON writes it: `Number` alone also reads hexadecimal, and an empty text as 0. */
+/** A JSON number: `Number` alone also reads hexadecimal, and the empty string as 0. */
 const NUMERAL = /^\s*-?\d+(\.\d+)?(e[+-]?\d+)?\s*$/i
 
-/** Null where a value is no number, none that anything here could reckon with, or a text that is no numeral. */
+/** Null for anything but a number, or a numeric string, within MAX_COUNT. */
 function parseNumber(value: unknown): number | null {
   const number = typeof value === 'string' && NUMERAL.test(value) ? Number(value) : value
   return typeof number === 'number' && Math.abs(number) <= MAX_COUNT ? number : null
 }
 
-/** What was used, in whole numbers: a part of one counts as one. Null for less than none. */
+/** A used count, rounded up; null for a negative one. */
 export function parseCount(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null || number < 0 ? null : Math.ceil(number)
 }
 
-/** What may be used, in whole numbers: a part of one counts as none. Null for less than none. */
+/** An allowed count, rounded down; null for a negative one. */
 export function parseAllowance(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null || number < 0 ? null : Math.floor(number)
 }
 
-/** What is left, likewise; less than none is none. */
+/** A remaining count, rounded down; a negative one is 0. */
 export function parseRemaining(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null ? null : Math.max(0, Math.floor(number))
 }
 
-/** Nobody waits longer for a vendor who says when to come back: its own limits turn within the hour. */
+/** Upper bound of a `Retry-After`: the vendor's limits reset within the hour. */
 const MAX_WAIT_MS = HOUR
 
-/** How long a vendor asks to wait, ms; at most an hour, and null for what is no time ahead. */
+/** How long the vendor asks to wait, ms, at most an hour; null for a negative time. */
 export const boundedWaitMs = (ms: number | null): number | null =>
   ms !== null && ms >= 0 ? Math.min(Math.ceil(ms), MAX_WAIT_MS) : null
 
-/** What an answer tells of usage, with only those counts that can be reckoned with. */
+/** Reported usage with implausible counts as null. */
 export const sanitizeUsage = (usage: { [name in keyof ReportedUsage]?: unknown }): ReportedUsage => ({
   periodKey: typeof usage.periodKey === 'string' ? usage.periodKey : null,
   billableUsedThisRequest: parseCount(usage.billableUsedThisRequest),
@@ -73,16 +73,13 @@ export const sanitizeUsage = (usage: { [name in keyof ReportedUsage]?: unknown }
   exportRequestCount: parseCount(usage.exportRequestCount),
 })
 
-/** What an answer tells of the rate limit, likewise. */
+/** Reported rate limit with implausible counts as null. */
 export const sanitizeRateLimit = (limits: { [name in keyof ReportedRateLimit]?: unknown }): ReportedRateLimit => ({
   requestsPerHour: parseAllowance(limits.requestsPerHour),
   remainingHour: parseRemaining(limits.remainingHour),
 })
 
-/**
- * An answer with only what can be reckoned with, whoever hands it in: the client, a worker of another version, the ledger. Its times are
- * of our own clock.
- */
+/** An answer with implausible counts as null, whether it comes from the client, an older worker or the lease log. Times are our clock's. */
 export const sanitizeAnswer = <
   A extends {
     returned: number
@@ -102,7 +99,7 @@ export const sanitizeAnswer = <
   retryAfterMs: boundedWaitMs(answer.retryAfterMs),
 })
 
-/** Statuses below 500 that say nothing of the request itself: too late, too early, too many. */
+/** Statuses below 500 that say nothing about the request itself: timeout, too early, too many. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** True where the vendor failed, or did not answer (null): the same request may be answered later. */

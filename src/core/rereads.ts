@@ -1,13 +1,13 @@
-// Stretches that may hide something, and which of them to read again.
+// Rereads: ranges that may hide conversations are exported again.
 //
-// The export skips conversations in which no person has written yet, and tells only how many it looked at; what enters the
-// mirror late appears behind a head that has passed. Either is found by reading its stretch again, and buying again what was
-// bought there. So: only while something may still come (`horizon`), at growing intervals, what hides most for its
-// price first, not at all where it hides too little for it, and within a budget.
+// The export skips conversations in which no person has written yet, and reports only how many it looked at; conversations that enter the
+// mirror late appear behind a head that has passed. Reading the range again finds both, and bills its conversations again. So ranges are
+// read again only while conversations may still appear (`horizon`), at growing intervals, best ratio of finds to price first, not at
+// all below a minimum ratio, and within a budget.
 import type { Estimate } from './estimate.ts'
 import { newProgress, openWindow, type WindowProgress } from './windows.ts'
 
-/** A page's stretch, by its newest reading. */
+/** A page's range, as it was last read. */
 export interface ReadRange {
   agentId: string
   /** Null: from the beginning of time. */
@@ -16,27 +16,27 @@ export interface ReadRange {
   readAtMs: number
   scanned: number
   returned: number
-  /** Of those that it skipped, as many are held all the same: events tell of them, too. */
+  /** Skipped conversations that are known from events. */
   knownFromEvents: number
-  /** What it billed. */
+  /** Billed sessions. */
   sessions: number
 }
 
 export interface RereadOptions {
   ranges: readonly ReadRange[]
   nowMs: number
-  /** Older stretches are left alone. */
+  /** Older ranges are not read again. */
   horizonMs: number
-  /** Shortest time between two readings of a stretch. */
+  /** Least time between two readings of a range. */
   quietMs: number
   /** Sessions that re-reads may still bill in this period. */
   budgetSessions: number
   maxPage: number
-  /** Late rows have been seen: any stretch may hide one, whatever it skipped. */
+  /** Late rows have been seen: any range may hide one, whatever it skipped. */
   late: boolean
 }
 
-/** Conversations hidden for each session to pay, at least. A page of 100 that skipped five would cost some eighty sessions a find. */
+/** Least number of hidden conversations per session. A page of 100 that skipped five would cost some eighty sessions a find. */
 const MIN_FINDS_PER_SESSION = 0.1
 
 export interface Reread {
@@ -46,10 +46,10 @@ export interface Reread {
 
 const skippedIn = (range: ReadRange): number => Math.max(0, range.scanned - range.returned)
 
-/** A skipped conversation that an event has told of is not hidden: the event that tells of a person in it has it bought. */
+/** A skipped conversation that is known from events is not hidden: an event with a person's message causes its export. */
 const hiddenIn = (range: ReadRange): number => Math.max(0, skippedIn(range) - range.knownFromEvents)
 
-/** Due when it has been left alone for a while, and each time for twice as long as before. */
+/** Due after an interval that doubles with each reading. */
 export function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
   const endedMs = (range.toSec + 1) * 1_000
   const waitMs = Math.max(quietMs, range.readAtMs - endedMs)
@@ -59,11 +59,11 @@ export function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOpt
 const worthOf = (range: ReadRange): number =>
   range.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(range) / range.sessions
 
-/** What hides nothing is only given where it is wanted: for a sample, or because of late rows. */
+/** A range that hides nothing is in the list only as a sample, or because of late rows. */
 const isWorth = (range: ReadRange, { late }: RereadOptions): boolean =>
   late || hiddenIn(range) === 0 || worthOf(range) >= MIN_FINDS_PER_SESSION
 
-/** What costs nothing first, then what hides most for its price, then the newest. */
+/** Free ranges first, then by finds per session, then newest first. */
 function byWorth(a: ReadRange, b: ReadRange): number {
   const [x, y] = [worthOf(a), worthOf(b)]
   return x === y ? b.toSec - a.toSec : y > x ? 1 : -1
@@ -81,7 +81,7 @@ function affordable(options: RereadOptions): ReadRange[] {
     })
 }
 
-/** Neighbours become one: a window costs a request at least. Stretches of one agent, oldest first. */
+/** Merges neighbours, because each window costs a request. Ranges of one agent, oldest first. */
 function merged(ranges: readonly ReadRange[]): ReadRange[] {
   const whole: ReadRange[] = []
   for (const range of ranges) {
@@ -116,7 +116,7 @@ function reread(range: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
   }
 }
 
-/** The windows to read again now, and their price. */
+/** The ranges to read again now, as priced windows. */
 export function planRereads(options: RereadOptions): Reread[] {
   const byAgent = new Map<string, ReadRange[]>()
   for (const range of affordable(options)) byAgent.set(range.agentId, [...(byAgent.get(range.agentId) ?? []), range])

@@ -1,21 +1,21 @@
-// A run as it is written down: one record for each sync that was asked for, however it ended. `_runs` and the landing keep the same.
+// The record of a run: one for each requested sync, however it ended. `_runs` and the landing hold the same.
 import { ConvohouseError, type ErrorCode } from './errors.ts'
 
-/** Who asked: a person (`sync`), a round of `sync --watch` or of `up` without Temporal, a tick of a schedule, or `schedule backfill`. */
+/** A person (`sync`), a round of `sync --watch` or of `up` without Temporal, a tick of a schedule, or `schedule backfill`. */
 export type Origin = 'sync' | 'watch' | 'schedule' | 'backfill'
 
-/** What runs the orchestration. A run of the embedded host dies with its process; one on Temporal goes on with the next worker. */
+/** A run of the embedded host dies with its process; on Temporal the next worker continues it. */
 export type HostName = 'embedded' | 'temporal'
 
 /**
- * How a run ended: as its report says, or `declined` where nobody agreed to what it would bill. One whose process died is `killed`,
- * which the next writer of the warehouse notes.
+ * How a run ended: as in its report, or `declined` where a person did not confirm its price. A run whose process died is `killed`; the
+ * next writer of the warehouse records that.
  */
 export interface RunEnd {
   outcome: string
-  /** It did what it was asked for, though history may wait for sessions that are kept for new conversations. */
+  /** It did what was requested. History may wait, because sessions are reserved for new conversations. */
   success: boolean
-  /** Why it did not come to its end; `UNEXPECTED` for an error that is none of ours. */
+  /** Why it did not finish; `UNEXPECTED` for an error that is none of ours. */
   errorCode?: ErrorCode | 'UNEXPECTED'
   error?: string
   hint?: string
@@ -23,13 +23,13 @@ export interface RunEnd {
   sessions?: number
   pages?: number
   conversations?: number
-  /** Records and events that were quarantined since the run before it. */
+  /** Records and events that were quarantined since the previous run. */
   quarantined?: number
-  /** Webhook events that receivers had refused by its end, since their record began. */
+  /** Webhook events that receivers had refused by its end, in total. */
   webhooksRefused?: number
 }
 
-/** Times are ms since the epoch, UTC. What a run has not come to is absent. */
+/** Times are ms since the epoch, UTC. */
 export interface RunRecord extends Partial<RunEnd> {
   run: string
   startedMs: number
@@ -50,7 +50,7 @@ const failure = (
   ...(hint && { hint }),
 })
 
-/** What a run that an error ended came to. The text of an error that is none of ours may quote data, and is not kept. */
+/** The end of a run by an error. The text of an error that is none of ours may quote data, and is not kept. */
 export function endBy(error: unknown): RunEnd {
   if (!(error instanceof ConvohouseError))
     return {
@@ -64,27 +64,27 @@ export function endBy(error: unknown): RunEnd {
   return { outcome, success: false, ...failure(code, message, hint) }
 }
 
-/** Why history is left though sessions are left. */
+/** Why history waits although sessions are left. */
 export interface Reserve {
-  /** Those that are left of the period. */
+  /** Sessions left in the period. */
   sessions: number
-  /** What is configured as `headReserve`. */
+  /** The configured `headReserve`. */
   share: number
-  /** New conversations are expected to take them, as far as their rate is known: a smaller share would change nothing. */
+  /** New conversations are expected to use them, at their known rate: a smaller share would change nothing. */
   expected: boolean
 }
 
 interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
   failures: readonly { code: ErrorCode; what: string; hint: string | null }[]
-  /** History was left, and these sessions with it. */
+  /** History was left, with these sessions. */
   reserve?: Reserve
-  /** The vendor did not answer any more, and why. */
+  /** The vendor's last failure, after which it did not answer. */
   unanswered?: Ended['failures'][number]
   /** New conversations were left, too. */
   newLeft?: true
 }
 
-/** Why history is not read although sessions are left: the setting that keeps them and its value, or the rate of new conversations. */
+/** Why history is not read although sessions are left: the setting that reserves them, or the rate of new conversations. */
 export const reserveText = ({ sessions, share, expected }: Reserve): string =>
   `the ${sessions.toLocaleString('en')} sessions that are left of the period are kept for new conversations (${
     expected ? `so many are expected; headReserve: ${share} alone would keep fewer` : `headReserve: ${share}`
@@ -112,11 +112,11 @@ const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
 
 const SUCCESSES = new Set(['done', 'limit-reached', 'preempted'])
 
-/** Whether it succeeded, of one that an earlier version wrote down too; null: it has not ended. */
+/** Whether it succeeded, also for a record of an earlier version; null: it has not ended. */
 export const succeeded = ({ outcome, success }: RunRecord): boolean | null =>
   outcome === undefined ? null : (success ?? SUCCESSES.has(outcome))
 
-/** Stopped where new conversations had been read and history was left: that is as much as was asked for. */
+/** A success if only history was left. */
 const HISTORY_LEFT = new Set(['preempted', 'hour-spent'])
 
 function isSuccess({ outcome, failures, reserve, unanswered, newLeft }: Ended): boolean {
@@ -125,7 +125,7 @@ function isSuccess({ outcome, failures, reserve, unanswered, newLeft }: Ended): 
   return outcome === 'period-spent' ? reserve !== undefined : SUCCESSES.has(outcome)
 }
 
-/** Why a run with a report did not come to its end; of one that did, why history waits. */
+/** Why a run with a report did not finish or, if it did, why history waits. */
 function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
   const { outcome, failures, unanswered, reserve } = report
   const [first = unanswered] = failures
@@ -136,7 +136,7 @@ function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefine
   return isSuccess(report) ? waits : SPENT[outcome]
 }
 
-/** What a run with a report came to. */
+/** The end of a run with a report. */
 export function endOf(report: Ended): RunEnd {
   const { outcome, requests, sessions, pages, conversations } = report
   return { outcome, success: isSuccess(report), requests, sessions, pages, conversations, ...reasonOf(report) }

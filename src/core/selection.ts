@@ -1,14 +1,14 @@
-// Windows over ids: in pieces, and without what an earlier run has under way already.
+// Windows over ids: split into pieces, without ids that unfinished windows of earlier runs cover.
 import { DAY } from './time.ts'
 import { newProgress, openWindow, type WindowKind, type WindowProgress } from './windows.ts'
 
 /** Conversation ids by agent. */
 export type IdsByAgent = Readonly<Record<string, readonly string[]>>
 
-/** Ids in one window: each of its pages carries the window, ids and all. */
+/** Each page of a window carries all of its ids. */
 const MAX_IDS_PER_WINDOW = 1_000
 
-/** After a day, what an unfinished selection has brought is no longer what was asked for. */
+/** After a day the conversations of an unfinished selection are too old for a new request. */
 const RESUMES_WITHIN_MS = DAY
 
 export interface IdWindows {
@@ -16,10 +16,7 @@ export interface IdWindows {
   opened: WindowProgress[]
 }
 
-/**
- * Windows of `kind` for these ids of one agent. Ids that a run was killed over are not bought twice when the same ones are
- * asked for again soon.
- */
+/** Windows of `kind` for these ids of one agent. Resumes unfinished ones, so that a killed run's ids are not billed twice. */
 export function idWindows(options: {
   agentId: string
   kind: WindowKind
@@ -34,14 +31,14 @@ export function idWindows(options: {
     ({ window }) =>
       window.kind === kind &&
       window.openedAtMs > nowMs - RESUMES_WITHIN_MS &&
-      // What is planned without being asked for is worth finishing whatever is asked for now.
+      // A window that nobody named is worth finishing whatever is requested now.
       (kind !== 'selected' || window.ids!.every(id => asked.has(id))),
   )
   for (const id of resumed.flatMap(({ window }) => window.ids!)) asked.delete(id)
   const left = [...asked]
   const opened = Array.from({ length: Math.ceil(left.length / MAX_IDS_PER_WINDOW) }, (_, index) => {
     const piece = left.slice(index * MAX_IDS_PER_WINDOW, (index + 1) * MAX_IDS_PER_WINDOW)
-    // Pieces are told apart by the moment in their names.
+    // The time in their names distinguishes the pieces.
     return newProgress(openWindow({ agentId, kind, fromSec: null, toSec: 0, openedAtMs: nowMs + index, ids: piece }))
   })
   return { resumed, opened }

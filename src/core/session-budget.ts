@@ -1,19 +1,19 @@
-// Sessions that may be leased, of what is left of the period: for new conversations all of it, for history what their reserve
-// leaves; less what is leased already, and for each lease a little against a page that bills more than was thought.
+// Sessions that may be leased: for new conversations all that are left of the quota, for history those beyond the reserve for new
+// conversations; less the sessions of open leases and, per lease, a reserve in case a page bills more than expected.
 import { headReserve, NO_OUTLOOK, type Outlook } from './estimate.ts'
 import { PACK_SESSIONS, possiblyUsed, type QuotaState, sessionsLeft } from './quota.ts'
 import type { WindowKind } from './windows.ts'
 
-/** Of the included quota, held back against a page that bills more than was thought. */
+/** Share of the included sessions held back in case a page bills more than expected. */
 const SURPRISE_SHARE = 0.001
 const MIN_SURPRISE_SESSIONS = 4
 const MARGIN = 1.2
-/** Page sizes on the way down: few steps, because each one begins a new generation. */
+/** Smaller page sizes: few steps, because each one begins a new generation. */
 const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
-/** A generation is left for larger pages where so many of them fit what is left. */
+/** A generation ends for larger pages once so many of them fit. */
 const ROOM_TO_GROW = 4
 
-/** What is needed of the governor's state to say how many sessions may be leased. */
+/** The part of the governor's state that decides how many sessions may be leased. */
 export interface SessionBudget {
   options: {
     projectedSessions: number
@@ -37,20 +37,20 @@ export const surpriseReserve = (includedSessions: number): number =>
 const outstandingSessions = (state: SessionBudget): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
 
-/** Sessions that the run may still spend, less what lost answers may have billed, and a page beyond what was thought. */
+/** Sessions that the run may still spend, without what lost answers may have billed and the reserve for one page. */
 export const runSessions = ({ options, spent, lost }: SessionBudget): number =>
   options.maxSessions === null
     ? Number.POSITIVE_INFINITY
     : options.maxSessions - spent.sessions - lost.sessions - MIN_SURPRISE_SESSIONS
 
-/** All but new conversations themselves, and what a person asked for by name. */
+/** All kinds except new conversations and conversations that a person named. */
 const YIELDS_TO_HEAD: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
 
-/** How old the period is, ms; null: not known. */
+/** Age of the period, ms; null: not known. */
 const ageOf = ({ sinceMs = null }: QuotaState, nowMs: number): number | null =>
   sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
 
-/** Sessions that history leaves to new conversations. */
+/** Sessions reserved for new conversations. */
 function sessionReserve({ options, quota, outlook }: SessionBudget, nowMs: number): number {
   const { includedSessions } = quota
   const fixed = Math.min(includedSessions, options.projectedSessions)
@@ -61,7 +61,7 @@ function sessionReserve({ options, quota, outlook }: SessionBudget, nowMs: numbe
   return Math.max(fixed, expected)
 }
 
-/** Sessions of packs that a person allowed for history, as far as they are not used: they are no part of any reserve. */
+/** Unused sessions of packs that a person allowed for history; they are part of no reserve. */
 function packsForHistory({ options, quota, packsFrom }: SessionBudget): number {
   if (!packsFrom || packsFrom.key !== quota.key) return Number.NEGATIVE_INFINITY
   return (
@@ -69,7 +69,7 @@ function packsForHistory({ options, quota, packsFrom }: SessionBudget): number {
   )
 }
 
-/** Notes where the period stood when packs were allowed for history. */
+/** Records the usage at which packs were allowed for history. */
 export function withPacks<S extends SessionBudget>(state: S): S {
   const { options, quota, packsFrom } = state
   if (!options.packsForHistory || options.allowedPacks === 0 || !quota.known) return state
@@ -93,7 +93,7 @@ export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: numbe
 export const pageSessions = (state: SessionBudget, limit: number): number =>
   Math.ceil(limit * Math.max(1, state.sessionsPerConversation * (limit > 1 ? MARGIN : 1)))
 
-/** Page size for what may be leased; undefined where none fits. A running generation's, unless it shrank for want of sessions. */
+/** Page size that fits into those sessions; undefined where none fits. Keeps that of a running generation, unless larger pages fit again. */
 export function pageSize(
   state: SessionBudget,
   sessions: number,
@@ -107,7 +107,7 @@ export function pageSize(
   return runs && running >= (roomy ?? 0) ? running : runs && roomy ? roomy : fitting(1)
 }
 
-/** Sessions that other leases may have billed, of which nobody has told yet. */
+/** Sessions that other open leases may have billed. */
 export function unseenSessions(
   { leases, quota }: SessionBudget,
   lease: SessionBudget['leases'][number] | undefined,

@@ -1,4 +1,4 @@
-// Sizes as people and DuckDB write them.
+// Sizes as DuckDB and the configuration write them.
 
 const UNITS: Record<string, number> = {
   kb: 1e3,
@@ -11,7 +11,7 @@ const UNITS: Record<string, number> = {
   tib: 2 ** 40,
 }
 
-/** Bytes of a size as DuckDB writes it: `1GB`, `512 MiB`. */
+/** Bytes of `1GB` or `512 MiB`. */
 export function sizeOf(text: string): number {
   const [, number = '0', unit = ''] = /^([\d.]+)\s*([a-z]+)$/i.exec(text.trim()) ?? []
   return Number(number) * (UNITS[unit.toLowerCase()] ?? 1)

@@ -6,21 +6,21 @@ export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
 /**
- * The earliest time that a request may carry, ms: 2001-09-09T01:46:40Z, the first of thirteen digits. The vendor takes seconds
- * and milliseconds in the same parameter and does not say where it draws the line (section 4.12); whoever draws it by digits, or at
- * 1e10, 1e11 or 1e12, takes this one for milliseconds.
+ * The earliest time that a request may carry, ms: 2001-09-09T01:46:40Z, the first with thirteen digits. The vendor accepts seconds
+ * and milliseconds in the same parameter without documenting the limit (section 4.12). By digits, or at 1e10, 1e11 or 1e12, this one
+ * counts as milliseconds.
  */
 export const EARLIEST_MS = 1e12
 
-/** Two clocks that are set may differ by so much: what lies further ahead of the one is no time of the other. */
+/** Largest difference between two synchronised clocks: a time further ahead is not a real one. */
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE
 
-/** What a raw numeric time turned out to be. `zero` is how the vendor writes "never". */
+/** A raw numeric time. `zero` is the vendor's "never". */
 export type TimeReading = { ms: number } | { ms: null; reason: 'zero' | 'out-of-range' }
 
 /**
  * Reads a numeric time by its magnitude (notes on the API, "Unit of a timestamp"):
- * below 1e11 seconds, below 1e14 milliseconds, below 1e17 microseconds; anything else is no time.
+ * below 1e11 seconds, below 1e14 milliseconds, below 1e17 microseconds; anything else is not a time.
  */
 export function readTime(raw: number): TimeReading {
   if (raw === 0) return { ms: null, reason: 'zero' }
@@ -32,7 +32,7 @@ export function readTime(raw: number): TimeReading {
 const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }
 
-/** Longer durations are as good as this one, and keep sums and dates within what a number and a calendar hold: a hundred years, ms. */
+/** A hundred years, ms: keeps sums and dates within the range of numbers and of `Date`. */
 const LONGEST = 36_525 * DAY
 
 /** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined where the text is no duration. */
@@ -41,7 +41,7 @@ export function parseDuration(text: string): number | undefined {
   return match ? Math.min(LONGEST, Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!)) : undefined
 }
 
-/** A setting as it is written: `15m`, `36h`, `90s`; the largest unit that it is a whole number of. */
+/** As in the configuration: `15m`, `36h`, `90s`; in the largest unit that gives a whole number. */
 export function durationText(ms: number): string {
   const units = Object.entries(DURATION_UNITS).filter(([unit]) => unit !== 'w')
   const [unit, length] = units.findLast(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
@@ -66,10 +66,10 @@ export function formatDuration(ms: number): string {
     .join(' ')
 }
 
-/** The first and last moments that a date can tell, ms. */
+/** Limit of `Date`, ms. */
 const LAST_MOMENT_MS = 8.64e15
 
-/** ISO-8601, UTC. What is shown must not throw: a time that no date can tell is words. */
+/** ISO-8601, UTC. Does not throw for times beyond the limit of `Date`. */
 export const momentText = (ms: number): string =>
   Math.abs(ms) <= LAST_MOMENT_MS ? new Date(ms).toISOString() : 'an unknown time'
 
@@ -82,8 +82,8 @@ const CLOCK = String.raw`[Tt ]([01]\d|2[0-3]):[0-5]\d`
 const SECONDS = String.raw`:[0-5]\d(\.\d{1,9})?`
 
 /**
- * Texts that tell a moment, as regular expressions that JavaScript and DuckDB read alike: an ISO-8601 date or time without an offset
- * or of UTC; one with an offset, or without seconds in UTC; an epoch of 10 to 16 digits. Names of time zones are none.
+ * Texts that are a time, as regular expressions that JavaScript and DuckDB read alike: an ISO-8601 date or time in UTC or without an
+ * offset; one with an offset, or without seconds in UTC; an epoch of 10 to 16 digits. No names of time zones.
  */
 export const MOMENT_TEXTS = {
   utc: String.raw`\d{4}-\d{2}-\d{2}(${CLOCK}(${SECONDS}[Zz]?)?)?`,
@@ -93,7 +93,7 @@ export const MOMENT_TEXTS = {
 
 const MOMENT = new RegExp(`^(${MOMENT_TEXTS.utc}|${MOMENT_TEXTS.offset}|(?<epoch>${MOMENT_TEXTS.epoch}))$`)
 
-/** The time that a text tells, ms: what `parse_moment` of the warehouse reads. Null where it tells none. */
+/** The time in a text, ms, as the warehouse's `parse_moment` reads it; null where there is none. */
 export function momentIn(text: string): number | null {
   const match = MOMENT.exec(text)
   if (match === null) return null
@@ -111,15 +111,15 @@ export const isMoment = (text: string): boolean => momentIn(text) !== null
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}.*))?$/
 
-/** False for the 30th of February, which `Date.parse` takes for the 2nd of March. */
+/** False for the 30th of February, which `Date.parse` reads as the 2nd of March. */
 function isDay(day: string): boolean {
   const ms = Date.parse(day)
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
 }
 
 /**
- * A moment that a person typed, ms: ISO-8601 date or time, an epoch of 10 to 16 digits (fewer are a year, or a date without its
- * dashes), or an age such as `90d`. What lies before the epoch is told as the epoch. Undefined where it is none of them.
+ * A time that a person typed, ms: ISO-8601 date or time, an epoch of 10 to 16 digits (fewer may be a year, or a date without
+ * dashes), or an age such as `90d`. Times before the epoch become the epoch. Undefined for anything else.
  */
 export function parseMoment(text: string, nowMs: number): number | undefined {
   const ms = readMoment(text.trim(), nowMs)
@@ -132,7 +132,7 @@ function readMoment(text: string, nowMs: number): number | undefined {
   if (/^\d{10,16}$/.test(text)) return readTime(Number(text)).ms ?? undefined
   const [, day, time] = ISO.exec(text) ?? []
   if (day === undefined || !isDay(day)) return undefined
-  // A date or time without an offset is UTC, whatever the machine's zone is.
+  // Without an offset it is UTC, whatever the machine's time zone is.
   const ms = Date.parse(time === undefined ? day : `${day}T${/(Z|[+-]\d{2}:?\d{2})$/.test(time) ? time : `${time}Z`}`)
   return Number.isNaN(ms) ? undefined : ms
 }

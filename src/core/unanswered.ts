@@ -1,16 +1,15 @@
-// Ids that a page asked for and did not answer.
+// Ids that a page requested and that have no answer.
 
-/** What has become of the ids that a page asked for and did not answer. */
 export interface Unanswered {
-  /** Not looked at: the vendor does not have them any more. */
+  /** Not looked at: the vendor no longer has them. */
   gone: string[]
   /** Looked at, and not exported: no person has written in them (section 4.12, rule 1). */
   notExportable: string[]
-  /** Some are the one and some the other. */
+  /** A mix of both. */
   either: string[]
 }
 
-/** By `scannedConvoCount`: the conversations that were looked at. Where it is not told, or makes no sense, nothing is said of any. */
+/** By `scannedConvoCount`, the conversations looked at. All are empty where it is absent or implausible. */
 export function unansweredOf({
   limit,
   missing,

@@ -1,9 +1,9 @@
-// Sessions used in a billing period, from two counts: the vendor's reported usage, which may be late, and what our own
-// answers billed, which is certain. Reported usage less our own count is a lower bound of what everybody else used; that and
-// our own count together never exceed the truth, however late the report is. Nothing is counted twice: only the sum is kept.
+// Sessions used in a billing period, by two counts: the vendor's reported usage, which may be late, and what our own answers billed,
+// which is certain. Reported usage less our own count is a lower bound of what everybody else used; together with our own count it never
+// exceeds the truth, however late the report is.
 //
-// A late counter also hides what others spend. So once a report is seen to lack requests of ours, the same number of requests
-// (or the same time) is taken to be missing from each report, until a report without them, or an hour without such evidence.
+// A late counter also hides what others use. Once a report lacks requests of ours, every report is assumed to lack the same number of
+// requests (or the same time), until an hour has passed without such evidence.
 import { HOUR, MINUTE } from './time.ts'
 
 /** One request of ours. */
@@ -22,16 +22,16 @@ export interface UsageAccount {
   recent: readonly OwnRequest[]
   /** The newest report, by when its request was sent. */
   report: { usedSessions: number; sentAtMs: number } | null
-  /** How far reports have been seen to be behind: by requests of ours, and by time. Null: not at all. */
+  /** Observed lag of reports, in requests of ours and in time; null: none. */
   lag: { requests: number; ms: number; seenAtMs: number } | null
 }
 
-/** A longer lag than either of these is not searched for; our own sessions are counted exactly all the same. */
+/** Longest lag that is assumed. Our own sessions are counted exactly in any case. */
 export const MAX_LAG_REQUESTS = 10
 export const MAX_LAG_MS = 10 * MINUTE
 
 const RECENT_KEPT = 60
-/** A lag that was not seen for so long is over. */
+/** A lag that was not observed for so long is over. */
 const LAG_EXPIRES_MS = HOUR
 
 export const newAccount = (): UsageAccount => ({ own: 0, others: null, recent: [], report: null, lag: null })
@@ -54,7 +54,7 @@ function requestsLacking(before: readonly OwnRequest[], missing: number): OwnReq
   return sumOf(found) >= missing ? found : null
 }
 
-/** What a report that lacks requests of ours tells of the lag. */
+/** The lag after a report that lacks `missing` sessions of ours. */
 function observedLag(account: UsageAccount, request: OwnRequest, missing: number): UsageAccount['lag'] {
   const { sentAtMs } = request
   const known = lagAt(account, sentAtMs)
@@ -63,7 +63,7 @@ function observedLag(account: UsageAccount, request: OwnRequest, missing: number
   const found = requestsLacking([...before, request], missing)
   if (found === null) return known
   const ms = Math.max(0, ...found.filter(one => one !== request).map(({ receivedAtMs }) => sentAtMs - receivedAtMs))
-  // Neither within the bounds: a glitch of one answer, not a counter that is late.
+  // Neither is within the bounds: a mistake of one answer, not a late counter.
   if (found.length > MAX_LAG_REQUESTS && ms > MAX_LAG_MS) return known
   return {
     requests: Math.min(MAX_LAG_REQUESTS, Math.max(known?.requests ?? 0, found.length)),
@@ -72,15 +72,15 @@ function observedLag(account: UsageAccount, request: OwnRequest, missing: number
   }
 }
 
-/** Counts a request of ours whose answer told what it billed. */
+/** Counts a request of ours whose answer reported what it billed. */
 function countRequest(account: UsageAccount, request: OwnRequest): UsageAccount {
   const recent = [...account.recent, request].sort((a, b) => a.receivedAtMs - b.receivedAtMs).slice(-RECENT_KEPT)
   return { ...account, own: account.own + request.sessions, recent }
 }
 
 /**
- * Takes a report that came with a request of ours. `unseen`: sessions that other requests of ours may have billed by then, whose
- * answers are not known yet: they are not to be taken for others' sessions.
+ * Applies a report that came with a request of ours. `unseen`: sessions that our requests without an answer may have billed by then, and
+ * that must not count as those of others.
  */
 export function applyReport(
   account: UsageAccount,
@@ -89,7 +89,7 @@ export function applyReport(
 ): UsageAccount {
   const { unseen, ...own } = request
   const next = countRequest(account, own)
-  // Within one millisecond nobody can say which of two came first: such a request counts as neither.
+  // The order of two requests within one millisecond is unknown: such a request counts as neither.
   const later = next.recent.filter(one => one !== own && one.receivedAtMs >= own.sentAtMs)
   const missing = account.others === null ? 0 : account.others + next.own - sumOf(later) - usedSessions
   const unsent = next.recent.filter(one => one !== own && one.sentAtMs > own.receivedAtMs)
@@ -105,17 +105,17 @@ export function applyReport(
   }
 }
 
-/** Sessions that are certainly used; less than any report may tell. */
+/** Sessions that are certainly used. */
 export const certainSessions = ({ own, others }: UsageAccount): number => own + (others ?? 0)
 
-/** True for a request that a report may lack, given the lag that has been seen. */
+/** True for a request that a report may lack, by the observed lag. */
 function mayLack({ recent }: UsageAccount, lag: NonNullable<UsageAccount['lag']>, sentAtMs: number) {
   const before = recent.filter(one => one.sentAtMs <= sentAtMs)
   const newest = new Set(before.slice(-lag.requests))
   return (one: OwnRequest) => newest.has(one) || one.receivedAtMs > sentAtMs - lag.ms
 }
 
-/** Sessions that may be used where the newest report is as late as reports have been seen to be; 0 where none was. */
+/** Sessions that may be used if the newest report is as late as observed; 0 without a lag. */
 export function possibleSessions(account: UsageAccount): number {
   const { report: newest, recent } = account
   const lag = newest && lagAt(account, newest.sentAtMs)
@@ -123,7 +123,7 @@ export function possibleSessions(account: UsageAccount): number {
   return newest.usedSessions + sumOf(recent.filter(mayLack(account, lag, newest.sentAtMs)))
 }
 
-/** True where a report that was sent then has what was billed until `sinceMs`, as far as the lag is known. */
+/** True where a report requested at `sentAtMs` includes all that was billed until `sinceMs`, by the observed lag. */
 export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: number): boolean {
   if (sentAtMs < sinceMs) return false
   const lag = lagAt(account, sentAtMs)
@@ -132,7 +132,7 @@ export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: num
   return since.length > lag.requests && sentAtMs >= sinceMs + lag.ms
 }
 
-/** From when on a report may have all that was billed so far, as far as time goes. */
+/** From when on a report may include all that was billed so far, ms. */
 export function completeFromMs({ lag, recent }: UsageAccount): number {
   const billed = recent.filter(({ sessions }) => sessions > 0)
   return lag ? (billed.at(-1)?.receivedAtMs ?? 0) + lag.ms : 0

@@ -1,22 +1,22 @@
-// Windows that rest: begun anew again and again without coming further, each time for the sessions of a second or more. A sync that
-// somebody asked for tries them at once; one that comes by itself leaves them alone for a while, longer each time.
+// Backoff of windows that restart again and again without progress; each restart bills the conversations of a second or more again. A
+// sync that a person requested retries them at once, an unattended one after growing pauses.
 import { DAY, MINUTE } from './time.ts'
 import type { WindowProgress } from './windows.ts'
 
-/** Generations in a row that came no further before a window rests. */
+/** Consecutive generations without progress before a window backs off. */
 const MAX_VAIN_GENERATIONS = 3
 const MIN_BACKOFF_MS = 15 * MINUTE
 const MAX_BACKOFF_MS = DAY
 
-/** How long a window rests behind its last page, ms; 0 where it comes forward. */
+/** Pause after a window's last page, ms; 0 while it makes progress. */
 export function backoffMs({ vain = 0 }: Pick<WindowProgress, 'vain'>): number {
   if (vain < MAX_VAIN_GENERATIONS) return 0
-  // A day is reached long before a power of two that has no number.
+  // The maximum is reached long before the power overflows.
   return Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(vain - MAX_VAIN_GENERATIONS, 20))
 }
 
-/** Until when it rests, ms; null where it does not, or no longer. `lastSentMs` is when its newest page was asked for. */
+/** End of the pause, ms; null where there is none, or it has passed. `lastSentMs`: when the newest page was requested. */
 export function backoffUntilMs(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
-  const rest = backoffMs(progress)
-  return rest > 0 && lastSentMs + rest > nowMs ? lastSentMs + rest : null
+  const pauseMs = backoffMs(progress)
+  return pauseMs > 0 && lastSentMs + pauseMs > nowMs ? lastSentMs + pauseMs : null
 }

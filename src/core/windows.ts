@@ -1,13 +1,13 @@
-// A window is one closed stretch of an agent's conversations on `ts`, paged to its end, or a list of ids.
+// A window is a closed range of an agent's conversations on `ts`, or a list of ids, read page by page to its end.
 //
-//            land a page                last page            (asked again: nothing)
+//            land a page                last page            (requested again: nothing)
 //   opened ───────────────▶ paging ───────────────────▶ done
 //              ▲               │ cursor refused, or another limit
 //              └───────────────┘ next generation, from the last `ts` that landed
 //
-// How far it is, is a fold over the heads of its landed pages: nothing else knows it. Where a page between two of them is not there
-// any more, what it may have held is a hole, which the window does not cover: it is planned anew, and nothing else is. Bounds are whole seconds, sent as
-// milliseconds `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
+// Its progress is a fold over the heads of its landed pages and is stored nowhere else. Where a page is missing, the seconds that it may have
+// held are a hole: the window does not cover them, and only they are planned again. Bounds are whole seconds, sent as milliseconds
+// `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
 
 import { type Coverage, cover, gaps, type Interval, without } from './coverage.ts'
 import { compactTimestamp, EARLIEST_MS } from './time.ts'
@@ -15,19 +15,18 @@ import { unansweredOf } from './unanswered.ts'
 
 export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
 /**
- * Over a stretch of time: `head` new conversations, `tail` history, `full` a second reading of everything, `reread` one of
- * a stretch that may hide something. By id: `selected` what a person asked for, `refresh` what has changed or grown old,
- * `sample` a few at random, to learn how stale the rest is.
+ * Over time: `head` new conversations, `tail` history, `full` everything again, `reread` a range that may hide conversations. By id:
+ * `selected` named by a person, `refresh` changed or old ones, `sample` a few random ones, to learn how stale the rest is.
  */
 export type WindowKind = (typeof WINDOW_KINDS)[number]
 
 const BY_ID: ReadonlySet<WindowKind> = new Set(['selected', 'refresh', 'sample'])
 
-/** True for a window over ids; it covers no time. */
+/** True for windows over ids; they cover no time. */
 export const isById = (kind: WindowKind): boolean => BY_ID.has(kind)
 export type Sort = 'asc' | 'desc'
 
-/** What a full export was asked for; each of its windows carries it. */
+/** What a full export includes; each of its windows carries it. */
 export interface FullScope {
   /** Sorted; empty: all. */
   agents: readonly string[]
@@ -44,9 +43,9 @@ export interface Window {
   openedAtMs: number
   /** Ids of a window by id, in request order. */
   ids?: string[]
-  /** Of a `full` window: what its export was asked for. */
+  /** Of a `full` window: the scope of its export. */
   full?: FullScope
-  /** Of a `reread` window: how many conversations its stretch was known to hide. */
+  /** Of a `reread` window: skipped conversations in its range. */
   skipped?: number
 }
 
@@ -58,7 +57,7 @@ export function openWindow(window: Omit<Window, 'name'>): Window {
   return { ...window, name: `${compactTimestamp(window.openedAtMs)}-${window.kind}-${bounds}` }
 }
 
-/** What a page's head tells about its window; the landing writes it, the fold below reads it. */
+/** The part of a page's head that concerns its window, as it landed. */
 export interface PageFacts {
   window: Window
   generation: number
@@ -71,17 +70,17 @@ export interface PageFacts {
   returned: number
   scanned: number | null
   billed: number | null
-  /** `ts` of the first record of the page that has one, ms; absent in heads of before it was noted. */
+  /** First `ts` in the page, ms; absent in old heads. */
   firstTsMs?: number | null
-  /** `ts` behind which a next generation would begin, ms (`restartPoint`); null where the page has none. */
+  /** `ts` at which a next generation would begin, ms (`restartPoint`); null where the page has none. */
   lastTsMs: number | null
-  /** Ids that were asked for and not answered. */
+  /** Requested ids without an answer. */
   missing: string[]
-  /** Its ids had been asked for before, and were not told of one by one. */
+  /** Its ids were requested before, and what became of each was left open. */
   again?: boolean
-  /** Bound that its generation began at, ms; null: the window's own. Absent in heads of before it was noted. */
+  /** Bound at which its generation began, ms; null: the window's own. Absent in old heads. */
   beginMs?: number | null
-  /** Of a window by id: ids that pages before it asked for; absent likewise. */
+  /** Of a window by id: ids that earlier pages requested; absent in old heads. */
   askedBefore?: number
 }
 
@@ -93,36 +92,36 @@ export interface WindowProgress {
   sequence: number
   cursor: string | null
   limit: number | null
-  /** Where a next generation begins: the `ts` that the newest landed page told for it, ms. */
+  /** Where a next generation begins: `lastTsMs` of the newest landed page that has one. */
   lastTsMs: number | null
-  /** Bound that the current generation began at, ms; null: the window's own. */
+  /** Bound at which the current generation began, ms; null: the window's own. */
   restartMs: number | null
   /** Furthest sequence that any generation from that bound has reached; absent in windows of older versions. */
   reached?: number
-  /** Generations in a row that came no further than the one before; absent likewise. */
+  /** Consecutive generations without progress; absent in windows of older versions. */
   vain?: number
-  /** Ids of a window by id that were asked for so far. */
+  /** Of a window by id: ids requested so far. */
   asked: number
-  /** Ids to ask for once more, a group at a time: pages left it open what has become of each of them. */
+  /** Groups of ids to request once more, because pages left it open what became of each. */
   again?: string[][]
-  /** Pages that were asked for such groups. */
+  /** Pages requested for such groups. */
   pagesAgain?: number
-  /** Most ids that a page may ask for: half as many as in the last one that was refused. */
+  /** Most ids per page: half of the last page that was refused. */
   mostIds?: number
   /** The vendor has the agent, though it refuses ids. */
   hasAgent?: boolean
-  /** Pages in a row of this run that looked at nothing (`idleOf`); absent in windows of older versions. */
+  /** Consecutive pages of this run that looked at no conversation (`idleWeight`); absent in windows of older versions. */
   idle?: number
   pages: number
   returned: number
-  /** Conversations that the vendor looked at; what it did not tell counts as what it returned. */
+  /** Conversations that the vendor looked at; where it does not report them, those that it returned. */
   scanned: number
   billed: number
-  /** What pages that are not there any more may have held: seconds that the window does not cover. Absent: none. */
+  /** Seconds that missing pages may have held and that the window does not cover. Absent: none. */
   holes?: Coverage
-  /** True behind a missing page, until a page tells a `ts`: nobody knows where in the window the pages since then lie. */
+  /** After a missing page, until a page has a `ts`: the position of the pages between is unknown. */
   adrift?: true
-  /** True where pages did not come in the order that was asked for: what a missing one held may lie anywhere. */
+  /** Pages did not come in the requested order: a missing one may have held any part of the window. */
   disordered?: true
 }
 
@@ -146,16 +145,16 @@ export const newProgress = (window: Window): WindowProgress => ({
 const secondOf = (ms: number): number => Math.floor(ms / 1_000)
 
 /**
- * `ts` at which a next generation may begin behind a page, out of the times of its records in the order in which they came: that
- * of the last one. Where they came in another order than was asked for, the one that leaves nothing behind, however the
- * next page overlaps with this one. A time outside of the window tells nothing: it is none that was asked for.
+ * `ts` at which a next generation may begin after a page, by the times of its records in the order in which they came: that of the last
+ * one. If they are not in the requested order, the time that skips no record, even if the next page overlaps. Times outside of the window
+ * are ignored.
  */
 export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly number[]): number | null {
   const times = timesMs.filter(ms => secondOf(ms) >= (fromSec ?? 0) && secondOf(ms) <= toSec)
   const last = times.at(-1)
   if (last === undefined) return null
   const ascending = sortOf(kind) === 'asc'
-  // By whole seconds: some records may tell theirs in seconds, and others in milliseconds.
+  // By whole seconds: some records may have seconds, others milliseconds.
   const inOrder = times.every((ms, index) => {
     const step = index === 0 ? 0 : secondOf(ms) - secondOf(times[index - 1]!)
     return ascending ? step >= 0 : step <= 0
@@ -164,19 +163,19 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
   return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
 }
 
-/** Pages of a window that may be asked for ids of which a page before left it open what has become of them; they bill nothing. */
+/** Pages of a window that may request ids once more; they bill nothing. */
 const MAX_PAGES_AGAIN = 16
 
-/** True where all ids have been asked for, and some are to be asked for again. */
+/** All ids have been requested; what is left are ids to request once more. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
-/** The ids to ask for next, in their order. */
+/** The next ids, in order. */
 const idsAhead = (progress: WindowProgress): readonly string[] =>
   isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
 
 /**
- * Folds a page of ids. Halves of those that it left open are asked for again until each is told of, or enough pages were; ids that a
- * page which is not there any more had asked for, behind all others.
+ * Folds a page of ids. Ids that it left open are requested again in halves, until each is known or MAX_PAGES_AGAIN is reached. Ids of
+ * missing pages are requested last.
  */
 function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowProgress> {
   const { window, asked, again = [], pagesAgain = 0, mostIds } = progress
@@ -196,21 +195,18 @@ function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowPr
     done: now >= all.length && left.length === 0,
     ...((left.length > 0 || again.length > 0) && { again: left }),
     ...(made > 0 && { pagesAgain: made }),
-    // Pages grow again behind one that was answered.
+    // Pages grow again after one that was answered.
     ...(mostIds !== undefined && { mostIds: mostIds * (page.limit > page.missing.length ? 2 : 1) }),
   }
 }
 
-/** Behind a page of ids that was refused as a whole, for one of them perhaps: the next asks for half as many. */
+/** After a page of ids was refused, perhaps because of one of them: the next page requests half as many. */
 export const withFewerIds = (progress: WindowProgress, refused: number): WindowProgress => ({
   ...progress,
   mostIds: Math.max(1, Math.floor(refused / 2)),
 })
 
-/**
- * A page without conversations has looked at none where the vendor says so. Where it does not say, it may have skipped all that it looked
- * at, and counts a quarter.
- */
+/** 1 for a page that looked at no conversation; a quarter where the vendor does not report that, because it may have skipped some. */
 const idleWeight = ({ scanned, returned }: PageFacts): number => {
   if ((scanned ?? returned) > 0) return 0
   return scanned === null ? 0.25 : 1
@@ -225,13 +221,13 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     billed: progress.billed + (page.billed ?? 0),
   }
   const byId = isById(progress.window.kind)
-  // One that was missing, and is there again: it fills its hole, and moves nothing.
+  // A missing page that is back fills its hole and moves nothing.
   if (isBehind(progress, page)) return { ...progress, ...sums, ...(!byId && updateHoles(progress, page)) }
   const { adrift: _, ...next } = page.generation > progress.generation ? restarted(progress) : progress
   return {
     ...next,
     ...sums,
-    // The cursor belongs to the query that its generation began with.
+    // The cursor belongs to its generation's first query.
     ...(page.beginMs !== undefined && { restartMs: page.beginMs }),
     generation: page.generation,
     sequence: page.sequence + 1,
@@ -246,7 +242,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
 const isBehind = ({ generation, sequence }: WindowProgress, page: PageFacts): boolean =>
   page.generation < generation || (page.generation === generation && page.sequence < sequence)
 
-/** True where nothing is missing between where a window of time stands and that page. */
+/** True where no page is missing between a window's progress and that page. */
 export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   if (progress.adrift || isBehind(progress, page)) return false
   if (page.generation === progress.generation)
@@ -254,14 +250,14 @@ export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   return page.sequence === 1 && (page.beginMs == null || secondsTo(progress, page.beginMs) <= 0)
 }
 
-/** The second of a moment; null where there is none, or where it lies outside of what was asked for. */
+/** The second of a time; null where there is none, or it is outside of the window. */
 export function secondWithin({ fromSec, toSec }: Pick<Window, 'fromSec' | 'toSec'>, ms: number | null): number | null {
   if (ms === null) return null
   const second = secondOf(ms)
   return second >= (fromSec ?? 0) && second <= toSec ? second : null
 }
 
-/** The window's seconds in the order in which it is read: its first, its last, and the step from one to the next. */
+/** The window's seconds in reading order: first, last, and step. */
 function readingOrder({ kind, fromSec, toSec }: Window): { start: number; end: number; step: 1 | -1 } {
   const from = fromSec ?? 0
   return sortOf(kind) === 'asc' ? { start: from, end: toSec, step: 1 } : { start: toSec, end: from, step: -1 }
@@ -271,13 +267,13 @@ function readingOrder({ kind, fromSec, toSec }: Window): { start: number; end: n
 const reachedBy = ({ window, lastTsMs }: WindowProgress): number =>
   secondWithin(window, lastTsMs) ?? readingOrder(window).start
 
-/** Seconds from where the window stands to a moment, as it is read; none or fewer: it has been there. */
+/** Seconds in reading order from the window's progress to a time; 0 or less: already read. */
 const secondsTo = (progress: WindowProgress, ms: number): number =>
   (secondOf(ms) - reachedBy(progress)) * readingOrder(progress.window).step
 
 const between = (a: number, b: number): Interval => (a < b ? { from: a, to: b } : { from: b, to: a })
 
-/** True where a page begins before its window's place, or ends before it begins: the vendor's order is not what was asked for. */
+/** True where a page begins before its window's progress, or ends before it begins: the vendor ignored the requested order. */
 function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   const { window, disordered = false } = progress
   const { start, step } = readingOrder(window)
@@ -288,8 +284,8 @@ function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, 
 }
 
 /**
- * Where a page lies in a window of time, and so which holes there are with it. Records of one second may lie on both sides of an
- * edge: behind a missing page nothing is known of the second in which a page begins, nor of that in which it ends.
+ * The holes of a window with a page at its position. Records of one second may lie on both sides of an edge: after a missing page, the
+ * first and the last second of a page are not covered.
  */
 function updateHoles(
   progress: WindowProgress,
@@ -308,7 +304,7 @@ function updateHoles(
   const first = follows ? reached : (begun ?? secondWithin(window, page.firstTsMs ?? null))
   const last = page.hasMore ? secondWithin(window, page.lastTsMs) : end
   let all: Coverage = holes
-  // Where nothing says less, what is missing lies anywhere to the end.
+  // At most, the missing page held everything to the end.
   if (!follows && !isBehind(progress, page)) all = cover(all, between(reached, first ?? end))
   if (first !== null && last !== null) {
     const from = follows || isBegun ? first : first + step
@@ -319,11 +315,11 @@ function updateHoles(
   return { holes: all, ...(isAdrift && { adrift: true }) }
 }
 
-/** What a window of time covers when it is done: all of it but its holes. */
+/** What a finished window covers: its range without holes. */
 export const coveredBy = ({ window, holes = [] }: WindowProgress): Interval[] =>
   gaps(holes, { from: window.fromSec ?? 0, to: window.toSec })
 
-/** The same window under its next generation: from the last second that landed, inclusive; never from zero, never past it. */
+/** The next generation of a window: from the last second that landed, inclusive; never from the start, never beyond it. */
 export function restarted(progress: WindowProgress): WindowProgress {
   const { lastTsMs, restartMs, sequence, reached = 0, vain = 0 } = progress
   const elsewhere = lastTsMs !== null && lastTsMs !== restartMs
@@ -349,9 +345,8 @@ export interface WindowQuery {
 }
 
 /**
- * The request for the window's next page, and the progress that it belongs to: another `limit` than the running
- * generation's begins a new one, because the cursor is bound to its query; so does a page that told of more without a
- * usable cursor.
+ * The request for the window's next page, and the progress that it belongs to. Another `limit` begins a new generation, because a cursor
+ * is bound to its query; so does a page with `hasMore` but without a usable cursor.
  */
 export function nextRequest(progress: WindowProgress, limit: number): { progress: WindowProgress; query: WindowQuery } {
   if (isById(progress.window.kind)) {
@@ -365,8 +360,7 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
   const { fromSec, toSec } = current.window
   const from = fromSec === null ? null : fromSec * 1_000
   const to = toSec * 1_000 + 999
-  // A record may carry a `ts` outside of what was asked for; the bounds never do. And one that tells its `ts` in whole seconds
-  // may stand anywhere within its second.
+  // A record's `ts` may lie outside of the window; bounds never do. A `ts` in whole seconds may lie anywhere within its second.
   const restart = current.restartMs === null ? null : secondOf(current.restartMs) * 1_000
   const fromTs = sort === 'asc' && restart !== null ? Math.min(Math.max(restart, from ?? 0), to) : from
   const toTs = sort === 'desc' && restart !== null ? Math.max(Math.min(restart + 999, to), from ?? 0) : to
@@ -375,7 +369,7 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
     query: {
       sort,
       limit,
-      // A time that the vendor could read in the other unit is never sent: the request then asks for more than its window.
+      // A time that the vendor could read in another unit is never sent: the request then covers more than its window.
       ...(fromTs !== null && fromTs >= EARLIEST_MS && { fromTs }),
       toTs: Math.max(toTs, EARLIEST_MS + 999),
       ...(current.cursor !== null && { cursor: current.cursor }),
@@ -383,7 +377,7 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
   }
 }
 
-/** Ids that one selected request may carry: at most 500 (section 8), and a URL that proxies let through. */
+/** Ids per request: at most 500 (section 8), in a URL that proxies accept. */
 export const MAX_IDS = 500
 const MAX_IDS_CHARACTERS = 7_000
 
@@ -392,7 +386,7 @@ export function idsFitting(progress: WindowProgress, maxCharacters = MAX_IDS_CHA
   let characters = 0
   let count = 0
   for (const id of idsAhead(progress).slice(0, Math.min(MAX_IDS, progress.mostIds ?? MAX_IDS))) {
-    // Half a surrogate pair has no encoding of its own.
+    // A lone surrogate has no encoding.
     characters += encodeURIComponent(id.toWellFormed()).length + 1
     if (count > 0 && characters > maxCharacters) break
     count += 1
