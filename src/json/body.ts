@@ -1,10 +1,11 @@
+// A response body as JSON: parsed completely, or quickly for its shape.
 import { isAscii, isUtf8 } from 'node:buffer'
 
 export interface JsonBody {
   value: unknown
-  /** Some bytes are no UTF-8; they read as U+FFFD here, and are as they came in the body itself. */
+  /** Some bytes are not UTF-8: they read as U+FFFD here and are unchanged in the body. */
   invalidUtf8: boolean
-  /** False where texts and keys beyond ASCII were not read as what they are. */
+  /** False where strings and keys beyond ASCII were not decoded. */
   exact: boolean
 }
 
@@ -12,21 +13,21 @@ const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own message is not passed on: it quotes the text.
+    // The parser's message quotes the text, so it is dropped.
     return undefined
   }
 }
 
-/** Reads a body as JSON; undefined where it is none. */
+/** Undefined where the body is not JSON. */
 export function parseBody(body: Buffer): JsonBody | undefined {
-  // TextDecoder takes off a byte order mark, which JSON.parse refuses.
+  // TextDecoder removes a byte order mark, which JSON.parse refuses.
   const value = parsed(new TextDecoder().decode(body))
   return value === undefined ? undefined : { value, invalidUtf8: !isUtf8(body), exact: true }
 }
 
 /**
- * Reads a body for its shape: keys, types, numbers, and every text that is ASCII. Each byte beyond ASCII is taken for a
- * character of its own, which a page of conversations is parsed twice as fast with; none of its syntax is beyond ASCII.
+ * Reads a body for its shape: keys, types, numbers, and ASCII strings. Each byte beyond ASCII becomes a character of its own, which parses
+ * a page of conversations twice as fast; JSON's syntax is ASCII.
  */
 export function parseShape(body: Buffer): JsonBody | undefined {
   const value = parsed(body.toString('latin1'))
@@ -34,10 +35,10 @@ export function parseShape(body: Buffer): JsonBody | undefined {
   return { value, invalidUtf8: !isUtf8(body), exact: isAscii(body) }
 }
 
-/** True for a text that `parseShape` reads as it is. */
+/** True for a text that `parseShape` decodes. */
 export const isPlainText = (text: string): boolean => isAscii(Buffer.from(text))
 
-/** Tells a body that begins as JSON, and so was cut off or damaged, from one that never was. */
+/** Distinguishes truncated or damaged JSON from a body that never was JSON. */
 export function describeNonJson(body: Buffer): string {
   const start = body.subarray(0, 100).toString('latin1').trimStart()
   if (start === '') return `nothing (${body.length} bytes)`

@@ -1,4 +1,4 @@
-// The bytes that JSON is written with.
+// JSON at byte level: the bytes of its syntax, and a test of four bytes at once.
 
 export const BYTE = {
   tab: 0x09,
@@ -20,13 +20,13 @@ export const BYTE = {
 const table = (has: (byte: number) => boolean): Uint8Array =>
   Uint8Array.from({ length: 256 }, (_, byte) => (has(byte) ? 1 : 0))
 
-/** What stands in a string for itself. */
+/** Bytes that need no escape in a string. */
 export const PLAIN = table(byte => byte >= BYTE.space && byte !== BYTE.quote && byte !== BYTE.backslash)
 
-/** Escapes of what canonical text escapes, too. */
+/** Escapes that canonical text uses, too. */
 export const ESCAPED = table(byte => '"\\bfnrt'.includes(String.fromCharCode(byte)))
 
-/** The words, by their first bytes. */
+/** `true`, `false` and `null`, by their first bytes. */
 export const WORDS: readonly (readonly number[] | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
   ['true', 'false', 'null'].map(word => [...Buffer.from(word)]).find(([first]) => first === byte),
 )
@@ -38,15 +38,15 @@ export const isBlank = (byte: number): boolean => byte === BYTE.space || byte ==
 export const WORD_BYTES = 4
 
 /**
- * Which of four bytes, seen as one number of which the first is the lowest, may not stand for themselves in a string: the highest bit
- * of the first that may not, none of those before it, and any of those behind it; zero where all may.
+ * Which of four bytes, as one little-endian number, need an escape in a string: sets the highest bit of the first such byte, no bit of
+ * those before it, and any bits of those after it; zero where none needs one.
  */
 export function specials(word: number): number {
-  // Quotes and blanks change places, so that one comparison finds quotes and all that is below a blank.
+  // Swaps quotes and blanks, so that one comparison finds quotes and everything below a blank.
   const quoted = word ^ 0x02020202
   const backslash = word ^ 0x5c5c5c5c
   return (((quoted - 0x21212121) & ~quoted) | ((backslash - 0x01010101) & ~backslash)) & 0x80808080
 }
 
-/** Of four bytes, the first that `specials` says something of. */
+/** Index of the first byte that `specials` found. */
 export const firstByte = (found: number): number => (31 - Math.clz32(found & -found)) >> 3

@@ -1,5 +1,6 @@
-// JSON of which two texts of the same value are the same text: keys sorted (before them whole numbers by their size, as JavaScript
-// has them), no white space, every character whole.
+// Canonical JSON: equal values have equal texts. Keys are sorted, integer keys first by value (JavaScript's own order); no white space; no
+// lone surrogates.
+import { endOfString } from './tokens.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -8,7 +9,7 @@ interface Order {
   sorted: readonly string[]
 }
 
-/** By first key. Objects of one kind have their keys in one order; to sort them each time took half of the time of the copy. */
+/** By first key. Objects of one kind have the same keys; sorting them each time took half of the time of the copy. */
 const orders = new Map<string, Order>()
 const MOST_ORDERS = 1_024
 const LONGEST = 64
@@ -20,22 +21,22 @@ const isSame = (a: readonly string[], b: readonly string[]): boolean => {
 }
 
 /** The keys of an object, sorted. */
-export function inOrder(keys: string[]): readonly string[] {
+function inOrder(keys: string[]): readonly string[] {
   const [first] = keys
   if (first === undefined || keys.length === 1) return keys
   const known = orders.get(first)
   if (known && isSame(known.given, keys)) return known.sorted
-  // Once more through an object: there, whole numbers come first, by their size.
+  // An object puts integer keys first, by value.
   const sorted = Object.keys(Object.fromEntries([...keys].sort().map(key => [key, null])))
-  // Keys are the sender's: what is kept of them has an end.
+  // Keys come from the sender: the cache is bounded.
   const isOrdinary = keys.length <= LONGEST && keys.every(key => key.length <= LONGEST)
   if (isOrdinary && (known || orders.size < MOST_ORDERS)) orders.set(first, { given: keys, sorted })
   return sorted
 }
 
 /**
- * A copy whose keys stand in order; what `leaf` says of an object that is to be taken as it is, is. Copying and one call of
- * JSON.stringify take two thirds of the time of joining the text here.
+ * A copy with sorted keys; objects for which `isLeaf` is true are kept as they are. A copy and one call of JSON.stringify take two thirds of
+ * the time of joining the text here.
  */
 function sorted(value: unknown, isLeaf?: (value: object) => boolean): unknown {
   if (typeof value !== 'object' || value === null || isLeaf?.(value)) return value
@@ -60,14 +61,62 @@ function wellFormed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]))
 }
 
-/** Half of a surrogate pair is written as an escape, and nothing else whole is, that begins like this. */
+/** JSON.stringify writes a lone surrogate as an escape that begins like this, and no other character. */
 const HALF_A_PAIR = '\\ud'
 
-/** The canonical text of plain JSON. Half of a surrogate pair becomes U+FFFD: nothing that reads JSON has to take it. */
+/** The canonical text of plain JSON. Lone surrogates become U+FFFD: readers of JSON need not accept them. */
 export function canonicalJson(value: unknown): string {
   const text = JSON.stringify(sorted(value))
   return text.includes(HALF_A_PAIR) ? JSON.stringify(sorted(wellFormed(value))) : text
 }
 
-/** The copy with sorted keys, of values that hold objects which are no JSON. */
+/** A copy with sorted keys, of values with objects that are not plain JSON. */
 export const withSortedKeys = (value: unknown, isLeaf: (value: object) => boolean): unknown => sorted(value, isLeaf)
+
+/** With more escaped strings than these, the slow path is taken. */
+const MOST_ESCAPED = 40
+
+/** Lengths of the strings that the text writes with an escape; null where there are many. A string of another length needs none. */
+function escapedLengths(text: string): ReadonlySet<number> | null {
+  const lengths = new Set<number>()
+  let count = 0
+  for (let at = text.indexOf('\\'); at >= 0; ) {
+    if (++count > MOST_ESCAPED) return null
+    const begin = text.lastIndexOf('"', at)
+    const end = endOfString(text, begin)
+    lengths.add((JSON.parse(text.slice(begin, end)) as string).length)
+    at = text.indexOf('\\', end)
+  }
+  return lengths
+}
+
+function quoted(text: string, escaped: ReadonlySet<number>): string {
+  return escaped.size > 0 && escaped.has(text.length) ? JSON.stringify(text) : `"${text}"`
+}
+
+function write(value: unknown, escaped: ReadonlySet<number>): string {
+  if (typeof value === 'string') return quoted(value, escaped)
+  if (typeof value !== 'object' || value === null) return String(value)
+  let text = ''
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) text += (index === 0 ? '' : ',') + write(value[index], escaped)
+    return `[${text}]`
+  }
+  for (const key of inOrder(Object.keys(value))) {
+    const inner = write((value as Record<string, unknown>)[key], escaped)
+    text += `${text === '' ? '' : ','}${quoted(key, escaped)}:${inner}`
+  }
+  return `{${text}}`
+}
+
+/**
+ * The canonical text of a value that was just parsed, in two thirds of the time: a string that came without an escape needs none, and
+ * looking for characters to escape is most of what JSON.stringify does. `value` is what `text` reads as, or a part of it, and every number
+ * in it is finite.
+ */
+export function canonicalText(value: unknown, text: string): string {
+  const escaped = escapedLengths(text)
+  const written = escaped ? write(value, escaped) : null
+  // A lone surrogate was sent as an escape, and must be replaced.
+  return written === null || (escaped!.size > 0 && written.includes('\\ud')) ? canonicalJson(value) : written
+}

@@ -1,8 +1,8 @@
-// JSON read and written without what `JSON.parse` loses without a word: the digits of a number, a key that stands twice,
-// half of a surrogate pair. The tolerant path of loading reads records so; Node's own parser tells the text of a number
-// only from version 21 on.
+// Reads and writes JSON without the losses of `JSON.parse`: the digits of a number, duplicate keys, lone surrogates. The tolerant path of
+// loading reads records this way. Node's own parser gives access to the text of a number from version 21 on.
+import { endOfString, skipSpace } from './tokens.ts'
 
-/** A number whose text says more than a double does, or says it otherwise: `12345678901234567890`, `1.50`, `1e3`. */
+/** A number that a double does not hold exactly, or writes differently: `12345678901234567890`, `1.50`, `1e3`. */
 export class ExactNumber {
   readonly text: string
 
@@ -12,25 +12,23 @@ export class ExactNumber {
 }
 
 /**
- * Levels of nesting that are read. DuckDB's parser ends the whole process with objects some ten thousand deep, and no
- * record means anything by hundreds.
+ * Deepest nesting that is read. DuckDB's parser crashes the process on objects nested some ten thousand deep, and no real record is
+ * nested hundreds deep.
  */
 export const MAX_DEPTH = 500
 
 export type JsonFault = 'duplicate key' | 'lone surrogate'
 
 export interface ReadExactly {
-  /** Objects have no prototype; of a key that stands twice the last value stays. */
+  /** Objects have no prototype; of duplicate keys the last value is kept. */
   value: unknown
-  /** What was mended while reading: the keys on the way to it, `[]` for an element, and what. */
+  /** What was repaired: the path of keys, with `[]` for an element, and the fault. */
   faults: { path: string[]; fault: JsonFault }[]
 }
 
 /** Thrown for a value that is nested deeper than MAX_DEPTH. */
 export class TooDeep extends Error {}
 
-const SPACE = 0x20
-const isSpace = (code: number): boolean => code === SPACE || code === 0x0a || code === 0x0d || code === 0x09
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORDS: readonly [string, unknown][] = [
   ['true', true],
@@ -38,27 +36,9 @@ const WORDS: readonly [string, unknown][] = [
   ['null', null],
 ]
 
-/** Where the string that begins at `at` ends, behind its quote. */
-export function endOfString(text: string, at: number): number {
-  for (let quote = text.indexOf('"', at + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
-    let slashes = 0
-    while (text[quote - 1 - slashes] === '\\') slashes += 1
-    if (slashes % 2 === 0) return quote + 1
-  }
-  throw new SyntaxError('a string without an end')
-}
-
-/** Position of the next character that is no white space. */
-export function skipSpace(text: string, at: number): number {
-  let next = at
-  // A regular expression took ten times as long: most often there is none.
-  for (let code = text.charCodeAt(next); code <= SPACE && isSpace(code); code = text.charCodeAt(next)) next += 1
-  return next
-}
-
 function numberOf(text: string): number | ExactNumber {
   const value = Number(text)
-  // Integers beyond 2^53 stay text even where a double happens to hold them: nothing else tells.
+  // Integers beyond 2^53 stay text even where a double happens to hold them: the value alone does not show that.
   const exact = String(value) === text && (Number.isSafeInteger(value) || !Number.isInteger(value))
   return exact ? value : new ExactNumber(text)
 }
@@ -161,7 +141,7 @@ class Reader {
 
   private member(members: Record<string, unknown>): void {
     if (this.next() !== '"') throw new SyntaxError('no key where one belongs')
-    // A key that is mended itself is at no path that had a name.
+    // A key that is itself repaired has no name in the path.
     this.path[this.path.length - 1] = ''
     const key = this.string()
     this.path[this.path.length - 1] = key
@@ -178,7 +158,7 @@ export function readExactly(text: string): ReadExactly {
   return { value: reader.whole(), faults: reader.faults }
 }
 
-/** JSON of a value that `readExactly` gave, or of plain values: numbers as they came. Not nested deeper than it reads. */
+/** JSON of a value from `readExactly` or of plain values, with numbers as they were read; nested at most MAX_DEPTH deep. */
 export function writeExactly(value: unknown): string {
   if (value instanceof ExactNumber) return value.text
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

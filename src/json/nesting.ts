@@ -1,22 +1,23 @@
-// How deep a body is nested, before it is parsed: ten megabytes of brackets would take hundreds of megabytes as values.
+// Nesting of a body before it is parsed: ten megabytes of brackets would take hundreds of megabytes as values.
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+import { BYTE } from './bytes.ts'
 
-/** Position behind the string that begins before `at`. */
+const OPENING: ReadonlySet<number> = new Set([BYTE.openList, BYTE.openObject])
+const CLOSING: ReadonlySet<number> = new Set([BYTE.closeList, BYTE.closeObject])
+
+/** Position after the string that begins before `at`. */
 function behindString(body: Uint8Array, at: number): number {
   let next = at
-  while (next < body.length && body[next] !== QUOTE) next += body[next] === BACKSLASH ? 2 : 1
+  while (next < body.length && body[next] !== BYTE.quote) next += body[next] === BYTE.backslash ? 2 : 1
   return next + 1
 }
 
-/** True where more than so many levels are open at once. */
+/** True where the body is nested deeper than `levels`. */
 export function isNestedDeeper(body: Uint8Array, levels: number): boolean {
   let open = 0
   for (let at = 0; at < body.length; ) {
     const byte = body[at]!
-    if (byte === QUOTE) {
+    if (byte === BYTE.quote) {
       at = behindString(body, at + 1)
       continue
     }

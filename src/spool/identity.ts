@@ -2,7 +2,7 @@
 // all else that is done with an event, so it is mostly found out by whoever reads the spool, long after it was acknowledged.
 import { createHash } from 'node:crypto'
 import { eventTypeOf } from '../catalog/event-type.ts'
-import { canonicalText } from '../json/canonical-text.ts'
+import { canonicalText } from '../json/canonical.ts'
 import type { SpoolEvent } from './event-line.ts'
 
 /** `payload` is canonical. */
