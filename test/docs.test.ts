@@ -61,3 +61,13 @@ describe('a page', () => {
     expect(broken).toEqual([])
   })
 })
+
+describe('docs/architecture.md', () => {
+  it('names files and folders that exist', () => {
+    const named = [...read('docs/architecture.md').matchAll(/`((?:src|workflows|test)\/[\w./-]*)`/g)].map(
+      ([, path]) => path!,
+    )
+    expect(named.length).toBeGreaterThan(40)
+    expect(named.filter(path => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+})
