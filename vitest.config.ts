@@ -3,9 +3,12 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { needsTemporal } from './test/temporal-command.ts'
 
+/** `npm run test:fast`: rules and formats, which need neither a warehouse nor a build. */
+const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,receiver,spool,vendor}/**/*.test.ts']
+
 /**
- * What measures its process or minds it (its umask, which an open house narrows), and what keeps a native runtime in it: each of
- * these files has a process of its own. The others take turns in a few, since to load the modules of a file takes half a second.
+ * Tests that depend on process-wide state (umask, memory) or load a native runtime: a process per file. All others share a few
+ * processes, since loading the modules of a file takes half a second.
  */
 const ALONE = [
   'test/{contract,deploy,histories}/**/*.test.ts',
@@ -17,14 +20,24 @@ const ALONE = [
   'test/own-files.test.ts',
 ]
 
-/** What looks on commands, each in a process of its own, and opens no house in this one: the umask that it hands on stays as it was. */
+/** Tests of spawned commands. They open no warehouse in their own process, so the umask that they hand down stays as it was. */
 const COMMANDS = [
   'test/contract/{backfill,hour,kills,sync-command,up,up-progress,upgrade,workers,zombies}.test.ts',
   'test/deploy/**/*.test.ts',
   'test/faults/!(clock|landing|ledger).test.ts',
 ]
 
-/** The longest files first: begun last, a file of two minutes would run alone at the end. */
+/** `npm run test:deep`: files whose rounds depend on the tier (`test/tier.ts`). */
+const DEEP = [
+  'test/contract/{hour,kills,owner,sync,upgrade,zombies}.test.ts',
+  'test/faults/{clock,drain-kill,kill,kill-replay,landing,receiver-kill,signals}.test.ts',
+  'test/cli/{far-since,query-output}.test.ts',
+  'test/run/replay-{equal,events,workspaces}.test.ts',
+  'test/warehouse/{far-future,moments,load/quarantine}.test.ts',
+  'test/workflows/{absurd-answers,busy,fault-mix,late-usage,lost-pages,month,odd-times,readings,soak}.test.ts',
+]
+
+/** The longest files first: a long file that starts last would run alone at the end. */
 const LONGEST = [
   'workflows/soak',
   'faults/kill',
@@ -43,14 +56,14 @@ const LONGEST = [
   'cli/',
 ]
 
-/** Whether its Temporal CLI is still on its way. */
+/** Whether the file has to wait for a Temporal CLI that is still being downloaded or built. */
 const waits = ({ moduleId, project }: TestSpecification): boolean => {
   const { temporal } = project.getProvidedContext()
   return temporal !== null && 'verdict' in temporal && needsTemporal(moduleId)
 }
 
-/** A process that several files share ends where the next file is of another project: so these come one after the other. */
-const PROJECTS = ['alone', 'commands', 'together']
+/** A shared process ends where the next file belongs to another project, so each project's files run in one go. */
+const PROJECTS = ['deep', 'alone', 'commands', 'together', 'fast']
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -63,7 +76,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Workers in a test's own process take the workflows as the build has bundled them: to bundle them takes each file four seconds. */
+/** Workers in a test's own process load the workflows that the build has bundled: bundling takes four seconds a file. */
 const BUILT = {
   resolve: {
     alias: [
@@ -77,24 +90,29 @@ const BUILT = {
 
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 60_000 }
 
-export default defineConfig({
+const usual = [
+  { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
+  { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS } },
+  {
+    test: {
+      name: 'together',
+      include: ['test/**/*.test.ts'],
+      exclude: [...FAST, ...ALONE, ...COMMANDS],
+      isolate: false,
+      ...TIMEOUTS,
+    },
+  },
+  { test: { name: 'fast', include: FAST, exclude: ALONE, isolate: false, ...TIMEOUTS } },
+]
+
+const deep = [{ ...BUILT, test: { name: 'deep', include: DEEP, env: { TEST_TIER: 'deep' }, ...TIMEOUTS } }]
+
+export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: 'test/temporal-command.ts',
     // Two cores, and two more: many tests wait for processes, disks and servers. With one more, a fifth of both cores was idle.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    projects: [
-      { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
-      { test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS } },
-      {
-        test: {
-          name: 'together',
-          include: ['test/**/*.test.ts'],
-          exclude: [...ALONE, ...COMMANDS],
-          isolate: false,
-          ...TIMEOUTS,
-        },
-      },
-    ],
+    projects: mode === 'deep' ? deep : usual,
   },
-})
+}))

@@ -6,6 +6,7 @@ import { askForSync } from '../../src/run/temporal/client/owner.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import type { SyncRequest } from '../../workflows/steps.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { rounds } from '../tier.ts'
 import { expectTruth } from './afterwards.ts'
 import { reportOf } from './hosts.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
@@ -15,7 +16,7 @@ import { workerProcess, writeConfig } from './worker-process.ts'
  * A fifteenth of the vendor's 1,500, in an hour of ten seconds: three workers at work come to more than that, on a busy machine
  * too. All of them by HOUR_REQUESTS=1500.
  */
-const REQUESTS = Number(process.env.HOUR_REQUESTS ?? 100)
+const REQUESTS = rounds('HOUR_REQUESTS', { usual: 60, deep: 1500 })
 const HOUR = { requests: REQUESTS, ms: Math.ceil(REQUESTS / 10) * 1_000 }
 /** A little more than two hours of requests, of one conversation each. */
 const CONVERSATIONS = Math.round(2.2 * REQUESTS)

@@ -16,6 +16,7 @@ import type { PlanSummary, Progress } from '../../workflows/progress.ts'
 import type { AcceptedRequest } from '../../workflows/requests.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { rounds } from '../tier.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
@@ -23,14 +24,14 @@ import { record } from './history.ts'
 import { reportOf, startWorker } from './hosts.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
-/** Pages of the sync that outgrows its histories: 5,000 by `HISTORY_PAGES=5000 npx vitest run test/contract/owner.test.ts -t 'carries'`. */
-const PAGES = Number(process.env.HISTORY_PAGES ?? 150)
+/** Pages of the sync that outgrows its histories. */
+const PAGES = rounds('HISTORY_PAGES', { usual: 90, deep: 5000 })
 const PAGE = 2
 /** Some nine leases; a server would let a history grow to thousands of events. */
 const SUGGESTED_EVENTS = 60
-/** Of one payload: a quarter of what a server refuses as it comes, and so a quarter of the agents that come to more than it. */
-const REFUSED_BYTES = 512 * 1024
-const AGENTS = 1_400
+/** Of one payload: a sixteenth of a server's own limit, so that a sixteenth of the agents exceeds it. */
+const REFUSED_BYTES = 128 * 1024
+const AGENTS = 360
 
 describeWithTemporal('the owner of a workspace', ({ command }) => {
   let server: DevServer

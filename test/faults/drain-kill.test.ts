@@ -6,11 +6,11 @@ import { expect, it } from 'vitest'
 import { Draw } from '../../src/sandbox/world/random.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
+import { rounds } from '../tier.ts'
 import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 
-/** More of them: `DRAIN_KILLS=50 npx vitest run test/faults/drain-kill.test.ts`. */
-const KILLS = Number(process.env.DRAIN_KILLS ?? 8)
+const KILLS = rounds('DRAIN_KILLS', { usual: 4, deep: 50 })
 
 /** Numbers of the events in a table, by `createdAt`, in seconds. */
 async function numbersIn(home: string, table: string): Promise<number[]> {

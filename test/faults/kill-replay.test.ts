@@ -1,11 +1,12 @@
 import { readdir, rm } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { warehouseFile } from '../../src/warehouse/open.ts'
+import { rounds } from '../tier.ts'
 import { killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
 import { type Ended, runCommand } from './sync-process.ts'
 
-const KILLS = 5
+const KILLS = rounds('REPLAY_KILLS', { usual: 2, deep: 20 })
 const EQUAL = { lost: 0, doubled: 0 }
 
 async function command(
@@ -29,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => killed.close())
 
-it('a replay that is killed at 5 random points leaves the old warehouse or the new one, whole', {
+it('a replay that is killed at random points leaves the old warehouse or the new one, whole', {
   timeout: 300_000,
 }, async () => {
   const times = killTimes(3)
@@ -45,12 +46,12 @@ it('a replay that is killed at 5 random points leaves the old warehouse or the n
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
 
-it('a replay of single tables that is killed at 4 random points leaves each as it was or as it is rebuilt, and all others', {
+it('a replay of single tables that is killed at random points leaves each as it was or as it is rebuilt, and all others', {
   timeout: 300_000,
 }, async () => {
   const times = killTimes(7)
   const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
-  for (let kills = 0; kills < 4; ) {
+  for (let kills = 0; kills < KILLS; ) {
     const ended = await command(killed, 'replay', times.nextMs(), tables)
     times.tell(ended)
     expect([null, 0], ended.stderr).toContain(ended.code)
@@ -66,7 +67,7 @@ it('a replay of a warehouse that was deleted, killed at random points, is comple
   timeout: 300_000,
 }, async () => {
   const times = killTimes(5)
-  for (let kills = 0; kills < 2; ) {
+  for (let kills = 0; kills < Math.ceil(KILLS / 2); ) {
     await rm(warehouseFile(killed.home), { force: true })
     await rm(`${warehouseFile(killed.home)}.wal`, { force: true })
     const ended = await command(killed, 'replay', times.nextMs())

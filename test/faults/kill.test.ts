@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
+import { rounds } from '../tier.ts'
 import { killSyncs } from './kills.ts'
 
-/** The bench `kills` makes 500 of them: `SYNC_KILLS=500 npx vitest run test/faults/kill.test.ts`. */
-const KILLS = Number(process.env.SYNC_KILLS ?? 60)
+const KILLS = rounds('SYNC_KILLS', { usual: 12, deep: 500 })
 
 it('a sync that is killed at random points loses nothing, doubles nothing, and repeats only what was under way', {
-  timeout: 600_000,
+  timeout: 120_000 + KILLS * 10_000,
 }, async () => {
   const { maxRepaidPerKill, phases, ...report } = await killSyncs({ kills: KILLS, seed: 7 })
   expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, boughtTwice: 0 })

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Draw } from '../../src/sandbox/world/random.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
+import { rounds } from '../tier.ts'
 import { spooled } from './spooled.ts'
 import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 
-/** More of them: `RECEIVER_KILLS=500 npx vitest run test/faults/receiver-kill.test.ts`. */
-const KILLS = Number(process.env.RECEIVER_KILLS ?? 50)
+const KILLS = rounds('RECEIVER_KILLS', { usual: 12, deep: 500 })
 /** They share a spool: while one starts, others are at work. */
 const RECEIVERS = 3
 
@@ -27,7 +27,7 @@ async function startReceiver(home: string): Promise<Started> {
 }
 
 it('a receiver that is killed under load loses nothing that it acknowledged, and keeps nothing twice', {
-  timeout: 600_000,
+  timeout: 120_000 + KILLS * 5_000,
 }, async () => {
   const home = join(await temporaryFolder(), 'data')
   const sender = makeSender({ secret: SECRET, connections: 6, bytes: 8_000 })

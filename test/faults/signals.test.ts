@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Ended, Running } from '../cli/cli-process.ts'
+import { rounds } from '../tier.ts'
 import { boughtTwice, expectClean, expectMended, expectWhole, type FaultScene, faultScene } from './scene.ts'
 
-/** Longer than what is under way may take (ten seconds), and far shorter than an hour that is waited for. */
-const SOON = { timeout: 120_000 }
 const SEED = 20_260_601
-/** For each signal; more of them by `SIGNALS=50`. */
-const MOMENTS = Number(process.env.SIGNALS ?? 4)
+/** For each signal. */
+const MOMENTS = rounds('SIGNALS', { usual: 3, deep: 50 })
+/** Longer than what is under way may take (ten seconds), and far shorter than an hour that is waited for. */
+const SOON = { timeout: 120_000 + MOMENTS * 10_000 }
 
 /** Numbers that are the same in each run of the tests. */
 const seeded = (count: number, { from, to }: { from: number; to: number }): number[] =>

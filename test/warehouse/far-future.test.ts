@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { agedIds } from '../../src/warehouse/planning/refresh.ts'
+import { rounds } from '../tier.ts'
 import { applyTo, eventOf } from './events/events-in.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
@@ -60,7 +61,7 @@ describe('a lastModified that lies ahead', () => {
           expect([...states]).toEqual([`at ${Math.max(...versions.map(({ hour }) => hour))}`])
         },
       ),
-      { numRuns: Number(process.env.FAULT_RUNS ?? 4), seed: 14 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 2, deep: 60 }), seed: 14 },
     )
   })
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isMoment } from '../../src/core/time.ts'
+import { rounds } from '../tier.ts'
 import { applyTo, eventOf, RECEIVED_MS } from './events/events-in.ts'
 import { AGENT, landConversations } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
@@ -199,7 +200,7 @@ describe('a date that somebody typed', () => {
           }
         }
       }),
-      { numRuns: Number(process.env.FAULT_RUNS ?? 4), seed: 14 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 2, deep: 200 }), seed: 14 },
     )
   })
 

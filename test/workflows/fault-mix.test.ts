@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rounds } from '../tier.ts'
 import { mixOf, runMix } from './fault-mix.ts'
 import { checkComplaints } from './fault-witness.ts'
 import { emptyApp } from './open-simulated-app.ts'
 
-/** A second of processor time each: a part of them here, all two hundred by FAULT_RUNS=200; one alone by FAULT_SEED and FAULT_RUNS=1. */
-const RUNS = Number(process.env.FAULT_RUNS ?? 12)
+/** A second of processor time each; one alone by FAULT_SEED and FAULT_RUNS=1. */
+const RUNS = rounds('FAULT_RUNS', { usual: 4, deep: 200 })
 const FROM = Number(process.env.FAULT_SEED ?? 1)
 const AT_ONCE = 4
 

@@ -1,22 +1,20 @@
 import { expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/time.ts'
+import { rounds } from '../tier.ts'
 import { isProbe } from './probe.ts'
 import { simulatedApp } from './simulated-app.ts'
 import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 
-/**
- * Every half hour at first, then twice a day: half of a poll's time is DuckDB's, some twenty small statements. Every quarter of an
- * hour: `MONTH_POLLS_A_DAY=96 npx vitest run test/workflows/month.test.ts`.
- */
+/** A poll takes a tenth of a second, half of it for some twenty small statements of DuckDB's. */
 const PACES = [
-  { days: 1, pollsADay: 48 },
-  { days: 29, pollsADay: Number(process.env.MONTH_POLLS_A_DAY ?? 2) },
+  { days: 1, pollsADay: 24 },
+  { days: 29, pollsADay: rounds('MONTH_POLLS_A_DAY', { usual: 1, deep: 96 }) },
 ]
 const POLLS = PACES.reduce((sum, { days, pollsADay }) => sum + days * pollsADay, 0)
 const AGENTS = 2
 
 it('a quiet workspace that is polled for 30 days is billed for no session twice', {
-  timeout: 600_000,
+  timeout: 60_000 + POLLS * 1_000,
 }, async () => {
   const simulated = await simulatedApp({ sandbox: { agents: AGENTS, conversations: 20, arrivalsPerDay: 1 } })
   const { sandbox } = simulated

@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { rounds } from '../tier.ts'
 import { liveReadings, readingRuns } from './reading-run.ts'
 
-/** A second or two of processor time each; more by READING_RUNS=200, others by READING_SEED. */
-const numRuns = Number(process.env.READING_RUNS ?? 6)
+/** A second or two of processor time each; others by READING_SEED. */
+const numRuns = rounds('READING_RUNS', { usual: 2, deep: 200 })
 const seed = Number(process.env.READING_SEED ?? 14)
 
 describe('a vendor who reads every open point of the API document in a way of its own', () => {
-  it('is exported whole, nothing twice, and within the quota', async () => {
+  it('is exported whole, nothing twice, and within the quota', { timeout: 60_000 + numRuns * 20_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(readingRuns, async run => {
         expect(await liveReadings(run)).toEqual([])

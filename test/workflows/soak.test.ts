@@ -9,6 +9,7 @@ import { expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import { createWorld } from '../../src/sandbox/world/world.ts'
 import { warehouseChecks } from '../../src/warehouse/sql-files.ts'
+import { rounds } from '../tier.ts'
 import { expectedTables } from './expected-rows.ts'
 import { START_MS } from './open-simulated-app.ts'
 import { type AgentAccount, accountOf, grouped, readBooks } from './soak-account.ts'
@@ -30,7 +31,7 @@ import { LEAVES_FOR_GOOD } from './soak-weather.ts'
 import type { TrueRecord } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
-const DAYS = Number(process.env.SOAK_DAYS ?? 30)
+const DAYS = rounds('SOAK_DAYS', { usual: 5, deep: 90 })
 const SEED = Number(process.env.SOAK_SEED ?? 1)
 const HOURLY_REQUESTS = 40
 

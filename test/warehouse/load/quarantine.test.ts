@@ -2,14 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ConvohouseError } from '../../../src/core/errors.ts'
 import { anyConversation } from '../../catalog/arbitrary-records.ts'
+import { rounds } from '../../tier.ts'
 import { AGENT, freshWindow, landConversations } from '../landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
 const CANARY = 'canary-of-a-person'
-/** Of pages at random; more of them by `FAULT_RUNS=200`. */
-const RUNS = Number(process.env.FAULT_RUNS ?? 16)
+/** Of random pages. */
+const RUNS = rounds('FAULT_RUNS', { usual: 6, deep: 200 })
 
 const page = (workspace: Workspace, elements: readonly string[]) =>
   landConversations(workspace.landing, { body: `{"data":[${elements.join(',')}]}` })
