@@ -95,15 +95,18 @@ export interface Scene {
 }
 
 /** A file that names the sandbox, and says that DuckDB is to have one thread, which saves a small world a fifth of its work. */
-async function configuration({ url }: Sandbox): Promise<string> {
+async function configuration({ url }: Sandbox, settings: object): Promise<string> {
   const file = join(await temporaryFolder(), 'convohouse.yaml')
-  const workspace = { id: 'ws_demo', apiUrl: url, token: { env: 'CONVOHOUSE_API_TOKEN' } }
+  const workspace = { id: 'ws_demo', apiUrl: url, token: { env: 'CONVOHOUSE_API_TOKEN' }, ...settings }
   await writeFile(file, JSON.stringify({ threads: 1, workspaces: [workspace] }))
   return file
 }
 
 /** A sandbox, an empty data folder, a configuration, and the four variables that would do instead of it. */
-export async function scene(options: Partial<SandboxOptions> = {}): Promise<Scene> {
+export async function scene(
+  options: Partial<SandboxOptions> = {},
+  settings: { pageSize?: number } = {},
+): Promise<Scene> {
   const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 120, arrivalsPerDay: 0, ...options })
   onTestFinished(() => sandbox.close())
   const home = join(await temporaryFolder(), 'data')
@@ -112,7 +115,7 @@ export async function scene(options: Partial<SandboxOptions> = {}): Promise<Scen
     CONVOHOUSE_API_TOKEN: TOKEN,
     CONVOHOUSE_WORKSPACE: 'ws_demo',
     CONVOHOUSE_HOME: home,
-    CONVOHOUSE_CONFIG: await configuration(sandbox),
+    CONVOHOUSE_CONFIG: await configuration(sandbox, settings),
   }
   return { sandbox, home, env }
 }

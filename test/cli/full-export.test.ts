@@ -53,7 +53,7 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('that was stopped is told, continued by no other sync, gone on with by --full alone, and paid for once', async () => {
-    const there = await scene({ conversations: 600, agents: 6 })
+    const there = await scene({ conversations: 180, agents: 6 }, { pageSize: 15 })
     await run(there, 'sync')
     const before = await spent(there)
     const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
@@ -75,7 +75,7 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('of a stretch of time is gone on with as the warning says, and not begun anew from the beginning', async () => {
-    const there = await scene({ conversations: 600 })
+    const there = await scene({ conversations: 150 }, { pageSize: 25 })
     await run(there, 'sync')
     const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
     const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
@@ -89,7 +89,7 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('that was stopped in a new workspace leaves to the next sync what it has not landed, and nothing twice', async () => {
-    const there = await scene({ conversations: 900 })
+    const there = await scene({ conversations: 180 }, { pageSize: 20 })
     await run(there, 'sync', '--full', '--yes', '--max-requests', '6')
     expect((await run(there, 'sync', '--yes')).code).toBe(0)
     expect(await countConversations(there.env)).toBe(exportable(there.sandbox))
@@ -102,7 +102,7 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('that is dropped is told no more, also after a replay, with and without the warehouse before it, and the next one begins anew', async () => {
-    const there = await scene({ conversations: 600 })
+    const there = await scene({ conversations: 150 }, { pageSize: 25 })
     await run(there, 'sync')
     const before = await spent(there)
     await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
@@ -120,7 +120,7 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('that is to be dropped for a new one is kept where nobody agrees to the new one', async () => {
-    const there = await scene({ conversations: 600 })
+    const there = await scene({ conversations: 150 }, { pageSize: 25 })
     await run(there, 'sync')
     await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
     const refused = await run(there, 'sync', '--drop-full', '--full')
@@ -133,7 +133,7 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('that was stopped or dropped leaves no gap in status and ledger that no sync would read', async () => {
-    const there = await scene({ conversations: 600, arrivalsPerDay: 40 })
+    const there = await scene({ conversations: 150, arrivalsPerDay: 12 }, { pageSize: 25 })
     await run(there, 'sync')
     there.sandbox.clock.advance(86_400_000)
     const planned = await run(there, 'plan', '--full')

@@ -16,7 +16,7 @@ import type { PlanSummary, Progress } from '../../workflows/progress.ts'
 import type { AcceptedRequest } from '../../workflows/requests.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { rounds } from '../tier.ts'
+import { isDeep, rounds } from '../tier.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
@@ -207,27 +207,30 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     await expectTruth(there)
   })
 
-  it('fetches new conversations at each tick while history waits for the hour, and history goes on between them', async () => {
-    const there = await owned(
-      { agents: 1, arrivalsPerDay: 86_400, conversations: 4_000, hourlyRequests: 400 },
-      { maxPage: 2, settleMs: 0, mirrorLagMs: 0, requestsPerHour: 400 },
-    )
-    const first = await there.ask({ unattended: true })
-    await waits(first.handle, 'hour')
-    const heads = async () => (await there.bought()).filter(({ query }) => query.sort === 'asc' && query.fromTs)
-    const before = (await heads()).length
-    // An agent is polled every 12 s at most where the hour has 400 requests.
-    await sleep(12_500)
-    const second = await there.ask({ unattended: true })
-    expect(second).toMatchObject({ joined: true, run: first.run })
-    while ((await heads()).length === before) await sleep(100)
-    // They are loaded while history waits on.
-    const loaded = "SELECT 1 FROM _windows WHERE kind = 'head' AND done LIMIT 1"
-    while ((await there.rows(loaded)).length === 0) await sleep(100)
-    await waits(first.handle, 'hour')
-    await first.handle.cancel()
-    await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
-  })
+  it.runIf(isDeep)(
+    'fetches new conversations at each tick while history waits for the hour, and history goes on between them',
+    async () => {
+      const there = await owned(
+        { agents: 1, arrivalsPerDay: 86_400, conversations: 4_000, hourlyRequests: 400 },
+        { maxPage: 2, settleMs: 0, mirrorLagMs: 0, requestsPerHour: 400 },
+      )
+      const first = await there.ask({ unattended: true })
+      await waits(first.handle, 'hour')
+      const heads = async () => (await there.bought()).filter(({ query }) => query.sort === 'asc' && query.fromTs)
+      const before = (await heads()).length
+      // An agent is polled every 12 s at most where the hour has 400 requests.
+      await sleep(12_500)
+      const second = await there.ask({ unattended: true })
+      expect(second).toMatchObject({ joined: true, run: first.run })
+      while ((await heads()).length === before) await sleep(100)
+      // They are loaded while history waits on.
+      const loaded = "SELECT 1 FROM _windows WHERE kind = 'head' AND done LIMIT 1"
+      while ((await there.rows(loaded)).length === 0) await sleep(100)
+      await waits(first.handle, 'hour')
+      await first.handle.cancel()
+      await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
+    },
+  )
 
   it('serves at once who asks while history waits for the hour, and then goes on with history', async () => {
     const there = await owned({ conversations: 800, hourlyRequests: 100 }, { maxPage: 2, requestsPerHour: 100 })
@@ -254,35 +257,41 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
   })
 
-  it('exports again once what is asked for again, however often new conversations come before the history behind it', async () => {
-    const there = await owned({ conversations: 500, latencyMs: 60, arrivalsPerDay: 0 }, { maxPage: 4 })
-    const begun = await there.ask({ maxRequests: 12 })
-    await reportOf(begun.handle)
-    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
-    const id = String(some!.record.ID)
-    const sinceMs = there.sandbox.clock.now() - 12 * 3_600_000
-    const fromTs = String(Math.floor(sinceMs / 1_000) * 1_000)
-    const refreshed = async () => (await there.bought()).filter(({ query }) => query.convoIds === id)
-    const again = async () => (await there.bought()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
-    const asks: { asked: AskedOf; made: typeof again }[] = [
-      { asked: { refresh: { ids: { [some!.agentId]: [id] }, ageMs: null }, agents: [some!.agentId] }, made: refreshed },
-      { asked: { mode: 'full', sinceMs }, made: again },
-    ]
-    for (const { asked, made } of asks) {
-      const first = await there.ask(asked)
-      while ((await made()).length < 1) await sleep(50)
-      await sleep(1_500)
-      const before = (await made()).length
-      // As a tick of a schedule does.
-      const tick = await there.ask({ unattended: true, maxRequests: 1 })
-      const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
-      await follow({ ...looking, asked: tick })
-      await sleep(2_500)
-      expect((await made()).length).toBe(before)
-      await first.handle.cancel()
-      await first.handle.result().catch(() => {})
-    }
-  })
+  it.runIf(isDeep)(
+    'exports again once what is asked for again, however often new conversations come before the history behind it',
+    async () => {
+      const there = await owned({ conversations: 500, latencyMs: 60, arrivalsPerDay: 0 }, { maxPage: 4 })
+      const begun = await there.ask({ maxRequests: 12 })
+      await reportOf(begun.handle)
+      const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+      const id = String(some!.record.ID)
+      const sinceMs = there.sandbox.clock.now() - 12 * 3_600_000
+      const fromTs = String(Math.floor(sinceMs / 1_000) * 1_000)
+      const refreshed = async () => (await there.bought()).filter(({ query }) => query.convoIds === id)
+      const again = async () => (await there.bought()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
+      const asks: { asked: AskedOf; made: typeof again }[] = [
+        {
+          asked: { refresh: { ids: { [some!.agentId]: [id] }, ageMs: null }, agents: [some!.agentId] },
+          made: refreshed,
+        },
+        { asked: { mode: 'full', sinceMs }, made: again },
+      ]
+      for (const { asked, made } of asks) {
+        const first = await there.ask(asked)
+        while ((await made()).length < 1) await sleep(50)
+        await sleep(1_500)
+        const before = (await made()).length
+        // As a tick of a schedule does.
+        const tick = await there.ask({ unattended: true, maxRequests: 1 })
+        const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
+        await follow({ ...looking, asked: tick })
+        await sleep(2_500)
+        expect((await made()).length).toBe(before)
+        await first.handle.cancel()
+        await first.handle.result().catch(() => {})
+      }
+    },
+  )
 
   it('refreshes the conversations that are named, tells its plan and its budget, and refuses what makes no sense', async () => {
     const there = await owned({ latencyMs: 20 })

@@ -96,7 +96,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
   const findable = { PATH: [dirname(command), process.env.PATH].join(delimiter) }
 
   it('runs server, worker and schedule, ends all of them at Ctrl-C, and goes on from the same file', async () => {
-    const there = await app(findable, { conversations: 600, latencyMs: 200 })
+    const there = await app(findable, { conversations: 300, latencyMs: 200 })
     const first = there.begin()
     let stdout = ''
     first.process.stdout!.on('data', text => {
@@ -127,7 +127,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
   const LONG_LEASE = '10m'
 
   it('says so where its server is gone, ends, and goes on when it is begun again, behind a Ctrl-C too, paying for nothing twice', async () => {
-    const there = await app(findable, { conversations: 300, latencyMs: 150 }, LONG_LEASE)
+    const there = await app(findable, { conversations: 200, latencyMs: 150 }, LONG_LEASE)
     const first = there.begin()
     await until(async () => (await there.bought()).length >= 4)
     await ended(first)

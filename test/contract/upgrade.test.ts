@@ -8,6 +8,7 @@ import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owne
 import type { Role } from '../../src/run/temporal/worker/role.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { isDeep } from '../tier.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
@@ -108,7 +109,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
     },
   )
 
-  it(
+  it.runIf(isDeep)(
     'to a release that changes workflows without versioning harms nothing: they wait until it is taken back',
     PATIENCE,
     async () => {

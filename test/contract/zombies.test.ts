@@ -9,6 +9,7 @@ import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owne
 import type { Role } from '../../src/run/temporal/worker/role.ts'
 import type { Running } from '../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { isDeep } from '../tier.ts'
 import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
 import { record } from './history.ts'
 import { reportOf } from './hosts.ts'
@@ -94,21 +95,25 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     await expectTruth(there)
   })
 
-  it('and wakes before its leases are over keeps what it brings: nothing is paid for twice', PATIENCE, async () => {
-    const there = await app('25s', '25s')
-    const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
-    const handle = await there.ask()
-    await until(async () => (await there.bought()).length >= 8)
-    const held = await frozen(there, zombie)
-    const second = await there.worker('export')
-    await until(async () => (await givenUp(handle)) >= held, 500)
-    zombie.process.kill('SIGCONT')
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-    // It was missed before its leases' deadlines: the owner waits until they are over.
-    await record(handle, 'lost-lease')
-    expect(await openLeases(there)).toBe(0)
-    for (const one of [zombie, second, warehouse]) await ended(one)
-    await expectTruth(there)
-    expect(await paidTwice(there)).toBe(0)
-  })
+  it.runIf(isDeep)(
+    'and wakes before its leases are over keeps what it brings: nothing is paid for twice',
+    PATIENCE,
+    async () => {
+      const there = await app('25s', '25s')
+      const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
+      const handle = await there.ask()
+      await until(async () => (await there.bought()).length >= 8)
+      const held = await frozen(there, zombie)
+      const second = await there.worker('export')
+      await until(async () => (await givenUp(handle)) >= held, 500)
+      zombie.process.kill('SIGCONT')
+      expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+      // It was missed before its leases' deadlines: the owner waits until they are over.
+      await record(handle, 'lost-lease')
+      expect(await openLeases(there)).toBe(0)
+      for (const one of [zombie, second, warehouse]) await ended(one)
+      await expectTruth(there)
+      expect(await paidTwice(there)).toBe(0)
+    },
+  )
 })

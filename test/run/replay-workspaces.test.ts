@@ -9,6 +9,7 @@ import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
 import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
 import { landedFile } from '../landing/landed-file.ts'
+import { isDeep } from '../tier.ts'
 import { WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 import { madeOnce, once, rowsOfTables } from './synced-home.ts'
@@ -91,10 +92,7 @@ describe('a replay of several workspaces', () => {
     expect(await snapshot(config)).toEqual(before)
   })
 
-  it.each([
-    ['one', [OTHER]],
-    ['each', [WORKSPACE, OTHER]],
-  ])(
+  it.each([...(isDeep ? ([['one', [OTHER]]] as const) : []), ['each', [WORKSPACE, OTHER]] as const])(
     'from whose landing pages of %s are gone is refused, and keeps what only they told where it is allowed',
     async (_, from) => {
       const config = await twoAndAFormerOne()

@@ -7,6 +7,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { landedFile } from '../landing/landed-file.ts'
+import { isDeep, rounds } from '../tier.ts'
 import { expectedTables } from './expected-rows.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
@@ -83,22 +84,28 @@ const pageSizeOf = (simulated: SimulatedApp, size: number): void => {
 }
 
 describe('a page that was deleted', () => {
-  it.each([
-    ['the first', 20, 20, (index: number) => index === 0],
-    ['one in the middle', 20, 20, (index: number) => index === 5],
-    ['the last', 20, 20, (index: number, of: number) => index === of - 1],
-    ['one in the middle, and pages are smaller since', 50, 20, (index: number) => index === 2],
-    ['one in the middle, and pages are larger since', 20, 50, (index: number) => index === 3],
-    ['every other one', 20, 20, (index: number) => index % 2 === 0],
+  const CASES: [string, number, number, (index: number, of: number) => boolean][] = [
+    ['the first', 20, 20, index => index === 0],
+    ['one in the middle, and pages are smaller since', 50, 20, index => index === 2],
+    ['every other one', 20, 20, index => index % 2 === 0],
+  ]
+  const MORE_CASES: typeof CASES = [
+    ['one in the middle', 20, 20, index => index === 5],
+    ['the last', 20, 20, (index, of) => index === of - 1],
+    ['one in the middle, and pages are larger since', 20, 50, index => index === 3],
     ['every one', 50, 50, () => true],
-  ])('is exported again, and hardly more than was on it: %s', async (_, size, then, which) => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
-    await simulated.sync()
-    await withoutWarehouse(simulated)
-    const lost = await lose(simulated, which)
-    pageSizeOf(simulated, then)
-    await expectMended(simulated, lost, Math.max(size, then))
-  })
+  ]
+  it.each(isDeep ? [...CASES, ...MORE_CASES] : CASES)(
+    'is exported again, and hardly more than was on it: %s',
+    async (_, size, then, which) => {
+      const simulated = await simulatedApp({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
+      await simulated.sync()
+      await withoutWarehouse(simulated)
+      const lost = await lose(simulated, which)
+      pageSizeOf(simulated, then)
+      await expectMended(simulated, lost, Math.max(size, then))
+    },
+  )
 
   it('of a window that was begun anew with pages of another size, and is not finished', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 300, agents: 1 }, settings: { maxPage: 40 } })
@@ -134,7 +141,9 @@ describe('a page that was deleted', () => {
     await expectMended(simulated, { sessions, windows: 1 }, 20)
   })
 
-  it('whichever pages, of whichever sizes: all rows come back, and what is billed again is what was lost', async () => {
+  it('whichever pages, of whichever sizes: all rows come back, and what is billed again is what was lost', {
+    timeout: isDeep ? 900_000 : 180_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -177,7 +186,7 @@ describe('a page that was deleted', () => {
           }
         },
       ),
-      { numRuns: 5, seed: 20261120 },
+      { numRuns: rounds('LOST_RUNS', { usual: 2, deep: 30 }), seed: 20261120 },
     )
   })
 })
