@@ -25,18 +25,18 @@ const script = (home: string): string => `
   await write('INSERT INTO t SELECT range, md5(range::VARCHAR) FROM range(2000)')
   const { bavail, bsize } = statfsSync(home)
   writeFileSync(home + '/ballast', Buffer.alloc(bavail * bsize))
-  const told = [await writer.alone(() => writer.run('CHECKPOINT warehouse')).then(() => 'written', error => error.code)]
-  told.push(await write('INSERT INTO t VALUES (1, NULL)'))
+  const results = [await writer.exclusively(() => writer.run('CHECKPOINT warehouse')).then(() => 'written', error => error.code)]
+  results.push(await write('INSERT INTO t VALUES (1, NULL)'))
   rmSync(home + '/ballast')
   await reader.run('ROLLBACK').catch(() => {})
   reader.closeSync()
-  told.push(await write('INSERT INTO t VALUES (2, to_moment(1)::VARCHAR)'))
-  told.push(...(await writer.rows('SELECT count(*)::INTEGER AS n FROM t')), ...(await (await instance.connect()).runAndReadAll('SELECT count(*)::INTEGER AS n FROM t')).getRowObjects())
+  results.push(await write('INSERT INTO t VALUES (2, to_moment(1)::VARCHAR)'))
+  results.push(...(await writer.rows('SELECT count(*)::INTEGER AS n FROM t')), ...(await (await instance.connect()).runAndReadAll('SELECT count(*)::INTEGER AS n FROM t')).getRowObjects())
   await close()
   const again = await openWarehouse({ home, memoryLimit: '448MB', threads: 1 })
-  told.push(...(await again.writer.rows('SELECT count(*)::INTEGER AS n FROM t')))
+  results.push(...(await again.writer.rows('SELECT count(*)::INTEGER AS n FROM t')))
   await again.close()
-  console.log(JSON.stringify(told))`
+  console.log(JSON.stringify(results))`
 
 describe.skipIf(noDisk)('a checkpoint that fails on a full disk', () => {
   it('is told, loses nothing, and closes the warehouse to this process no longer than the disk is full', async () => {
