@@ -1,4 +1,4 @@
--- What is told to be covered is what finished windows cover, but for the holes of pages that are not there, second by second.
+-- Coverage equals the ranges of finished windows, minus the holes of lost pages, second by second.
 WITH finished AS (
   SELECT workspace_id, agent_id, coalesce(epoch(from_at)::BIGINT, 0) AS f, epoch(to_at)::BIGINT AS t,
     coalesce(from_json(progress->'$.holes', '[{"from":"BIGINT","to":"BIGINT"}]'), []) AS holes

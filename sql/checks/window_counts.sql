@@ -1,4 +1,4 @@
--- Where nothing was quarantined, a window's pages hold as many records as its windows say that they returned.
+-- The windows of a workspace returned as many records as its pages hold, loaded or quarantined.
 SELECT w.workspace_id, w.returned, l.records
 FROM (SELECT workspace_id, sum(returned) AS returned FROM _windows GROUP BY ALL) w
 JOIN (SELECT workspace_id, sum(records) AS records FROM _loads WHERE stream = 'conversations' GROUP BY ALL) l USING (workspace_id)

@@ -1,37 +1,37 @@
--- _ledger: what the vendor looked at, against what is held. One row for each workspace, agent and day.
+-- _ledger: the conversations that the vendor scanned, compared with those in the tables. One row for each workspace, agent and day.
 --
--- A day is a day of the conversation's `ts` in the workspace's time zone; what has no `ts` stands in a row without a day.
+-- A day is that of the conversation's `ts` in the workspace's time zone; conversations without `ts` are in a row without a day.
 --
---   scanned        looked at by the vendor: returned and skipped
---   returned       given by the export: held and quarantined
---   skipped        looked at and not given, as no person had written in them; they bill nothing
+--   scanned        scanned by the vendor: returned and skipped
+--   returned       returned by the export: held and quarantined
+--   skipped        scanned and not returned, since no person had written in them; they bill nothing
 --   held           complete rows
---   quarantined    given, and could not be loaded; see _quarantine
---   seen_in_events rows of which events have told, whether complete or not
---   incomplete     rows that events alone have told of, and that may be exported
+--   quarantined    returned, and could not be loaded; see _quarantine
+--   seen_in_events rows that events have mentioned, whether complete or not
+--   incomplete     rows that only events have mentioned, and that may be exported
 --   known_stale    complete rows that are known to have changed since they were exported, and that may be exported again
---   missing        rows that were asked for by id later, and are gone: the vendor has them no more
---   not_exportable rows that were asked for by id later, looked at and not given, as no person has written in them
---   hidden_behind  sessions that the pages which skipped some have billed: about what reading them again would bill
+--   missing        rows that were requested by id later, and are gone at the vendor
+--   not_exportable rows that were requested by id later, scanned and not returned, since no person has written in them
+--   hidden_behind  sessions billed by the pages that skipped some: about what reading them again would bill
 --
--- A row that differs is in one of the last four; one that has changed after it was asked for is asked for again, so it is in none of
--- the last two.
+-- A row that is not as the vendor has it is in one of incomplete, known_stale, missing and not_exportable. A row that has changed after
+-- it was requested by id is requested again, so it is neither missing nor not_exportable.
 --
--- Which conversations a page skipped is not told, only how many. They are told on the newest day on which they may lie, so
--- a page that reaches over midnight may tell them a day late, never early. They count by the newest reading of their stretch
--- of time: a page is superseded when one later and finished window of a second reading (full, reread) covers all of it; pages of
--- a second reading count when it is finished. What a page by id did not answer is `missing`, not skipped. Neighbouring
--- pages share a second: skipped ones in it may count twice. So `skipped` is what may still be hidden, at most.
+-- The vendor reports how many conversations a page skipped, not which. They count on the newest day on which they may lie, so a page
+-- that spans midnight may count them a day late, never early. They count by the newest reading of their range: a page is
+-- superseded when one later and finished window of a second reading (full, reread) covers all of it; pages of a second reading
+-- count when it is finished. An unanswered id of a page by id is `missing`, not skipped. Neighbouring pages share a second:
+-- conversations skipped in it may count twice. So `skipped` is an upper bound of what may still be hidden.
 --
--- It stays quick where there is much (1 M conversations and 1.8 M pages, of which 560,000 skipped some: 0.65 s of processor
--- time): time zones are applied to quarters of an hour, at which every zone's days begin, not to rows (grouping rows by
--- quarter took 1.6 s); and superseded pages are found by the day in which they end.
+-- Takes 0.65 s of processor time with 1 M conversations and 1.8 M pages, of which 560,000 skipped some: time zones are applied to
+-- quarters of an hour, at which every zone's days begin, not to rows (grouping rows by quarter took 1.6 s), and superseded
+-- pages are found by the day in which they end.
 CREATE OR REPLACE VIEW _ledger AS
 WITH second_readings AS MATERIALIZED (
   SELECT workspace_id, agent_id, "window", opened_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at
   FROM _windows WHERE done AND kind IN ('full', 'reread')
 ),
--- A reading of years would reach over thousands of days; there are few of them, so they are looked through as they are.
+-- A reading of years would span thousands of days; there are few of them, so they are joined without the day.
 long_readings AS (FROM second_readings WHERE from_at < to_at - INTERVAL 31 DAY),
 readings_by_day AS (
   SELECT *, unnest(range(epoch(from_at)::BIGINT // 86400, epoch(to_at)::BIGINT // 86400 + 1)) AS reaches
@@ -61,7 +61,7 @@ unreadable AS (
   FROM _quarantine q JOIN _requests r ON r.workspace_id = q.workspace_id AND r.file = q.file
   WHERE q.record = 'conversation'
 ),
-told AS (
+in_events AS (
   SELECT workspace_id, agent_id, conversation_id FROM conversation_observations WHERE source <> 'export'
   UNION
   SELECT workspace_id, agent_id, conversation_id FROM conversation_patches
@@ -78,7 +78,7 @@ days AS MATERIALIZED (
     UNION SELECT workspace_id, epoch_us(to_at) // 900000000 FROM unreadable WHERE to_at IS NOT NULL
   ) LEFT JOIN _workspaces USING (workspace_id)
 ),
-fated AS (
+resolved AS (
   SELECT workspace_id, agent_id, conversation_id, ts, _complete, _dirty_since, CASE
     WHEN _missing_since IS NOT NULL AND coalesce(_dirty_since <= _missing_since, true) THEN 'gone'
     WHEN _not_exportable_since IS NOT NULL AND coalesce(_dirty_since <= _not_exportable_since, true) THEN 'not exportable'
@@ -93,9 +93,9 @@ entries AS (
     count(*) FILTER (c._complete AND c._dirty_since IS NOT NULL AND c.fate = 'there') AS known_stale,
     count(*) FILTER (c.fate = 'gone') AS missing, count(*) FILTER (c.fate = 'not exportable') AS not_exportable,
     0 AS skipped, 0 AS hidden_behind, 0 AS quarantined
-  FROM fated c
+  FROM resolved c
   LEFT JOIN days d ON d.workspace_id = c.workspace_id AND d.quarter = epoch_us(c.ts) // 900000000
-  LEFT JOIN told t
+  LEFT JOIN in_events t
     ON t.workspace_id = c.workspace_id AND t.agent_id = c.agent_id AND t.conversation_id = c.conversation_id
   GROUP BY ALL
   UNION ALL

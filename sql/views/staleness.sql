@@ -1,6 +1,6 @@
 -- staleness: how many of the held conversations have changed since they were read, by the samples of 28 days.
 -- One row for each workspace that was sampled. `stale` of `sampled` had changed; `low` and `high` bound the share with 95 %
--- confidence (Wilson's interval). What tells no `lastModified` can say nothing, and is not counted.
+-- confidence (Wilson's interval). Conversations without `lastModified` are not counted.
 CREATE OR REPLACE VIEW staleness AS
 WITH seen AS (
   SELECT workspace_id, kind, observed_at, modified,

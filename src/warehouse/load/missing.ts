@@ -1,5 +1,5 @@
-// Records that the vendor no longer has: their rows stay, and say since when. Each answer's evidence is kept in `_absences`, and the marks
-// are computed from all of it: they do not depend on whether a row was loaded before or after the answer.
+// Records that the vendor no longer has: their rows stay, and say since when. Each answer's evidence is stored in `_absences`, and the
+// marks derive from all of it: they do not depend on whether a row was loaded before or after the answer.
 import { conversation } from '../../catalog/conversation.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
@@ -7,9 +7,10 @@ import { childrenOf, type DeclaredResource, resourceOf, type Stream } from '../.
 import { unansweredOf } from '../../core/unanswered.ts'
 import type { PageFacts } from '../../core/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
+import { sqlFile } from '../sql-files.ts'
 import type { LoadablePage, LoadContext } from './load-input.ts'
 
-/** When the listing that ends with this page began; null where not all of it is here, as after a kill while it landed. */
+/** When the listing that ends with this page began; null if pages of it are missing, as after a kill while it landed. */
 function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number | null {
   const { stream, window, sequence } = head.place
   const sameListing = pages.filter(({ head: { place } }) => place.stream === stream && place.window === window)
@@ -53,7 +54,7 @@ function absencesOfResource(resource: DeclaredResource, pages: readonly Loadable
   }
   const owner = resource.parent === null ? '' : id
   const beforeMs = lastPage ? begunMs(pages, page) : null
-  // Only a complete list says of all that it does not hold that they are gone.
+  // Only a complete list shows that the records that it does not hold are gone.
   return beforeMs === null || owner === undefined ? [] : [{ record: table, owner, id: null, beforeMs }]
 }
 
@@ -108,10 +109,7 @@ async function markRows(writer: Writer, workspaceId: string, resource: DeclaredR
       AND r._missing_since IS DISTINCT FROM m.since`)
 }
 
-/**
- * Marks conversations of `keys`, an SQL relation of (agent_id, conversation_id), inside the caller's transaction. One that was
- * asked for later than the change that made it dirty is not asked for again.
- */
+/** Marks conversations of `keys`, an SQL relation of (agent_id, conversation_id), inside the caller's transaction. */
 export async function markUnanswered(writer: Writer, workspaceId: string, keys: string): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   await writer.run(`CREATE OR REPLACE TEMP TABLE absent AS
@@ -119,23 +117,7 @@ export async function markUnanswered(writer: Writer, workspaceId: string, keys: 
     WHERE ${here} AND record = 'conversations' AND (owner, id) IN (${keys})`)
   const [any] = await writer.rows('SELECT 1 FROM absent LIMIT 1')
   if (!any) return
-  await writer.run(`UPDATE conversations AS c SET _missing_since = m.missing_since, _not_exportable_since = m.not_exportable_since,
-      _dirty_since = CASE WHEN c._changed_at >= m.as_of AND (NOT c._complete OR c._changed_at >= c._as_of) THEN c._changed_at END
-    FROM (
-      SELECT agent_id, conversation_id, max(as_of) AS as_of,
-        min(since) FILTER (verdict = 'gone' AND is_after AND coalesce(before_at > exportable_not, true)) AS missing_since,
-        min(since) FILTER (verdict = 'not exportable' AND is_after AND coalesce(before_at > gone, true)) AS not_exportable_since
-      FROM (SELECT a.*, a.before_at > greatest(r._fetched_at, s.seen_at) AS is_after,
-        max(a.before_at) FILTER (a.verdict = 'gone') OVER (PARTITION BY a.agent_id, a.conversation_id) AS gone,
-        max(a.before_at) FILTER (a.verdict = 'not exportable') OVER (PARTITION BY a.agent_id, a.conversation_id) AS exportable_not
-      FROM absent a
-      JOIN conversations r ON r.${here} AND r.agent_id = a.agent_id AND r.conversation_id = a.conversation_id
-      LEFT JOIN (
-        SELECT agent_id, conversation_id, max(observed_at) AS seen_at FROM conversation_observations
-        WHERE ${here} AND source = 'export' AND (agent_id, conversation_id) IN (SELECT agent_id, conversation_id FROM absent)
-        GROUP BY ALL) s ON s.agent_id = a.agent_id AND s.conversation_id = a.conversation_id)
-      GROUP BY ALL) m
-    WHERE c.${here} AND c.agent_id = m.agent_id AND c.conversation_id = m.conversation_id`)
+  await writer.run(sqlFile('load/mark_unanswered'), { workspace: workspaceId })
 }
 
 /**
