@@ -1,39 +1,40 @@
-// Whose an event is: the workspace's whose secret it carries. Every secret is compared, in constant time, whichever fits.
+// Authentication: an event belongs to the workspace whose secret it carries. All secrets are compared in constant time, even after a match.
 import { timingSafeEqual } from 'node:crypto'
+import { EVENT_SECRET } from '../catalog/events.ts'
 import { writtenForms } from '../vendor/redaction.ts'
 
 export interface WorkspaceSecrets {
   id: string
-  /** While one is exchanged, both are valid. */
+  /** Several while a secret is being rotated: all are valid. */
   secrets: readonly string[]
 }
 
 export interface Authenticated extends WorkspaceSecrets {
-  /** What stands wherever one of its secrets is written, in whichever way; null where one has characters that JSON means something else by. */
+  /** Byte patterns that reveal a secret in any encoding; null where a secret has characters that JSON escapes. */
   secretPatterns: readonly Buffer[] | null
 }
 
-/** The workspace that the secret opens, among all or at the one that was addressed; null where it opens none. */
+/** The workspace of a secret, among all or only the addressed one; null where the secret is not valid. */
 export type Authenticator = (given: unknown, addressed: string | null) => Authenticated | null
 
-/** Of graphic ASCII, and nothing that JSON escapes or puts between values: what is written so stands within one string. */
+/** Printable ASCII without JSON's own characters: such a secret lies within one JSON string, unescaped. */
 const PLAIN = /^(?:(?!["\\{}[\],:])[!-~])+$/
 
-const TRACE_BYTES = 8
+const PATTERN_BYTES = 8
 
 /**
- * What is looked for of a way to write a secret: from where it has something that is no small letter, if enough is behind that. Each
- * letter like its first is a place to look at, and texts are full of small ones: it took four times as long.
+ * The search pattern for one encoding of a secret. It starts at a rare character, if at least `PATTERN_BYTES` follow: `indexOf` stops at every
+ * occurrence of the first byte, and lower-case letters are frequent in text. Starting at the first character took four times as long.
  */
-function traceOf(form: string): Buffer {
-  const seldom = [/[^a-zA-Z0-9]/, /[^a-z]/].map(pattern => form.slice(0, 1 - TRACE_BYTES).search(pattern))
-  return Buffer.from(form.slice(seldom.find(at => at >= 0) ?? 0))
+function patternOf(encoded: string): Buffer {
+  const rare = [/[^a-zA-Z0-9]/, /[^a-z]/].map(pattern => encoded.slice(0, 1 - PATTERN_BYTES).search(pattern))
+  return Buffer.from(encoded.slice(rare.find(at => at >= 0) ?? 0))
 }
 
-/** So much longer than the longest secret that a longer text is never cut to a secret's length: a character takes up to four bytes. */
+/** Padding beyond the longest secret: a longer text must not be truncated to a secret's length. A character takes up to four bytes. */
 const MARGIN_BYTES = 4
 
-/** A text, at the begin of bytes of which there are as many whatever it is; how many of them are its own. */
+/** Writes a text into a buffer of fixed length, padded with zeros. Returns the bytes of the text. */
 function writeOver(padded: Buffer, text: string): number {
   padded.fill(0)
   return padded.write(text)
@@ -43,19 +44,47 @@ export function makeAuthenticator(workspaces: readonly WorkspaceSecrets[]): Auth
   const lengths = workspaces.flatMap(({ secrets }) => secrets.map(secret => Buffer.byteLength(secret)))
   const given = Buffer.alloc(Math.max(0, ...lengths) + MARGIN_BYTES)
   const keys = workspaces.flatMap(({ id, secrets }) => {
-    const traces = secrets.every(secret => PLAIN.test(secret)) ? writtenForms(secrets).map(traceOf) : null
+    const secretPatterns = secrets.every(secret => PLAIN.test(secret)) ? writtenForms(secrets).map(patternOf) : null
     return secrets.map(secret => {
       const padded = Buffer.alloc(given.length)
-      return { workspace: { id, secrets, secretPatterns: traces }, length: writeOver(padded, secret), padded }
+      return { workspace: { id, secrets, secretPatterns }, length: writeOver(padded, secret), padded }
     })
   })
-  return (told, addressed) => {
-    const length = writeOver(given, typeof told === 'string' ? told : '')
-    let opened: Authenticated | null = null
+  return (secret, addressed) => {
+    const length = writeOver(given, typeof secret === 'string' ? secret : '')
+    let match: Authenticated | null = null
     for (const { workspace, length: own, padded } of keys) {
       const fits = timingSafeEqual(given, padded) && length === own
-      if (fits && (addressed === null || addressed === workspace.id)) opened = workspace
+      if (fits && (addressed === null || addressed === workspace.id)) match = workspace
     }
-    return opened
+    return match
   }
+}
+
+const MEMBER = new RegExp(String.raw`"${EVENT_SECRET}"\s*:\s*("(?:[^"\\]|\\.){1,512}")`, 'g')
+/** Occurrences that are tried: a body may be full of them. */
+const MOST_MEMBERS = 8
+
+function secretIn(written: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(written, 'latin1').toString())
+  } catch {
+    return null
+  }
+}
+
+/** True where the chunks contain a valid secret. `addressed`: the workspace in the URL, if any. */
+export function holdsSecret(
+  chunks: readonly Uint8Array[],
+  addressed: string | null,
+  authenticate: Authenticator,
+): boolean {
+  const found = Buffer.concat(chunks).toString('latin1').matchAll(MEMBER)
+  let tried = 0
+  for (const [, written] of found) {
+    if (authenticate(secretIn(written!), addressed) !== null) return true
+    tried += 1
+    if (tried === MOST_MEMBERS) return false
+  }
+  return false
 }

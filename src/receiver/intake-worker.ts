@@ -1,35 +1,35 @@
-// The thread of an intake, for bodies in doubt: they come in messages, verdicts go back, those of one sync together.
+// The worker thread of an intake, for ambiguous bodies. Bodies arrive in messages; results go back, those of one sync in one message.
 import { parentPort, workerData } from 'node:worker_threads'
 import { type IntakeOptions, openIntake } from './intake.ts'
-import type { FromLane, ToLane } from './lane-messages.ts'
+import type { FromWorker, ToWorker } from './threaded-intake.ts'
 
 const port = parentPort!
 let kept: number[] = []
-let refused: FromLane['refused'] = []
-let commits: FromLane['commits'] = []
-let isTelling = false
+let refused: FromWorker['refused'] = []
+let commits: FromWorker['commits'] = []
+let isScheduled = false
 
-function tell(more: { isClosed?: true } = {}): void {
-  isTelling = false
+function report(more: { isClosed?: true } = {}): void {
+  isScheduled = false
   const message = { kept: Float64Array.from(kept), refused, commits, openSegments: intake.openSegments(), ...more }
   kept = []
   refused = []
   commits = []
-  port.postMessage(message satisfies FromLane)
+  port.postMessage(message satisfies FromWorker)
 }
 
 const intake = openIntake({ ...(workerData as IntakeOptions), onCommit: commit => commits.push(commit) })
 
 async function take(number: number, body: Uint8Array, addressed: string | null): Promise<void> {
-  const verdict = await intake.takeParsed([body], addressed)
-  if (verdict === 'kept') kept.push(number)
-  else refused.push([number, verdict])
-  if (!isTelling) setImmediate(tell)
-  isTelling = true
+  const result = await intake.takeParsed([body], addressed)
+  if (result === 'kept') kept.push(number)
+  else refused.push([number, result])
+  if (!isScheduled) setImmediate(report)
+  isScheduled = true
 }
 
-port.on('message', async ({ first, bytes, lengths, addressed, admitted, close }: ToLane) => {
-  if (admitted) intake.setSecrets(admitted)
+port.on('message', async ({ first, bytes, lengths, addressed, secrets, close }: ToWorker) => {
+  if (secrets) intake.setSecrets(secrets)
   let at = 0
   lengths.forEach((length, index) => {
     take(first + index, bytes.subarray(at, at + length), addressed?.[index] ?? null)
@@ -37,6 +37,6 @@ port.on('message', async ({ first, bytes, lengths, addressed, admitted, close }:
   })
   if (!close) return
   await intake.close()
-  tell({ isClosed: true })
+  report({ isClosed: true })
   port.close()
 })

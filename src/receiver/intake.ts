@@ -1,32 +1,31 @@
-// Takes bodies in: each is judged, and what is an event is on the disk before it is said to be kept.
+// The intake: parses bodies and appends events to the spool. A result of `kept` means that the event is durable.
 import { ConvohouseError } from '../core/errors.ts'
 import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
-import { makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
+import { holdsSecret, makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
 import { parseAsSent } from './parse/as-sent.ts'
 import { type ParsedEvent, parseEvent } from './parse/parse-event.ts'
-import { holdsSecret } from './partial-secret.ts'
 import type { IntakeResult } from './refusals.ts'
 
 export interface Intake {
-  /** A body in pieces. `addressed`: the workspace in the address, if any. */
+  /** Takes a body in chunks. `addressed`: the workspace in the URL, if any. */
   take(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult>
-  /** True where a valid secret is among what has come of a body. */
+  /** True where the received part of a body contains a valid secret. */
   isAuthentic(body: readonly Uint8Array[], addressed: string | null): boolean
-  /** From now on these secrets are valid, and no other. */
+  /** Replaces the valid secrets. */
   setSecrets(workspaces: readonly WorkspaceSecrets[]): void
-  /** Whose a refused request was: the workspace's in its address, else the only one's; null where nobody knows. */
+  /** The workspace to which a refused request is attributed: the one in its URL, else the only one; null where unknown. */
   workspaceOf(addressed: string | null): string | null
-  /** True where the disk takes bytes. */
+  /** True where the spool's disk accepts a write. */
   canWrite(): Promise<boolean>
-  /** Segments that are open. */
+  /** Number of open segments. */
   openSegments(): number
-  /** Ends when all that was taken is durable and sealed. */
+  /** Resolves when all events are durable and sealed. */
   close(): Promise<void>
 }
 
-/** Tells quick bodies, which nearly all are, from others, which take three times as long. */
+/** Separates the fast path, which nearly all bodies take, from parsing, which takes three times as long. */
 export interface OwnIntake extends Intake {
-  /** Null where the body is in doubt. */
+  /** Null where the body is ambiguous and must be parsed. */
   takeFast(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult> | null
   takeParsed(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult>
 }
@@ -41,8 +40,8 @@ export interface IntakeOptions {
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
-const whole = (pieces: readonly Uint8Array[]): Buffer =>
-  pieces.length === 1 ? asBuffer(pieces[0]!) : Buffer.concat(pieces)
+const joined = (chunks: readonly Uint8Array[]): Buffer =>
+  chunks.length === 1 ? asBuffer(chunks[0]!) : Buffer.concat(chunks)
 
 const kept = (): IntakeResult => 'kept'
 
@@ -51,7 +50,7 @@ function notKept(error: unknown): IntakeResult {
   throw error
 }
 
-function meantFor(workspaces: readonly WorkspaceSecrets[], addressed: string | null): string | null {
+function addressedTo(workspaces: readonly WorkspaceSecrets[], addressed: string | null): string | null {
   const [only, ...others] = workspaces
   if (addressed === null) return others.length === 0 ? (only?.id ?? null) : null
   return workspaces.some(({ id }) => id === addressed) ? addressed : null
@@ -59,30 +58,30 @@ function meantFor(workspaces: readonly WorkspaceSecrets[], addressed: string | n
 
 export function openIntake({ home, workspaces, onCommit }: IntakeOptions): OwnIntake {
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
-  let awaited = workspaces
+  let admitted = workspaces
   let authenticate = makeAuthenticator(workspaces)
 
-  function keep(judged: ParsedEvent): Promise<IntakeResult> {
-    if ('refused' in judged) return Promise.resolve(judged.refused)
-    return spool.append({ ...judged.event, receivedAtMs: Date.now() }).then(kept, notKept)
+  function store(parsed: ParsedEvent): Promise<IntakeResult> {
+    if ('refused' in parsed) return Promise.resolve(parsed.refused)
+    return spool.append({ ...parsed.event, receivedAtMs: Date.now() }).then(kept, notKept)
   }
 
-  const takeQuick: OwnIntake['takeFast'] = (body, addressed) => {
-    const judged = parseAsSent(whole(body), addressed, authenticate)
-    return judged && keep(judged)
+  const takeFast: OwnIntake['takeFast'] = (body, addressed) => {
+    const parsed = parseAsSent(joined(body), addressed, authenticate)
+    return parsed && store(parsed)
   }
-  const takeInDoubt: OwnIntake['takeParsed'] = (body, addressed) =>
-    keep(parseEvent(whole(body), addressed, authenticate))
+  const takeParsed: OwnIntake['takeParsed'] = (body, addressed) =>
+    store(parseEvent(joined(body), addressed, authenticate))
   return {
-    takeFast: takeQuick,
-    takeParsed: takeInDoubt,
-    take: (body, addressed) => takeQuick(body, addressed) ?? takeInDoubt(body, addressed),
+    takeFast,
+    takeParsed,
+    take: (body, addressed) => takeFast(body, addressed) ?? takeParsed(body, addressed),
     isAuthentic: (body, addressed) => holdsSecret(body, addressed, authenticate),
-    setSecrets(admitted) {
-      awaited = admitted
-      authenticate = makeAuthenticator(admitted)
+    setSecrets(secrets) {
+      admitted = secrets
+      authenticate = makeAuthenticator(secrets)
     },
-    workspaceOf: addressed => meantFor(awaited, addressed),
+    workspaceOf: addressed => addressedTo(admitted, addressed),
     canWrite: () => canWrite(home),
     openSegments: () => spool.open(),
     close: () => spool.close(),

@@ -1,4 +1,4 @@
-// What the receiver counts.
+// The receiver's metrics.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { SpoolCommit } from '../spool/spool.ts'
 import { REFUSALS, type Refusal } from './refusals.ts'
@@ -36,7 +36,7 @@ export class ReceiverMetrics {
     })
     this.refused = new Counter({
       name: 'convohouse_webhooks_refused_total',
-      help: 'Requests that were refused, by reason and workspace, which is empty where nobody knows whose it was',
+      help: 'Requests that were refused, by reason and workspace; the workspace is empty where it is unknown',
       labelNames: ['reason', 'workspace'],
       registers,
     })
@@ -48,14 +48,14 @@ export class ReceiverMetrics {
     })
     this.syncSeconds = new Histogram({
       name: 'convohouse_spool_sync_seconds',
-      help: 'One write and sync of all events that waited for it',
+      help: 'One write and sync of a batch of events',
       buckets: BUCKETS,
       registers,
     })
     this.bytes = new Counter({ name: 'convohouse_spool_bytes_total', help: 'Bytes of events made durable', registers })
     new Gauge({
       name: 'convohouse_spool_open_segments',
-      help: 'Segments that are open',
+      help: 'Open segments',
       registers,
       collect() {
         this.set(openSegments())
@@ -68,7 +68,7 @@ export class ReceiverMetrics {
     for (const reason of Object.keys(REFUSALS)) this.refused.inc({ reason, workspace }, 0)
   }
 
-  /** Shows zeros from the start: a counter that appears with its first refusal hides that one from `increase`. */
+  /** Exports zeros from the start: `increase` would miss the first refusal of a counter that appears with it. */
   expectOf(workspaceIds: readonly string[]): void {
     for (const workspace of workspaceIds) {
       this.events.inc({ workspace }, 0)
@@ -76,7 +76,7 @@ export class ReceiverMetrics {
     }
   }
 
-  /** A request to keep an event. */
+  /** A webhook request has started. */
   begin(): void {
     this.received.inc()
   }

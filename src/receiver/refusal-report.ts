@@ -1,5 +1,5 @@
-// Refusals on their way to people: a line in the log for the first of a kind, then one a minute with a count, and the record in the spool every
-// few seconds. Whoever knocks often fills neither.
+// Reports refusals: a log line for the first of a kind, then one a minute with a count, and the record in the spool every few seconds. Frequent
+// refusals flood neither.
 import { MINUTE, SECOND } from '../core/time.ts'
 import { type Refused, recordRefused } from '../spool/refusal-record.ts'
 import type { Refusal } from './refusals.ts'
@@ -9,84 +9,88 @@ export interface RefusalReportOptions {
   /** Writes a line to the log. */
   log: (refused: Refused) => void
   now?: () => number
-  /** As often as this at most, ms. */
+  /** Minimum interval of log lines of a kind, ms. */
   logEveryMs?: number
-  keepEveryMs?: number
+  /** Interval of writes to the record, ms. */
+  recordEveryMs?: number
 }
 
 export class RefusalReport {
   private readonly options: Required<RefusalReportOptions>
-  /** Not kept yet, and not told yet; by workspace and reason. */
-  private unkept = new Map<string, Refused>()
-  private untold = new Map<string, Refused>()
-  private readonly toldMs = new Map<string, number>()
-  private keepTimer: NodeJS.Timeout | undefined
+  /** Counts that are not recorded yet, and not logged yet, by workspace and reason. */
+  private unrecorded = new Map<string, Refused>()
+  private unlogged = new Map<string, Refused>()
+  private readonly loggedMs = new Map<string, number>()
+  private recordTimer: NodeJS.Timeout | undefined
   private logTimer: NodeJS.Timeout | undefined
-  private keeping: Promise<void> = Promise.resolve()
+  private recording: Promise<void> = Promise.resolve()
 
   constructor(options: RefusalReportOptions) {
-    this.options = { now: Date.now, logEveryMs: MINUTE, keepEveryMs: 3 * SECOND, ...options }
+    this.options = { now: Date.now, logEveryMs: MINUTE, recordEveryMs: 3 * SECOND, ...options }
   }
 
   refuse(reason: Refusal, workspaceId: string | null): void {
     const nowMs = this.options.now()
     const key = JSON.stringify([workspaceId, reason])
-    for (const counts of [this.unkept, this.untold]) {
+    for (const counts of [this.unrecorded, this.unlogged]) {
       const before = counts.get(key)
       const firstMs = before?.firstMs ?? nowMs
       counts.set(key, { workspaceId, reason, count: (before?.count ?? 0) + 1, firstMs, lastMs: nowMs })
     }
-    this.keepTimer ??= setTimeout(() => this.keep(), this.options.keepEveryMs).unref()
-    this.tell()
+    this.recordTimer ??= setTimeout(() => this.record(), this.options.recordEveryMs).unref()
+    this.logDue()
   }
 
-  /** Writes lines that are due, and comes again for the others. */
-  private tell(): void {
+  /** Logs the lines that are due, and schedules the others. */
+  private logDue(): void {
     const nowMs = this.options.now()
     const dueMs = (key: string) => {
-      const toldMs = this.toldMs.get(key) ?? Number.NEGATIVE_INFINITY
-      // The clock has been set back: to wait until it is there again may take years, and no timer takes a month.
-      return toldMs > nowMs ? nowMs : toldMs + this.options.logEveryMs
+      const loggedMs = this.loggedMs.get(key) ?? Number.NEGATIVE_INFINITY
+      // The clock has been set back: waiting for the old time may take years, and timers hold less than a month.
+      return loggedMs > nowMs ? nowMs : loggedMs + this.options.logEveryMs
     }
-    for (const [key, refused] of this.untold) {
+    for (const [key, refused] of this.unlogged) {
       if (dueMs(key) > nowMs) continue
-      this.untold.delete(key)
-      this.toldMs.set(key, nowMs)
+      this.unlogged.delete(key)
+      this.loggedMs.set(key, nowMs)
       this.options.log(refused)
     }
-    if (this.untold.size === 0 || this.logTimer) return
-    const nextMs = Math.min(...[...this.untold.keys()].map(dueMs))
+    if (this.unlogged.size === 0 || this.logTimer) return
+    const nextMs = Math.min(...[...this.unlogged.keys()].map(dueMs))
     this.logTimer = setTimeout(() => {
       this.logTimer = undefined
-      this.tell()
+      this.logDue()
     }, nextMs - nowMs).unref()
   }
 
-  /** What the disk refuses is tried again with what comes next. */
-  private keep(): Promise<void> {
-    clearTimeout(this.keepTimer)
-    this.keepTimer = undefined
-    const counts = this.unkept
-    if (counts.size === 0) return this.keeping
-    this.unkept = new Map()
-    this.keeping = this.keeping
+  /** Counts that cannot be written are retried together with the next ones. */
+  private record(): Promise<void> {
+    clearTimeout(this.recordTimer)
+    this.recordTimer = undefined
+    const counts = this.unrecorded
+    if (counts.size === 0) return this.recording
+    this.unrecorded = new Map()
+    this.recording = this.recording
       .then(() => recordRefused(this.options.home, [...counts.values()]))
       .catch(() => this.putBack(counts))
-    return this.keeping
+    return this.recording
   }
 
   private putBack(counts: ReadonlyMap<string, Refused>): void {
     for (const [key, earlier] of counts) {
-      const later = this.unkept.get(key)
-      this.unkept.set(key, later ? { ...later, count: earlier.count + later.count, firstMs: earlier.firstMs } : earlier)
+      const later = this.unrecorded.get(key)
+      this.unrecorded.set(
+        key,
+        later ? { ...later, count: earlier.count + later.count, firstMs: earlier.firstMs } : earlier,
+      )
     }
   }
 
-  /** Tells and keeps what is left. */
+  /** Logs and records the remaining counts. */
   async close(): Promise<void> {
     clearTimeout(this.logTimer)
-    for (const refused of this.untold.values()) this.options.log(refused)
-    this.untold.clear()
-    await this.keep()
+    for (const refused of this.unlogged.values()) this.options.log(refused)
+    this.unlogged.clear()
+    await this.record()
   }
 }

@@ -1,4 +1,4 @@
-// What becomes of a request: kept, or refused for one of these reasons, each with its status.
+// Reasons for which a webhook request is refused, each with its HTTP status.
 export const REFUSALS = {
   'not-json': 400,
   'too-deep': 400,
@@ -13,11 +13,11 @@ export const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS
 
-/** Those of requests that are no events of the vendor's, whoever sent them. */
+/** Reasons that cannot concern an event of the vendor. */
 const NO_EVENTS: ReadonlySet<string> = new Set<Refusal>(['not-json', 'not-found', 'wrong-method'])
 
-/** True where an event may have been lost by it. */
+/** True where a refusal for this reason may have lost an event. */
 export const mayLoseEvent = (reason: string): boolean => !NO_EVENTS.has(reason)
 
-/** `kept`: on the disk. */
+/** `kept`: the event is durable. */
 export type IntakeResult = 'kept' | Refusal

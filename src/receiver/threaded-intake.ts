@@ -1,21 +1,48 @@
-// The intake of a receiver: the thread that reads requests takes in what is quick, and hands over what is in doubt to threads of their
-// own, so that no body holds up another for long. A body of megabytes holds up no small one: there is a lane for each. Bodies of one
-// turn of the event loop go over in one message.
+// The receiver's intake: the main thread handles the fast path and sends ambiguous bodies to two worker threads, one for large bodies and one
+// for small ones, so that a large body delays no small one. Bodies of one turn of the event loop are sent in one message.
 import { Worker } from 'node:worker_threads'
+import type { SpoolCommit } from '../spool/spool.ts'
 import type { WorkspaceSecrets } from './authenticate.ts'
 import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
-import type { FromLane, ToLane } from './lane-messages.ts'
-import type { IntakeResult } from './refusals.ts'
+import type { IntakeResult, Refusal } from './refusals.ts'
 
-/** Compiled, it lies at the same place seen from its neighbour and from the bundle of the command. */
+/** Compiled, the path is the same from this file and from the command's bundle. */
 const WORKER = new URL('../receiver/intake-worker.js', import.meta.url)
 const LARGE_BYTES = 256 * 1024
-const TOGETHER = 32
-const TOGETHER_MS = 1
-/** Hostile bodies may need much memory; then the lane ends, and begins anew. */
+/** With more unanswered bodies than this, messages wait to be filled. */
+const BUSY_BODIES = 32
+const BUSY_DELAY_MS = 1
+/** Hostile bodies may exhaust a worker's memory; the worker then exits and is replaced. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
 
-interface Lane {
+/**
+ * A message to a worker. Body numbers and lengths are sent as typed arrays: transferring an object per event took longer than processing the
+ * event.
+ */
+export interface ToWorker {
+  /** Number of the first body; the others count up from it. */
+  first: number
+  /** All bodies, concatenated. */
+  bytes: Uint8Array<ArrayBuffer>
+  lengths: Uint32Array
+  /** The workspaces in the bodies' URLs; null where no URL names one. */
+  addressed: (string | null)[] | null
+  /** The secrets that are valid from this message on, where they have changed. */
+  secrets?: readonly WorkspaceSecrets[]
+  close?: true
+}
+
+/** A message from a worker. */
+export interface FromWorker {
+  /** Numbers of stored bodies. They count up for as long as the receiver runs. */
+  kept: Float64Array
+  refused: [number: number, refusal: Refusal][]
+  commits: SpoolCommit[]
+  openSegments: number
+  isClosed?: true
+}
+
+interface IntakeWorker {
   take(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult>
   setSecrets(workspaces: readonly WorkspaceSecrets[]): void
   open(): number
@@ -26,32 +53,32 @@ interface Waiting {
   chunks: readonly Uint8Array[]
   length: number
   addressed: string | null
-  answer: (verdict: IntakeResult) => void
+  answer: (result: IntakeResult) => void
 }
 
 const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
 
-const NOTHING = (): Pick<ToLane, 'bytes' | 'lengths' | 'addressed'> => ({
+const EMPTY_MESSAGE = (): Pick<ToWorker, 'bytes' | 'lengths' | 'addressed'> => ({
   bytes: new Uint8Array(),
   lengths: new Uint32Array(),
   addressed: null,
 })
 
-function startLane({ onCommit, ...given }: IntakeOptions): Lane {
+function startWorker({ onCommit, ...given }: IntakeOptions): IntakeWorker {
   let options = given
   let waiting: Waiting[] = []
-  let asked = new Map<number, (verdict: IntakeResult) => void>()
+  let unanswered = new Map<number, (result: IntakeResult) => void>()
   let count = 0
   let open = 0
   let closed: (() => void) | undefined
   let worker: Worker | undefined
 
-  function answer(number: number, verdict: IntakeResult): void {
-    asked.get(number)?.(verdict)
-    asked.delete(number)
+  function answer(number: number, result: IntakeResult): void {
+    unanswered.get(number)?.(result)
+    unanswered.delete(number)
   }
 
-  function hear({ kept, refused, commits, openSegments, isClosed }: FromLane): void {
+  function receive({ kept, refused, commits, openSegments, isClosed }: FromWorker): void {
     open = openSegments
     for (const commit of commits) onCommit?.(commit)
     for (const number of kept) answer(number, 'kept')
@@ -59,27 +86,27 @@ function startLane({ onCommit, ...given }: IntakeOptions): Lane {
     if (isClosed) closed?.()
   }
 
-  /** What it had taken in and not said to be kept is told to have been refused. */
-  function lost(): void {
-    const unanswered = asked
-    asked = new Map()
+  /** Refuses the bodies that the dead worker has not answered. */
+  function exited(): void {
+    const lost = unanswered
+    unanswered = new Map()
     worker = undefined
     open = 0
-    for (const answer of unanswered.values()) answer('too-busy')
+    for (const answer of lost.values()) answer('too-busy')
     closed?.()
   }
 
   function started(): Worker {
     const fresh = new Worker(WORKER, { workerData: options, resourceLimits: LIMITS })
-    fresh.on('message', hear)
-    // An error is followed by the exit.
-    fresh.on('error', () => {}).once('exit', lost)
+    fresh.on('message', receive)
+    // An error is followed by `exit`.
+    fresh.on('error', () => {}).once('exit', exited)
     return fresh
   }
 
-  function post(message: Omit<ToLane, 'first'>): void {
+  function post(message: Omit<ToWorker, 'first'>): void {
     worker ??= started()
-    worker.postMessage({ first: count, ...message } satisfies ToLane, [message.bytes.buffer])
+    worker.postMessage({ first: count, ...message } satisfies ToWorker, [message.bytes.buffer])
   }
 
   function send(): void {
@@ -91,12 +118,12 @@ function startLane({ onCommit, ...given }: IntakeOptions): Lane {
       lengths: Uint32Array.from(bodies, ({ length }) => length),
       addressed: bodies.some(({ addressed }) => addressed !== null) ? bodies.map(({ addressed }) => addressed) : null,
     })
-    for (const { answer } of bodies) asked.set(count++, answer)
+    for (const { answer } of bodies) unanswered.set(count++, answer)
   }
 
-  /** Where much is under way, more is waited for: to hand over a message takes as long as to judge half a body. */
+  /** Under load, waits for more bodies: posting a message costs half as much as parsing a body. */
   function sendSoon(): void {
-    if (asked.size > TOGETHER) setTimeout(send, TOGETHER_MS)
+    if (unanswered.size > BUSY_BODIES) setTimeout(send, BUSY_DELAY_MS)
     else setImmediate(send)
   }
 
@@ -106,22 +133,22 @@ function startLane({ onCommit, ...given }: IntakeOptions): Lane {
         if (waiting.push({ chunks, length: lengthOf(chunks), addressed, answer }) === 1) sendSoon()
       }),
     setSecrets(workspaces) {
-      // What came before is judged as it was then.
+      // Earlier bodies are authenticated with the earlier secrets.
       send()
       options = { ...options, workspaces }
-      if (worker) post({ ...NOTHING(), admitted: workspaces })
+      if (worker) post({ ...EMPTY_MESSAGE(), secrets: workspaces })
     },
     open: () => open,
     close: () =>
       new Promise(resolve => {
         closed = resolve
         if (!worker) return resolve()
-        post({ ...NOTHING(), close: true })
+        post({ ...EMPTY_MESSAGE(), close: true })
       }),
   }
 }
 
-/** In memory of its own, which can be handed over: that of small buffers is shared. */
+/** Copies the chunks into one transferable buffer: small buffers share a pool. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const body = new Uint8Array(lengthOf(chunks))
   let at = 0
@@ -134,10 +161,10 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 
 export function threadedIntake(options: IntakeOptions): Intake {
   const own = openIntake(options)
-  const [large, small] = [startLane(options), startLane(options)]
-  const lane = (body: readonly Uint8Array[]) => (lengthOf(body) > LARGE_BYTES ? large : small)
+  const [large, small] = [startWorker(options), startWorker(options)]
+  const workerFor = (body: readonly Uint8Array[]) => (lengthOf(body) > LARGE_BYTES ? large : small)
   return {
-    take: (body, addressed) => own.takeFast(body, addressed) ?? lane(body).take(body, addressed),
+    take: (body, addressed) => own.takeFast(body, addressed) ?? workerFor(body).take(body, addressed),
     isAuthentic: own.isAuthentic,
     workspaceOf: own.workspaceOf,
     canWrite: own.canWrite,

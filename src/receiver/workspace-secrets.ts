@@ -1,9 +1,9 @@
-// The secrets of all workspaces that have some, read where the configuration says.
+// Reads the webhook secrets of all workspaces that have any.
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { WorkspaceSecrets } from './authenticate.ts'
 
-/** A shorter one could be guessed, and might stand in an event by chance. */
+/** A shorter secret could be guessed, and might occur in an event by chance. */
 const SHORTEST = 8
 
 /** @throws SECRET_MISSING; CONFIG_INVALID where one is too short, or two workspaces have the same */
@@ -25,7 +25,7 @@ export function readWorkspaceSecrets({
     )
   if (new Set(all).size < all.length)
     throw invalid(
-      'two workspaces have the same webhook secret: nobody could tell whose an event is.',
+      'two workspaces have the same webhook secret: events could not be attributed to either.',
       'Give each workspace its own.',
     )
   return read

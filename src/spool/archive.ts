@@ -1,10 +1,10 @@
-// Events that have been applied, one file a day: a segment is sealed each second under load, and as many files as that would
-// make every listing slow. Whoever drains is alone at it.
+// The archive of applied events, one file a day: under load a segment is sealed each second, and that many files would slow down every
+// listing. Only the process that drains the spool writes here.
 //
 //   spool/<workspace>/drained/2026-11-21.ndjson          the running day
-//   spool/<workspace>/drained/2026-11-20.1.ndjson.gz     a day that is over
+//   spool/<workspace>/drained/2026-11-20.1.ndjson.gz     a past day
 //
-// A kill between two steps leaves lines in two places; an event is known by its id, so that changes nothing.
+// A kill between two steps leaves lines in two places. Events are identified by their IDs, so duplicates are harmless.
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const isPlain = (name: string): boolean => ARCHIVED.test(name) && !name.endsWith
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** Appends to a file and makes that durable. A line that a kill has cut off is ended first: it would spoil the next one. */
+/** Appends durably. Ends a line that a kill has cut off first, or the next line would be unreadable, too. */
 async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
   const handle = await open(file, 'a+', 0o600)
   try {
@@ -35,7 +35,7 @@ async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
       await handle.appendFile(lines)
       await handle.datasync()
     } catch (error) {
-      // It is tried again: what a full disk took of it would be there once more each time.
+      // The caller retries: lines that a full disk has taken would be appended once more each time.
       await handle.truncate(size).catch(() => {})
       throw error
     }
@@ -45,8 +45,8 @@ async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
 }
 
 /**
- * Moves sealed segments, which are applied, into the day's file; true where that is a new one. `copied` are those whose lines are there
- * already, since only removing them has failed; it is added to. @throws HOME_UNUSABLE
+ * Moves applied segments into the day's file; true where that file is new. `copied` collects segments whose lines have been appended, so
+ * that a retry only removes them. @throws HOME_UNUSABLE
  */
 export async function archiveSegments(
   home: string,
@@ -75,7 +75,7 @@ export async function archiveSegments(
   return isNew
 }
 
-/** Compresses the days that are over: a quarter is left of them. @throws HOME_UNUSABLE */
+/** Compresses past days, to a quarter of their size. @throws HOME_UNUSABLE */
 export async function packArchive(home: string, workspaceId: string, nowMs: number): Promise<void> {
   const { drained } = spoolFolders(home, workspaceId)
   await sweepTemporary(drained)
@@ -83,7 +83,7 @@ export async function packArchive(home: string, workspaceId: string, nowMs: numb
   for (const name of names.filter(isPlain)) {
     const day = name.slice(0, DAY_LENGTH)
     if (day >= dayOf(nowMs)) continue
-    // A clock that was set back has begun a day anew: what was packed of it stays.
+    // A clock that was set back has started a day again: its earlier archive stays.
     const packed = names.filter(other => other.startsWith(day) && !isPlain(other)).length
     await packDay(drained, name, `${day}.${packed + 1}.ndjson.gz`)
   }
@@ -105,7 +105,7 @@ async function packDay(folder: string, name: string, to: string): Promise<void> 
   }
 }
 
-/** Files of events that have been applied, oldest first. @throws HOME_UNUSABLE */
+/** Files of applied events, oldest first. @throws HOME_UNUSABLE */
 export async function archivedFiles(home: string, workspaceId: string): Promise<string[]> {
   const { drained } = spoolFolders(home, workspaceId)
   return (await namesIn(drained))
@@ -114,13 +114,13 @@ export async function archivedFiles(home: string, workspaceId: string): Promise<
     .map(name => join(drained, name))
 }
 
-/** Bytes that are uncompressed at once; where they cannot be to their end, all of them are lost. */
-const PIECES = { usual: 16 * 1024, damaged: 64 }
+/** Bytes that are decompressed at a time. A damaged file loses everything in the piece that fails. */
+const PIECES = { normal: 16 * 1024, damaged: 64 }
 
-/** The lines of a file, uncompressed as far as it can be read. @throws where it ends in the middle, or cannot be read on */
+/** The decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
 async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Buffer> {
   const source = createReadStream(file)
-  // What waits in its buffer when the file cannot be read on is lost, too: so nothing does. Types do not know that it takes options of streams.
+  // Lines in the stream's buffer are lost with an error, so the buffer holds one. The types omit that zlib accepts stream options.
   const options: ZlibOptions & TransformOptions = { chunkSize, readableHighWaterMark: 1 }
   const unpacked = file.endsWith('.gz') ? source.pipe(createGunzip(options)) : source
   source.once('error', error => unpacked.destroy(error))
@@ -141,17 +141,17 @@ async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Buffer>
   yield Buffer.concat(begun)
 }
 
-/** All lines that can be read. */
+/** All readable lines. */
 async function* readableLines(file: string, damaged: (error: unknown) => void): AsyncGenerator<Buffer> {
   let read = 0
   try {
-    for await (const line of linesIn(file, PIECES.usual)) {
+    for await (const line of linesIn(file, PIECES.normal)) {
       read += 1
       yield line
     }
     return
   } catch {
-    // Once more, in small pieces, for the last lines.
+    // Damaged: read again in small pieces, for the last lines before the damage.
   }
   try {
     for await (const line of linesIn(file, PIECES.damaged)) if (--read < 0) yield line
@@ -161,8 +161,7 @@ async function* readableLines(file: string, damaged: (error: unknown) => void): 
 }
 
 /**
- * The events of an archived file, as they were written; lines that cannot be read are left out. A file that cannot be read to its end gives what
- * stands before, and `damaged` is told why.
+ * The events of an archived file, without unreadable lines. `damaged` receives the error of a file that cannot be read to its end.
  */
 export async function* archivedEvents(file: string, damaged: (error: unknown) => void): AsyncGenerator<ReadLine> {
   for await (const line of readableLines(file, damaged)) {

@@ -1,8 +1,7 @@
-// Segments of which something was damaged after it had been acknowledged. What can be read of them is applied like any other; the file
-// is kept as it is, beside, for whoever wants to look into it.
+// Segments that were damaged after their events had been acknowledged. Their readable events are applied; the file is kept for diagnosis.
 //
-//   spool/<workspace>/sealed/NAME.damaged       all of it had been acknowledged
-//   spool/<workspace>/abandoned/NAME.damaged    up to its last sync
+//   spool/<workspace>/sealed/NAME.damaged       all events had been acknowledged
+//   spool/<workspace>/abandoned/NAME.damaged    events up to the last sync had been acknowledged
 import { link } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
@@ -12,10 +11,9 @@ import { readSegment } from './read-segment.ts'
 
 const ENDING = '.damaged'
 
-/** How such a file is called. */
 export const damagedName = (segment: string): string => `${segment}${ENDING}`
 
-/** Keeps a sealed segment under a second name: the first one goes when what can be read is applied. @throws HOME_UNUSABLE */
+/** Gives a sealed segment a second name, which stays when the segment is archived. @throws HOME_UNUSABLE */
 export async function keepDamaged(segment: string): Promise<void> {
   try {
     await link(segment, damagedName(segment))
@@ -25,7 +23,7 @@ export async function keepDamaged(segment: string): Promise<void> {
   }
 }
 
-/** Files of damaged segments. @throws HOME_UNUSABLE */
+/** @throws HOME_UNUSABLE */
 export async function damagedFiles(home: string, workspaceId: string): Promise<string[]> {
   const { sealed, abandoned } = spoolFolders(home, workspaceId)
   const found = await Promise.all(
@@ -41,22 +39,22 @@ export async function damagedFiles(home: string, workspaceId: string): Promise<s
 export interface Damage {
   /** The segment's name. */
   segment: string
-  /** When it was begun, by its name, ms. */
+  /** When the segment was opened, according to its name, ms. */
   begunMs: number
   lines: number
   bytes: number
 }
 
-/** What is damaged of such a file. @throws HOME_UNUSABLE */
+/** @throws HOME_UNUSABLE */
 export async function damageIn(file: string): Promise<Damage> {
   const segment = basename(file, ENDING)
   const { torn, damaged } = await readSegment(file)
-  // A sealed one has no end that a kill has cut off.
-  const stretches = basename(dirname(file)) === 'sealed' ? [...torn, ...damaged] : damaged
+  // A sealed segment has no torn end.
+  const ranges = basename(dirname(file)) === 'sealed' ? [...torn, ...damaged] : damaged
   return {
     segment,
     begunMs: segmentBegunMs(segment),
-    lines: stretches.length,
-    bytes: stretches.reduce((sum, { bytes }) => sum + bytes, 0),
+    lines: ranges.length,
+    bytes: ranges.reduce((sum, { bytes }) => sum + bytes, 0),
   }
 }

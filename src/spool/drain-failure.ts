@@ -1,5 +1,5 @@
-// Why events of a workspace do not reach the tables, as `status` in another process reads it: a small file beside the segments, there for as
-// long as draining fails. It is written as well as the disk allows; without it `status` still tells since when events wait.
+// Why a workspace's events do not reach the tables, for `status` in other processes: a small file beside the segments, which exists while
+// draining fails. Writing it is best effort; without it `status` still shows since when events have been waiting.
 //
 //   spool/<workspace>/drain-failure.json
 import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
@@ -12,19 +12,19 @@ export interface DrainFailure {
   code: string
   what: string
   hint: string | null
-  /** When it failed first, since it last succeeded, and how often since then; ms. */
+  /** When it first failed since it last succeeded, ms, and the number of failures since. */
   sinceMs: number
   attempts: number
-  /** When it is tried again, ms. */
+  /** When the next attempt is due, ms. */
   nextMs: number
-  /** The process that tries. */
+  /** The process that drains. */
   pid: number
 }
 
 const fileOf = (home: string, workspaceId: string): string =>
   join(dirname(spoolFolders(home, workspaceId).sealed), 'drain-failure.json')
 
-/** Leaves it to be read; no failure of its own is thrown. */
+/** Best effort: never throws. */
 export async function writeDrainFailure(home: string, workspaceId: string, failure: DrainFailure): Promise<void> {
   const file = fileOf(home, workspaceId)
   const temporary = join(dirname(file), temporaryName())
@@ -36,7 +36,7 @@ export async function writeDrainFailure(home: string, workspaceId: string, failu
   }
 }
 
-/** Nothing fails any more. */
+/** To be called when draining succeeds. Never throws. */
 export async function clearDrainFailure(home: string, workspaceId: string): Promise<void> {
   await unlink(fileOf(home, workspaceId)).catch(() => {})
 }
@@ -46,7 +46,7 @@ const isFailure = (value: unknown): value is DrainFailure => {
   return [code, what].every(text => typeof text === 'string') && [sinceMs, nextMs].every(Number.isSafeInteger)
 }
 
-/** Null where draining does not fail, as far as is known. */
+/** Null where no failure is on record. */
 export async function readDrainFailure(home: string, workspaceId: string): Promise<DrainFailure | null> {
   try {
     const value: unknown = JSON.parse(await readFile(fileOf(home, workspaceId), 'utf8'))

@@ -1,25 +1,25 @@
-// A line of a segment: one event, with a checksum of all that follows it.
+// A line of a segment: one event, with a checksum of the rest of the line.
 //
 //   {"crc":"7d1e0c5a","batch":81920,"id":"9f…","receivedAt":1763745000123,"workspace":"ws_demo","type":"…","payload":{…}}
 //
-// `id` and `type` are null where the payload is as it was sent: whoever reads it finds them out (identity.ts). `removed`, if there, counts
-// the secrets that were removed from the payload, by path.
+// `id` and `type` are null where the payload was stored as sent: the reader derives them (identity.ts). `removed` counts the secrets that
+// were removed from the payload, by path.
 //
-// `batch` is where the lines begin in the file that were synced together with this one. They were written after everything
-// before them was on the disk. So what is unreadable behind the begin of the last batch was never acknowledged: a kill cut it
-// off. What is unreadable before it was acknowledged, and has been damaged since.
+// `batch` is the file offset at which the lines begin that were synced together with this one. Everything before that offset was durable when
+// they were written. So unreadable bytes after the last batch's offset were never acknowledged: a kill tore them. Unreadable bytes before it
+// were acknowledged and have been damaged since.
 import { crc32 } from 'node:zlib'
 
 export interface SpoolEvent {
-  /** SHA-256 over type, createdAt and the canonical JSON of the payload. Null with its type: to be found out. */
+  /** SHA-256 over type, createdAt and the canonical JSON of the payload. Null together with `type`: not derived yet. */
   id: string | null
-  /** Our clock, ms. */
+  /** Local clock, ms. */
   receivedAtMs: number
   workspaceId: string
   type: string | null
-  /** JSON without secrets, UTF-8, on one line. Canonical where the id is there. */
+  /** JSON without secrets, UTF-8, on one line. Canonical where `id` is set. */
   payload: Uint8Array
-  /** Paths at which secrets were removed from it, and how often; absent where none was. */
+  /** Number of secrets that were removed, by path; absent where there were none. */
   removed?: Readonly<Record<string, number>>
 }
 
@@ -30,16 +30,16 @@ const PAYLOAD = ',"payload":'
 const END = '}\n'
 const hex8 = (value: number): string => value.toString(16).padStart(8, '0')
 
-/** A line as far as its payload, without a checksum. */
+/** A line up to its payload, with zeros for the checksum. */
 function headOf({ id, receivedAtMs, workspaceId, type, removed }: SpoolEvent, batch: number): string {
-  const told = `"batch":${batch},"id":${JSON.stringify(id)},"receivedAt":${receivedAtMs}`
-  const without = removed ? `,"removed":${JSON.stringify(removed)}` : ''
-  return `{"crc":"00000000",${told},"workspace":${JSON.stringify(workspaceId)},"type":${JSON.stringify(type)}${without}${PAYLOAD}`
+  const fields = `"batch":${batch},"id":${JSON.stringify(id)},"receivedAt":${receivedAtMs}`
+  const removedField = removed ? `,"removed":${JSON.stringify(removed)}` : ''
+  return `{"crc":"00000000",${fields},"workspace":${JSON.stringify(workspaceId)},"type":${JSON.stringify(type)}${removedField}${PAYLOAD}`
 }
 
 const HEX = Buffer.from('0123456789abcdef')
 
-/** In eight digits: as a text first, it would take three times as long. */
+/** Eight digits. Formatting a string first takes three times as long. */
 function writeHex8(value: number, to: Buffer, at: number): void {
   for (let digit = 0; digit < 8; digit++) to[at + digit] = HEX[(value >>> (28 - 4 * digit)) & 0xf]!
 }
@@ -69,11 +69,11 @@ export interface ReadLine extends SpoolEvent {
   batch: number
 }
 
-/** The event of a line, without its end of line; null where the line is not as it was written. */
+/** Parses a line without its line feed; null where the checksum does not match. */
 export function readLine(line: Buffer): ReadLine | null {
-  const told = CRC.exec(line.toString('latin1', 0, CRC_BYTES))?.[1]
-  if (told === undefined || hex8(crc32(line.subarray(CRC_BYTES))) !== told) return null
-  // Quotes within a string are escaped, so the first of these is the key.
+  const crc = CRC.exec(line.toString('latin1', 0, CRC_BYTES))?.[1]
+  if (crc === undefined || hex8(crc32(line.subarray(CRC_BYTES))) !== crc) return null
+  // Quotes within strings are escaped, so the first occurrence is the key.
   const at = line.indexOf(PAYLOAD)
   const head = JSON.parse(`${line.toString('utf8', 0, at)}}`) as {
     batch: number

@@ -1,8 +1,8 @@
-// Where segments are. The stage of a segment is its folder; its name is its own in all of them.
+// Folders of the spool. A segment's stage is its folder; it keeps its name in all of them.
 //
-//   spool/<workspace>/open/20261121T204946123Z-1f0c9a2e-000001.ndjson    its receiver writes it
-//   spool/<workspace>/abandoned/…                                        its receiver is gone: what was acknowledged is taken out
-//   spool/<workspace>/sealed/…                                           whole, and never changed again: to be applied
+//   spool/<workspace>/open/20261121T204946123Z-1f0c9a2e-000001.ndjson    a receiver writes it
+//   spool/<workspace>/abandoned/…                                        its receiver has died: acknowledged events are recovered from it
+//   spool/<workspace>/sealed/…                                           complete and immutable: to be applied
 //   spool/<workspace>/drained/2026-11-21.ndjson                          applied, by day (archive.ts)
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,18 +26,18 @@ export function spoolFolders(home: string, workspaceId: string): SpoolFolders {
   return { open: stage('open'), abandoned: stage('abandoned'), sealed: stage('sealed'), drained: stage('drained') }
 }
 
-/** True where events of that workspace have been received. */
+/** True where the workspace has received events. */
 export const hasSpool = (home: string, workspaceId: string): boolean => existsSync(spoolFolder(home, workspaceId))
 
 const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/
 
 export const isSegment = (name: string): boolean => SEGMENT.test(name)
 
-/** A name that no other has: of this writer, and of its own counting. */
+/** Unique: the writer's ID and a number that the writer counts up. */
 export const segmentName = (parts: { opened: string; writer: string; number: number }): string =>
   `${parts.opened}-${parts.writer}-${String(parts.number).padStart(6, '0')}.ndjson`
 
 const BEGUN = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z.*$/
 
-/** When a segment was begun, by its name, ms. */
+/** When the segment was opened, according to its name, ms. */
 export const segmentBegunMs = (name: string): number => Date.parse(name.replace(BEGUN, '$1-$2-$3T$4:$5:$6.$7Z'))

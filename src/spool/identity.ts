@@ -1,11 +1,11 @@
-// Which event an event is: one that is delivered twice has one id, whatever the order of its keys. To find it out takes longer than
-// all else that is done with an event, so it is mostly found out by whoever reads the spool, long after it was acknowledged.
+// The identity of an event: an event that is delivered twice has one ID, whatever the order of its keys. Deriving it costs more than all other
+// work on an event, so it is mostly left to the reader of the spool, after the acknowledgement.
 import { createHash } from 'node:crypto'
 import { eventTypeOf } from '../catalog/event-type.ts'
 import { canonicalText } from '../json/canonical.ts'
 import type { SpoolEvent } from './event-line.ts'
 
-/** `payload` is canonical. */
+/** The SHA-256 of an event, as hex. `payload` must be canonical. */
 export function eventId({
   type,
   createdAt,
@@ -19,7 +19,7 @@ export function eventId({
   return createHash('sha256').update(head).update(payload).digest('hex')
 }
 
-/** An event of which that is known, and whose payload is canonical. */
+/** An event with a derived ID and a canonical payload. */
 export type IdentifiedEvent = SpoolEvent & { id: string; type: string }
 
 const isIdentified = (event: SpoolEvent): event is IdentifiedEvent => event.id !== null && event.type !== null

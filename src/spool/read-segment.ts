@@ -1,9 +1,9 @@
-// What is in a segment, and what of it cannot be read.
+// Reads a segment: its events and its unreadable bytes.
 import { readFile } from 'node:fs/promises'
 import { homeUnusable } from '../core/disk.ts'
 import { type ReadLine, readLine } from './event-line.ts'
 
-/** Bytes that are no line as it was written. */
+/** A line that is unreadable: not as it was written. */
 export interface ByteRange {
   at: number
   bytes: number
@@ -11,15 +11,15 @@ export interface ByteRange {
 
 export interface SegmentReading {
   events: ReadLine[]
-  /** Behind the begin of the last sync: a kill or a full disk cut it off, and it was never acknowledged. */
+  /** After the start of the last batch: a kill or a full disk cut the write off. Never acknowledged. */
   torn: ByteRange[]
-  /** Before it: acknowledged, and damaged since. */
+  /** Before it: acknowledged, and damaged since then. */
   damaged: ByteRange[]
 }
 
 const NEW_LINE = 0x0a
 
-/** The lines of a segment, told apart. */
+/** Classifies the lines of a segment. */
 export function readLines(bytes: Buffer): SegmentReading {
   const events: ReadLine[] = []
   const unreadable: ByteRange[] = []

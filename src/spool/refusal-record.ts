@@ -1,10 +1,10 @@
-// What the receiver has refused, by workspace and reason, as `status` and `doctor` in other processes read it: a small file in the spool, which
-// outlives the receiver. It holds counts and times, and nothing of what was sent.
+// Counts of requests that receivers have refused, by workspace and reason, for `status` and `doctor` in other processes: a small file in the
+// spool that outlives the receiver. It holds counts and times, and no content of requests.
 //
 //   spool/.refused.json
 //
-// Several receivers may share a spool: each adds what it has counted since it wrote last. Of two that write within the same milliseconds one
-// may lose some counts.
+// Several receivers may share a spool: each adds the counts since its last write. Of two that write within the same milliseconds one may lose
+// its counts.
 import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY } from '../core/time.ts'
@@ -12,13 +12,13 @@ import { makeFolder, temporaryName } from '../files/durable.ts'
 import { spoolRoot } from './folders.ts'
 
 export interface Refused {
-  /** Null where nobody knows whose it was. */
+  /** Null where the request cannot be attributed to a workspace. */
   workspaceId: string | null
   reason: string
   count: number
-  /** Of spells before this one; absent: none. */
+  /** Refusals of earlier spells; absent: none. */
   earlier?: number
-  /** Of this spell: a day without one ends it, and the next one is counted anew. ms. */
+  /** First and last refusal of the current spell, ms. A day without a refusal ends a spell. */
   firstMs: number
   lastMs: number
 }
@@ -33,7 +33,7 @@ const isRefused = (value: unknown): value is Refused => {
   return isOfSome && typeof reason === 'string' && [count, earlier, firstMs, lastMs].every(Number.isSafeInteger)
 }
 
-/** What was refused, the latest first; none where nothing is known. */
+/** Latest first; empty where nothing is on record. */
 export async function readRefused(home: string): Promise<Refused[]> {
   try {
     const value: unknown = JSON.parse(await readFile(fileOf(home), 'utf8'))
@@ -45,11 +45,11 @@ export async function readRefused(home: string): Promise<Refused[]> {
 
 const isSame = (a: Refused, b: Refused): boolean => a.workspaceId === b.workspaceId && a.reason === b.reason
 
-/** All that were refused, in this spell and before. */
+/** Refusals of the current spell and of all before it. */
 export const totalRefused = ({ count, earlier = 0 }: Refused): number => count + earlier
 
-/** Both counts as one; the later spell's, where the earlier one had ended before. */
-function together(before: Refused | undefined, more: Refused): Refused {
+/** Sums two counts. Starts a new spell where the earlier one had ended. */
+function merged(before: Refused | undefined, more: Refused): Refused {
   if (!before) return more
   if (more.firstMs - before.lastMs > SPELL_ENDS_MS) return { ...more, earlier: totalRefused(before) }
   return {
@@ -61,18 +61,18 @@ function together(before: Refused | undefined, more: Refused): Refused {
   }
 }
 
-/** Counts of before with more of them. */
+/** Adds counts to the existing ones, by workspace and reason. */
 export const addRefused = (before: readonly Refused[], more: readonly Refused[]): Refused[] => [
   ...before.filter(one => !more.some(other => isSame(one, other))),
   ...more.map(one =>
-    together(
+    merged(
       before.find(other => isSame(one, other)),
       one,
     ),
   ),
 ]
 
-/** Adds to the file. @throws what the disk refuses */
+/** Adds counts to the file. @throws the error of the file system */
 export async function recordRefused(home: string, more: readonly Refused[]): Promise<void> {
   const folder = spoolRoot(home)
   const temporary = join(folder, temporaryName())

@@ -1,8 +1,8 @@
-// A segment while it is open: lines are appended and synced, then it is sealed, and never changed again.
+// An open segment: lines are appended and synced; then it is sealed and never changed again.
 //
-// Whoever drains may take a segment for abandoned whose writer only stood still. It moves the file away before it reads it, and the
-// writer looks for its file after each sync, before anything is acknowledged. So either the reader finds what was appended, or
-// the writer finds its file gone and appends elsewhere. No clock decides it.
+// The drainer may mistake a stalled writer's segment for an abandoned one. It moves the file away before it reads it, and the writer checks
+// that its file exists after each sync, before it acknowledges anything. So either the drainer reads the appended events, or the writer finds
+// its file gone and appends them to another segment. This does not depend on clocks.
 import { existsSync } from 'node:fs'
 import { type FileHandle, link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ import type { SpoolEvent } from './event-line.ts'
 import type { SpoolFolders } from './folders.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
-/** Thrown where the file was moved away under its writer: what was appended is to be appended elsewhere. */
+/** The file was moved away from its writer: the events must be appended to another segment. */
 export class Fenced extends Error {}
 
 export class Segment {
-  /** What is synced. */
+  /** Synced bytes. */
   bytes = 0
   private readonly name: string
   private readonly folders: SpoolFolders
@@ -28,7 +28,7 @@ export class Segment {
     this.handle = handle
   }
 
-  /** A new segment, whose name is durable. */
+  /** Creates a segment and makes its name durable. */
   static async create(name: string, folders: SpoolFolders): Promise<Segment> {
     const handle = await open(join(folders.open, name), 'wx', 0o600)
     try {
@@ -44,36 +44,36 @@ export class Segment {
     return join(this.folders.open, this.name)
   }
 
-  /** Appends and syncs: when it resolves, the events may be acknowledged. @throws Fenced, or what the disk refuses */
+  /** Appends and syncs. When it resolves, the events may be acknowledged. @throws Fenced, or the error of the file system */
   async append(events: readonly SpoolEvent[], buffer: WriteBuffer): Promise<void> {
     const lines = buffer.linesOf(events, this.bytes)
     const { bytesWritten } = await this.handle.write(lines)
-    // A disk that fills up cuts it short without an error.
-    if (bytesWritten !== lines.length) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' })
+    // A disk that fills up makes a short write without an error.
+    if (bytesWritten !== lines.length) throw Object.assign(new Error('short write'), { code: 'ENOSPC' })
     await this.handle.datasync()
     if (!existsSync(this.file)) throw new Fenced()
     this.bytes += lines.length
   }
 
-  /** Says that its writer lives. */
+  /** Signals that the writer is alive. */
   async touch(nowMs: number): Promise<void> {
     await this.handle.utimes(nowMs / 1_000, nowMs / 1_000)
   }
 
-  /** Takes away what an append has left half written. It is never appended to again: after a failed sync nothing is certain. */
+  /** Removes a half-written append. The segment must not be appended to again: after a failed sync its content is uncertain. */
   async cutBack(): Promise<void> {
     await this.handle.truncate(this.bytes)
     await this.handle.datasync()
   }
 
-  /** Closes it as it is. */
+  /** Closes the segment without sealing it. */
   async leave(): Promise<void> {
     await this.handle.close().catch(() => {})
   }
 
   /**
-   * Closes it for good; one without an event is removed. It is not compressed: gzip at its quickest takes 55 µs of the processor an
-   * event of 8 KB, half of what receiving it takes, and who has loaded it can do that at leisure (22 % are left).
+   * Moves the segment to `sealed`; removes it where it has no event. Segments are not compressed here: the fastest gzip takes 55 µs of CPU for
+   * an event of 8 KB, half of the cost of receiving it. The drainer compresses later, to 22 %.
    */
   async seal(): Promise<void> {
     await this.handle.close()
@@ -82,7 +82,7 @@ export class Segment {
       await unlink(this.file)
       await syncFolder(this.folders.open)
     } catch (error) {
-      // Moved away: whoever did that seals it.
+      // The drainer moved it away, and seals it.
       if (!hasCode(error, 'ENOENT')) throw error
     }
   }

@@ -1,4 +1,4 @@
-// The segments of a workspace, for whoever drains them: the sealed ones, and the open ones whose writers are gone.
+// The segments of a workspace as the drainer sees them: sealed ones, and open ones whose writers have died.
 import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
@@ -12,7 +12,7 @@ import { type ByteRange, readSegment } from './read-segment.ts'
 export interface OpenSegment {
   name: string
   bytes: number
-  /** Its writer has said so in the last seconds. */
+  /** The writer has touched the file within `SILENT_MS`. */
   writerLives: boolean
 }
 
@@ -23,20 +23,20 @@ export interface SealedAbandoned {
   damaged: ByteRange[]
 }
 
-/** A writer touches its open segments every five seconds. */
+/** Writers touch their open segments every five seconds. */
 const SILENT_MS = 20_000
 
 const isGone = (error: unknown): boolean => hasCode(error, 'ENOENT')
 
 const segmentsIn = async (folder: string): Promise<string[]> => (await namesIn(folder)).filter(isSegment).sort()
 
-/** Files of the sealed segments, oldest first: whole, and never changed again. DuckDB reads them as NDJSON. @throws HOME_UNUSABLE */
+/** Files of the sealed segments, oldest first. @throws HOME_UNUSABLE */
 export async function sealedSegments(home: string, workspaceId: string): Promise<string[]> {
   const { sealed } = spoolFolders(home, workspaceId)
   return (await segmentsIn(sealed)).map(name => join(sealed, name))
 }
 
-/** The segments that somebody writes, or has left open. `nowMs` is the machine's time, as the times of files are. @throws HOME_UNUSABLE */
+/** Segments that are being written or were left open. `nowMs` is the machine's time, like the times of files. @throws HOME_UNUSABLE */
 export async function openSegments(home: string, workspaceId: string, nowMs: number): Promise<OpenSegment[]> {
   const { open } = spoolFolders(home, workspaceId)
   const found = await Promise.all(
@@ -48,30 +48,27 @@ export async function openSegments(home: string, workspaceId: string, nowMs: num
   return found.filter(segment => segment !== null)
 }
 
-/** Moves it away under its writer, who then acknowledges nothing of it any more. */
+/** Moves a segment away from its writer, which then acknowledges no further event of it. */
 async function abandon(folders: SpoolFolders, name: string): Promise<void> {
   await rename(join(folders.open, name), join(folders.abandoned, name)).catch(error => {
-    // Sealed by its writer after all, or moved by another.
+    // Its writer has sealed it after all, or another drainer has moved it.
     if (!isGone(error)) throw homeUnusable(join(folders.open, name), error)
   })
 }
 
-/**
- * Takes the whole lines over into a sealed segment. The file itself is removed, unless some of it has been damaged: then it
- * stays in `abandoned`, renamed, for whoever wants to look into it.
- */
-async function takeOver(folders: SpoolFolders, name: string): Promise<SealedAbandoned[]> {
+/** Copies the readable lines into a sealed segment and removes the file. A damaged file stays in `abandoned`, renamed, for diagnosis. */
+async function recover(folders: SpoolFolders, name: string): Promise<SealedAbandoned[]> {
   const file = join(folders.abandoned, name)
   const reading = await readSegment(file).catch(error => {
     if (isGone(error.cause)) return null
     throw error
   })
-  // By another who does the same.
+  // Another drainer has recovered it.
   if (reading === null) return []
   const { events, torn, damaged } = reading
   if (events.length > 0)
     await writeOnce(join(folders.sealed, name), [linesOf(events, 0)]).catch(error => {
-      // Sealed by its writer before it was moved, or by another.
+      // Its writer had sealed it before it was moved, or another drainer has.
       if (!isCode(error, 'LANDING_TAKEN')) throw error
     })
   await (damaged.length > 0 ? rename(file, damagedName(file)) : unlink(file)).catch(error => {
@@ -80,7 +77,10 @@ async function takeOver(folders: SpoolFolders, name: string): Promise<SealedAban
   return [{ name, events: events.length, torn, damaged }]
 }
 
-/** Seals what writers that are gone have left open; one that cannot be read keeps no other from it. Safe beside a writer that lives after all, and beside others who do the same. @throws HOME_UNUSABLE */
+/**
+ * Seals segments that dead writers have left open. An unreadable one does not stop the others. Safe while a writer turns out to be alive, and
+ * while other processes do the same. @throws HOME_UNUSABLE for the first segment that could not be sealed
+ */
 export async function sealAbandoned(home: string, workspaceId: string, nowMs: number): Promise<SealedAbandoned[]> {
   const folders = spoolFolders(home, workspaceId)
   const left = (await openSegments(home, workspaceId, nowMs)).filter(({ writerLives }) => !writerLives)
@@ -91,11 +91,11 @@ export async function sealAbandoned(home: string, workspaceId: string, nowMs: nu
     await syncFolder(folders.open)
   }
   const sealed: SealedAbandoned[] = []
-  // With those that a kill left here.
+  // Includes segments that a killed drainer has left here.
   const failures: unknown[] = []
   for (const name of await segmentsIn(folders.abandoned))
-    await takeOver(folders, name).then(
-      taken => sealed.push(...taken),
+    await recover(folders, name).then(
+      recovered => sealed.push(...recovered),
       error => failures.push(error),
     )
   if (failures.length > 0) throw failures[0]

@@ -1,5 +1,5 @@
-// The spool of a data folder: raw webhook events on their way to the warehouse, each on the disk before it is acknowledged.
-// Several processes may share it: each writes segments of its own.
+// The spool of a data folder: raw webhook events on their way to the warehouse, each durable before it is acknowledged. Several processes may
+// share it: each writes its own segments.
 import { randomBytes } from 'node:crypto'
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,11 +9,11 @@ import { spoolFolders, spoolRoot } from './folders.ts'
 import { type Commit, SpoolWriter } from './writer.ts'
 
 export interface Spool {
-  /** Resolves when the event is on the disk. @throws HOME_UNUSABLE */
+  /** Resolves when the event is durable. @throws HOME_UNUSABLE */
   append(event: SpoolEvent): Promise<void>
-  /** Segments that are open. */
+  /** Number of open segments. */
   open(): number
-  /** Lets what is under way become durable, and seals every segment. */
+  /** Waits for pending appends and seals all segments. */
   close(): Promise<void>
 }
 
@@ -25,12 +25,11 @@ export interface SpoolOptions {
   onCommit?: (commit: SpoolCommit) => void
 }
 
-/** Of one workspace. */
 export interface SpoolCommit extends Commit {
   workspaceId: string
 }
 
-/** An event is to be seen in SQL within five seconds: a sealed segment is what is loaded. */
+/** Events must be visible in SQL within five seconds, and only sealed segments are loaded. */
 const SEAL_AFTER_MS = 1_000
 const SEAL_AFTER_BYTES = 32 * 1024 * 1024
 
@@ -42,8 +41,8 @@ export function openSpool(options: SpoolOptions): Spool {
     const known = writers.get(workspaceId)
     if (known) return known
     const folders = spoolFolders(home, workspaceId)
-    const tell = onCommit && { onCommit: (commit: Commit) => onCommit({ ...commit, workspaceId }) }
-    const writer = new SpoolWriter({ folders, now, sealAfterMs, sealAfterBytes, ...tell })
+    const report = onCommit && { onCommit: (commit: Commit) => onCommit({ ...commit, workspaceId }) }
+    const writer = new SpoolWriter({ folders, now, sealAfterMs, sealAfterBytes, ...report })
     writers.set(workspaceId, writer)
     return writer
   }
@@ -57,10 +56,10 @@ export function openSpool(options: SpoolOptions): Spool {
   }
 }
 
-/** As large as most batches of events. */
+/** The size of a typical batch. */
 const PROBE_BYTES = 64 * 1024
 
-/** True where the spool's disk takes some bytes. */
+/** True where the spool's disk accepts a write. */
 export async function canWrite(home: string): Promise<boolean> {
   const folder = spoolRoot(home)
   const file = join(folder, temporaryName())

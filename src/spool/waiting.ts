@@ -1,5 +1,5 @@
-// What the spool holds that is not applied yet. Who looks again and again reads only what has come since: under load a segment grows by
-// megabytes a second.
+// Events in the spool that are not applied yet. Repeated counts read only what was appended since: under load a segment grows by megabytes a
+// second.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,9 +13,9 @@ interface Counted {
 }
 
 export interface SpoolBacklog extends Counted {
-  /** When the oldest segment with events was begun, ms; null where none waits. */
+  /** When the oldest segment with events was opened, ms; null where no event waits. */
   sinceMs: number | null
-  /** Segments whose events cannot be counted, since they cannot be read. */
+  /** Number of segments that cannot be read. */
   unreadable: number
 }
 
@@ -29,7 +29,7 @@ function lineCount(bytes: Buffer): number {
 
 const NONE: Counted = { events: 0, bytes: 0 }
 
-/** Counts on from what was counted of that file, unless it has been cut back since; null where it has moved on meanwhile. @throws HOME_UNUSABLE */
+/** Counts on from an earlier count, or from the start where the file was truncated since; null where the file has moved on. @throws HOME_UNUSABLE */
 async function grown(file: string, before: Counted): Promise<Counted | null> {
   try {
     const { size } = await stat(file)
@@ -46,12 +46,12 @@ async function grown(file: string, before: Counted): Promise<Counted | null> {
   }
 }
 
-/** Asked, it tells which events have been received and wait for whoever drains. @throws HOME_UNUSABLE */
+/** Returns a function that counts the waiting events. Segments that cannot be read are counted in `unreadable`. */
 export function countWaiting(home: string, workspaceId: string): () => Promise<SpoolBacklog> {
   const { open, abandoned, sealed } = spoolFolders(home, workspaceId)
   let known = new Map<string, Counted>()
   return async () => {
-    // By name: one that is sealed while we look is in two folders.
+    // By name: a segment that is sealed meanwhile is seen in two folders.
     const found = new Map<string, Counted>()
     const unreadable = new Set<string>()
     for (const folder of [open, abandoned, sealed])
@@ -74,6 +74,6 @@ export function countWaiting(home: string, workspaceId: string): () => Promise<S
   }
 }
 
-/** Events that have been received, and wait for whoever drains. @throws HOME_UNUSABLE */
+/** Counts the waiting events once. @throws HOME_UNUSABLE */
 export const spoolWaiting = (home: string, workspaceId: string): Promise<SpoolBacklog> =>
   countWaiting(home, workspaceId)()

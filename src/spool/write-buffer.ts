@@ -1,5 +1,5 @@
-// The memory in which lines are laid out for a write. It is kept from one batch to the next: fresh memory costs as much as what is copied
-// into it, and so much of it, three times a second under load, had V8 go over the whole heap each time.
+// The memory in which lines are assembled for a write, reused from batch to batch. Allocating it costs as much as filling it, and allocating
+// that much three times a second under load made V8 run a full garbage collection each time.
 import { linesOf, type SpoolEvent } from './event-line.ts'
 
 const NONE: Buffer = Buffer.alloc(0)
@@ -7,14 +7,14 @@ const NONE: Buffer = Buffer.alloc(0)
 export class WriteBuffer {
   private memory = NONE
 
-  /** Lines of events that are synced together; valid until the next ones are asked for. */
+  /** The lines of one batch; valid until the next call. */
   linesOf(events: readonly SpoolEvent[], batch: number): Buffer {
     const lines = linesOf(events, batch, this.memory)
     if (lines.length > this.memory.length) this.memory = lines
     return lines
   }
 
-  /** Nothing comes for the moment. */
+  /** Frees the memory while no events arrive. */
   release(): void {
     this.memory = NONE
   }

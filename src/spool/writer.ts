@@ -1,12 +1,11 @@
-// Appends a workspace's events, by group commit: events that come while a sync runs share the next one.
+// Appends a workspace's events with group commit: events that arrive while a sync runs share the next sync.
 //
-// One segment is written; it is sealed when it is old or large enough. The next one is opened ahead: to make its name durable
-// takes as long as some syncs. A segment to which an append has failed is cut back to what was synced, and sealed.
+// One segment is written at a time and sealed when it is old or large enough. The next one is opened ahead, because making its name durable
+// takes as long as several syncs. After a failed append a segment is truncated to its synced length and sealed.
 import { randomBytes } from 'node:crypto'
 import { homeUnusable } from '../core/disk.ts'
 import { compactTimestamp } from '../core/time.ts'
 import { makeFolder } from '../files/durable.ts'
-import { Batch } from './batch.ts'
 import type { SpoolEvent } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
 import { Fenced, Segment } from './segment.ts'
@@ -15,13 +14,13 @@ import { WriteBuffer } from './write-buffer.ts'
 export interface WriterOptions {
   folders: SpoolFolders
   now: () => number
-  /** A segment is sealed when its first event is as old, or it is as large. */
+  /** A segment is sealed when its first event is this old, or its size reaches this many bytes. */
   sealAfterMs: number
   sealAfterBytes: number
   onCommit?: (commit: Commit) => void
 }
 
-/** One sync: what it made durable, and how long the write and the sync took. */
+/** One sync: what it made durable, and the duration of write and sync. */
 export interface Commit {
   events: number
   bytes: number
@@ -29,7 +28,7 @@ export interface Commit {
 }
 
 const TOUCH_MS = 5_000
-/** A writer is thought dead and comes back: once. More than that is a file system that loses names. */
+/** A writer is mistaken for dead once at most. More often means that the file system loses names. */
 const FENCED_TRIES = 3
 
 export class SpoolWriter {
@@ -52,7 +51,7 @@ export class SpoolWriter {
     this.touching = setInterval(() => this.touch(), TOUCH_MS).unref()
   }
 
-  /** Resolves when the event is on the disk. @throws HOME_UNUSABLE: then it may be on the disk, and is not acknowledged */
+  /** Resolves when the event is durable. @throws HOME_UNUSABLE: then it must not be acknowledged, although it may be on the disk */
   append(event: SpoolEvent): Promise<void> {
     const batch = this.batchFor(event)
     this.flushing ??= this.flush()
@@ -67,12 +66,12 @@ export class SpoolWriter {
     return batch
   }
 
-  /** Segments that are open. */
+  /** Number of open segments. */
   get open(): number {
     return (this.segment ? 1 : 0) + (this.next ? 1 : 0) + this.sealings.size
   }
 
-  /** Lets what is under way become durable, and seals. */
+  /** Waits for pending appends and seals all segments. */
   async close(): Promise<void> {
     await this.flushing
     clearInterval(this.touching)
@@ -84,7 +83,7 @@ export class SpoolWriter {
   }
 
   private async flush(): Promise<void> {
-    // Those of the same turn of the event loop share the first sync, too.
+    // Events of the same turn of the event loop share the first sync.
     await Promise.resolve()
     for (let batch = this.waiting.shift(); batch; batch = this.waiting.shift()) await this.commit(batch)
     this.flushing = null
@@ -121,7 +120,7 @@ export class SpoolWriter {
     }
   }
 
-  /** After the first commit to a segment its time runs, and the next one is opened. */
+  /** After the first commit to a segment: starts its timer and opens the next segment. */
   private begun(): void {
     this.sealTimer ??= setTimeout(() => this.sealSoon(), this.options.sealAfterMs)
     this.next ??= this.create().catch(() => null)
@@ -134,7 +133,7 @@ export class SpoolWriter {
     this.roll()
   }
 
-  /** Seals the segment beside what goes on. */
+  /** Seals the current segment in the background. */
   private roll(): Promise<void> {
     clearTimeout(this.sealTimer)
     this.sealTimer = undefined
@@ -144,14 +143,14 @@ export class SpoolWriter {
     return segment ? this.background(segment.seal()) : Promise.resolve()
   }
 
-  /** What cannot be sealed is taken for abandoned by whoever drains. */
+  /** A segment that cannot be sealed is left to the drainer, which treats it as abandoned. */
   private background(work: Promise<void>): Promise<void> {
     const sealing: Promise<void> = work.catch(() => {}).finally(() => this.sealings.delete(sealing))
     this.sealings.add(sealing)
     return sealing
   }
 
-  /** Where it cannot be cut back, half a line may be at its end: it stays open, and its whole lines are found there. */
+  /** Seals the segment after truncating it. Where truncating fails, it stays open with a torn end; the drainer recovers its complete lines. */
   private async giveUp(segment: Segment): Promise<void> {
     clearTimeout(this.sealTimer)
     this.sealTimer = undefined
@@ -195,5 +194,35 @@ export class SpoolWriter {
   private async touch(): Promise<void> {
     const open = [this.segment, await this.next]
     for (const segment of open) await segment?.touch(Date.now()).catch(() => {})
+  }
+}
+
+/** Bounds the duration of a sync, for which all its events wait. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024
+
+/** Events that share a sync and its outcome. */
+class Batch {
+  readonly events: SpoolEvent[]
+  /** Resolves when all events are durable. */
+  readonly done: Promise<void>
+  stored!: () => void
+  failed!: (error: unknown) => void
+  private bytes: number
+
+  constructor(first: SpoolEvent) {
+    this.events = [first]
+    this.bytes = first.payload.length
+    this.done = new Promise((stored, failed) => {
+      this.stored = stored
+      this.failed = failed
+    })
+  }
+
+  /** False where the batch is full. */
+  take(event: SpoolEvent): boolean {
+    if (this.bytes + event.payload.length > MAX_BATCH_BYTES) return false
+    this.bytes += event.payload.length
+    this.events.push(event)
+    return true
   }
 }

@@ -25,7 +25,10 @@ describe('a data folder that cannot be made', () => {
       ['/proc/data', '/proc/data'],
       ['/proc/self/a/data', '/proc/self/a'],
     ] as const)
-      await expectRefused(await scene.at(home), `No folder can be made at ${first}: its file system takes none there`)
+      await expectRefused(
+        await scene.at(home),
+        `Cannot create the folder ${first}: its file system does not allow one there`,
+      )
     const { env } = await commandScene()
     const received = await cli(['receive', '--port', '0'], {
       env: { ...env, CONVOHOUSE_HOME: '/proc/data', CONVOHOUSE_WEBHOOK_SECRET: 'a-secret-of-its-webhooks' },
@@ -44,7 +47,7 @@ describe('a data folder that cannot be made', () => {
       [join(file, 'above', 'data'), file],
       [join(link, 'data'), link],
     ] as const)
-      await expectRefused(await scene.at(home), `No folder can be made at ${first}: what is there is no folder`)
+      await expectRefused(await scene.at(home), `Cannot create the folder ${first}: a file is in its place`)
   })
 
   it('is told where nothing may be written beside it', async () => {
@@ -68,7 +71,7 @@ if (refusesLinks.status !== 0)
 describe.skipIf(refusesLinks.status !== 0)('a file system without hard links', () => {
   it('is told before anything is asked for that could not land, also where the folder was copied to it', async () => {
     const scene = await faultScene({ sandbox: { conversations: 40 } })
-    const says = `The file system of ${join(scene.home, 'landing')} takes no hard links (EPERM)`
+    const says = `The file system of ${join(scene.home, 'landing')} does not support hard links (EPERM)`
     await expectRefused(scene, says, { through: withoutLinks })
     await expectMended(scene)
     await expectRefused(scene, says, { through: withoutLinks })

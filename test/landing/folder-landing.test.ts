@@ -174,7 +174,7 @@ describe('a data folder', () => {
         .land(headOf(), bytes('{}')),
     )
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
-    expect(error.message).toContain('a-file: what is there is no folder')
+    expect(error.message).toContain('a-file: a file is in its place')
     expect(error.hint).toContain('data folder')
   })
 

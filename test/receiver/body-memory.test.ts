@@ -18,7 +18,7 @@ function room() {
       address,
       connection: {},
       beganMs: nowMs,
-      isWhole: false,
+      isComplete: false,
       dropped: null,
       isAuthentic: () => options.isAuthentic === true,
       drop(reason) {
@@ -56,7 +56,7 @@ it('what is held is bounded, nobody is dropped who is whole or has shown a secre
         wait(waitMs)
         if (ends === 'released') memory.release(sender)
         if (sender.dropped === null && (ends === 'whole' || ends === 'authentic')) {
-          sender.isWhole = ends === 'whole'
+          sender.isComplete = ends === 'whole'
           kept.push(sender)
           keptBytes += pieces * (PIECE + 256)
         }

@@ -9,7 +9,7 @@ import { temporaryHome } from '../landing/temporary-home.ts'
 
 const NEVER = 2 ** 30
 
-function reporting(home: string, every: { logEveryMs?: number; keepEveryMs?: number } = {}) {
+function reporting(home: string, every: { logEveryMs?: number; recordEveryMs?: number } = {}) {
   const lines: Refused[] = []
   let nowMs = 1_000
   const now = () => nowMs++
@@ -18,7 +18,7 @@ function reporting(home: string, every: { logEveryMs?: number; keepEveryMs?: num
     log: line => lines.push(line),
     now,
     logEveryMs: NEVER,
-    keepEveryMs: NEVER,
+    recordEveryMs: NEVER,
     ...every,
   })
   return { report, lines }
@@ -46,7 +46,7 @@ it('the first refusal of a kind is a line at once, and 173 more are one line wit
 
 it('lines come again by themselves, and so does what is kept', async () => {
   const home = await temporaryHome()
-  const { report, lines } = reporting(home, { logEveryMs: 30, keepEveryMs: 10 })
+  const { report, lines } = reporting(home, { logEveryMs: 30, recordEveryMs: 10 })
   for (let times = 0; times < 10; times++) report.refuse('wrong-secret', 'ws')
   const told = () => lines.reduce((sum, { count }) => sum + count, 0)
   await expect.poll(told, { timeout: 30_000 }).toBe(10)
@@ -59,7 +59,7 @@ it('a clock that is set back by forty days keeps no line back, and sets no timer
   const lines: Refused[] = []
   let nowMs = Date.UTC(2026, 10, 22)
   const options = { home: await temporaryHome(), log: (line: Refused) => lines.push(line), now: () => nowMs }
-  const report = new RefusalReport({ ...options, keepEveryMs: NEVER })
+  const report = new RefusalReport({ ...options, recordEveryMs: NEVER })
   report.refuse('wrong-secret', 'ws')
   nowMs -= 40 * DAY
   report.refuse('wrong-secret', 'ws')
@@ -74,7 +74,7 @@ it('what a full disk does not take is kept with what comes next', async () => {
   const home = await temporaryHome()
   await mkdir(home, { recursive: true })
   await writeFile(join(home, 'spool'), '')
-  const { report } = reporting(home, { keepEveryMs: 1 })
+  const { report } = reporting(home, { recordEveryMs: 1 })
   report.refuse('wrong-secret', 'ws')
   await new Promise(resolve => setTimeout(resolve, 30))
   await rm(join(home, 'spool'))

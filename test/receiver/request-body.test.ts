@@ -17,7 +17,7 @@ async function reading(memory: BodyMemory) {
     readBody(request, {
       memory,
       isAuthentic: () => false,
-      tell(body) {
+      done(body) {
         told.push(body)
         response.end()
       },

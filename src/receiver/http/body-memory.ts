@@ -1,45 +1,44 @@
-// What bodies hold while they are read and taken in, and whose sender is dropped when that is too much.
+// The memory that request bodies occupy while they are received and stored, and the choice of the sender to drop when it runs out.
 //
-// The secret is in the body, so nobody is known before a body is whole: until then a sender may be anybody. Real events are small and quick.
-// So the first bytes of each body have room of their own, and where any room is short, the sender is dropped who has held most bytes for the
-// longest time, unless a valid secret has been among them. Senders behind one proxy have one address: it bounds what large bodies hold, and
-// refuses nobody.
+// The secret is in the body, so a sender is unauthenticated until its body is complete. Real events are small and arrive quickly. So the first
+// bytes of each body have a budget of their own, and when a budget is exhausted, the sender is dropped whose bytes × time is largest, unless its
+// bytes contain a valid secret. Senders behind one proxy share an address, so the budget per address limits large bodies only.
 import type { Refusal } from '../refusals.ts'
 
 export interface BodyLimits {
-  /** One body. */
+  /** Of one body. */
   maxBytes: number
-  /** All bodies that are read or taken in at once. */
+  /** Of all bodies that are being received or stored. */
   maxBytesAtOnce: number
 }
 
-/** Nearly every event is smaller. What a body has beyond it is large. */
+/** Nearly every event is smaller. A body's bytes beyond this are its large part. */
 export const SMALL_BYTES = 64 * 1024
-/** Of all room, the share that large parts never take, and the share that those of one address may take. */
+/** Shares of all memory: the share that is closed to large parts, and the limit for large parts of one address. */
 const SHARES = { small: 1 / 4, address: 3 / 8 }
-/** What a piece costs beside its bytes: a body may come byte by byte. */
-const PIECE_BYTES = 256
+/** Overhead of a chunk: a body may arrive byte by byte. */
+const CHUNK_BYTES = 256
 
-/** A body while it is held. */
+/** A body in memory. */
 export interface HeldBody {
   address: string
-  /** Of one connection, whatever it is. */
+  /** Identity of the connection. */
   connection: object
   beganMs: number
-  /** All of it has come: it is on its way to the disk, and is not dropped. */
-  isWhole: boolean
-  /** A valid secret is among what has come. */
+  /** Received completely: it is being stored and must not be dropped. */
+  isComplete: boolean
+  /** The received part contains a valid secret. */
   isAuthentic(): boolean
-  /** Ends it, and releases what it holds. */
+  /** Ends the request and releases its memory. */
   drop(reason: Extract<Refusal, 'too-slow' | 'too-busy'>): void
 }
 
-/** Who may be dropped for the room that is short. */
+/** Selects the bodies that may be dropped for an exhausted budget. */
 type Rivals = (body: HeldBody) => boolean
 
 const largePart = (bytes: number): number => Math.max(0, bytes - SMALL_BYTES)
 
-/** Bytes by whose they are. */
+/** Bytes by owner. */
 class Sums<Key> {
   private readonly sums = new Map<Key, number>()
 
@@ -56,7 +55,7 @@ class Sums<Key> {
 
 export class BodyMemory {
   readonly limits: BodyLimits
-  /** All that is held, and what of it is large parts. */
+  /** Bytes of all bodies, and of their large parts. */
   held = 0
   private large = 0
   private readonly largeOfAddress = new Sums<string>()
@@ -69,9 +68,9 @@ export class BodyMemory {
     this.now = now
   }
 
-  /** Takes room for a piece of a body. False where the body was dropped instead. */
-  hold(body: HeldBody, pieceBytes: number): boolean {
-    const wanted = (this.bytes.get(body) ?? 0) + pieceBytes + PIECE_BYTES
+  /** Reserves memory for a chunk of a body. False where the body was dropped instead. */
+  hold(body: HeldBody, chunkBytes: number): boolean {
+    const wanted = (this.bytes.get(body) ?? 0) + chunkBytes + CHUNK_BYTES
     for (let rivals = this.short(body, wanted); rivals; rivals = this.short(body, wanted)) {
       const slowest = this.slowest(rivals)
       if (slowest) slowest.drop('too-slow')
@@ -97,14 +96,14 @@ export class BodyMemory {
     else this.bytes.set(body, bytes)
   }
 
-  /** Among whom there is no room for that body with so many bytes; null where there is. */
+  /** The bodies that compete for the exhausted budget, if the body were to hold `wanted` bytes; null where they fit. */
   private short(body: HeldBody, wanted: number): Rivals | null {
     const { maxBytes, maxBytesAtOnce } = this.limits
     const before = this.bytes.get(body) ?? 0
     const more = wanted - before
     const moreLarge = largePart(wanted) - largePart(before)
     const isLarge: Rivals = other => largePart(this.bytes.get(other)!) > 0
-    // A body in pieces may cost twice its bytes.
+    // A body in chunks may cost twice its bytes.
     const least = 2 * maxBytes
     const share = (part: number) => Math.max(least, Math.floor(maxBytesAtOnce * part))
     if (more + this.ofConnection.of(body.connection) > least) return other => other.connection === body.connection
@@ -114,11 +113,11 @@ export class BodyMemory {
     return more + this.held > maxBytesAtOnce ? () => true : null
   }
 
-  /** Of those who may be dropped, the one that has cost most room for most time. */
+  /** The incomplete, unauthenticated body with the largest bytes × time. */
   private slowest(rivals: Rivals): HeldBody | null {
     const nowMs = this.now()
     const cost = ([body, bytes]: [HeldBody, number]) => bytes * (nowMs - body.beganMs)
-    const open = [...this.bytes].filter(([body]) => !body.isWhole && rivals(body))
+    const open = [...this.bytes].filter(([body]) => !body.isComplete && rivals(body))
     const [slowest] = open.sort((a, b) => cost(b) - cost(a)).find(([body]) => !body.isAuthentic()) ?? []
     return slowest ?? null
   }

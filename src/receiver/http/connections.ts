@@ -1,14 +1,14 @@
-// The connections of the receiver. Where there are as many as may be, a new one takes the place of one that is thought useless: of a sender
-// who takes long, from an address with many, and who has not delivered an event. So nobody keeps others out by being slow.
+// The connections of the receiver. At the limit a new connection replaces the least useful one: a slow sender, from an address with many
+// connections, that has not delivered an event. So slow senders cannot lock others out.
 import type { Socket } from 'node:net'
 
 interface Connection {
   address: string
-  /** When it was opened, or had its last answer, ms. */
+  /** When it was opened or last answered, ms. */
   sinceMs: number
-  /** Requests that have come whole and are not answered. */
+  /** Complete requests without an answer. */
   answering: number
-  /** Its last request was an event that was kept. */
+  /** Its last request was an event that was stored. */
   hasDelivered: boolean
 }
 
@@ -22,7 +22,7 @@ export class Connections {
     this.now = now
   }
 
-  /** Takes a connection in; the one that was closed for it, which may be itself. */
+  /** Registers a connection. Returns the connection that was closed for it, possibly itself; null where none was. */
   add(socket: Socket): Socket | null {
     const dropped = this.open.size < this.most ? null : (this.worst() ?? socket)
     if (dropped !== socket) {
@@ -37,18 +37,18 @@ export class Connections {
     return dropped
   }
 
-  /** A request has come whole. */
+  /** A request is complete. */
   answering(socket: Socket): void {
     const connection = this.open.get(socket)
     if (connection) connection.answering += 1
   }
 
-  answered(socket: Socket, isKept: boolean): void {
+  answered(socket: Socket, isStored: boolean): void {
     const connection = this.open.get(socket)
     if (!connection) return
     connection.answering -= 1
     connection.sinceMs = this.now()
-    connection.hasDelivered = isKept
+    connection.hasDelivered = isStored
   }
 
   private worst(): Socket | null {

@@ -1,24 +1,24 @@
-// Reads the body of a request, as far as there is room for it.
+// Reads the body of a request within the limits of body memory.
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../refusals.ts'
 import type { BodyLimits, BodyMemory, HeldBody } from './body-memory.ts'
 
 export type ReadBody = { chunks: Buffer[]; release: () => void } | { refused: Refusal }
 
-/** Why a body is not even begun to be read: it says itself how long it is. */
+/** Refuses a request by its `Content-Length` before its body is read. */
 export function refusedByHead(request: IncomingMessage, { maxBytes }: BodyLimits): Refusal | null {
   return Number(request.headers['content-length'] ?? 0) > maxBytes ? 'too-large' : null
 }
 
 export interface BodyReader {
   memory: BodyMemory
-  /** True where a valid secret is among what has come of a body. */
+  /** True where the chunks contain a valid secret. */
   isAuthentic: (chunks: readonly Buffer[]) => boolean
-  /** Told the body, or why it is not read on; nothing, where the sender hangs up. Whoever has the body releases it. */
-  tell: (body: ReadBody) => void
+  /** Receives the complete body, which it must release, or the refusal. Not called where the sender hangs up. */
+  done: (body: ReadBody) => void
 }
 
-export function readBody(request: IncomingMessage, { memory, isAuthentic, tell }: BodyReader): void {
+export function readBody(request: IncomingMessage, { memory, isAuthentic, done }: BodyReader): void {
   const chunks: Buffer[] = []
   let bytes = 0
   let isOver = false
@@ -28,7 +28,7 @@ export function readBody(request: IncomingMessage, { memory, isAuthentic, tell }
     address: request.socket.remoteAddress ?? '',
     connection: request.socket,
     beganMs: performance.now(),
-    isWhole: false,
+    isComplete: false,
     isAuthentic() {
       if (!isProven && chunks.length > provenAt) isProven = isAuthentic(chunks)
       provenAt = chunks.length
@@ -42,7 +42,7 @@ export function readBody(request: IncomingMessage, { memory, isAuthentic, tell }
     request.off('data', onData)
     chunks.length = 0
     release()
-    tell({ refused })
+    done({ refused })
   }
   function onData(chunk: Buffer): void {
     bytes += chunk.length
@@ -53,10 +53,10 @@ export function readBody(request: IncomingMessage, { memory, isAuthentic, tell }
   request.on('end', () => {
     if (isOver) return
     isOver = true
-    body.isWhole = true
-    tell({ chunks, release })
+    body.isComplete = true
+    done({ chunks, release })
   })
-  // It comes after the end, too. An error is none of ours, and closes.
+  // Emitted after `end`, too, and after a network error.
   request.on('close', () => {
     if (!isOver) release()
     isOver = true

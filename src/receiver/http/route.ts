@@ -1,4 +1,4 @@
-// What a request asks for, by its method and address.
+// Routes a request by its method and URL.
 import type { Refusal } from '../refusals.ts'
 
 export type Route =
@@ -10,7 +10,7 @@ const PAGES = { '/health': 'health', '/ready': 'ready', '/metrics': 'metrics' } 
 
 const isPage = (path: string): path is keyof typeof PAGES => Object.hasOwn(PAGES, path)
 
-/** The workspace of `/webhooks/<workspace>`; null for all. Undefined where it is another address. */
+/** The workspace in `/webhooks/<workspace>`; null for `/webhooks`; undefined for any other path. */
 function addressedBy(path: string): string | null | undefined {
   if (path === '/webhooks' || path === '/webhooks/') return null
   const [, encoded] = /^\/webhooks\/([^/]+)\/?$/.exec(path) ?? []
@@ -21,7 +21,7 @@ function addressedBy(path: string): string | null | undefined {
   }
 }
 
-/** Where nearly all that comes goes. */
+/** The route of nearly all requests. */
 const WEBHOOKS: Route = { kind: 'webhook', addressed: null }
 
 export function routeOf(method: string, target: string): Route {

@@ -1,4 +1,4 @@
-// The receiver: webhooks in over HTTP, and nothing done with them before the answer but to verify and to append.
+// The receiver's HTTP server. Before it answers, an event is only verified and appended.
 //
 //   request ──▶ limits ──▶ body ──▶ intake (verify, append, sync) ──▶ 200, empty
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -20,22 +20,22 @@ export interface ReceiverOptions {
   maxConnections: number
   intake: Intake
   metrics: ReceiverMetrics
-  /** Told of each refusal, and of the workspace that was meant; null where nobody knows. */
+  /** Called for each refusal, with the workspace to which it is attributed; null where unknown. */
   onRefused?: (reason: Refusal, workspaceId: string | null) => void
-  /** Answers `GET /metrics`, with what else this process counts. */
+  /** Answers `GET /metrics`, including the other metrics of this process. */
   page: MetricsPage
-  /** How long a sender may take for the head of a request, and for the whole. */
+  /** Time limits for the head of a request and for the complete request, ms. */
   headMs?: number
   requestMs?: number
 }
 
 export interface Receiver {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string
   port: number
-  /** Takes no more, answers what is under way, and ends when all of it is durable and sealed. */
+  /** Accepts no further requests, answers pending ones, and resolves when all events are durable and sealed. */
   close(): Promise<void>
-  /** Lets go of senders who are still at it. */
+  /** Closes all connections at once. */
   abort(): void
 }
 
@@ -53,9 +53,9 @@ interface Begun extends Pick<Way, 'response' | 'addressed'> {
 }
 
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
-/** So often a disk that refuses is asked whether it still does. */
-const LOOK_AGAIN_MS = 1_000
-/** Whoever sends too much is read on for so long, or would not see the answer. */
+/** Interval at which a failing disk is probed. */
+const PROBE_MS = 1_000
+/** How long the rest of an oversized request is read: a sender that is cut off would not read the answer. */
 const LINGER_MS = 2_000
 
 class Service {
@@ -76,7 +76,7 @@ class Service {
     })
   }
 
-  /** A connection beyond the limit costs another one its place. */
+  /** At the limit, a new connection replaces another one. */
   connect(socket: Socket): void {
     if (this.connections.add(socket)) this.count('too-slow', null)
   }
@@ -93,11 +93,11 @@ class Service {
     const route = routeOf(request.method!, request.url!)
     if (route.kind === 'webhook') this.receive(request, { response, addressed: route.addressed, proceed })
     else if (route.kind === 'refused') this.refuse(request, response, route)
-    else if (route.kind === 'metrics') this.tellMetrics(response)
+    else if (route.kind === 'metrics') this.answerMetrics(response)
     else answer(response, ...this.page(route.kind))
   }
 
-  private tellMetrics(response: ServerResponse): void {
+  private answerMetrics(response: ServerResponse): void {
     const { page } = this.options
     page
       .text()
@@ -123,7 +123,7 @@ class Service {
     readBody(request, {
       memory: this.memory,
       isAuthentic: chunks => intake.isAuthentic(chunks, addressed),
-      tell: body => this.answer(body, { request, response, addressed, begunMs }),
+      done: body => this.answer(body, { request, response, addressed, begunMs }),
     })
   }
 
@@ -131,9 +131,9 @@ class Service {
     const { request, response, addressed } = begun
     this.connections.answering(request.socket)
     try {
-      const verdict = await this.keep(body, addressed)
-      this.connections.answered(request.socket, verdict === 'kept')
-      this.tell(verdict, begun)
+      const result = await this.keep(body, addressed)
+      this.connections.answered(request.socket, result === 'kept')
+      this.respond(result, begun)
     } catch {
       response.destroy()
     }
@@ -142,17 +142,17 @@ class Service {
   private async keep(body: ReadBody, addressed: string | null): Promise<IntakeResult> {
     if ('refused' in body) return body.refused
     try {
-      const verdict = await this.options.intake.take(body.chunks, addressed)
-      // Of others than those who have the secret nothing is said of the disk.
-      if (verdict === 'kept') this.isDiskRefusing = false
-      if (verdict === 'disk-refuses') this.diskRefuses()
-      return verdict
+      const result = await this.options.intake.take(body.chunks, addressed)
+      // Only authenticated requests report on the disk.
+      if (result === 'kept') this.isDiskRefusing = false
+      if (result === 'disk-refuses') this.diskRefuses()
+      return result
     } finally {
       body.release()
     }
   }
 
-  /** Looks again by itself: whoever sends events only where it is ready would never send one again. */
+  /** Probes the disk on its own: a sender that waits for readiness would never send the event that shows it. */
   private diskRefuses(): void {
     this.isDiskRefusing = true
     this.looking ??= setInterval(async () => {
@@ -160,14 +160,14 @@ class Service {
       if (this.isDiskRefusing && !this.isClosing) return
       clearInterval(this.looking)
       this.looking = undefined
-    }, LOOK_AGAIN_MS).unref()
+    }, PROBE_MS).unref()
   }
 
-  private tell(verdict: IntakeResult, { request, response, addressed, begunMs }: Begun): void {
-    if (verdict === 'kept') {
+  private respond(result: IntakeResult, { request, response, addressed, begunMs }: Begun): void {
+    if (result === 'kept') {
       this.options.metrics.keep((performance.now() - begunMs) / 1_000)
       answer(response, 200)
-    } else this.refuse(request, response, { reason: verdict, addressed })
+    } else this.refuse(request, response, { reason: result, addressed })
   }
 
   private refuse(
@@ -185,8 +185,8 @@ class Service {
 }
 
 /**
- * Answers while the sender still sends: what comes is read and dropped for a moment, then the connection is closed. The answer
- * is told at once and ended last, since its end closes the connection, and a sender who writes into a closed one never reads it.
+ * Answers while the sender is still sending: reads and discards for a moment, then closes the connection. The head is sent at once and the
+ * response ended last, because ending it closes the connection, and a sender that writes to a closed connection never reads the answer.
  */
 function answerEarly(request: IncomingMessage, response: ServerResponse, status: number): void {
   response.shouldKeepAlive = false
@@ -252,7 +252,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     port: at.port,
     async close() {
       service.isClosing = true
-      // A connection is idle again when its answer is out.
+      // Connections become idle as their answers are sent.
       const idle = setInterval(() => server.closeIdleConnections(), 50)
       await new Promise<void>(resolve => server.close(() => resolve()))
       clearInterval(idle)

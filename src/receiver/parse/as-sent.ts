@@ -1,28 +1,27 @@
-// Takes a body as it was sent, but for the secret, where nothing of it is in doubt: what is appended are its bytes, and whoever reads the
-// spool finds out which event it is.
+// Fast path: stores an unambiguous body unchanged, minus the secret. The reader of the spool derives the event's ID and type.
 import { isUtf8 } from 'node:buffer'
 import type { Authenticator } from '../authenticate.ts'
 import type { ParsedEvent } from './parse-event.ts'
 import { findSecret } from './scan.ts'
 
-/** What stands before the piece is moved up to what stands behind it: mostly, that is little. */
+/** Cuts a range out in place. The bytes before it are moved, because there are usually fewer of them. */
 function cutOut(body: Buffer, from: number, to: number): Buffer {
   const left = to - from
   body.copyWithin(left, 0, from)
   return body.subarray(left)
 }
 
-/** Null where the body is to be judged by its values. `addressed`: the workspace in the address, if any. The body is used up where it is kept. */
+/** Null where the body must be parsed. `addressed`: the workspace in the URL, if any. Overwrites `body` where it returns an event. */
 export function parseAsSent(body: Buffer, addressed: string | null, authenticate: Authenticator): ParsedEvent | null {
   const member = isUtf8(body) ? findSecret(body) : null
   if (member === null) return null
   const { secret, from, to } = member
-  const opened = authenticate(secret, addressed)
-  if (opened === null) return { refused: 'wrong-secret' }
-  const isElsewhere = (trace: Buffer): boolean => {
-    const first = body.indexOf(trace)
-    return (first >= 0 && first < from) || body.indexOf(trace, to) >= 0
+  const workspace = authenticate(secret, addressed)
+  if (workspace === null) return { refused: 'wrong-secret' }
+  const isElsewhere = (pattern: Buffer): boolean => {
+    const first = body.indexOf(pattern)
+    return (first >= 0 && first < from) || body.indexOf(pattern, to) >= 0
   }
-  if (opened.secretPatterns === null || opened.secretPatterns.some(isElsewhere)) return null
-  return { event: { id: null, type: null, workspaceId: opened.id, payload: cutOut(body, from, to) } }
+  if (workspace.secretPatterns === null || workspace.secretPatterns.some(isElsewhere)) return null
+  return { event: { id: null, type: null, workspaceId: workspace.id, payload: cutOut(body, from, to) } }
 }

@@ -1,4 +1,4 @@
-// Fields of an event that hold what a person wrote or is called: no rule but the workspace's own secret changes them (ADR 13).
+// Fields of an event that hold a person's words or names: only the workspace's own secret is removed from them (ADR 13).
 import { EVENT_TYPES } from '../../catalog/events.ts'
 import { nameMeaning } from '../../vendor/secret-names.ts'
 

@@ -1,27 +1,27 @@
-// What the names in bodies say, by their bytes: nearly every name has been seen before, and to make a text of each would take longer
-// than all else that is done with it.
+// The meaning of member names, looked up by their bytes: nearly every name has been seen before, and decoding each one into a string would take
+// longer than the rest of the scan.
 import { EVENT_SECRET } from '../../catalog/events.ts'
 import { nameMeaning } from '../../vendor/secret-names.ts'
 import { withoutSecretValues } from '../../vendor/secret-values.ts'
 import { isCustomerField } from './customer-fields.ts'
 
-/** What a name may say, in bits; most say nothing. */
+/** Meanings of a name as bits; most names have none. */
 export const MEANING = {
-  /** It holds what opens the door. */
+  /** The workspace's secret. */
   credential: 1,
-  /** It holds customer data, where names say nothing. */
+  /** Customer data: names inside it have no meaning. */
   customer: 2,
-  /** It may hold a secret, unless its value is a boolean or null. */
+  /** A possible secret, unless its value is a boolean or null. */
   secret: 4,
-  /** It may hold a secret where its value is no count. */
+  /** A possible secret, unless its value is a number, a boolean or null. */
   count: 8,
-  /** It may hold a secret where its value is a text. */
+  /** A possible secret where its value is a string. */
   text: 16,
-  /** The whole body is to be judged by its values. */
+  /** The body must be parsed. */
   always: 32,
-  /** A secret, where what stands beside it is named after one. */
+  /** A secret, if a sibling names it as one. */
   value: 64,
-  /** What stands beside it is named so. */
+  /** Names its siblings. */
   naming: 128,
   field: 256,
   audited: 512,
@@ -29,10 +29,10 @@ export const MEANING = {
 
 export interface Name {
   meaning: number
-  /** The object in which it stood last, for each level of nesting. */
+  /** Number of the object in which it last occurred, by level of nesting. */
   lastIn: Float64Array
   bytes: Uint8Array
-  /** The name that came after it last: nearly always it does again, which is seen in half the time of looking for it. */
+  /** The name that last followed it. It nearly always follows again, and comparing takes half the time of a lookup. */
   next: Name | null
 }
 
@@ -48,7 +48,7 @@ const BITS: ReadonlyMap<string, number> = new Map([
   ['isEnv', MEANING.always],
 ])
 
-function saysOf(name: string): number {
+function meaningOf(name: string): number {
   const known = BITS.get(name)
   if (known !== undefined) return known
   if (isCustomerField(name)) return MEANING.customer
@@ -58,13 +58,13 @@ function saysOf(name: string): number {
   return isCounted ? MEANING.count : isAuth ? MEANING.text : 0
 }
 
-/** Names are the sender's: with more than so many, all are forgotten. */
+/** Senders choose the names: beyond this number all are forgotten. */
 const MOST_NAMES = 4_096
 const LONGEST_NAME = 64
-/** Names of one body that are made a text of: of fifty thousand, no other body would be taken in meanwhile. */
+/** Names of one body that are decoded into strings: fifty thousand would block all other bodies. */
 const MOST_TEXTS = 1_000
 
-/** True where the body has the name there. */
+/** True where the body contains the name at that offset. */
 export function isAt({ bytes }: Name, body: Uint8Array, from: number): boolean {
   for (let at = 0; at < bytes.length; at++) if (bytes[at] !== body[from + at]) return false
   return true
@@ -81,11 +81,11 @@ export class Names {
     this.none = this.named(0, new Uint8Array())
   }
 
-  private named(says: number, bytes: Uint8Array): Name {
-    return { meaning: says, lastIn: new Float64Array(this.levels + 1), bytes, next: null }
+  private named(meaning: number, bytes: Uint8Array): Name {
+    return { meaning: meaning, lastIn: new Float64Array(this.levels + 1), bytes, next: null }
   }
 
-  /** What comes before the first name of a body. Within one, nothing is forgotten: a name that stands twice is to be known. */
+  /** The entry before the first name of a body. Names are forgotten only here: within a body, duplicate names must be found. */
   begin(): Name {
     this.texts = 0
     if (this.known.size > MOST_NAMES) {
@@ -95,18 +95,18 @@ export class Names {
     return this.none
   }
 
-  /** The name in these bytes, which have that hash; null where it is too long, another one has its hash, or there are too many. */
+  /** The name in these bytes with that hash; null where it is too long, its hash collides, or the body has too many new names. */
   find(body: Buffer, { from, to, hash }: { from: number; to: number; hash: number }): Name | null {
     const known = this.known.get(hash)
     if (known) return known.bytes.length === to - from && isAt(known, body, from) ? known : null
     if (to - from > LONGEST_NAME || ++this.texts > MOST_TEXTS) return null
     const text = body.toString('utf8', from, to)
-    const name = this.named(saysOf(text), Uint8Array.from(body.subarray(from, to)))
+    const name = this.named(meaningOf(text), Uint8Array.from(body.subarray(from, to)))
     this.known.set(hash, name)
     return name
   }
 
-  /** What stands beside a text, as it is written in JSON, may be a secret. */
+  /** True where a sibling that is named by this JSON text may hold a secret. */
   mayBeSecret(text: string): boolean {
     if (++this.texts > MOST_TEXTS || text.includes('\\')) return true
     const { isSecret, isCounted, isAuth } = nameMeaning(text)

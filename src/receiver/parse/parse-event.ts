@@ -1,5 +1,4 @@
-// What a body is: an event of a workspace, to be kept without its secrets, or nothing that is taken. Pure, and all that is
-// done with an event before it is appended.
+// Parses a body into an event without its secrets, or refuses it. Pure; the complete processing of an event before it is appended.
 import { isAscii } from 'node:buffer'
 import { eventTypeOf } from '../../catalog/event-type.ts'
 import { EVENT_SECRET } from '../../catalog/events.ts'
@@ -12,19 +11,18 @@ import { countRemoved, type RemovedSecrets, redactSecrets, redactText } from '..
 import type { Authenticator } from '../authenticate.ts'
 import type { Refusal } from '../refusals.ts'
 import { isCustomerField } from './customer-fields.ts'
-import { inspectPayload, type PayloadTraits } from './look-over.ts'
 
 export type ParsedEvent = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }
 
 type Payload = Record<string, unknown>
 
-/** Smaller bodies are parsed before it is looked how deep they are: they have no room for more than the parser can take. */
-const LOOKED_INTO_BYTES = 64 * 1024
+/** Smaller bodies cannot be nested deeper than the parser can handle, so they are parsed without a check. */
+const DEPTH_CHECK_BYTES = 64 * 1024
 
-/** Some senders begin with it; a parser may ignore it (RFC 8259, section 8.1). */
+/** Some senders start with it; a parser may ignore it (RFC 8259, section 8.1). */
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** Bytes that are no UTF-8 become U+FFFD: what else the event says is not lost with them. */
+/** Invalid UTF-8 becomes U+FFFD, so that the rest of the event is not lost. */
 function textOf(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1')
   const text = body.toString('utf8')
@@ -41,14 +39,14 @@ function parse(text: string): unknown {
 
 const isExact = (value: object): boolean => value instanceof ExactNumber
 
-/** The value with every text of it, and every key, without the workspace's secrets, and without the member that holds one. */
-function blanked(value: unknown, secrets: readonly string[]): unknown {
+/** Removes the workspace's secrets from all strings and keys, and the members that hold one. */
+function withoutSecrets(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === 'string') return redactText(value, secrets)
   if (typeof value !== 'object' || value === null || isExact(value)) return value
-  if (Array.isArray(value)) return value.map(element => blanked(element, secrets))
+  if (Array.isArray(value)) return value.map(element => withoutSecrets(element, secrets))
   const entries = Object.entries(value)
     .filter(([key]) => key !== EVENT_SECRET)
-    .map(([key, inner]) => [redactText(key, secrets), blanked(inner, secrets)])
+    .map(([key, inner]) => [redactText(key, secrets), withoutSecrets(inner, secrets)])
   return Object.fromEntries(entries)
 }
 
@@ -60,7 +58,7 @@ interface KeptText {
   removed: RemovedSecrets
 }
 
-/** The payload's text without a secret in it, wherever the sender has put it; `sent` is what it was read from. */
+/** The payload's canonical text without secrets, wherever the sender has put them. `sent` is the text from which it was parsed. */
 function keptText(
   payload: Payload,
   { look, sent, secrets }: { look: PayloadTraits; sent: string; secrets: readonly string[] },
@@ -69,13 +67,16 @@ function keptText(
   const { value: kept, droppedPaths } = redactSecrets(payload, { isUntouched: isCustomerField })
   const isChanged = droppedPaths.length > 0
   const text = isChanged || inexact ? canonical(kept, inexact) : canonicalText(payload, sent)
-  const isToBlank = hasSecretInside || redactText(text, secrets) !== text
-  return { text: isToBlank ? canonical(blanked(kept, secrets), inexact) : text, removed: countRemoved(droppedPaths) }
+  const holdsSecret = hasSecretInside || redactText(text, secrets) !== text
+  return {
+    text: holdsSecret ? canonical(withoutSecrets(kept, secrets), inexact) : text,
+    removed: countRemoved(droppedPaths),
+  }
 }
 
-/** `addressed`: the workspace in the address, if any. */
+/** `addressed`: the workspace in the URL, if any. */
 export function parseEvent(body: Buffer, addressed: string | null, authenticate: Authenticator): ParsedEvent {
-  if (body.length > LOOKED_INTO_BYTES && isNestedDeeper(body, MAX_DEPTH)) return { refused: 'too-deep' }
+  if (body.length > DEPTH_CHECK_BYTES && isNestedDeeper(body, MAX_DEPTH)) return { refused: 'too-deep' }
   const text = textOf(body)
   const value = parse(text)
   if (value === undefined) return { refused: 'not-json' }
@@ -90,10 +91,48 @@ export function parseEvent(body: Buffer, addressed: string | null, authenticate:
   const bytes = Buffer.from(kept)
   const type = eventTypeOf(payload)
   const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
-  const told = Object.keys(removed).length === 0 ? {} : { removed }
-  return { event: { id, workspaceId: workspace.id, type, payload: bytes, ...told } }
+  const redaction = Object.keys(removed).length === 0 ? {} : { removed }
+  return { event: { id, workspaceId: workspace.id, type, payload: bytes, ...redaction } }
 }
 
 function withoutSecret({ [EVENT_SECRET]: _, ...payload }: Payload): Payload {
   return payload
+}
+
+/** Properties of a payload that determine its further processing, found in one walk. */
+interface PayloadTraits {
+  /** Nested deeper than `MAX_DEPTH`. */
+  tooDeep: boolean
+  /** Contains a number that a double cannot represent exactly. */
+  inexact: boolean
+  /** Contains a nested member with the name of the secret's. */
+  hasSecretInside: boolean
+}
+
+function walk(value: unknown, look: PayloadTraits, levels: number): void {
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value) && (!Number.isFinite(value) || Number.isInteger(value))) look.inexact = true
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (levels === 0) {
+    look.tooDeep = true
+    return
+  }
+  if (Array.isArray(value)) {
+    for (const element of value) if (typeof element !== 'string') walk(element, look, levels - 1)
+    return
+  }
+  const object = value as Record<string, unknown>
+  for (const key in object) {
+    if (key === EVENT_SECRET) look.hasSecretInside = true
+    const inner = object[key]
+    if (typeof inner !== 'string') walk(inner, look, levels - 1)
+  }
+}
+
+function inspectPayload(payload: object): PayloadTraits {
+  const look: PayloadTraits = { tooDeep: false, inexact: false, hasSecretInside: false }
+  walk(payload, look, MAX_DEPTH)
+  return look
 }

@@ -1,15 +1,15 @@
-// One pass over the bytes of a body: whether it is JSON of which nothing is a secret but the member that opens the door, and where that
-// stands. It takes half as long as the parser alone.
+// One pass over the bytes of a body. Proves that it is JSON without a secret other than the workspace's, and locates that member. Takes half
+// the time of `JSON.parse`.
 //
-// It says so only of what leaves no doubt, and of nearly every body: not where a name or a secret might hide behind an escape, a key
-// stands twice, a name or a value outside of customer data is one of a secret, a number is one that a double does not hold, lines end, it
-// is nested deep or has many names that nobody has seen before; nor of what is no JSON. What is in doubt is parsed.
+// It succeeds for nearly every body, and gives up where there is any doubt: on invalid JSON, escapes that might hide a name or a secret,
+// duplicate keys, names or values outside of customer data that suggest a secret, numbers that a double cannot hold exactly, line breaks, deep
+// nesting and many unknown names. Doubtful bodies are parsed.
 
 import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from '../../json/bytes.ts'
 import { maySecretBeIn } from '../../vendor/secret-values.ts'
 import { isAt, MEANING, type Name, Names } from './names.ts'
 
-/** The member, with the comma that goes with it. */
+/** The member of the workspace's secret: its byte range includes one adjacent comma. */
 export interface SecretMember {
   secret: string
   from: number
@@ -17,10 +17,10 @@ export interface SecretMember {
 }
 
 const LEVELS = 16
-/** Any whole number of as many digits is one that a double holds. */
+/** Any integer of this many digits fits a double exactly. */
 const DIGITS = 15
 
-/** The shortest value that is a secret under any name has more. */
+/** Values that are recognised as secrets under any name are longer. */
 const SHORTEST_SECRET = 8
 
 /** FNV-1a. */
@@ -28,7 +28,7 @@ const [HASH_BASIS, HASH_PRIME] = [0x811c9dc5 | 0, 0x01000193]
 
 const DOUBT = new Error('in doubt')
 
-/** Made once: a body in doubt is none of ours that went wrong. */
+/** Throws a preallocated error: doubt is a normal outcome, and a stack trace is expensive. */
 function doubt(): never {
   throw DOUBT
 }
@@ -38,15 +38,15 @@ const LARGEST_BYTES = 256 * 1024
 
 class Scan {
   private readonly names = new Names(LEVELS)
-  /** A copy of the body, with zeros behind it: to read where nothing is takes five times as long. */
+  /** A copy of the body, padded with zeros: reading out of bounds takes five times as long. */
   private readonly body = Buffer.alloc(LARGEST_BYTES + WORD_BYTES)
   private readonly words = new DataView(this.body.buffer)
   private at = 0
   private last: Name = this.names.begin()
-  /** How many have been begun; of this and of all bodies before. */
+  /** Number of objects so far, over all bodies. */
   private objects = 0
   private member: SecretMember | null = null
-  /** Within customer data names and values are what they are. */
+  /** Inside customer data, where names and values have no meaning. */
   private isExempt = false
 
   run(body: Uint8Array): SecretMember | null {
@@ -68,7 +68,7 @@ class Scan {
     }
   }
 
-  /** The next byte that is no blank; lines are none: one ends a line of the spool. */
+  /** Skips blanks and returns the next byte. Line breaks are not blanks here: they would end a line of the spool. */
   private next(): number {
     const { body } = this
     let byte = body[this.at]!
@@ -100,14 +100,14 @@ class Scan {
     if (maySecretBeIn(body.toString('latin1', from, at))) doubt()
   }
 
-  /** A value of which nothing is looked at but that it is JSON, and that no name stands in it twice. */
+  /** Checks only the syntax of a value, and that no name occurs twice in an object. */
   private exempt(level: number): void {
     this.isExempt = true
     this.value(level)
     this.isExempt = false
   }
 
-  /** Where the first byte stands from there on that does not stand for itself; behind the body, there is one. */
+  /** Position of the first byte from there on that ends or interrupts plain string content. The padding guarantees one. */
   private behindPlain(from: number): number {
     const { words } = this
     let at = from
@@ -152,7 +152,7 @@ class Scan {
       while (this.goesOn(BYTE.closeList))
   }
 
-  /** Steps over a comma (true) or the closing bracket (false). */
+  /** Consumes a comma (true) or the closing bracket (false). */
   private goesOn(close: number): boolean {
     const byte = this.next()
     if (byte !== BYTE.comma && byte !== close) doubt()
@@ -168,13 +168,13 @@ class Scan {
       return
     }
     const own = ++this.objects
-    let says = 0
-    do says |= this.pair(level, own)
+    let meaning = 0
+    do meaning |= this.pair(level, own)
     while (this.goesOn(BYTE.closeObject))
-    if (says >= MEANING.value && isBesideSecret(says)) doubt()
+    if (meaning >= MEANING.value && isBesideSecret(meaning)) doubt()
   }
 
-  /** A name and its value; what it says of those beside it. */
+  /** Scans a name and its value. Returns the meaning for its siblings. */
   private pair(level: number, own: number): number {
     if (this.next() !== BYTE.quote) doubt()
     const from = this.at
@@ -183,9 +183,9 @@ class Scan {
     name.lastIn[level] = own
     if (this.next() !== BYTE.colon) doubt()
     this.at += 1
-    const { meaning: says } = name
-    if (says === 0 || (this.isExempt && says !== MEANING.credential)) this.value(level)
-    else return this.tellingValue(says, { level, from })
+    const { meaning } = name
+    if (meaning === 0 || (this.isExempt && meaning !== MEANING.credential)) this.value(level)
+    else return this.meaningfulValue(meaning, { level, from })
     return 0
   }
 
@@ -208,21 +208,21 @@ class Scan {
     let at = from
     let hash = HASH_BASIS
     for (let byte = body[at]!; PLAIN[byte] === 1; byte = body[++at]!) hash = Math.imul(hash ^ byte, HASH_PRIME)
-    // An escape is none that a name has.
+    // Known names contain no escapes.
     if (body[at] !== BYTE.quote) doubt()
     this.at = at + 1
     return this.names.find(body, { from, to: at, hash }) ?? doubt()
   }
 
-  /** The value of a name that says something. */
-  private tellingValue(says: number, { level, from }: { level: number; from: number }): number {
+  /** Scans the value of a name that has a meaning. */
+  private meaningfulValue(meaning: number, { level, from }: { level: number; from: number }): number {
     const first = this.next()
     const begin = this.at
-    if (says === MEANING.customer || says === MEANING.credential) this.exempt(level)
+    if (meaning === MEANING.customer || meaning === MEANING.credential) this.exempt(level)
     else this.value(level)
-    // With an escape in it, it is not what is meant.
+    // The raw text: callers give up on escapes.
     const text = () => this.body.toString('utf8', begin + 1, this.at - 1)
-    switch (says) {
+    switch (meaning) {
       case MEANING.credential:
         if (level !== 1 || first !== BYTE.quote || text().includes('\\')) doubt()
         this.member = { secret: text(), from, to: this.at }
@@ -238,9 +238,9 @@ class Scan {
       case MEANING.always:
         return doubt()
       case MEANING.naming:
-        return first === BYTE.quote && this.names.mayBeSecret(text()) ? says : 0
+        return first === BYTE.quote && this.names.mayBeSecret(text()) ? meaning : 0
       default:
-        return says
+        return meaning
     }
   }
 }
@@ -248,12 +248,12 @@ class Scan {
 /** `true`, `false` or `null`. */
 const isWord = (first: number): boolean => WORDS[first] !== undefined
 
-const holds = (says: number, one: number, other: number): boolean => (says & one) !== 0 && (says & other) !== 0
+const holds = (meaning: number, one: number, other: number): boolean => (meaning & one) !== 0 && (meaning & other) !== 0
 
-const isBesideSecret = (says: number): boolean =>
-  holds(says, MEANING.value, MEANING.naming) || holds(says, MEANING.field, MEANING.audited)
+const isBesideSecret = (meaning: number): boolean =>
+  holds(meaning, MEANING.value, MEANING.naming) || holds(meaning, MEANING.field, MEANING.audited)
 
-/** With the comma behind it; of the last one with the comma before it. */
+/** Extends the range by the comma after the member, or, for the last member, by the comma before it. */
 function withComma(body: Uint8Array, { secret, from, to }: SecretMember): SecretMember {
   let behind = to
   while (isBlank(body[behind]!)) behind += 1
@@ -265,5 +265,5 @@ function withComma(body: Uint8Array, { secret, from, to }: SecretMember): Secret
 
 const scan = new Scan()
 
-/** Null where anything is in doubt. The body is UTF-8. */
+/** Null where the body must be parsed. The body must be valid UTF-8. */
 export const findSecret = (body: Uint8Array): SecretMember | null => scan.run(body)
