@@ -1,7 +1,11 @@
 // The data dictionary: every table and column that the catalog declares, as a Markdown page.
+
+import { durationText } from '../core/time.ts'
 import { tablesOf } from './ddl.ts'
 import { type Column, layoutOf } from './layout.ts'
 import { REQUESTS_TABLE } from './requests-table.ts'
+import { isById } from './resources/resource.ts'
+import { RESOURCES } from './resources.ts'
 import type { RecordType } from './shape.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
@@ -19,6 +23,28 @@ interface DescribedTable {
   columns: readonly Parameters<typeof columnLine>[0][]
 }
 
+/** How the rows of a resource's table come about. */
+function resourceLines(table: string): string[] {
+  const resource = RESOURCES.find(({ record }) => record.table === table)
+  if (!resource) return []
+  const { path, absence, parent, secrets } = resource
+  const changed = isById(resource) ? (resource.freshness.changedAt ?? []) : []
+  const sooner =
+    changed.length === 0 ? '' : `, sooner where ${changed.map(name => `\`${name}\``).join(' or ')} is later`
+  const often = isById(resource)
+    ? `for each id at the end of a sync, where the last answer is ${durationText(resource.freshness.everyMs)} old${sooner}`
+    : 'by every sync'
+  const missing =
+    absence === 'not found'
+      ? 'the answer is a 404 of the vendor'
+      : `a complete list does not hold the row${parent === null ? '' : ', or its parent is missing'}`
+  const removed = secrets.map(secret => `\`${secret}\``).join(', ')
+  return [
+    `\`GET ${path}\`, ${often}; not metered. \`_missing_since\` is set where ${missing}.${removed && ` Never stored: ${removed}.`}`,
+    '',
+  ]
+}
+
 /** The page, Markdown. */
 export function dictionary(records: readonly RecordType[]): string {
   const tables: DescribedTable[] = [...records.flatMap(record => tablesOf(layoutOf(record))), REQUESTS_TABLE]
@@ -28,6 +54,7 @@ export function dictionary(records: readonly RecordType[]): string {
       '',
       `${table.about}.`,
       '',
+      ...resourceLines(table.name),
       '| Column | Type | Field of the API | Personal data | What it is |',
       '|---|---|---|---|---|',
       ...table.columns.map(columnLine),

@@ -1,4 +1,5 @@
 // The bookkeeping of requests, described: what an answer cost, and what identifies its bill. Its columns are made by sql/meta.
+import { STREAMS } from './resources.ts'
 
 interface BookColumn {
   name: string
@@ -21,7 +22,7 @@ export const REQUESTS_TABLE = {
     column('workspace_id', 'VARCHAR', 'Key: workspace id'),
     column('file', 'VARCHAR', 'Key: the landed file'),
     column('run', 'VARCHAR', 'Run that made the request'),
-    column('stream', 'VARCHAR', 'What was asked for: conversations, agents, organizations, teams'),
+    column('stream', 'VARCHAR', `What was requested: ${STREAMS.join(', ')}`),
     column('agent_id', 'VARCHAR', 'Agent whose conversations were asked for'),
     column('window', 'VARCHAR', 'Window that the page is of'),
     column('sent_at', 'TIMESTAMP', "When the request was sent, server's clock"),

@@ -4,10 +4,11 @@ import { AGENTS } from './resources/agents.ts'
 import { ORGANIZATIONS } from './resources/organizations.ts'
 import { isById, type Resource, type ResourceById } from './resources/resource.ts'
 import { TEAMS } from './resources/teams.ts'
+import { TOOLS } from './resources/tools.ts'
 import type { RecordType } from './shape.ts'
 
 /** In the order in which they are requested and loaded. */
-const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS] as const
+const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS] as const
 
 export type ResourceStream = (typeof DECLARED)[number]['stream']
 export type Stream = 'conversations' | ResourceStream
@@ -21,6 +22,12 @@ export const STREAMS: readonly Stream[] = ['conversations', ...DECLARED.map(({ s
 /** The resource whose pages a stream holds; undefined for conversations. */
 export const resourceOf = (stream: Stream): DeclaredResource | undefined =>
   RESOURCES.find(resource => resource.stream === stream)
+
+/** Resources whose ids are in paths, in the order in which something is requested by them. */
+export const requestedIds = (): DeclaredResource[] =>
+  [...new Set(RESOURCES.filter(isById).map(({ parent, stream }) => parent ?? stream))].flatMap(owner =>
+    RESOURCES.filter(({ stream }) => stream === owner),
+  )
 
 /** Resources that are requested by an id of this one: itself, where its own id is in its path, then its children. */
 export const requestedBy = ({ stream }: DeclaredResource): (DeclaredResource & ResourceById)[] =>

@@ -5,7 +5,7 @@ export interface ServedRequest {
   n: number
   /** Sandbox's time of arrival, in ms. */
   at: number
-  kind: 'export' | 'search' | 'organization' | 'teams' | 'other'
+  kind: 'export' | 'search' | 'organization' | 'teams' | 'tools' | 'other'
   agentId: string | null
   /** Of a request for an organization or its teams. */
   organizationId?: string

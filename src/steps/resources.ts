@@ -1,5 +1,5 @@
 // Resources that are requested one id after another, at the end of a sync, where what it has loaded names the ids: organizations, then
-// the teams of each. None of these requests is metered.
+// the teams of each; then the tools of each agent. None of these requests is metered.
 //
 //   known ids ──▶ due? ──▶ request ──▶ land ──▶ those of its children that are due ──▶ land ──▶ load
 //
@@ -7,7 +7,7 @@
 // such id. A request that fails leaves no page, and is made again by the next sync.
 import type { Failure } from '../../workflows/steps.ts'
 import type { ResourceById } from '../catalog/resources/resource.ts'
-import { type DeclaredResource, RESOURCES, requestedBy } from '../catalog/resources.ts'
+import { type DeclaredResource, requestedBy, requestedIds } from '../catalog/resources.ts'
 import { isCode } from '../core/errors.ts'
 import { isSegment } from '../vendor/address.ts'
 import { VendorError } from '../vendor/vendor-error.ts'
@@ -29,20 +29,30 @@ interface Due {
 
 /**
  * Requests what is due, and lands it; the pages are pending when this resolves. What the vendor fails to answer is left to the next
- * run. @returns why, where it fails for all ids; @throws what the disk refuses
+ * run. @returns the first failure that concerns more than one id; @throws what the disk refuses
  */
 export async function fetchResources(fetching: Planning): Promise<Failure | null> {
+  let first: Failure | null = null
+  for (const resource of requestedIds()) {
+    const failure = await fetchDue(fetching, resource)
+    first ??= failure
+    // An endpoint that is not served says nothing about the others.
+    if (failure !== null && failure.code !== 'API_PROTOCOL') break
+  }
+  return first
+}
+
+/** Requests what is due by the ids of one resource. @returns the failure that ended it */
+async function fetchDue(fetching: Planning, resource: DeclaredResource): Promise<Failure | null> {
   const { signal, stopping } = fetching
-  for (const resource of RESOURCES) {
-    for (const due of (await dueIds(fetching, resource)).slice(0, IDS_PER_RUN)) {
-      if (signal.aborted || stopping?.aborted) return null
-      try {
-        await fetchById(fetching, due)
-      } catch (error) {
-        if (!(error instanceof VendorError)) throw error
-        if (isCode(error, 'INTERRUPTED')) return null
-        if (!concernsOneId(error)) return failureOf(error)
-      }
+  for (const due of (await dueIds(fetching, resource)).slice(0, IDS_PER_RUN)) {
+    if (signal.aborted || stopping?.aborted) return null
+    try {
+      await fetchById(fetching, due)
+    } catch (error) {
+      if (!(error instanceof VendorError)) throw error
+      if (isCode(error, 'INTERRUPTED')) return null
+      if (!concernsOneId(error)) return failureOf(error)
     }
   }
   return null
@@ -67,9 +77,9 @@ const concernsOneId = (error: VendorError): boolean =>
 async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<Due[]> {
   const { warehouse, workspaceId, clock, now } = fetching
   const streams = requestedBy(resource)
-  const ids = streams.length === 0 ? [] : await usableIds(fetching, resource)
-  if (ids.length === 0) return []
   const nowMs = clock.at(now())
+  const ids = await usableIds(fetching, resource, nowMs)
+  if (ids.length === 0) return []
   const requestedMs = new Map<Requested, Map<string, number>>()
   for (const stream of streams) requestedMs.set(stream, await lastRequested(warehouse.writer, workspaceId, stream))
   const isDue = (requested: Requested, { id, changedMs }: KnownId) => {
@@ -93,8 +103,9 @@ async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<D
 async function usableIds(
   { warehouse, workspaceId, settings }: Planning,
   resource: DeclaredResource,
+  nowMs: number,
 ): Promise<KnownId[]> {
-  const known = await knownIds(warehouse.writer, workspaceId, resource)
+  const known = await knownIds(warehouse.writer, workspaceId, resource, nowMs)
   const held = new Set(known.map(({ id }) => id))
   const configured = resource.ids ? settings[resource.ids.setting] : []
   const others = configured.filter(id => !held.has(id)).map(id => ({ id, isListed: false, changedMs: {} }))

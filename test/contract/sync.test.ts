@@ -37,6 +37,8 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
       { name: 'Alpha Service' },
       { name: 'Bêta & Fils' },
     ])
+    const tools = await host.rows('SELECT DISTINCT agent_id AS id FROM tools ORDER BY id')
+    expect(tools.map(({ id }) => id)).toEqual([...host.sandbox.world.agentIds()].sort())
   })
 
   it('pays for nothing again where nothing is new', async () => {

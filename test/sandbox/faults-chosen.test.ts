@@ -29,7 +29,7 @@ describe('a rate', () => {
     const plain = await open()
     expect(await toldFaults(plain)).toEqual({
       settings: {},
-      requests: { export: 0, search: 0, organization: 0 },
+      requests: { export: 0, search: 0, organization: 0, tools: 0 },
       served: {},
     })
   })
@@ -89,7 +89,7 @@ describe('the control door', () => {
     await statuses(sandbox, 5)
     expect(await toldFaults(sandbox)).toEqual({
       settings,
-      requests: { export: 5, search: 0, organization: 0 },
+      requests: { export: 5, search: 0, organization: 0, tools: 0 },
       served: { html: 3, '503': 2 },
     })
     await door(sandbox, 'faults', {})

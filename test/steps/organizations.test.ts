@@ -160,7 +160,7 @@ describe('organizations of the configuration', () => {
     ])
     for (const { warnings } of reports)
       expect(warnings).toEqual([
-        expect.stringContaining('organizations and teams could not be asked for: API_UNAVAILABLE'),
+        expect.stringContaining('organizations, teams or tools could not be requested: API_UNAVAILABLE'),
       ])
     const rows = await simulated.rows('SELECT success, error_code FROM _runs ORDER BY started_at, requests DESC')
     expect(rows).toEqual([

@@ -7,10 +7,11 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { TOKEN } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 
-/** A server that passes every request on to the sandbox and records those that are not exports. */
+/** A server that passes every request on to the sandbox and records those for agents, organizations and teams. */
 async function recorder(upstream: string, requests: string[]): Promise<string> {
   const server = createServer(async (request, response) => {
-    if (!request.url!.includes('/convos/export')) requests.push(`${request.method} ${request.url}`)
+    if (!/\/(convos\/export|tools)$/.test(request.url!.split('?')[0]!))
+      requests.push(`${request.method} ${request.url}`)
     const { method, headers } = request
     const answer = await fetch(`${upstream}${request.url}`, {
       method: method!,

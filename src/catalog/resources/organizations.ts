@@ -94,7 +94,7 @@ export const ORGANIZATIONS = {
   parent: null,
   paging: 'record',
   envelope: ['data'],
-  freshness: { everyMs: DAY, changedAt: '_dirty_since' },
+  freshness: { everyMs: DAY, changedAt: ['_dirty_since'] },
   record: organization,
   secrets: ['dashboardPassword', 'magicCode', 'usedSecret', 'FB_PUSH_TOKEN'],
   absence: 'not found',

@@ -48,8 +48,8 @@ export type Freshness = 'every sync' | ById
 export interface ById {
   /** An answer is not requested again before it is so old, ms, or the resource is known to have changed. */
   everyMs: number
-  /** SQL over the row of the id in the path: when that is known to have changed. A time in the future counts for nothing. */
-  changedAt?: string
+  /** Columns of the row of the id in the path that say when it has changed. A time in the future counts for nothing. */
+  changedAt?: readonly string[]
 }
 
 export type ResourceById = Resource & { freshness: ById }

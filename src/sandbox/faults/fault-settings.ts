@@ -111,7 +111,7 @@ const isFaultName = (name: string): name is FaultName => Object.hasOwn(TABLE, na
 // Which faults are to be served: by rate, by script, or both; checked in one place for flags, options and the control door.
 
 /** `organization`: requests for organizations and their teams. */
-export type FaultKind = 'export' | 'search' | 'organization'
+export type FaultKind = 'export' | 'search' | 'organization' | 'tools'
 
 /**
  * Serves a fault to each request that fits all that is told here, or changes conditions before it. Each kind of request is
@@ -132,7 +132,7 @@ export interface FaultSettings {
   /** A probability for each request. */
   rates?: Partial<Record<FaultName, Rate>> | undefined
   script?: ScriptRule[] | undefined
-  /** Faults by rate are served to agent searches, and to requests for organizations, too. Default: false. */
+  /** Faults by rate are served to agent searches, and to requests for organizations and tools, too. Default: false. */
   search?: boolean | undefined
 }
 
@@ -157,18 +157,24 @@ const Rule = z
     every: RequestNumber.optional(),
     times: RequestNumber.optional(),
     agentId: z.string().min(1).optional(),
-    kind: z.enum(['export', 'search', 'organization']).optional(),
+    kind: z.enum(['export', 'search', 'organization', 'tools']).optional(),
   })
   .check(({ value, issues }) => {
     const message = ruleIssue(value)
     if (message !== undefined) issues.push({ code: 'custom', input: value, message })
   })
 
+const REQUESTS: Record<FaultKind, string> = {
+  export: 'exports',
+  search: 'agent searches',
+  organization: 'requests for organizations',
+  tools: 'requests for tools',
+}
+
 function ruleIssue({ fault, set, param, kind }: ScriptRule): string | undefined {
   if ((fault === undefined) === (set === undefined)) return 'a rule has a fault or conditions to set'
   if (fault === undefined) return param === undefined ? undefined : 'conditions take no parameter'
-  if (kind && kind !== 'export' && !FAULTS[fault].search)
-    return `${fault} is not served to ${kind === 'search' ? 'agent searches' : 'requests for organizations'}`
+  if (kind && kind !== 'export' && !FAULTS[fault].search) return `${fault} is not served to ${REQUESTS[kind]}`
   return paramIssue(FAULTS, fault, param)
 }
 

@@ -68,7 +68,7 @@ export class Faults {
   private readonly conditions: Conditions
   private settings: FaultSettings = {}
   private script = new Script<ScriptRule>([])
-  private requests: Record<FaultKind, number> = { export: 0, search: 0, organization: 0 }
+  private requests: Record<FaultKind, number> = { export: 0, search: 0, organization: 0, tools: 0 }
   private served: Partial<Record<FaultName, number>> = {}
   private on = false
 
@@ -100,7 +100,7 @@ export class Faults {
     this.settings = read.settings
     const { rates = {}, script = [] } = read.settings
     this.script = new Script(script)
-    this.requests = { export: 0, search: 0, organization: 0 }
+    this.requests = { export: 0, search: 0, organization: 0, tools: 0 }
     this.served = {}
     this.on = script.length > 0 || Object.values(rates).some(rate => shareOf(rate) > 0)
   }

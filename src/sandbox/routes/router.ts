@@ -11,6 +11,7 @@ import { type Answer, fault, shapeError } from './answer.ts'
 import { answerExport } from './export.ts'
 import { EXPORT_PARAMS } from './export-query.ts'
 import { answerOrganization, TEAM_PARAMS } from './organizations.ts'
+import { answerTools } from './tools.ts'
 
 interface SandboxRequest {
   method: string
@@ -22,6 +23,7 @@ interface SandboxRequest {
 
 const CONTROL = '/_sandbox/'
 const EXPORT_PATH = /^\/v3\/agents\/([^/]+)\/convos\/export$/
+const TOOLS_PATH = /^\/v3\/agents\/([^/]+)\/tools$/
 const SEARCH_PATH = '/v3/agents/search'
 const ORGANIZATION_PATH = /^\/v3\/orgs\/([^/]+)(\/teams)?$/
 
@@ -60,6 +62,7 @@ const PARAMS: Record<Matched['kind'], readonly string[]> = {
   search: SEARCH_PARAMS,
   organization: [],
   teams: TEAM_PARAMS,
+  tools: [],
   other: [],
 }
 
@@ -87,6 +90,7 @@ const FAULT_KINDS: Record<Exclude<Matched['kind'], 'other'>, FaultKind> = {
   search: 'search',
   organization: 'organization',
   teams: 'organization',
+  tools: 'tools',
 }
 
 function refuse({ options }: ControlService, request: SandboxRequest, kind: Matched['kind']): Answer | undefined {
@@ -107,7 +111,7 @@ function unmetered(plan: FaultPlan, answer: () => Answer): Answer {
 function tellResource(
   service: ControlService,
   { method }: SandboxRequest,
-  { kind, organizationId }: Matched,
+  { kind, agentId, organizationId }: Matched,
   params: URLSearchParams,
 ): Answer {
   const { world, options, conditions, clock } = service
@@ -116,6 +120,7 @@ function tellResource(
     const told = kind === 'teams' ? kind : 'organization'
     return answerOrganization(service, { kind: told, method, organizationId, params, nowMs })
   }
+  if (kind === 'tools') return answerTools({ world, options, conditions, agentId: agentId ?? '', params, nowMs })
   return answerSearch(
     { world, workspaceId: options.workspaceId, conditions, nowMs, readings: options.readings },
     params,
@@ -126,6 +131,8 @@ function matchPath(path: string): Matched {
   if (path === SEARCH_PATH) return { kind: 'search', agentId: null }
   const agentId = decode(EXPORT_PATH.exec(path)?.[1])
   if (agentId !== undefined) return { kind: 'export', agentId }
+  const withTools = decode(TOOLS_PATH.exec(path)?.[1])
+  if (withTools !== undefined) return { kind: 'tools', agentId: withTools }
   const [, encoded, teams] = ORGANIZATION_PATH.exec(path) ?? []
   const organizationId = decode(encoded)
   if (organizationId === undefined) return { kind: 'other', agentId: null }

@@ -45,6 +45,7 @@ export const PURPOSE = {
   agentChange: 26,
   organization: 27,
   organizationRecord: 28,
+  tool: 29,
   session: 100,
   handoff: 200,
   exchange: 300,
@@ -58,6 +59,7 @@ export const PURPOSE = {
   hostile: 3_000,
   eventFault: 4_000,
   organizationFault: 5_000,
+  toolsFault: 6_000,
 } as const
 
 /** A stream of draws; the same three numbers give the same stream. */

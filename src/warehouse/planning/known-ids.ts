@@ -1,7 +1,7 @@
 // Which ids the tables hold that resources are requested by, and when each was last requested.
 import { quoteText } from '../../catalog/layout.ts'
 import { type DeclaredResource, requestedBy } from '../../catalog/resources.ts'
-import type { Writer } from '../connection.ts'
+import { iso, type Writer } from '../connection.ts'
 
 export interface KnownId {
   id: string
@@ -16,14 +16,18 @@ export async function knownIds(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
   resource: DeclaredResource,
+  nowMs: number,
 ): Promise<KnownId[]> {
   const { column } = resource.record.id
   const { table } = resource.record
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const named = (resource.ids?.tables ?? [table]).map(each => `SELECT ${column} AS id FROM ${each} WHERE ${here}`)
   const streams = requestedBy(resource)
+  // A change that is dated later than now would be due again and again.
+  const passed = (time: string) => `CASE WHEN ${time} <= TIMESTAMP '${iso(nowMs)}' THEN ${time} END`
   const changes = streams.map(
-    ({ stream, freshness: { changedAt = 'NULL::TIMESTAMP' } }) => `, epoch_ms(${changedAt})::VARCHAR AS ${stream}`,
+    ({ stream, freshness: { changedAt = [] } }) =>
+      `, epoch_ms(greatest(${['NULL::TIMESTAMP', ...changedAt.map(passed)].join(', ')}))::VARCHAR AS ${stream}`,
   )
   const found = await rows<Record<string, string | boolean | null>>(
     `SELECT id, coalesce(_complete AND _missing_since IS NULL, false) AS listed${changes.join('')}

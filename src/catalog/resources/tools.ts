@@ -1,0 +1,70 @@
+// Tools of an agent (sections 2.1, 2.2 and 4.2).
+import { DAY } from '../../core/time.ts'
+import type { RecordType } from '../shape.ts'
+import { any, boolean, moment, objects, text, texts } from '../shape.ts'
+import type { Resource } from './resource.ts'
+
+const tool: RecordType = {
+  name: 'tool',
+  table: 'tools',
+  about: 'One row for each tool of an agent, as the latest list returned it',
+  // Nothing says that an id is unique across agents: a global tool may be listed by several.
+  id: { key: 'id', column: 'tool_id' },
+  perAgent: true,
+  fields: {
+    id: text('Id of the tool', { column: 'tool_id' }),
+    name: text('Name'),
+    description: text('When the AI shall use it'),
+    isDefault: boolean('Default tool'),
+    method: text('HTTP method, e.g. GET'),
+    serverUrl: text('Address that it calls'),
+    createdAt: moment('Creation, as sent', 'created_at', { column: 'created' }),
+    updatedAt: moment('Last change, as sent', 'updated_at', { column: 'updated' }),
+    disabled: boolean('Disabled'),
+    isExtTool: boolean('Imported from an external voice platform'),
+    extId: text('Id at the external platform'),
+    isGlobal: boolean('Global'),
+    agentId: text('Agent that it was made for', { column: 'owner_agent_id' }),
+    userId: text('Id of who made it', { pii: 'staff' }),
+    backchannellingPhrases: any('Phrases said while it runs, as sent: a list'),
+    toolsSettings: any('Settings, as sent'),
+    variablesIds: texts('Variables that a tool uses', 'tool_variables', 'variable_id'),
+    channels: texts('Channels that a tool is restricted to; none: all may use it', 'tool_channels', 'channel', {
+      channel: 'lower',
+    }),
+    fields: objects('Fields that a tool sends', 'tool_fields', {
+      id: text('Id of the field', { column: 'field_id' }),
+      in: text('Where it is carried, e.g. query', { column: 'location' }),
+      type: text('Type, e.g. string'),
+      key: text('Key', { column: 'field_key' }),
+      value: any('Value'),
+      defaultValue: any('Default value'),
+      description: text('Description'),
+      required: boolean('Required'),
+      reusable: boolean('Reusable'),
+      isEnv: boolean('Environment variable: its values are secret'),
+      isSystem: boolean('Of the system'),
+      isGlobal: boolean('Persists across conversation nodes'),
+      agentId: text('Agent that it was made for', { column: 'owner_agent_id' }),
+      userId: text('Id of who made it', { pii: 'staff' }),
+    }),
+  },
+  derived: [],
+  modifiedKey: null,
+  extra: 'unknown',
+}
+
+export const TOOLS = {
+  stream: 'tools',
+  answer: 'tools',
+  path: '/v3/agents/{agentId}/tools',
+  parent: 'agents',
+  paging: 'list',
+  envelope: ['data'],
+  freshness: { everyMs: DAY, changedAt: ['_changed_at', 'last_modified'] },
+  record: tool,
+  // Also of fields whose key names a credential (`Authorization`).
+  secrets: ['serverUrlSecret', 'fields[isEnv].value', 'fields[isEnv].defaultValue'],
+  absence: 'not listed',
+  landedAs: 'tools',
+} as const satisfies Resource
