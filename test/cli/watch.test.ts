@@ -1,11 +1,11 @@
 // `sync --watch`, and several workspaces, as processes.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { until } from '../until.ts'
 import { cli, jsonLines, rowsOf, start, TOKEN, temporaryFolder } from './cli-process.ts'
 
 /** One begins every second. */
@@ -44,10 +44,6 @@ async function place(sandboxes: Partial<SandboxOptions>[], settings: object = {}
 async function served({ url }: Sandbox): Promise<ServedRequest[]> {
   const answer = await fetch(`${url}/_sandbox/requests?kind=export`)
   return ((await answer.json()) as { requests: ServedRequest[] }).requests
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(100)
 }
 
 /** Rounds that the `--json` output has told the end of. */

@@ -1,5 +1,3 @@
-// What a sync by other processes came to, and what it cost.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import type { Running } from '../cli/cli-process.ts'
@@ -30,9 +28,4 @@ export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
 export async function paidTwice({ bought }: Scene): Promise<number> {
   const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
   return asked.length - new Set(asked).size
-}
-
-/** Looks every 50 ms; less often where the look itself is work. */
-export async function until(isTrue: () => Promise<boolean>, everyMs = 50): Promise<void> {
-  while (!(await isTrue())) await sleep(everyMs)
 }

@@ -1,5 +1,3 @@
-// `schedule backfill`: what is missing of a stretch of time, once; and what becomes of a backfill of Temporal's own.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { describe, expect, it } from 'vitest'
 import { checkRange } from '../../src/cli/schedule.ts'
@@ -7,6 +5,7 @@ import { DAY } from '../../src/core/time.ts'
 import { ownerId } from '../../src/run/temporal/client/owner.ts'
 import { cli } from '../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from '../until.ts'
 import { timeMs } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
@@ -75,7 +74,7 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     await handle.backfill({ start: new Date(end.getTime() - 2 * DAY), end, overlap: 'ALLOW_ALL' })
     const ticks = async () =>
       (await client.workflow.count("WorkflowType = 'tick' AND ExecutionStatus = 'Completed'")).count
-    while ((await ticks()) < 48) await sleep(100)
+    await until(async () => (await ticks()) >= 48, { everyMs: 100 })
     await client.workflow.getHandle(ownerId(WORKSPACE)).result()
     expect(await there.held()).toBe(there.truth(sinceMs))
     const asked = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))

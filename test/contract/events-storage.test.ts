@@ -8,7 +8,7 @@ import { ingestId } from '../../src/run/temporal/worker/drain.ts'
 import { cli, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
 import { smallDisks, whyNoDisk } from '../faults/small-disk.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { until } from './afterwards.ts'
+import { until } from '../until.ts'
 
 const noDisk = whyNoDisk()
 if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
@@ -78,10 +78,10 @@ type FailingHouse = Awaited<ReturnType<typeof failingHouse>>
 async function expectHealed(there: FailingHouse): Promise<void> {
   const { disk, home, drainer } = there
   await there.send(1)
-  await until(async () => (await there.applied()) === 1, LOOK_MS)
+  await until(async () => (await there.applied()) === 1, { everyMs: LOOK_MS })
   await disk.fill(home, 0)
   await there.send(4)
-  await until(async () => (await there.events()).failing !== null, LOOK_MS)
+  await until(async () => (await there.events()).failing !== null, { everyMs: LOOK_MS })
   const { failing, ...told } = await there.events()
   expect(told).toMatchObject({ received: 5, waiting: 4, unreadableSegments: 0 })
   expect(failing).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringMatching(/warehouse.*the disk is full/) })
@@ -91,7 +91,7 @@ async function expectHealed(there: FailingHouse): Promise<void> {
   )
   await there.send(1)
   await disk.free(home)
-  await until(async () => (await there.applied()) === 6, LOOK_MS)
+  await until(async () => (await there.applied()) === 6, { everyMs: LOOK_MS })
   expect(await there.events()).toMatchObject({ received: 6, waiting: 0, failing: null })
   expect(drainer.process.exitCode).toBe(null)
 }

@@ -8,7 +8,7 @@ import { openSpool } from '../../src/spool/spool.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { spoolEvent } from '../spool/arbitrary-events.ts'
-import { until } from './afterwards.ts'
+import { until } from '../until.ts'
 import { payloadTexts } from './history.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 
@@ -66,7 +66,7 @@ async function expectSeen(there: House, url: string): Promise<void> {
     there.query<{ agentId: string; convoId: string }>(
       'SELECT agent_id AS "agentId", conversation_id AS "convoId" FROM conversations WHERE _complete ORDER BY ALL LIMIT 1',
     )
-  await until(async () => (await held()).length > 0, LOOK_MS)
+  await until(async () => (await held()).length > 0, { everyMs: LOOK_MS })
   const [conversation] = await held()
   const common = { ...conversation, createdAt: Date.now() }
   const lightConvoData = { state: 'told-by-event' }
@@ -81,7 +81,7 @@ async function expectSeen(there: House, url: string): Promise<void> {
   expect(await post(url, { event: 'message_received', ...common, messageContent: 'hi', channel: 'webchat' })).toBe(200)
   const seen = `SELECT c.state, t.text, m.message_content AS content FROM conversations c
     JOIN conversation_turns t USING (agent_id, conversation_id) JOIN messages_received m USING (agent_id, conversation_id)`
-  await until(async () => (await there.query(seen)).length > 0, LOOK_MS)
+  await until(async () => (await there.query(seen)).length > 0, { everyMs: LOOK_MS })
   expect(await there.query(seen)).toEqual([{ state: 'told-by-event', text: 'hi', content: 'hi' }])
 }
 
@@ -108,7 +108,9 @@ describe('events beside the embedded engine', () => {
     const there = await app()
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
-    await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'), LOOK_MS)
+    await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'), {
+      everyMs: LOOK_MS,
+    })
     expect((await there.run('sync', '--yes')).code).toBe(0)
     expect(await there.query('SELECT type FROM webhook_events')).toEqual([{ type: 'webhook_test' }])
   })

@@ -13,7 +13,7 @@ import { exportQueue, warehouseQueue } from '../../workflows/activities.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { until } from './afterwards.ts'
+import { until } from '../until.ts'
 import { reportOf } from './hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
@@ -142,7 +142,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     const query = handle.query('progress')
     const lost = async () =>
       ((await handle.fetchHistory()).events ?? []).some(event => event.activityTaskTimedOutEventAttributes)
-    await until(lost, 1_000)
+    await until(lost, { everyMs: 1_000 })
     await there.worker()
     expect(await query).toMatchObject({ phase: 'syncing' })
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })

@@ -17,6 +17,7 @@ import type { AcceptedRequest } from '../../workflows/requests.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep, rounds } from '../tier.ts'
+import { until } from '../until.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
@@ -81,11 +82,11 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
 
   /** Until the sync that goes on waits for that. */
   async function waits(handle: WorkflowHandle, reason: 'hour' | 'paused'): Promise<void> {
-    for (;;) {
+    const isWaiting = async () => {
       const { phase, waiting } = await handle.query<Progress>('progress')
-      if (phase === 'waiting' && waiting?.reason === reason) return
-      await sleep(200)
+      return phase === 'waiting' && waiting?.reason === reason
     }
+    await until(isWaiting, { everyMs: 200 })
   }
 
   /** That its one run tells exactly what the vendor has served and billed. */
@@ -222,10 +223,10 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       await sleep(12_500)
       const second = await there.ask({ unattended: true })
       expect(second).toMatchObject({ joined: true, run: first.run })
-      while ((await heads()).length === before) await sleep(100)
+      await until(async () => (await heads()).length !== before, { everyMs: 100 })
       // They are loaded while history waits on.
       const loaded = "SELECT 1 FROM _windows WHERE kind = 'head' AND done LIMIT 1"
-      while ((await there.rows(loaded)).length === 0) await sleep(100)
+      await until(async () => (await there.rows(loaded)).length !== 0, { everyMs: 100 })
       await waits(first.handle, 'hour')
       await first.handle.cancel()
       await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
@@ -278,7 +279,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       ]
       for (const { asked, made } of asks) {
         const first = await there.ask(asked)
-        while ((await made()).length < 1) await sleep(50)
+        await until(async () => (await made()).length >= 1, { everyMs: 50 })
         await sleep(1_500)
         const before = (await made()).length
         // As a tick of a schedule does.
@@ -300,7 +301,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const ids = { [some!.agentId]: [String(some!.record.ID)] }
     const { run } = await handle.executeUpdate<AcceptedRequest, [typeof ids]>('refresh', { args: [ids] })
-    while ((await handle.query<Progress>('progress')).phase === 'planning') await sleep(50)
+    await until(async () => (await handle.query<Progress>('progress')).phase !== 'planning', { everyMs: 50 })
     const budget = await handle.query<GovernorState | null>('budget')
     expect(budget?.options.requestsPerHour).toBe(1_500)
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
@@ -312,7 +313,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
   it('ends as cancelled where it is cancelled, with what was under way landed; and another goes on', async () => {
     const there = await owned({ latencyMs: 50 })
     const { handle } = await there.ask()
-    while ((await there.bought()).length < 4) await sleep(20)
+    await until(async () => (await there.bought()).length >= 4, { everyMs: 20 })
     await handle.cancel()
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
     await record(handle, 'cancelled')
@@ -325,7 +326,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const there = await owned({ conversations: 2_000, latencyMs: 400 })
     const { handle } = await there.ask()
     // Leases of eight and more pages, of which each takes a while.
-    while ((await there.bought()).length < 40) await sleep(20)
+    await until(async () => (await there.bought()).length >= 40, { everyMs: 20 })
     const cancelledMs = Date.now()
     await handle.cancel()
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
@@ -336,18 +337,15 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
   it('that was terminated is followed by one that waits for its leases, and knows from the ledger what was spent', async () => {
     const there = await owned({ latencyMs: 50 })
     const { handle } = await there.ask()
-    while ((await there.bought()).length < 4) await sleep(20)
+    await until(async () => (await there.bought()).length >= 4, { everyMs: 20 })
     // Answers that come slowly: its leases are held when it ends, and its successor has asked for nothing when it is looked at.
     const { next, budget, made } = await whileSlowed(there.sandbox, async () => {
       await handle.terminate()
       const successor = await there.ask()
       expect(successor.joined).toBe(false)
       const before = (await there.served()).length
-      for (;;) {
-        const state = await successor.handle.query<GovernorState | null>('budget')
-        if (state) return { next: successor, budget: state, made: before }
-        await sleep(50)
-      }
+      const state = await until(() => successor.handle.query<GovernorState | null>('budget'))
+      return { next: successor, budget: state, made: before }
     })
     expect(budget.spent).toEqual({ requests: 0, sessions: 0 })
     expect(requestsThisHour(budget.rateLimit, Date.now())).toBeGreaterThanOrEqual(made)

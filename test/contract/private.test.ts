@@ -2,7 +2,6 @@
 // a person. Looked for in every history, description and detail that the server has.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
 import type { WorkspaceConfig } from '../../src/config.ts'
@@ -15,6 +14,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from '../until.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { payloadTexts } from './history.ts'
 import { startWorker } from './hosts.ts'
@@ -82,15 +82,13 @@ describeWithTemporal('what the server is told', ({ place }) => {
 
   /** What the UI shows of a workflow that runs: heartbeats of its activities, details, and where its code stands. */
   async function shown(handle: OwnerHandle): Promise<string[]> {
-    for (;;) {
-      const { raw } = await handle.describe()
-      if (raw.pendingActivities?.some(({ heartbeatDetails }) => heartbeatDetails)) {
-        const seen = ['__temporal_workflow_metadata', '__stack_trace', 'progress', 'plan', 'budget']
-        const answers = await Promise.all(seen.map(name => handle.query<unknown>(name)))
-        return [...payloadTexts(raw), ...answers.map(answer => JSON.stringify(answer))]
-      }
-      await sleep(50)
-    }
+    const raw = await until(async () => {
+      const described = (await handle.describe()).raw
+      return described.pendingActivities?.some(({ heartbeatDetails }) => heartbeatDetails) && described
+    })
+    const seen = ['__temporal_workflow_metadata', '__stack_trace', 'progress', 'plan', 'budget']
+    const answers = await Promise.all(seen.map(name => handle.query<unknown>(name)))
+    return [...payloadTexts(raw), ...answers.map(answer => JSON.stringify(answer))]
   }
 
   /** What the vendor sends: its agents, and that conversation. */
@@ -108,7 +106,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     const secrets = tellingTexts(there.sandbox)
     expect(secrets.length).toBeGreaterThan(500)
     const handle = await there.ask()
-    while ((await there.bought()).length < 1) await sleep(20)
+    await until(async () => (await there.bought()).length >= 1, { everyMs: 20 })
     const seen = await whileSlowed(there.sandbox, () => shown(handle))
     await ended(handle)
 
@@ -122,7 +120,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     onTestFinished(() => changeSchedule(client, WORKSPACE, 'delete'))
     await changeSchedule(client, WORKSPACE, 'trigger')
     const ticked = `WorkflowType = 'tick' AND ExecutionStatus = 'Completed'`
-    while ((await client.workflow.count(ticked)).count === 0) await sleep(100)
+    await until(async () => (await client.workflow.count(ticked)).count !== 0, { everyMs: 100 })
     await ended(client.workflow.getHandle(ownerId(WORKSPACE)))
 
     const texts = [...seen, ...(await everything())]

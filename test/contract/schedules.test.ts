@@ -1,5 +1,3 @@
-// Recurring syncs, as the command makes them.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
@@ -14,7 +12,7 @@ import {
 import type { SyncReport } from '../../workflows/steps.ts'
 import { cli } from '../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { until } from './afterwards.ts'
+import { until } from '../until.ts'
 import { reportOf, startWorker } from './hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { writeConfig } from './worker-process.ts'
@@ -129,6 +127,6 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     expect(await runs()).toEqual([{ run: byHand.run }])
 
     await changeSchedule(client, WORKSPACE, 'trigger')
-    while ((await runs()).length < 2) await sleep(100)
+    await until(async () => (await runs()).length >= 2, { everyMs: 100 })
   })
 })

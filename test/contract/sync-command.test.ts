@@ -5,6 +5,7 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from '../until.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -73,7 +74,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
   it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {
     const there = await app({ latencyMs: 1_500, conversations: 600 })
     const first = there.begin('sync', '--on', 'temporal')
-    while ((await there.bought()).length < 2) await new Promise(resolve => setTimeout(resolve, 20))
+    await until(async () => (await there.bought()).length >= 2, { everyMs: 20 })
     expect((await there.run('pause')).stdout).toContain('paused')
     first.process.kill('SIGINT')
     const { code, stderr } = await first.ended

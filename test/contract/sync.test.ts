@@ -1,9 +1,8 @@
-// One orchestration, two hosts: whichever runs it, the same sandbox and the same inputs make the same tables.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
+import { until } from '../until.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
@@ -89,7 +88,7 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
     const host = await sceneOf(open, { settings: { readToken: () => 'another-token' } })
     await expect(host.sync({ origin: 'schedule' })).rejects.toThrow()
     const rows = () => host.rows('SELECT origin, outcome, error_code, success, hint FROM _runs')
-    while ((await rows())[0]?.outcome === null) await sleep(50)
+    await until(async () => (await rows())[0]?.outcome !== null, { everyMs: 50 })
     expect(await rows()).toEqual([
       {
         origin: 'schedule',

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { cli, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { until } from './afterwards.ts'
+import { until } from '../until.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 
 describeWithTemporal('what up shows', ({ env }) => {

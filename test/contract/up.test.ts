@@ -1,7 +1,6 @@
 // `up`, as its users run it: with a server of its own, with one that is there, and where none can be had.
 import { execFile } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -10,6 +9,7 @@ import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { withoutTemporal } from '../faults/without-temporal.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from '../until.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
@@ -53,11 +53,7 @@ const untilWhole = (there: House, running: Running): Promise<void> => Promise.ra
 async function isWhole(there: House): Promise<void> {
   const all = truth(there).length
   await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all)
-  while ((await conversations(there)) !== all) await sleep(1_000)
-}
-
-async function until(true_: () => Promise<boolean>): Promise<void> {
-  while (!(await true_())) await sleep(50)
+  await until(async () => (await conversations(there)) === all, { everyMs: 1_000 })
 }
 
 /** Rejects where it ends by itself: who waits for what it does would wait for ever. */

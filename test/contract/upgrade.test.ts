@@ -9,7 +9,8 @@ import type { Role } from '../../src/run/temporal/worker/role.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
-import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
+import { until } from '../until.ts'
+import { ended, expectTruth, paidTwice } from './afterwards.ts'
 import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
 import { installRelease } from './releases/install.ts'
@@ -121,7 +122,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
         await ended(first)
         return there.worker('warehouse', careless.main)
       })
-      await until(() => isStuck(handle), 500)
+      await until(() => isStuck(handle), { everyMs: 500 })
       expect((await handle.describe()).status.name).toBe('RUNNING')
       await ended(wrong)
       const again = await there.worker('warehouse')

@@ -10,7 +10,8 @@ import type { Role } from '../../src/run/temporal/worker/role.ts'
 import type { Running } from '../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
-import { ended, expectTruth, paidTwice, until } from './afterwards.ts'
+import { until } from '../until.ts'
+import { ended, expectTruth, paidTwice } from './afterwards.ts'
 import { record } from './history.ts'
 import { reportOf } from './hosts.ts'
 import { elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
@@ -105,7 +106,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
       await until(async () => (await there.bought()).length >= 8)
       const held = await frozen(there, zombie)
       const second = await there.worker('export')
-      await until(async () => (await givenUp(handle)) >= held, 500)
+      await until(async () => (await givenUp(handle)) >= held, { everyMs: 500 })
       zombie.process.kill('SIGCONT')
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
       // It was missed before its leases' deadlines: the owner waits until they are over.

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -15,6 +14,7 @@ import { installRelease } from '../contract/releases/install.ts'
 import { elsewhere, scene, WORKSPACE } from '../contract/scene.ts'
 import { workerProcess, writeConfig } from '../contract/worker-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from '../until.ts'
 import { ROOT } from './dockerfile.ts'
 
 interface Rules {
@@ -97,11 +97,13 @@ describeWithTemporal('the example alerts', ({ command }) => {
     pending.executeUpdate('resume').catch(() => {})
     // Wakes it, where nothing else does.
     pending.executeUpdate('resume').catch(() => {})
-    while (!(await second.metrics()).includes('temporal_workflow_task_execution_failed')) await sleep(100)
+    await until(async () => (await second.metrics()).includes('temporal_workflow_task_execution_failed'), {
+      everyMs: 100,
+    })
     await pending.terminate()
     // And a server that is gone.
     await server.stop()
-    while (!(await second.metrics()).includes('temporal_long_request_failure')) await sleep(100)
+    await until(async () => (await second.metrics()).includes('temporal_long_request_failure'), { everyMs: 100 })
     told.push(await second.metrics())
 
     const asked = rules.flatMap(({ expr }) => askedBy(expr))

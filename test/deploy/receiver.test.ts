@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { start, temporaryFolder } from '../cli/cli-process.ts'
+import { until } from '../until.ts'
 import { readCompose } from './compose-file.ts'
 
 const service = readCompose().services.receiver!
@@ -31,7 +31,7 @@ it('is healthy, takes an event in without a token, and keeps it', async () => {
   const running = start(placed(service.command!, '0'), { env })
   const told = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
   const [, port] = /:(\d+)\/webhooks/.exec(told)!
-  while (!(await isHealthy(port!))) await sleep(300)
+  await until(() => isHealthy(port!), { everyMs: 300 })
   const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, message: 'hello', workspaceSecret: SECRET })
   expect((await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', body })).status).toBe(200)
   running.process.kill('SIGTERM')

@@ -5,11 +5,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Running, start } from '../cli/cli-process.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from '../until.ts'
 import { ownServices, readCompose, type Service } from './compose-file.ts'
 import { healthCheckOf, ROOT, readStages, wordsOf } from './dockerfile.ts'
 import { IMAGE_ENV, lastStage } from './image.ts'
@@ -85,7 +85,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
     })
 
   async function healthy(place: Place): Promise<void> {
-    while (!(await isHealthy(place))) await sleep(600)
+    await until(() => isHealthy(place), { everyMs: 600 })
   }
 
   it('are healthy when they take tasks, have schedules, sync, and end in good order', async () => {

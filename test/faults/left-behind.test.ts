@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { readdir, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { isTemporary } from '../../src/files/durable.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { spillFolder, temporaryFolder } from '../../src/warehouse/temporary-files.ts'
 import { landedFile } from '../landing/landed-file.ts'
+import { until } from '../until.ts'
 import { faultScene } from './scene.ts'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'src')
@@ -24,10 +24,6 @@ function processOf(script: string, ...args: string[]) {
   }
   onTestFinished(kill)
   return { kill }
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(1)
 }
 
 it('a coerced copy that a kill leaves behind is removed by the next sync', { timeout: 120_000 }, async () => {

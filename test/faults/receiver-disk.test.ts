@@ -1,8 +1,8 @@
 // A receiver whose disk fills up under load: 503 while it is full, and everything that was acknowledged is there.
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { start, temporaryFolder } from '../cli/cli-process.ts'
+import { until } from '../until.ts'
 import { type SmallDisk, smallDisks, whyNoDisk } from './small-disk.ts'
 import { spooled } from './spooled.ts'
 import { makeSender } from './webhook-sender.ts'
@@ -43,11 +43,11 @@ describe.skipIf(noDisk)('a receiver on a disk that fills up', () => {
       // Full in the middle of a line, at another place each time.
       const atOnce = await refused()
       await disk.fill(home, 200_000 + time * 1_000)
-      while ((await refused()) < atOnce + 5) await sleep(5)
+      await until(async () => (await refused()) >= atOnce + 5, { everyMs: 5 })
       expect(await isReady()).toBe(false)
       const kept = sender.acknowledged.size
       await disk.free(home)
-      while (sender.acknowledged.size < kept + 50) await sleep(5)
+      await until(() => sender.acknowledged.size >= kept + 50, { everyMs: 5 })
       expect(await isReady()).toBe(true)
     }
     await load.stop()

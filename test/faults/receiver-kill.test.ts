@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import { Draw } from '../../src/sandbox/world/random.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { rounds } from '../tier.ts'
+import { until } from '../until.ts'
 import { spooled } from './spooled.ts'
 import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
@@ -41,7 +42,7 @@ it('a receiver that is killed under load loses nothing that it acknowledged, and
       const load = sender.run(port)
       const before = sender.acknowledged.size
       // From the first event on, over the time of some syncs and of a sealing or two.
-      while (sender.acknowledged.size === before) await new Promise(resolve => setTimeout(resolve, 2))
+      await until(() => sender.acknowledged.size !== before, { everyMs: 2 })
       await new Promise(resolve => setTimeout(resolve, draw.unit() ** 3 * 1_300))
       child.kill('SIGKILL')
       await once(child, 'close')

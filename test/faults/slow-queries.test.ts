@@ -1,24 +1,16 @@
 // Queries that take long, more of them than the process has threads for: everything else goes on beside them.
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
 import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { until } from '../until.ts'
 import { SECRET } from './webhook-command.ts'
 import { withoutTemporal } from './without-temporal.ts'
 
 const SLOW = 'SELECT sleep_ms(60000)'
-
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== undefined) return found
-    await sleep(50)
-  }
-}
 
 /** `up` in one process, receiver and all, in the middle of its first sync. */
 async function upInOneProcess() {

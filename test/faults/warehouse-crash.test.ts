@@ -9,6 +9,7 @@ import { openWarehouse } from '../../src/warehouse/open.ts'
 import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
 import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { until } from '../until.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { isProbe } from '../workflows/probe.ts'
 import { readThrough, truthOf } from '../workflows/truth.ts'
@@ -18,14 +19,6 @@ import { makeSender } from './webhook-sender.ts'
 import { withoutTemporal } from './without-temporal.ts'
 
 const START_MS = Date.UTC(2026, 5, 1, 12)
-
-async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    await sleep(50)
-  }
-}
 
 /** Children of a process, by their process ids and arguments. */
 async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]> {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { copyFile, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
+import { until } from '../until.ts'
 import { expectMended, expectTold, expectWhole, type FaultScene, faultScene, stillSandbox } from './scene.ts'
 
 /** Windows that are read at once: so many requests are under way at a kill, at most. */
@@ -48,7 +48,7 @@ async function killedInTheMidst(): Promise<FaultScene & { log: string }> {
   const log = join(scene.home, 'warehouse.duckdb.wal')
   const running = scene.start(['sync', '--yes'])
   const grown = async () => (await readFile(log).catch(() => Buffer.alloc(0))).length > 400_000
-  while (!(await grown())) await sleep(20)
+  await until(() => grown(), { everyMs: 20 })
   running.process.kill('SIGKILL')
   await running.ended
   expect(running.process.signalCode).toBe('SIGKILL')

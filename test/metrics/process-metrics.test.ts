@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { type Running, start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
 import { describeWithPromtool } from '../promtool.ts'
+import { until } from '../until.ts'
 import { families, sampleOf, samples } from './scrape.ts'
 
 const SECRET = 'whsec-canary-3391'
@@ -21,23 +21,21 @@ async function metricsUrl({ process: child, said }: Running): Promise<string> {
   child.stdout!.on('data', piece => {
     text += piece
   })
-  for (;;) {
-    const url = /http:\S+\/metrics/.exec(text)?.[0]
-    if (url) return url
+  return until(async () => {
     if (child.exitCode !== null) await said('metrics')
-    await sleep(20)
-  }
+    return /http:\S+\/metrics/.exec(text)?.[0]
+  })
 }
 
 const scrape = async (url: string): Promise<string> => (await fetch(url)).text()
 
 /** Scrapes until it tells what is waited for. */
 async function scraped(url: string, holds: (text: string) => boolean): Promise<string> {
-  for (;;) {
+  const holding = async () => {
     const text = await scrape(url)
-    if (holds(text)) return text
-    await sleep(200)
+    return holds(text) && text
   }
+  return until(holding, { everyMs: 200 })
 }
 
 interface Status {

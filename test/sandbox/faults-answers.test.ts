@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { until } from '../until.ts'
 import { call, exportAll, exportable, exportPage, firstAgent, idsOf, type open, START_MS } from './caller.ts'
 import { ask, openWith, served, statuses, statusOf } from './fault-caller.ts'
 
@@ -194,7 +195,7 @@ describe('an answer that is late', () => {
     const sandbox = await openWith({ script: [{ fault: 'overtaking', at: 1, param: 60_000 }] })
     const order: string[] = []
     const first = ask(sandbox).then(() => order.push('first'))
-    while ((await served(sandbox)).length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(async () => (await served(sandbox)).length !== 0, { everyMs: 5 })
     await ask(sandbox).then(() => order.push('second'))
     await first
     expect(order).toEqual(['second', 'first'])
@@ -209,7 +210,7 @@ describe('an answer that is late', () => {
     })
     expect((await ask(sandbox)).status).toBe(200)
     const unanswered = statusOf(ask(sandbox))
-    while ((await served(sandbox)).length < 2) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(async () => (await served(sandbox)).length >= 2, { everyMs: 5 })
     await sandbox.close()
     expect(await unanswered).toBe(0)
   })

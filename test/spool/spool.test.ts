@@ -12,6 +12,7 @@ import { openSpool, type SpoolOptions } from '../../src/spool/spool.ts'
 import { countWaiting } from '../../src/spool/waiting.ts'
 import { type Commit, SpoolWriter } from '../../src/spool/writer.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
+import { until } from '../until.ts'
 import { spoolEvent } from './arbitrary-events.ts'
 
 const events = (count: number, from = 0): IdentifiedEvent[] =>
@@ -88,7 +89,7 @@ describe('segments', () => {
     const aging = openSpool({ home, now: () => 1_763_745_100_000, sealAfterMs: 20, sealAfterBytes: 2 ** 40 })
     const before = (await sealedSegments(home, 'ws')).length
     await appended(aging, given)
-    while ((await sealedSegments(home, 'ws')).length === before) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(async () => (await sealedSegments(home, 'ws')).length !== before, { everyMs: 5 })
     await aging.close()
   })
 

@@ -15,6 +15,7 @@ import {
   TEMPORAL_RELEASE,
   type TemporalRelease,
 } from '../../../src/run/temporal/server/temporal-cli.ts'
+import { until } from '../../until.ts'
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
@@ -35,7 +36,7 @@ const NO_RELEASE: TemporalRelease = { version, releases: 'http://127.0.0.1:9', c
 
 /** Waits until the cache has just so many entries. */
 async function holds(cache: string, count: number): Promise<void> {
-  while ((await readdir(cache)).length !== count) await sleep(10)
+  await until(async () => (await readdir(cache)).length === count, { everyMs: 10 })
 }
 
 interface Served {

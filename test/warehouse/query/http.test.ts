@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { tableFromIPC } from 'apache-arrow'
 import { describe, expect, it } from 'vitest'
+import { until } from '../../until.ts'
 import { ENDLESS, LATE, servedWarehouse } from './served-warehouse.ts'
 
 const there = servedWarehouse()
@@ -108,7 +109,7 @@ describe('over HTTP', () => {
     })
     for (let number = 1; number <= 3; number++) {
       socket.write(request)
-      while (answers.split('HTTP/1.1 200 OK').length <= number) await sleep(5)
+      await until(() => answers.split('HTTP/1.1 200 OK').length > number, { everyMs: 5 })
     }
     socket.destroy()
     await there.untilAnswered()

@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterEach, beforeEach } from 'vitest'
 import { type HolderQuery, queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import { type QueryServer, serveQueries } from '../../../src/warehouse/query/http/socket-server.ts'
 import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
+import { until } from '../../until.ts'
 
 /** Fails in its last tenth. */
 export const LATE = "SELECT CASE WHEN range < 900000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(1000000)"
@@ -37,7 +37,7 @@ export function servedWarehouse(): ServedWarehouse {
     // Longer than a test may take: what is not stopped otherwise fails the test.
     ask: (sql, more = {}) => queryHolder({ home: there.home, sql, timeoutMs: 120_000, ...more }),
     async untilAnswered() {
-      while (!(await there.ask('SELECT 1').then(rowsOf, () => undefined))) await sleep(20)
+      await until(() => there.ask('SELECT 1').then(rowsOf, () => undefined), { everyMs: 20 })
     },
   } as ServedWarehouse
   beforeEach(async () => {
