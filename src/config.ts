@@ -1,7 +1,7 @@
-// Configuration: the only reader of the environment and of the config file. It fails at once, saying what to mend.
+// Configuration: the only reader of the environment and of the config file. Invalid settings fail at the start, with a hint.
 //
 // One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE), CONVOHOUSE_WORKSPACE and
-// CONVOHOUSE_HOME are enough. Several stand in `convohouse.yaml`, each naming the variable or the file that holds its token.
+// CONVOHOUSE_HOME are enough. Several are configured in `convohouse.yaml`, each with the variable or file that holds its token.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
@@ -26,8 +26,8 @@ export const CONFIG_FILE = 'convohouse.yaml'
 export const DEFAULT_HOME = 'convohouse-data'
 
 /**
- * What DuckDB may take. With these the process of a sync peaked at 1,071 MiB for a million conversations, and at 959 for a tenth
- * of them. A replay loads larger batches; who has set the one limit means it for both.
+ * DuckDB's memory limits. With these defaults a sync's process peaked at 1,071 MiB for a million conversations, and at 959 MiB for a tenth
+ * of them. A replay loads larger batches; `memoryLimit` alone applies to both.
  */
 const memoryLimits = (given: { memoryLimit?: string | undefined; replayMemoryLimit?: string | undefined } = {}) => ({
   memoryLimit: given.memoryLimit ?? '448MB',
@@ -45,7 +45,7 @@ const duration = z
   .refine(text => parseDuration(text) !== undefined, DURATION)
   .transform(text => parseDuration(text)!)
 
-/** A timer of Node's that is set further ahead goes off at once. */
+/** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
 const LONGEST_TIMEOUT_MS = 24 * 24 * HOUR_MS
 
 const moment = z
@@ -136,21 +136,21 @@ const file = z.strictObject({
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
-/** Every so many ms, or by a cron expression; each time by up to `jitterMs` later. */
+/** An interval or a cron expression; each run is delayed by up to `jitterMs`. */
 export type Schedule = ({ everyMs: number } | { cron: string }) & { jitterMs: number }
 
 export interface WorkspaceConfig {
   id: string
   apiUrl: string
   tokenKept: SecretPlace
-  /** Reads the token where it is kept. @throws TOKEN_MISSING */
+  /** Reads the token from its variable or file. @throws TOKEN_MISSING */
   readToken: () => string
-  /** Reads the secrets of its webhooks where they are kept; null where none are configured. @throws SECRET_MISSING */
+  /** Reads the webhook secrets; null if none are configured. @throws SECRET_MISSING */
   readWebhookSecrets: (() => string[]) | null
   since: string | null
-  /** Ids of organizations that are asked for, beside those that conversations and events name. */
+  /** Ids of organizations to read, besides those that conversations and events mention. */
   organizations: string[]
-  /** When Temporal syncs it by itself; null: never. */
+  /** The schedule on Temporal; null: none. */
   schedule: Schedule | null
   settleMs: number
   mirrorLagMs: number
@@ -175,7 +175,7 @@ export interface Config {
   /** Data folder, absolute. */
   home: string
   memoryLimit: string
-  /** Where a warehouse is rebuilt. */
+  /** DuckDB's limit while a replay rebuilds the warehouse. */
   replayMemoryLimit: string
   threads: number
   /** The prefix of the task queues of this house, and how long a lease on them may be used. */
@@ -184,7 +184,7 @@ export interface Config {
   /** Where processes without a receiver serve metrics; null: where they are told. */
   metrics: ListenAddress | null
   workspaces: WorkspaceConfig[]
-  /** Where it came from, for people. */
+  /** Path of the file, or `the environment`; for messages. */
   source: string
 }
 
@@ -222,7 +222,7 @@ function scheduleConfig({ every, cron, jitter }: z.infer<typeof schedule>): Sche
 
 const temporalConfig = ({ queues, lease }: z.infer<typeof temporal>): Config['temporal'] => ({ queues, leaseMs: lease })
 
-/** `workspaces[0].settle (line 7)`: where a problem is. */
+/** The place of a problem: `workspaces[0].settle (line 7)`. */
 function placeOf(path: readonly PropertyKey[], locate: (path: readonly PropertyKey[]) => number | null): string {
   const text = path
     .map(part => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
@@ -247,11 +247,11 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
   const document = parseDocument(text, { lineCounter: lines })
   const invalid = (problem: string) =>
     new ConvohouseError('CONFIG_INVALID', {
-      what: `${path} is no valid YAML: ${problem}`,
-      hint: 'Mend the line that it names; `convohouse init` writes an example.',
+      what: `${path} is not valid YAML: ${problem}`,
+      hint: 'Correct the line; `convohouse init` writes an example.',
     })
   const [error] = document.errors
-  // Some messages quote what stands there behind a colon: a token may.
+  // Some messages quote the text after a colon, which may be a token.
   if (error) throw invalid(error.message.split('\n')[0]!.replace(/: .*( at line \d+, column \d+:?)$/, '$1'))
   const locate = (keys: readonly PropertyKey[]): number | null => {
     for (let length = keys.length; length >= 0; length--) {
@@ -265,8 +265,8 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
   try {
     return { value: document.toJS(), locate }
   } catch {
-    // The message names what the alias should be of.
-    throw invalid('an alias (`*name`) stands for nothing, or for too much')
+    // The original message quotes the alias, which may be a secret.
+    throw invalid('an alias (`*name`) is undefined or expands to too much')
   }
 }
 
@@ -285,7 +285,7 @@ function fromFile(path: string, env: Environment): Config {
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   if (twice !== undefined) {
     throw new ConvohouseError('CONFIG_INVALID', {
-      what: `${path}: workspace ${JSON.stringify(twice)} stands there twice.`,
+      what: `${path}: workspace ${JSON.stringify(twice)} is configured twice.`,
       hint: 'Remove one of the two.',
     })
   }
@@ -302,10 +302,10 @@ function fromFile(path: string, env: Environment): Config {
 }
 
 const ENV_NAMES = { apiUrl: 'CONVOHOUSE_API_URL', token: 'CONVOHOUSE_API_TOKEN', id: 'CONVOHOUSE_WORKSPACE' } as const
-/** Names a file instead, as container platforms hand secrets over. */
+/** The same as a file, as container platforms provide secrets. */
 const TOKEN_FILE = `${ENV_NAMES.token}_FILE`
 
-/** @throws CONFIG_INVALID where both say where the token is: one of them is forgotten */
+/** @throws CONFIG_INVALID if both variables are set */
 function tokenInEnvironment(env: Environment): SecretPlace {
   const path = env[TOKEN_FILE]?.trim()
   if (!path) return { env: ENV_NAMES.token }
@@ -336,7 +336,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const name = ENV_NAMES[issue!.path[0] as keyof typeof ENV_NAMES] ?? 'The environment'
-    throw new ConvohouseError('CONFIG_INVALID', { what: `${name} ${issue!.message}.`, hint: 'Set it anew.' })
+    throw new ConvohouseError('CONFIG_INVALID', { what: `${name} ${issue!.message}.`, hint: 'Correct it.' })
   }
   return {
     home: resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME),
@@ -364,7 +364,7 @@ export function readConfig(options: { path?: string; env?: Environment; cwd?: st
   return fromEnvironment(env, cwd)
 }
 
-/** The data folder alone, for commands that need no workspace. */
+/** Only the data folder, for commands that need no workspace. */
 export function readHome(options: { path?: string; env?: Environment; cwd?: string } = {}): string {
   const env = options.env ?? process.env
   const cwd = options.cwd ?? process.cwd()
@@ -373,13 +373,13 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
   return resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME)
 }
 
-/** Where tools that we start are looked for, and where those are kept that we provide ourselves. */
+/** Folders of external tools: those on the PATH, and our cache for downloaded ones. */
 export interface ToolPlaces {
   searchPath: string[]
   cache: string
 }
 
-/** Reads where tools are: the variable PATH, and the user's cache folder. */
+/** Reads PATH and the user's cache folder. */
 export function readToolPlaces(env: Environment = process.env): ToolPlaces {
   return {
     searchPath: (env.PATH ?? '').split(delimiter).filter(folder => folder !== ''),
@@ -387,8 +387,5 @@ export function readToolPlaces(env: Environment = process.env): ToolPlaces {
   }
 }
 
-/** Our environment with some variables set otherwise, for a tool that we start. */
-export const environmentWith = (more: Record<string, string>): NodeJS.ProcessEnv => ({ ...process.env, ...more })
-
-/** The size of this process's thread pool, as the command's entry or the user has set it. */
+/** Size of libuv's thread pool, set by the command's entry or the user. */
 export const poolSize = (env: Environment = process.env): string | undefined => env.UV_THREADPOOL_SIZE

@@ -186,7 +186,7 @@ workspaces:
   })
 
   it.each([
-    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour \(line 5\) is no setting/],
+    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour \(line 5\) is not a setting/],
     ['one that belongs elsewhere', workspace('memoryLimit: 1GB'), /workspaces\[0\].*memoryLimit/],
     ['no workspace', 'workspaces: []\n', /workspaces \(line 1\).*at least one/],
     ['nothing at all', '', /the file is empty/],
@@ -203,8 +203,8 @@ workspaces:
       workspace().replace('https://', 'https://me:pw@'),
       /workspaces\[0\]\.apiUrl \(line 3\)/,
     ],
-    ['a workspace twice', `${workspace()}${workspace().split('\n').slice(1).join('\n')}`, /"ws_1" stands there twice/],
-    ['no YAML', 'workspaces: [\n', /no valid YAML.*line/],
+    ['a workspace twice', `${workspace()}${workspace().split('\n').slice(1).join('\n')}`, /"ws_1" is configured twice/],
+    ['no YAML', 'workspaces: [\n', /not valid YAML.*line/],
   ])('refuses %s', (_, text, why) => {
     const error = refusal(text)
     expect(error.code).toBe('CONFIG_INVALID')

@@ -1,4 +1,4 @@
-// Says a word to the owners of the chosen workspaces.
+// `convohouse pause`, `resume`, `allow` and `cancel`: sends the request to the owner workflow of each chosen workspace.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
 import { readConfig } from '../config.ts'
 import type { Allowance } from '../core/allowance.ts'
@@ -15,7 +15,7 @@ export type ControlCommand = 'pause' | 'resume' | 'cancel' | 'allow'
 export interface ControlFlags {
   config?: string
   workspace?: string
-  /** Of `allow`. */
+  /** For `allow`. */
   overagePacks?: number
   maxSessions?: number
 }
@@ -23,14 +23,14 @@ export interface ControlFlags {
 const DONE: Record<ControlCommand, string> = {
   pause: 'paused',
   resume: 'resumed',
-  cancel: 'asked to end',
+  cancel: 'cancellation requested',
   allow: 'allowed',
 }
 
-/** @throws FLAG_INVALID where nothing is allowed */
+/** @throws FLAG_INVALID without any limit */
 function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
   if (overagePacks === undefined && maxSessions === undefined)
-    throw invalidFlag('Nothing is allowed.', 'Give --overage-packs or --max-sessions.')
+    throw invalidFlag('No limit is given.', 'Give --overage-packs or --max-sessions.')
   return {
     ...(overagePacks !== undefined && { packs: overagePacks }),
     ...(maxSessions !== undefined && { sessions: maxSessions }),
@@ -39,7 +39,7 @@ function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
 
 type Word = (handle: WorkflowHandle) => Promise<unknown>
 
-/** How it is said to an owner, where a worker has to answer; null: the server takes it. */
+/** The update that a worker has to answer; null for `cancel`, which the server accepts by itself. */
 function wordOf(steering: ControlCommand, flags: ControlFlags): Word | null {
   if (steering === 'cancel') return null
   if (steering !== 'allow') return handle => handle.executeUpdate(steering)
@@ -53,7 +53,7 @@ interface Said {
   word: Word | null
 }
 
-/** Says it, and that no worker hears it, where that is so. */
+/** Sends the request, and logs when no worker polls. */
 async function speak(client: Client, { handle, queue, word }: Said): Promise<void> {
   if (word) {
     const unanswered = (absence: Absence) => log(noWorkerText(absence, queue))
@@ -61,10 +61,10 @@ async function speak(client: Client, { handle, queue, word }: Said): Promise<voi
     return
   }
   await handle.cancel()
-  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'It ends when one is there.'))
+  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The sync ends when a worker runs.'))
 }
 
-/** True where a sync has heard it. */
+/** True if a running sync received the request. */
 async function steer(client: Client, workspaceId: string, word: Word | null): Promise<boolean> {
   const handle = client.workflow.getHandle(ownerId(workspaceId))
   try {
@@ -73,7 +73,7 @@ async function steer(client: Client, workspaceId: string, word: Word | null): Pr
     await speak(client, { handle, queue: taskQueue, word })
     return true
   } catch (error) {
-    // It may have ended while it was waited for.
+    // The sync may have ended meanwhile.
     if (error instanceof WorkflowNotFoundError) return false
     throw error
   }
@@ -90,7 +90,7 @@ export async function runControl(steering: ControlCommand, flags: ControlFlags):
   try {
     for (const { id } of workspaces) {
       const heard = await steer(client, id, word)
-      print(`${id}: ${heard ? DONE[steering] : 'no sync goes on'}`)
+      print(`${id}: ${heard ? DONE[steering] : 'no sync is running'}`)
     }
   } finally {
     await client.connection.close()

@@ -7,17 +7,17 @@ import { print } from './terminal/print.ts'
 
 const NEXT = [
   'Next:',
-  '  1. Put the id and the address of your workspace into it.',
+  '  1. Enter the id and the API address of your workspace.',
   '  2. export CONVOHOUSE_API_TOKEN=…   (the secret key of the workspace)',
-  '  3. convohouse plan                 shows what a sync would read; it buys nothing',
+  '  3. convohouse plan                 shows what a sync would read; it costs no session',
   '  4. convohouse sync',
 ]
 
 function failure(file: string, cause: NodeJS.ErrnoException): ConvohouseError {
   if (cause.code === 'EEXIST') {
     return new ConvohouseError('CONFIG_EXISTS', {
-      what: `${file} is there already.`,
-      hint: 'Mend it by hand, or write it anew with --force.',
+      what: `${file} already exists.`,
+      hint: 'Edit it, or overwrite it with --force.',
     })
   }
   return new ConvohouseError('HOME_UNUSABLE', {
@@ -36,7 +36,7 @@ export async function runInit({ force }: { force?: boolean }): Promise<void> {
   print(`Wrote ${file}`, '', ...NEXT)
 }
 
-/** Read back by `readConfig`; a test holds the two together. */
+/** Every setting with its default. A test reads it with `readConfig`. */
 export const CONFIG_TEMPLATE = `# Configuration of convohouse. Settings that begin with # have that value unless you change it.
 # Durations are written 90s, 15m, 2h or 1d.
 

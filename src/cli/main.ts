@@ -1,4 +1,4 @@
-// The `convohouse` command behind its entry (convohouse.cts): runs what the command line asks for, and tells errors in one way.
+// The `convohouse` command, loaded by its entry (convohouse.cts): parses the command line, runs the command, and prints its error.
 import { type Command, CommanderError } from 'commander'
 import { diskErrorText } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -10,11 +10,11 @@ import { endOnSignals } from './terminal/signals.ts'
 import { styleOf } from './terminal/style.ts'
 import { keepYoungSpaceSmall } from './young-space.ts'
 
-/** Whoever reads our output is gone: the next command of a pipe, or a terminal that was closed. */
+/** The reader of our output is gone: the next command of a pipe, or a closed terminal. */
 const isClosedPipe = (error: unknown): boolean =>
   ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException | null)?.code ?? '')
 
-/** The command that was asked for, for the hint at its help. */
+/** The named command, for the hint at its help. */
 function commandName(program: Command, args: readonly string[]): string {
   const named = program.commands.find(command => args.includes(command.name()))
   return named ? `convohouse ${named.name()}` : 'convohouse'
@@ -29,14 +29,14 @@ function tell(error: unknown, args: readonly string[]): void {
 const notWritten = (cause: Error): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `Standard output cannot be written: ${diskErrorText(cause)}.`,
-    hint: 'Send it to where there is space. Nothing but what was to be shown is lost.',
+    hint: 'Send it where there is space. Only the output is lost.',
     cause,
   })
 
 async function main(args: readonly string[]): Promise<void> {
   keepYoungSpaceSmall()
   endOnSignals()
-  // Whoever reads our output may have seen enough (`| head`): no error. Nor is it one that nobody reads how it goes.
+  // A reader that stops early (`| head`) is no error, and neither is an unread standard error.
   process.stderr.on('error', () => {})
   let unwritten: Error | undefined
   process.stdout.on('error', error => {
@@ -49,7 +49,7 @@ async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     tellUnlessCalm(error, { program, args, unwritten })
   }
-  // Told of the last lines a moment later.
+  // The error of the last lines arrives after the command has returned.
   process.stdout.once('error', error => {
     if (!isClosedPipe(error)) tell(notWritten(error), args)
   })

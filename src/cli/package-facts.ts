@@ -1,13 +1,13 @@
-// What our package.json says.
+// Facts of our package.json.
 import { readFileSync } from 'node:fs'
 
 export interface PackageFacts {
   version: string
-  /** The oldest Node that it runs on: `20.19`. */
+  /** The oldest supported Node: `20.19`. */
   oldestNode: string
 }
 
-/** Of the nearest package.json that is ours: a source file has it two folders above, a compiled one three. */
+/** Reads our package.json: two folders above a source file, three above a compiled one. */
 export function packageFacts(): PackageFacts {
   for (const above of ['../../', '../../../']) {
     try {

@@ -1,4 +1,4 @@
-// The command line as a whole. Each command's work is imported when it is asked for, so that `--help` is quick.
+// The command line: commands/ declares flags and help, and imports a command's work only when it runs, so that `--help` starts fast.
 import { Command } from 'commander'
 import { allowCommand, cancelCommand, pauseCommand, resumeCommand } from './commands/control.ts'
 import { demoCommand } from './commands/demo.ts'
@@ -51,7 +51,7 @@ Start with your own:         convohouse init, then convohouse plan, then convoho
 One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE, the file that holds it),
 CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the data folder. \`convohouse COMMAND --help\` shows examples.`
 
-/** The program; errors of usage are thrown as commander's, and nothing but help is written by it. */
+/** The program. Usage errors are thrown as commander's errors; it prints nothing but help. */
 export function createProgram(): Command {
   const program = new Command('convohouse')
     .description(DESCRIPTION)

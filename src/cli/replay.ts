@@ -1,4 +1,4 @@
-// `convohouse replay`: the warehouse rebuilt from what landed, without one request.
+// `convohouse replay`: rebuilds the warehouse from landed pages, without a request.
 import { existsSync } from 'node:fs'
 import { readConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -17,7 +17,7 @@ import { isTerminal } from './terminal/style.ts'
 export interface ReplayFlags {
   config?: string
   workspace?: string
-  /** Only these tables; all where it is absent. */
+  /** Only these tables; default: all. */
   table?: string[]
   allowIncomplete?: boolean
   json?: boolean
@@ -30,7 +30,7 @@ const LINE_EVERY_MS = 5 * SECOND
 const progressLine = ({ workspaceId, files, of, records }: Told): string =>
   `${workspaceId}: ${count(files)} of ${counted(of, 'page')}, ${counted(records, 'record')}`
 
-/** How progress is told: in place on a terminal, seldom elsewhere, as JSON for machines. */
+/** Reports progress: redrawn on a terminal, a line every five seconds elsewhere, or as JSON. */
 async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end: () => void }> {
   if (json) return { tell: told => printJsonLine({ kind: 'progress', ...told }), end: () => {} }
   if (isTerminal(process.stderr)) {
@@ -56,23 +56,23 @@ const summary = (report: ReplayReport, what: string, tookMs: number): string[] =
   `  ${counted(report.records, 'record')}, ${counted(report.coerced, 'page')} coerced to declared types, ${counted(report.quarantined, 'record')} quarantined`,
 ]
 
-/** What could not be read, and what became of its events. */
+/** Damaged spool files, and what happened to their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
   damaged.flatMap(({ file, why }) => [
-    `warning: ${file} in the spool is damaged (${why}): what can be read of it was applied${hadWarehouse ? ', and all its events that the warehouse had were kept' : '; the rest is in no table'}.`,
+    `warning: ${file} in the spool is damaged (${why}): its readable part was applied${hadWarehouse ? ', and the warehouse keeps the events of it that it had' : '; the rest is in no table'}.`,
     `  → Restore it from a backup, then run \`convohouse replay\` again${hadWarehouse ? '; or delete it, since the warehouse has its events' : ''}.`,
   ])
 
 const stopped = (cause: unknown): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', {
-    what: 'Stopped; the warehouse is as it was before.',
+    what: 'Stopped; the warehouse is unchanged.',
     hint: 'Run `convohouse replay` again to rebuild it.',
     cause,
   })
 
 const TOGETHER = [
   '--table and --allow-incomplete contradict each other.',
-  'Of a landing that is incomplete rebuild the whole warehouse: leave --table out.',
+  'An incomplete landing needs a full rebuild: leave --table out.',
 ] as const
 
 /** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, TABLE_UNKNOWN, INTERRUPTED */

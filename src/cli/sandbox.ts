@@ -14,7 +14,7 @@ import { invalidFlag } from './flags/values.ts'
 import { print, printJson } from './terminal/print.ts'
 import { stopOnSignals, untilStopping } from './terminal/signals.ts'
 
-/** As commander gives them: what was not given is absent; `limits` is false for `--no-limits`. */
+/** As commander parses them: absent flags are undefined; `limits` is false for `--no-limits`. */
 export interface SandboxFlags {
   port?: number
   host?: string
@@ -61,7 +61,7 @@ export interface SandboxFlags {
   json?: boolean
 }
 
-/** The sandbox's options of the flags; absent where they are to have their default. @throws FLAG_INVALID */
+/** The sandbox's options; those without a flag are absent and have their default. @throws FLAG_INVALID */
 export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<SandboxOptions>> {
   const {
     unpaid,
@@ -118,7 +118,7 @@ export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<Sandb
 
 const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
-/** Serves until SIGINT or SIGTERM. @throws CONFIG_INVALID for an option out of range, or a port that is taken */
+/** Serves until SIGINT or SIGTERM. @throws CONFIG_INVALID for an option out of range; ADDRESS_IN_USE */
 export async function runSandbox(flags: SandboxFlags): Promise<void> {
   const stop = stopOnSignals()
   const sandbox = await startSandbox(await sandboxOptions(flags))
@@ -135,7 +135,7 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
       '  convohouse sync',
       '',
       ...(flags.webhooks === undefined ? [] : [`Events are posted to ${flags.webhooks} as they happen.`, '']),
-      'Ctrl-C ends it.',
+      'Press Ctrl-C to stop.',
     )
   }
   await untilStopping(stop)
@@ -143,7 +143,7 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
   stop.release()
 }
 
-/** What is in the rules is checked where the faults are set. @throws FLAG_INVALID */
+/** Reads a JSON list of rules. The sandbox validates the rules when it sets the faults. @throws FLAG_INVALID */
 export async function readFaultScript<R>(flag: string, path: string): Promise<R[]> {
   const text = await readFile(path, 'utf8').catch(() => {
     throw invalidFlag(`${flag}: ${path} cannot be read.`, 'Give the path of a JSON file.')

@@ -1,4 +1,4 @@
-// `convohouse schedule`: over the chosen workspaces, one line or one JSON object each.
+// `convohouse schedule`: works on the chosen workspaces and prints one line or JSON object for each.
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../workflows/activities.ts'
 import { systemClock } from '../clock.ts'
@@ -60,9 +60,9 @@ const ENSURED: Record<Ensured, string> = {
   created: 'created',
   updated: 'updated',
   unchanged: 'unchanged',
-  kept: 'kept as `convohouse up` made it (the configuration names none; `convohouse schedule delete` ends it)',
-  deleted: 'deleted (the configuration names none any more)',
-  none: 'none (the configuration names none)',
+  kept: 'kept as `convohouse up` created it (none is configured; `convohouse schedule delete` removes it)',
+  deleted: 'deleted (no longer configured)',
+  none: 'none (none is configured)',
 }
 
 function tellEnsured(flags: ScheduleFlags, workspaceId: string, { ensured, text }: { ensured: Ensured; text: string }) {
@@ -79,7 +79,7 @@ export const runEnsure = (flags: ScheduleFlags): Promise<void> =>
     },
     async ({ client, config }) => {
       if (flags.workspace !== undefined) return
-      const text = 'deleted (no such workspace is configured any more)'
+      const text = 'deleted (the workspace is no longer configured)'
       for (const id of await deleteUnconfigured(client, config)) tellEnsured(flags, id, { ensured: 'deleted', text })
     },
   )
@@ -97,10 +97,10 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
   print(...scheduleLines(all, Date.now(), { width, style: styleOf(process.stdout) }))
 }
 
-/** A tick is kept by the server until a worker takes it. */
+/** Warns if no worker polls: the server keeps the run until one does. */
 async function tellIfNobodyTakes(client: Client, { temporal }: Config): Promise<void> {
   const queue = warehouseQueue(temporal.queues)
-  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The tick waits for it.'))
+  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The run waits for it.'))
 }
 
 export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>
@@ -116,7 +116,7 @@ export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =
     },
   )
 
-/** A schedule, and what became of its last run; null where there was none. */
+/** A schedule and its last run; null if there was none. */
 export type ScheduleStatus = ScheduleState & { lastRun: LastRun | null }
 
 const COLUMNS = [
@@ -146,10 +146,10 @@ function outcomeText({ outcome, failure }: LastRun): string {
   return failure ? `${outcome} (${failure.code ?? failure.what})` : outcome
 }
 
-/** The server forgets what has ended when its retention is over. */
+/** Cells of the last run. The server deletes ended runs after its retention period. */
 function runCells({ lastRun, schedule }: ScheduleStatus, nowMs: number): string[] {
   const tick = schedule?.lastTick
-  if (lastRun === null) return tick ? [timeText(tick.takenAt), 'not kept any more', ''] : ['never', '', '']
+  if (lastRun === null) return tick ? [timeText(tick.takenAt), 'no longer kept', ''] : ['never', '', '']
   const { startedAt, endedAt } = lastRun
   const tookMs = (endedAt?.getTime() ?? nowMs) - startedAt.getTime()
   return [timeText(startedAt), outcomeText(lastRun), formatDuration(tookMs)]
@@ -164,7 +164,7 @@ function row(status: ScheduleStatus, nowMs: number): string[] {
   return [workspaceId, when.map(whenText).join(', '), stateText(schedule), nextText, ...run, count(ticks)]
 }
 
-/** Lines of a table. */
+/** The schedules as lines of a table. */
 export const scheduleLines = (all: readonly ScheduleStatus[], nowMs: number, options: GridOptions = {}): string[] =>
   grid(
     COLUMNS,
@@ -180,16 +180,16 @@ export interface BackfillFlags extends ScheduleFlags {
   yes?: boolean
 }
 
-/** @throws FLAG_INVALID for a range that is none */
+/** @throws FLAG_INVALID for an empty or missing range */
 export function checkRange({ since, until }: BackfillFlags, nowMs: number): void {
   if (since === undefined)
-    throw invalidFlag('A backfill needs --since.', 'Say from when on: --since 2026-01-01, or an age such as 90d.')
+    throw invalidFlag('A backfill needs --since.', 'Give a start: --since 2026-01-01, or an age such as 90d.')
   checkTogether({ since, wait: true, ...(until !== undefined && { until }) }, nowMs)
   if (until !== undefined && until > nowMs)
-    throw invalidFlag('--until lies in the future.', 'Leave it out: what is yet to come is for the ticks.')
+    throw invalidFlag('--until lies in the future.', 'Leave it out: scheduled runs read what arrives later.')
 }
 
-/** The process's exit code. @throws FLAG_INVALID, SCHEDULE_MISSING, TEMPORAL_UNREACHABLE */
+/** Reads what is missing of a time range, through the owner workflow that schedules use, too. Returns the exit code. @throws FLAG_INVALID, SCHEDULE_MISSING, TEMPORAL_UNREACHABLE */
 export async function runBackfill(flags: BackfillFlags): Promise<number> {
   checkRange(flags, systemClock.now())
   const { workspace, config: path, ...given } = flags

@@ -1,4 +1,4 @@
-// Addresses to listen at: as people write them, and a server that listens there.
+// Addresses to listen on: parsing, formatting, and listening with one translation of the errors.
 import type { AddressInfo, Server } from 'node:net'
 import { ConvohouseError } from '../core/errors.ts'
 
@@ -7,7 +7,7 @@ export interface ListenAddress {
   port: number
 }
 
-/** Reads `127.0.0.1:9464` or `[::1]:9464`; port 0 takes a free one. Undefined where it is none. */
+/** Parses `127.0.0.1:9464` or `[::1]:9464`; port 0 means a free one. Undefined if it is no address. */
 export function parseAddress(text: string): ListenAddress | undefined {
   const [, six, four, digits] = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(text) ?? []
   const [host, port] = [six ?? four, Number(digits)]
@@ -18,17 +18,17 @@ export function parseAddress(text: string): ListenAddress | undefined {
 export const urlOf = ({ host, port }: ListenAddress): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** What is said where a server cannot listen: `taken` and `refused` each with what to do. */
+/** Messages for a taken and for a refused address, each with a hint. */
 export interface ListenTexts {
-  /** Ends `Another program listens on HOST:PORT already: … there.` */
+  /** Completes `Another program listens on HOST:PORT already: … there.` */
   taken: string
   takenHint: string
-  /** Begins `… HOST:PORT: CODE.` */
+  /** Starts `… HOST:PORT: CODE.` */
   refused: string
   refusedHint: string
 }
 
-/** Listens, and returns where. @throws ADDRESS_IN_USE; CONFIG_INVALID where this machine has no such address */
+/** Listens and returns the actual address. @throws ADDRESS_IN_USE; CONFIG_INVALID if this machine has no such address */
 export async function listenAt(
   server: Server,
   { host, port }: ListenAddress,

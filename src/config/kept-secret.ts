@@ -1,4 +1,4 @@
-// Secrets are never in the configuration: it says where each is kept, and they are read from there when they are needed.
+// The configuration contains no secret: it names the variable or file of each, which is read when the secret is needed.
 import { readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { z } from 'zod'
@@ -6,37 +6,37 @@ import { ConvohouseError, type ErrorCode } from '../core/errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where a secret is kept: a variable, or a file. */
+/** The place of a secret: a variable or a file. */
 export type SecretPlace = { env: string } | { file: string }
 
 export const secretPlace = (what: string) =>
   z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })], {
-    error: `must be \`{ env: NAME }\` or \`{ file: PATH }\`: where the ${what} is, not the ${what} itself`,
+    error: `must be \`{ env: NAME }\` or \`{ file: PATH }\`: the place of the ${what}, not the ${what} itself`,
   })
 
-/** A relative path counts from the folder of the file that names it. */
+/** Resolves a relative path from the folder of the configuration file. */
 export const absolutePlace = (where: SecretPlace, folder: string): SecretPlace =>
   'env' in where ? where : { file: resolve(folder, where.file) }
 
 /**
- * True for what is no likely name of a variable or file, but may be the secret itself, written where its place belongs: a row of letters and
- * digits as keys have them. Such a name is not told.
+ * True for a name that looks like a secret written in place of its variable or file: ten or more letters and digits in a row. Errors do not
+ * show such a name.
  */
 export const mayBeSecretItself = (name: string): boolean =>
   (name.match(/[A-Za-z0-9]{10,}/g) ?? []).some(run => /\d/.test(run) && /[A-Za-z]/.test(run))
 
 export interface KeptSecret {
-  /** As people call it: `API token`. */
+  /** Its name in messages: `API token`. */
   what: string
   code: Extract<ErrorCode, 'TOKEN_MISSING' | 'SECRET_MISSING'>
 }
 
-/** Reads a secret where it is kept. The reader throws `code`, saying where it looked. */
+/** Returns a reader of the secret. The reader throws `code` with the variable or file. */
 export function secretReader(where: SecretPlace, env: Environment, { what, code }: KeptSecret): () => string {
   const missing = (told: string, hint: string) => new ConvohouseError(code, { what: told, hint })
   const untold = (kind: 'variable' | 'file', problem: string) =>
     missing(
-      `The ${kind} that is named as the place of the ${what} ${problem}. Its name is not told: it may be the ${what} itself.`,
+      `The ${kind} that is named as the place of the ${what} ${problem}. Its name is not shown: it may be the ${what} itself.`,
       `Name a ${kind} there that holds the ${what}, and not the ${what}.`,
     )
   const inVariable = (name: string) => {

@@ -1,11 +1,11 @@
-// What is wrong with a configuration, in words, each with the path of the setting.
+// Problems of a configuration as text, each with the path of its setting.
 import type { z } from 'zod'
 
 type Issue = z.core.$ZodIssue
 
 export interface Problem {
   path: readonly PropertyKey[]
-  /** Goes behind the setting's name. */
+  /** Follows the setting's name. */
   words: string
 }
 
@@ -24,7 +24,7 @@ const kindOf = (value: unknown): string => {
   return KINDS[Array.isArray(value) ? 'array' : typeof value] ?? 'something else'
 }
 
-/** The messages that zod makes up itself; ours stand as they are. */
+/** Replaces zod's default messages; our own messages are kept. */
 function wordsOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type': {
@@ -47,10 +47,10 @@ function wordsOf(issue: Issue): string {
 const tooSmall = ({ origin, minimum }: Extract<Issue, { code: 'too_small' }>): string =>
   origin === 'string' && Number(minimum) === 1 ? 'must not be empty' : `must be ${minimum} or more`
 
-/** Settings that there are none of are told one by one, each at its own place. */
+/** One problem per issue; of unknown settings, one per setting. */
 export const problemsOf = (issues: readonly Issue[]): Problem[] =>
   issues.flatMap((issue): Problem[] =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map(key => ({ path: [...issue.path, key], words: 'is no setting that there is here' }))
+      ? issue.keys.map(key => ({ path: [...issue.path, key], words: 'is not a setting here' }))
       : [{ path: issue.path, words: wordsOf(issue) }],
   )

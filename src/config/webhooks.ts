@@ -1,9 +1,9 @@
-// Settings of the receiver of webhooks, and where each workspace's secrets are kept.
+// Settings of the webhook receiver, and the places of each workspace's secrets.
 import { z } from 'zod'
 import { sizeOf } from '../core/size.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './kept-secret.ts'
 
-/** DuckDB reads lines of up to 16 MB, and a body may grow as it is written anew. */
+/** DuckDB reads lines of up to 16 MB, and a body may grow when it is rewritten. */
 const BODY_BYTES = { min: 1_024, max: 12_000_000 }
 
 const SIZE = /^\d+(\.\d+)?\s*([KMG]i?B|B)$/i
@@ -43,7 +43,7 @@ export function webhookConfig({ maxBody, ...given }: z.infer<typeof webhookSetti
   return { ...given, maxBodyBytes: maxBody }
 }
 
-/** Reads the secrets of a workspace where they are kept; null where it has none. */
+/** Returns a reader of a workspace's secrets; null if it has none. */
 export function secretsReader(
   given: z.infer<typeof webhookSecrets> | undefined,
   folder: string,
@@ -55,10 +55,10 @@ export function secretsReader(
   return () => readers.map(read => read())
 }
 
-/** The variables that name the secret of a workspace without a file: now, and while it is exchanged the next one. */
+/** Variables of the secret without a configuration file: the current one and, during a rotation, the next one. */
 const SECRET_NAMES = ['CONVOHOUSE_WEBHOOK_SECRET', 'CONVOHOUSE_WEBHOOK_SECRET_NEXT'] as const
 
-/** Each as itself or as a file (`…_FILE`). */
+/** Each as a value or as a file (`…_FILE`). */
 export function secretsInEnvironment(env: Environment): { secrets: SecretPlace[] } | undefined {
   const secrets = SECRET_NAMES.flatMap((name): SecretPlace[] => {
     const file = env[`${name}_FILE`]?.trim()

@@ -66,7 +66,7 @@ describe('a bad flag', () => {
     ['sync --since 1d --until 2d', '--since is not before --until.'],
     ['plan --since 2199-01-01', '--since lies in the future.'],
     ['plan --since 99999999999', '--since lies in the future.'],
-    ['sync --until 20000d', '--until lies before 2001-09-09, where the API takes'],
+    ['sync --until 20000d', '--until lies before 2001-09-09: the API would read'],
     ['sync --since 1970-01-01 --until 2001-09-09T01:46:40Z', '--until lies before 2001-09-09'],
   ])('%s is refused: the two cannot stand together', async (line, told) => {
     expect(await complaint(line)).toContain(`FLAG_INVALID: ${told}`)

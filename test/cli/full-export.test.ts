@@ -29,7 +29,9 @@ describe('a full export', { timeout: 120_000 }, () => {
     const { code, stderr } = await run(there, 'sync', '--full')
     expect([code, stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
     expect(stderr).toContain(`bills ${before.sessions} to `)
-    expect(stderr).toContain('`convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions.')
+    expect(stderr).toContain(
+      '`convohouse plan` with the same flags, then confirm with --yes, or limit it with --max-sessions.',
+    )
     expect((await spent(there)).requests).toBe(before.requests)
     expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
     expect((await spent(there)).sessions).toBe(2 * before.sessions)
@@ -57,7 +59,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     await run(there, 'sync')
     const before = await spent(there)
     const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
-    expect(stopped.stdout).toContain('stopped at the limit')
+    expect(stopped.stdout).toContain('stopped at the given limit')
     const begun = await spent(there)
     for (const args of [['sync', '--since', '10d'], ['sync']]) {
       const { code, stdout } = await run(there, ...args)
@@ -79,7 +81,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     await run(there, 'sync')
     const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
     const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
-    expect(stopped.stdout).toContain('The same command goes on where it stopped.')
+    expect(stopped.stdout).toContain('The same command continues where it stopped.')
     const [, command] = /`convohouse (sync --full[^`]*)` goes on with it/.exec((await run(there, 'sync')).stdout) ?? []
     const planned = await run(there, 'plan', ...command!.split(' ').slice(1), '--json')
     const [{ plan }] = jsonLines(planned.stdout) as [{ plan: { windows: unknown[] } }]
@@ -139,7 +141,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     const planned = await run(there, 'plan', '--full')
     expect(planned.stdout).toContain('Nothing was bought. `convohouse sync` with the same flags carries it out.')
     const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
-    expect(stopped.stdout).toContain('left. The same command goes on where it stopped.')
+    expect(stopped.stdout).toContain('left. The same command continues where it stopped.')
     const shown = async () => {
       const { stdout } = await run(there, 'status', '--json')
       const { workspaces } = JSON.parse(stdout) as {

@@ -38,9 +38,9 @@ describe('a list of conversations', () => {
   it.each([
     ['agent,id\n\na,\n', 'line 3 names no conversation'],
     ['a,1\nb,\n', 'line 2 names no conversation'],
-    ['a,b,c', 'line 1 has 3 columns, and no header says which is which'],
-    ['one\n"two\nthree', 'line 2 has a quote that is not closed'],
-    ['"one"two', 'line 1 goes on behind a closing quote'],
+    ['a,b,c', 'line 1 has 3 columns but no header that names them'],
+    ['one\n"two\nthree', 'line 2 has an unclosed quote'],
+    ['"one"two', 'line 1 has text after a closing quote'],
   ])('is refused where %j', (content, why) => {
     expect(() => parseIds(content)).toThrow(expect.objectContaining({ code: 'FLAG_INVALID', message: `${why}.` }))
   })

@@ -14,8 +14,8 @@ describe('a sync that is under way', () => {
     running.process.kill('SIGINT')
     const { code, stdout, stderr } = await running.ended
     expect(code).toBe(130)
-    expect(stderr).toContain('what is under way is still taken in')
-    expect(stdout).toContain('The same command goes on where it stopped; nothing is lost.')
+    expect(stderr).toContain('requests in flight still land')
+    expect(stdout).toContain('The same command continues where it stopped; nothing is lost.')
     expect((await cli(['sync'], { env })).code).toBe(0)
     expect(await countConversations(env)).toBe(exportable(sandbox))
     // What was asked for before the signal was taken in, so nothing is asked for twice.
@@ -51,7 +51,7 @@ describe('a sync that is under way', () => {
     // The listing of the agents is under way: the data folder is open.
     await expect.poll(() => cli(['query', 'SELECT 1'], { env }).then(({ code }) => code), { timeout: 30_000 }).toBe(0)
     running.process.kill('SIGINT')
-    await running.said('Once more (Ctrl-C) gives it up')
+    await running.said('Press Ctrl-C again to abort them')
     const begunMs = performance.now()
     running.process.kill('SIGINT')
     const { code, stderr } = await running.ended

@@ -33,7 +33,7 @@ it('a data folder that is mistyped stays as it is: what cannot do without a ware
   for (const [command, said] of [
     ['status', 'There is no warehouse in'],
     ['plan', 'Nothing was bought.'],
-    ['doctor', 'is not there yet'],
+    ['doctor', 'does not exist yet'],
   ] as const) {
     const { code, stdout, made } = await inNothing(env, command)
     expect([command, code, made]).toEqual([command, 0, null])

@@ -75,9 +75,9 @@ describe('progress', () => {
 
   it('is a plan that is being made, and what that waits for, until there is one', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
-    expect(live(listing)).toEqual(['ws  planning: listing the agents, looking at what has landed'])
+    expect(live(listing)).toEqual(['ws  planning: listing the agents and reading what has landed'])
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
-    expect(live(held)[0]).toMatch(/^ws {2}planning: leases of a run before are held until \d\d:\d\d UTC at most$/)
+    expect(live(held)[0]).toMatch(/^ws {2}planning: waiting for leases of an earlier run, until \d\d:\d\d UTC at most$/)
     const governor = newGovernor()
     const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanSummary
     expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')
@@ -92,7 +92,7 @@ describe('progress', () => {
     } as SyncAhead
     const ahead = { ...startProgress(NOW), ahead: running }
     expect(live(ahead)).toEqual([
-      'ws  waiting behind sync 1f0c9a2e, which goes on: 12 pages, 0 conversations, 3 windows left',
+      'ws  waiting behind sync 1f0c9a2e, which is running: 12 pages, 0 conversations, 3 windows left',
     ])
     const listing = withNews(ahead, { kind: 'planning', heldUntilMs: null }, NOW)
     expect(live(listing).join()).not.toContain('behind')
@@ -113,7 +113,7 @@ describe('progress', () => {
     const told = withNews(startProgress(NOW), { kind: 'governor', governor: newGovernor(), windowsLeft: 2 }, NOW)
     expect(live(told)).toEqual([
       'ws  0 pages · 0 conversations · 2 windows left',
-      '1,500 requests left this hour · quota not told yet',
+      '1,500 requests left this hour · quota not reported yet',
     ])
   })
 })
@@ -142,10 +142,10 @@ describe('a report', () => {
   it('tells of breaches, of lost answers, of agents that are gone, and of how to go on', () => {
     const lost = { lostAnswers: 2, lostSessions: 250 }
     expect(lines({ outcome: 'hour-spent', breaches: 1, ...lost, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
-      '  1 page billed more sessions than was thought: the reserve took it',
-      '  2 answers never came whole, and may have billed up to 250 sessions more',
-      '  the vendor knows this agent no more: x',
-      '  2 windows left. The same command goes on where it stopped, once the hour has passed.',
+      '  1 page billed more sessions than expected; the reserve covered them',
+      '  2 answers did not arrive completely and may have billed up to 250 sessions more',
+      '  the vendor no longer knows this agent: x',
+      '  2 windows left. The same command continues where it stopped, once the hour has passed.',
     ])
   })
 
@@ -166,9 +166,9 @@ describe('a report', () => {
       '  2 windows left. History goes on with more as the period goes by; a smaller headReserve lets it have more now, and `convohouse sync --allow-overage-packs N` buys beyond it.',
     ])
     expect(spentAt(996, 0)).toEqual([
-      'ws: stopped, the sessions of the period are spent, after 0 s',
+      'ws: stopped, the quota is used up, after 0 s',
       '  4 of 1,000 sessions left this period, 1,500 requests left this hour',
-      '  2 windows left. The same command goes on where it stopped, once the period has turned; --allow-overage-packs buys beyond it.',
+      '  2 windows left. The same command continues where it stopped in the next billing period; --allow-overage-packs allows sessions beyond the quota.',
     ])
   })
 

@@ -20,7 +20,7 @@ describe('sync', () => {
     const { code, stdout, stderr } = await cli(['sync'], { env })
     expect(code).toBe(0)
     expect(stderr).toContain(
-      'ws_demo: planning: listing the agents, looking at what has landed\nws_demo: reading 3 windows of',
+      'ws_demo: planning: listing the agents and reading what has landed\nws_demo: reading 3 windows of',
     )
     expect(stdout).toContain('ws_demo: up to date')
     expect(stdout).toMatch(/sessions left this period/)
@@ -106,7 +106,7 @@ describe('sync', () => {
     await writeFile(file, `\uFEFFConversation ID;Agent ID\r\n"${one!.id}";${one!.a}\r\n\r\nnobody;${one!.a}\r\n`)
     const { code, stdout } = await cli(['sync', '--ids', file], { env })
     expect([code, stdout]).toEqual([0, expect.stringContaining('1 conversation in')])
-    expect(stdout).toContain('warning: Of 2 conversations that were asked for, 1 did not come: "nobody" (line 4).')
+    expect(stdout).toContain('warning: Of 2 requested conversations 1 did not arrive: "nobody" (line 4).')
 
     await writeFile(file, `agent_id,conversation_id\n${one!.a},${one!.id}\nagent_typo,${one!.id}\n`)
     for (const command of ['sync', 'plan']) {
@@ -133,7 +133,7 @@ describe('sync', () => {
     expect(one.stderr).toContain('of 1 id, 1 belongs to no conversation')
     await writeFile(file, Buffer.from('PK\x03\x04\x14\0\x08'))
     const workbook = await cli(['sync', '--ids', file], { env })
-    expect([workbook.code, workbook.stderr]).toEqual([2, expect.stringMatching(/is no text\.\n.*as CSV/)])
+    expect([workbook.code, workbook.stderr]).toEqual([2, expect.stringMatching(/is not a text file\.\n.*as CSV/)])
     const missing = await cli(['sync', '--ids', `${file}.not`], { env })
     expect(missing.stderr).toContain('there is no such file')
   })
@@ -142,16 +142,16 @@ describe('sync', () => {
     const { env } = await scene({ conversations: 400 })
     const { code, stdout } = await cli(['sync', '--max-requests', '3'], { env })
     expect(code).toBe(0)
-    expect(stdout).toContain('stopped at the limit that was given')
+    expect(stdout).toContain('stopped at the given limit')
     expect(stdout).toContain('3 requests')
-    expect(stdout).toContain('goes on where it stopped')
+    expect(stdout).toContain('continues where it stopped')
   })
 
   it('ends with 7 where the hour is spent and it is not to wait', async () => {
     const { env } = await scene({ conversations: 400, hourlyRequests: 4 })
     const { code, stdout } = await cli(['sync', '--no-wait'], { env })
     expect(code).toBe(7)
-    expect(stdout).toContain("stopped, this hour's requests are spent")
+    expect(stdout).toContain('stopped at the hourly rate limit')
   })
 
   it('ends with 8 where the period is spent, and buys no overage', async () => {

@@ -20,7 +20,7 @@ import { workerProcess, writeConfig } from './worker-process.ts'
 
 /** In one line, with how to start one. */
 const NOBODY =
-  /No worker has answered yet, and none takes tasks of the queue contract-\S+-warehouse: `convohouse worker` or/g
+  /No worker has answered yet, and none polls the queue contract-\S+-warehouse: start one with `convohouse worker` or/g
 
 type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]
 
@@ -71,7 +71,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     const there = await app()
     await there.own()
     const waiting = [there.begin('pause'), there.begin('allow', '--overage-packs', '2'), there.begin('resume')]
-    for (const { said } of waiting) await said('Waiting on.')
+    for (const { said } of waiting) await said('Still waiting.')
     await there.worker()
     const said = await Promise.all(waiting.map(endOf))
     expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: allowed\n`, `${WORKSPACE}: resumed\n`])
@@ -81,16 +81,16 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     const there = await app()
     const owner = await there.own()
     const waiting = there.begin('pause')
-    await waiting.said('Waiting on.')
+    await waiting.said('Still waiting.')
     await owner.terminate()
-    expect(await endOf(waiting)).toBe(`${WORKSPACE}: no sync goes on\n`)
+    expect(await endOf(waiting)).toBe(`${WORKSPACE}: no sync is running\n`)
   })
 
   it('cancel and a tick are taken by the server, and say what they wait for', async () => {
     const there = await app()
     await there.own()
     const cancelled = await there.run('cancel')
-    expect([cancelled.code, cancelled.stdout]).toEqual([0, `${WORKSPACE}: asked to end\n`])
+    expect([cancelled.code, cancelled.stdout]).toEqual([0, `${WORKSPACE}: cancellation requested\n`])
     expect(cancelled.stderr).toContain(
       `${there.queue}: \`convohouse worker\` or \`convohouse up\` starts one. It ends when`,
     )
@@ -103,12 +103,12 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
   it('a sync says so and waits, until Ctrl-C or a worker comes', async () => {
     const there = await app()
     const given = there.begin('sync', '--on', 'temporal')
-    await given.said('Waiting on.')
+    await given.said('Still waiting.')
     given.process.kill('SIGINT')
     const { code, stderr } = await given.ended
     expect([code, stderr]).toEqual([130, expect.stringContaining('error INTERRUPTED: No worker has answered')])
     const waiting = there.begin('sync', '--on', 'temporal')
-    await waiting.said('Waiting on.')
+    await waiting.said('Still waiting.')
     await there.worker()
     expect(await endOf(waiting)).toContain(`${WORKSPACE}: up to date`)
   })

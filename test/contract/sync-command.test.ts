@@ -83,14 +83,14 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     const nothing = await there.run('allow')
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('Nothing is allowed')])
     const second = there.begin('sync', '--on', 'temporal')
-    await second.said('looking on')
-    await second.said('paused: it asks for nothing')
+    await second.said('an identical sync is already running')
+    await second.said('paused: no requests')
     const behind = there.begin('sync', '--on', 'temporal', '--full', '--yes')
     await behind.said('ws_demo: waiting behind sync ')
     const machine = there.begin('sync', '--on', 'temporal', '--full', '--yes', '--json')
     await said(machine, '"kind":"queued"')
     expect((await there.run('resume')).stdout).toContain('resumed')
-    expect((await there.run('cancel')).stdout).toContain('asked to end')
+    expect((await there.run('cancel')).stdout).toContain('cancellation requested')
     const ended = await second.ended
     expect([ended.code, ended.stdout]).toEqual([130, expect.stringContaining('stopped')])
     const waited = await behind.ended
@@ -101,7 +101,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     expect(waited.stderr.match(/waiting behind/g)).toHaveLength(1)
     const queued = lines((await machine.ended).stdout).filter(({ kind }) => kind === 'queued')
     expect(queued).toMatchObject([{ behind: { paused: true } }])
-    while (!(await there.run('cancel')).stdout.includes('no sync goes on'));
+    while (!(await there.run('cancel')).stdout.includes('no sync is running'));
   })
 
   it('is not begun where it may take most of a period and nobody has said yes', async () => {

@@ -22,7 +22,7 @@ export interface Team {
   report(): Promise<SyncReport | null>
   /** Kills one, and begins it again; resolves when it works. */
   kill(victim: Victim): Promise<void>
-  /** Does that while nobody holds the warehouse. */
+  /** Does that while no process holds the warehouse. */
   withoutWarehouse<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }

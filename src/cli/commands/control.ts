@@ -1,4 +1,4 @@
-// `pause`, `resume`, `allow`, `cancel`: what may be said to a sync that Temporal runs.
+// `pause`, `resume`, `allow`, `cancel`: control a sync that runs on Temporal.
 import { Command } from 'commander'
 import type { ControlCommand, ControlFlags } from '../control.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
@@ -6,17 +6,17 @@ import { whole } from '../flags/values.ts'
 
 const ABOUT: Record<ControlCommand, { description: string; example: string }> = {
   pause: {
-    description: 'let the sync that Temporal runs ask for nothing until it is resumed',
-    example: '     what is under way still lands',
+    description: 'pause the sync on Temporal: it makes no request until it is resumed',
+    example: '     requests in flight still land',
   },
-  resume: { description: 'let a paused sync go on', example: '     where it was' },
+  resume: { description: 'resume a paused sync', example: '     continues where it stopped' },
   allow: {
-    description: 'let the sync that Temporal runs buy more than it might',
-    example: ' --overage-packs 2     two packs in all, beyond the quota',
+    description: 'raise the session limit of the sync on Temporal',
+    example: ' --overage-packs 2     two packs in total, beyond the quota',
   },
   cancel: {
-    description: 'end the sync that Temporal runs; a full export that is ended so is continued by `sync --full` alone',
-    example: '     requests in flight still land; the next goes on',
+    description: 'end the sync on Temporal; a cancelled full export continues only with `sync --full`',
+    example: '     requests in flight still land; the next sync continues',
   },
 }
 
@@ -36,8 +36,8 @@ export const allowCommand = (): Command =>
   steerCommand('allow')
     .option(
       '--overage-packs <n>',
-      'packs of overage that it may buy, in all; history that was left for want of sessions is planned again',
+      'overage packs that it may use, in total; history that was left out for lack of sessions is planned again',
       whole('--overage-packs', 1),
     )
-    .option('--max-sessions <n>', 'a higher limit than the one that it was given', whole('--max-sessions', 1))
+    .option('--max-sessions <n>', 'a higher limit of billed sessions than it started with', whole('--max-sessions', 1))
 export const cancelCommand = (): Command => steerCommand('cancel')

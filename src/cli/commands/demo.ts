@@ -3,7 +3,7 @@ import { filled } from '../flags/values.ts'
 
 export const demoCommand = (): Command =>
   new Command('demo')
-    .description('see it work without an account: a sandbox, a sync, questions, and a second sync')
+    .description('try it without an account: a sandbox, a sync, queries, and a second sync')
     .option(
       '--home <folder>',
       'empty folder for the warehouse (default: a new temporary one, which is kept)',

@@ -5,10 +5,12 @@ import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 export const doctorCommand = (): Command =>
   addWorkspaceFlag(
     addConfigFlag(
-      new Command('doctor').description('look at everything that a sync stands on, and say what to mend; buys nothing'),
+      new Command('doctor').description(
+        'check everything that a sync depends on, and say how to fix it; costs no session',
+      ),
     ),
   )
-    .option('--offline', 'ask nobody but the data folder')
+    .option('--offline', 'make no request: check only the configuration and the data folder')
     .option('--json', 'one JSON object, for machines')
     .addHelpText(
       'after',
@@ -18,8 +20,8 @@ Examples:
   $ convohouse doctor --offline              without a request
   $ convohouse doctor --json | jq '.checks[] | select(.state != "ok")'
 
-One request is made for each workspace, of its list of agents, which costs nothing. The exit code is 0 where nothing
-failed, else that of the first check that did.`,
+It makes one request per workspace, for the list of agents, which costs nothing. The exit code is 0 if no check
+failed, else that of the first failed check.`,
     )
     .action(async (flags: DoctorFlags) => {
       const { runDoctor } = await import('../doctor/doctor.ts')

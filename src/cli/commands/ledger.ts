@@ -10,13 +10,15 @@ const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const satisfies readonly R
 export const ledgerCommand = (): Command =>
   addWorkspaceFlag(
     addConfigFlag(
-      new Command('ledger').description('show what the vendor looked at, against what is held, and why they differ'),
+      new Command('ledger').description(
+        'compare what the vendor reported with what the tables hold, and explain the differences',
+      ),
     ),
   )
     .option('-a, --agent <id>', 'only this agent; may be repeated', repeated('--agent'))
-    .option('--since <moment>', 'no days before: a date, a time, or an age such as 30d', moment('--since'))
+    .option('--since <moment>', 'from this day on: a date, a time, or an age such as 30d', moment('--since'))
     .option('--by <what>', `a row for each ${BYS.join(', ')}`, oneOf('--by', BYS), 'agent' as const)
-    .option('--format <format>', `the rows alone: ${FORMATS.join(', ')}`, oneOf('--format', FORMATS))
+    .option('--format <format>', `print only the rows, as ${FORMATS.join(', ')}`, oneOf('--format', FORMATS))
     .option('--json', 'one JSON object with rows, totals and differences, for machines')
     .addHelpText(
       'after',
@@ -27,8 +29,8 @@ Examples:
   $ convohouse ledger --agent a_1 --by month --format csv
   $ convohouse ledger --json | jq '.workspaces[].differences'
 
-A day is a day of a conversation's ts in the workspace's time zone. \`_ledger\` has the same, open to SQL; scanned is what
-the vendor looked at: what it gave (returned), and what it skipped, as no person had written in it.`,
+A day is the day of a conversation's ts in the workspace's time zone. The view \`_ledger\` has the same figures for SQL. scanned
+counts the conversations that the vendor looked at: those it returned, and those it skipped because no person had written in them.`,
     )
     .action(async (flags: LedgerFlags) => {
       const { runLedger } = await import('../ledger/run-ledger.ts')

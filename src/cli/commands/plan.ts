@@ -2,14 +2,14 @@ import { Command } from 'commander'
 import { addSyncFlags, type SyncFlags } from '../flags/sync-flags.ts'
 
 export const planCommand = (): Command =>
-  addSyncFlags(new Command('plan').description('show what a sync would read and what it would cost; buys nothing'))
+  addSyncFlags(new Command('plan').description('show what a sync would read and what it would cost; costs no session'))
     .addHelpText(
       'after',
       `
 Examples:
   $ convohouse plan                          all agents of all configured workspaces
-  $ convohouse plan --since 90d              as if only the last 90 days were wanted
-  $ convohouse plan --agent a_1 --full       what reading one agent again would cost
+  $ convohouse plan --since 90d              for the last 90 days only
+  $ convohouse plan --agent a_1 --full       what exporting one agent again would cost
   $ convohouse plan --json | jq .budget      what is left this hour and this period`,
     )
     .action(async (flags: SyncFlags) => {

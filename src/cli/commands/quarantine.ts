@@ -9,7 +9,7 @@ const addFlags = (command: Command): Command =>
 
 const listCommand = (): Command =>
   addFlags(
-    new Command('list').description('which records they are, why, and since when; works while a sync runs'),
+    new Command('list').description('list the records, with the reason and since when; works while a sync runs'),
   ).action(async (flags: QuarantineFlags) => {
     const { runList } = await import('../quarantine/run-list.ts')
     await runList(flags)
@@ -25,7 +25,7 @@ const showCommand = (): Command =>
 
 const retryCommand = (): Command =>
   addFlags(
-    new Command('retry').description('take records from the landing again, and load those that can be loaded now'),
+    new Command('retry').description('read records from the landing again, and load those that can be loaded now'),
   )
     .argument('[records...]', `${WHICH}; none: all`)
     .action(async (records: string[], flags: QuarantineFlags) => {
@@ -35,7 +35,7 @@ const retryCommand = (): Command =>
 
 export const quarantineCommand = (): Command =>
   new Command('quarantine')
-    .description('records that could not be loaded: list them, show one, try them again')
+    .description('records that could not be loaded: list them, show one, retry them')
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(showCommand())
     .addCommand(retryCommand())
@@ -47,5 +47,5 @@ Examples:
   $ convohouse quarantine show 3f2a91c0 | jq .
   $ convohouse quarantine retry              after an update, or with more memory
 
-A record that cannot be loaded stops nothing and is not lost: it stays in the landing as it came.`,
+A record that cannot be loaded stops nothing and is not lost: it stays in the landing unchanged.`,
     )

@@ -7,17 +7,17 @@ import type { QueryFlags } from '../query/run-query.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const satisfies readonly Format[]
 
-/** A timer of Node's that is set further ahead goes off at once. */
+/** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
 const LONGEST_TIMEOUT_MS = 24 * DAY
 
-/** `-- a comment`, at the begin of SQL: no flag holds white space or more than one line. */
+/** A comment at the start of SQL (`-- why`): no flag contains white space or a line break. */
 const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
 
-/** SQL that begins with a comment, so that it is not taken for a flag: with a space before it, which moves no line. */
+/** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag; line numbers stay. */
 export const unlikeFlag = (argument: string): string => (COMMENT_FIRST.test(argument) ? ` ${argument}` : argument)
 
 export const queryCommand = (): Command =>
-  addConfigFlag(new Command('query').description('answer one SELECT; works while a sync runs'))
+  addConfigFlag(new Command('query').description('run one SELECT; works while a sync runs'))
     .argument('[sql]', 'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); - or nothing reads standard input')
     .option('-f, --file <file>', 'read the SQL from a file', filled('--file'))
     .option(
@@ -25,13 +25,13 @@ export const queryCommand = (): Command =>
       `${FORMATS.join(', ')} (default: a table on a terminal, else csv)`,
       oneOf('--format', FORMATS),
     )
-    .option('-o, --output <file>', 'write to a file; its ending tells the format', filled('--output'))
+    .option('-o, --output <file>', 'write to a file; its extension selects the format', filled('--output'))
     .addOption(
-      new Option('--timeout <duration>', 'stop after so long')
+      new Option('--timeout <duration>', 'stop after this time')
         .argParser(duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }))
         .default(60 * SECOND, '60s'),
     )
-    .option('--max-rows <n>', 'give at most so many rows', whole('--max-rows', 1))
+    .option('--max-rows <n>', 'return at most this many rows', whole('--max-rows', 1))
     .addHelpText(
       'after',
       `
@@ -43,7 +43,7 @@ Examples:
   $ convohouse query --file report.sql --format csv > report.csv
   $ echo "SELECT 42 AS answer" | convohouse query --format json
 
-Times of the warehouse are UTC, and end in Z; times that the SQL makes of them have no zone.`,
+Times in the warehouse are UTC and end in Z; times that the SQL computes from them have no zone.`,
     )
     .action(async (sql: string | undefined, flags: QueryFlags) => {
       const { runQueryCommand } = await import('../query/run-query.ts')

@@ -4,22 +4,22 @@ import { filled, whole } from '../flags/values.ts'
 import type { ReceiveFlags } from '../receive/receive.ts'
 
 export const receiveCommand = (): Command =>
-  addConfigFlag(new Command('receive').description("take the vendor's webhooks in, until it is stopped"))
+  addConfigFlag(new Command('receive').description("receive the vendor's webhooks until it is stopped"))
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)', filled('--host'))
     .option('--port <n>', 'port; 0 takes a free one (default: 8787)', whole('--port', 0, 65_535))
-    .option('--json', 'tell the address as one JSON object')
+    .option('--json', 'print the address as one JSON object')
     .addHelpText(
       'after',
       `
 Examples:
-  $ convohouse receive                       on 127.0.0.1:8787; TLS is in front of it
+  $ convohouse receive                       on 127.0.0.1:8787, behind a TLS proxy
   $ convohouse receive --host 0.0.0.0 --port 80
   $ curl http://127.0.0.1:8787/metrics
 
-An event is on the disk, in the spool of the data folder, before it is acknowledged. Several receivers may share a data folder.
-Where the secrets are, the configuration says: \`webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }\` of a workspace, or
-without a file CONVOHOUSE_WEBHOOK_SECRET itself; SIGHUP has them read anew. SIGTERM and Ctrl-C end it when what is under way is on the disk. docs/webhooks.md
-shows how to set the vendor's address, TLS in front, and a test.`,
+An event is on disk, in the spool of the data folder, before it is acknowledged. Several receivers may share a data folder.
+The configuration of a workspace names its secrets: \`webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }\`; without a
+configuration file CONVOHOUSE_WEBHOOK_SECRET is read. SIGHUP rereads them. SIGTERM and Ctrl-C end it after requests in flight are on
+disk. docs/webhooks.md shows how to set the vendor's address, TLS in front, and a test.`,
     )
     .action(async (flags: ReceiveFlags) => {
       const { runReceive } = await import('../receive/receive.ts')

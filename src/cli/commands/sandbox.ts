@@ -126,7 +126,7 @@ export const sandboxCommand = (): Command =>
       'another seed hits other events (default: 1)',
       whole('--event-fault-seed', 0, 2 ** 32 - 1),
     )
-    .option('--json', 'tell the address as one JSON object')
+    .option('--json', 'print the address as one JSON object')
     .addHelpText(
       'after',
       () => `

@@ -5,17 +5,17 @@ import { moment, whole } from '../flags/values.ts'
 import type { BackfillFlags, ScheduleFlags } from '../schedule.ts'
 
 const addFlags = (command: Command): Command =>
-  addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object a workspace, for machines')
+  addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object per workspace, for machines')
 
 const ABOUT: Record<Change, string> = {
-  pause: 'let no tick come until it is resumed; a sync that goes on is not touched',
-  resume: 'let ticks come again',
-  trigger: 'have a tick now',
-  delete: 'forget the schedule; `ensure` makes it again',
+  pause: 'start no sync until it is resumed; a running sync continues',
+  resume: 'resume a paused schedule',
+  trigger: 'start a sync now',
+  delete: 'delete the schedule; `ensure` creates it again',
 }
 
 const ensureCommand = (): Command =>
-  addFlags(new Command('ensure').description('make the schedules what the configuration says')).action(
+  addFlags(new Command('ensure').description('create, update or delete schedules as the configuration says')).action(
     async (flags: ScheduleFlags) => {
       const { runEnsure } = await import('../schedule.ts')
       await runEnsure(flags)
@@ -23,12 +23,12 @@ const ensureCommand = (): Command =>
   )
 
 const listCommand = (): Command =>
-  addFlags(
-    new Command('list').description('which there are, when their ticks come, and what became of the last run'),
-  ).action(async (flags: ScheduleFlags) => {
-    const { runList } = await import('../schedule.ts')
-    await runList(flags)
-  })
+  addFlags(new Command('list').description('list schedules, their next run, and the outcome of the last run')).action(
+    async (flags: ScheduleFlags) => {
+      const { runList } = await import('../schedule.ts')
+      await runList(flags)
+    },
+  )
 
 const changeCommand = (change: Change): Command =>
   addFlags(new Command(change).description(ABOUT[change])).action(async (flags: ScheduleFlags) => {
@@ -37,13 +37,11 @@ const changeCommand = (change: Change): Command =>
   })
 
 const backfillCommand = (): Command =>
-  addFlags(
-    new Command('backfill').description('read what is missing of a stretch of time; Ctrl-C only stops looking on'),
-  )
-    .option('--since <moment>', 'from when on: a date, a time, or an age such as 90d', moment('--since'))
-    .option('--until <moment>', 'until when (default: now)', moment('--until'))
-    .option('--max-sessions <n>', 'buy at most so many sessions', whole('--max-sessions', 1))
-    .option('-y, --yes', 'though it may take most of a period')
+  addFlags(new Command('backfill').description('read what is missing of a time range; Ctrl-C only detaches'))
+    .option('--since <moment>', 'start of the range: a date, a time, or an age such as 90d', moment('--since'))
+    .option('--until <moment>', 'end of the range (default: now)', moment('--until'))
+    .option('--max-sessions <n>', 'bill at most this many sessions', whole('--max-sessions', 1))
+    .option('-y, --yes', 'do not ask, even if it may use most of the quota')
     .action(async (flags: BackfillFlags) => {
       const { runBackfill } = await import('../schedule.ts')
       process.exitCode = await runBackfill(flags)
@@ -59,13 +57,13 @@ export function scheduleCommand(): Command {
     'after',
     `
 Examples:
-  $ convohouse schedule ensure               as often as it is run: the same schedules
+  $ convohouse schedule ensure               may be run repeatedly
   $ convohouse schedule list
   $ convohouse schedule pause --workspace ws_1
   $ convohouse schedule backfill --since 2026-01-01 --until 2026-04-01
 
-A workspace's \`schedule: { every: 15m }\` in convohouse.yaml says when. A tick asks for what \`convohouse sync\` asks for; where
-that is being done already, it is not done twice. No tick that was missed needs a backfill: the next one reads all that is new. A backfill
-reads what is missing of a stretch of time, such as history before the configured \`since\`; what is held is not bought again.`,
+A workspace's \`schedule: { every: 15m }\` in convohouse.yaml sets the interval. A scheduled run does what \`convohouse sync\` does; it joins
+a sync that is already running. A missed run needs no backfill: the next one reads everything new. A backfill reads what is missing of
+a time range, such as history before the configured \`since\`; stored conversations are not exported again.`,
   )
 }

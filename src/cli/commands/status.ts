@@ -5,7 +5,7 @@ import type { StatusFlags } from '../status/run-status.ts'
 export const statusCommand = (): Command =>
   addWorkspaceFlag(
     addConfigFlag(
-      new Command('status').description('show what is there, how current it is, and what is left of the quota'),
+      new Command('status').description('show what is stored, how current it is, and what is left of the quota'),
     ),
   )
     .option('--json', 'one JSON object, for machines')

@@ -8,19 +8,19 @@ export const syncCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse sync                          everything that is new; history on the first run
+  $ convohouse sync                          everything new; history on the first run
   $ convohouse sync --since 30d              no history before the last 30 days
   $ convohouse sync --watch 15m              again every 15 minutes
-  $ convohouse sync --refresh 7d             besides, what was active in the last 7 days, once a day each
-  $ convohouse sync --full --agent a_1       one agent again, billed again; the same goes on where it was stopped
+  $ convohouse sync --refresh 7d             also what was active in the last 7 days, once a day each
+  $ convohouse sync --full --agent a_1       one agent again, billed again; continues where it stopped
   $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
-  $ convohouse sync --on temporal            by Temporal's workers; Ctrl-C only stops looking on
-  $ convohouse sync --no-wait                stop where the hour is spent (exit code 7)
+  $ convohouse sync --on temporal            by Temporal's workers; Ctrl-C only detaches
+  $ convohouse sync --no-wait                stop at the rate limit (exit code 7)
   $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
-      | tail -n +2 | convohouse sync --ids -      export these again, and nothing else
+      | tail -n +2 | convohouse sync --ids -      export only these, again
 
-Exit codes: 0 done or limit reached, 2 input, 3 access, 4 vendor, 5 may pass, 6 storage, 7 hour spent, 8 period spent,
-130 stopped on request. A sync that was stopped or killed goes on where it stopped.`,
+Exit codes: 0 done or limit reached, 2 input, 3 access, 4 vendor, 5 transient, 6 storage, 7 rate limit reached, 8 quota used up,
+130 stopped on request. A sync that was stopped or killed continues where it stopped.`,
     )
     .action(async (flags: SyncFlags) => {
       const { runSync } = await import('../sync/sync.ts')

@@ -12,11 +12,11 @@ export function role(text: string): Role {
 }
 
 export const workerCommand = (): Command =>
-  addConfigFlag(new Command('worker').description('work for Temporal: take leases, load the warehouse, or both'))
-    .option('--role <role>', 'export (leases; as many workers as you like), warehouse (one), or all', role, 'all')
+  addConfigFlag(new Command('worker').description('run a Temporal worker: for exports, for the warehouse, or both'))
+    .option('--role <role>', 'export (any number of workers), warehouse (exactly one), or all', role, 'all')
     .option(
       '--metrics <host:port>',
-      'serve metrics for Prometheus there (default: as configured, else nowhere)',
+      'serve metrics for Prometheus at this address (default: as configured, else none)',
       metricsAddress,
     )
     .addOption(new Option('--supervised').hideHelp())
@@ -24,12 +24,12 @@ export const workerCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse worker                                    all that one machine needs
+  $ convohouse worker                                    everything that one machine needs
   $ convohouse worker --role export                      on each machine that has the data folder
   $ convohouse worker --role warehouse --metrics 0.0.0.0:9464
 
-Where Temporal is, Temporal's own variables and profile files say: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
-TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C end it when what is under way has landed.`,
+Temporal's own variables and profile files name the server: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
+TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C end the worker after requests in flight have landed.`,
     )
     .action(async (flags: WorkerFlags) => {
       const { runWorkerCommand } = await import('../worker/worker.ts')

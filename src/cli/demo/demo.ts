@@ -1,5 +1,4 @@
-// `convohouse demo`: the main job without an account. A sandbox in this process serves the API; everything else is what a real
-// sync does.
+// `convohouse demo`: shows the main use without an account. A sandbox in this process serves the API; the rest is a real sync.
 import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -38,7 +37,7 @@ interface Demo {
 
 const heading = (text: string): void => print('', styleOf(process.stdout)('bold', `── ${text}`), '')
 
-/** A fresh folder. @throws FLAG_INVALID where the one that is named holds something */
+/** An empty folder. @throws FLAG_INVALID if the named one is not empty */
 async function folderFor(home: string | undefined): Promise<string> {
   if (home === undefined) return mkdtemp(join(tmpdir(), 'convohouse-demo-'))
   const folder = resolve(home)
@@ -69,7 +68,7 @@ const optionsFor = ({ config, stop }: Demo, app: App): EmbeddedOptions => ({
   stopping: stop.stopping,
 })
 
-/** Opens the warehouse for a while: between two of them it can be read by anybody. */
+/** Opens the app for one step. Between steps other processes can read the warehouse. */
 async function inHouse<T>(demo: Demo, work: (options: EmbeddedOptions) => Promise<T>): Promise<T> {
   const app = await openApp({ config: demo.config })
   try {
@@ -120,23 +119,23 @@ async function ask({ config, stop }: Demo, queries: readonly DemoQuery[]): Promi
 }
 
 const ending = (home: string): string[] => [
-  `The warehouse stays in ${home}. Ask it more:`,
+  `The warehouse stays in ${home}. Query it:`,
   `  CONVOHOUSE_HOME=${home} npx convohouse query "SHOW TABLES"`,
   `  CONVOHOUSE_HOME=${home} npx convohouse status`,
   'With an account of your own:',
   '  npx convohouse init     writes a commented convohouse.yaml',
-  '  npx convohouse plan     shows what a sync would read; it buys nothing',
+  '  npx convohouse plan     shows what a sync would read; it costs no session',
   '  npx convohouse sync',
 ]
 
 async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
-  heading('The plan: what a first sync would read')
+  heading('The plan of the first sync')
   await inHouse(demo, showPlan)
   heading('The first sync')
   await inHouse(demo, sync)
   heading('Questions')
   await ask(demo, DEMO_QUERIES)
-  heading('Conversations go on')
+  heading('Conversations continue')
   const goneOn = await inHouse(demo, ({ app, config }) => showEvents({ app, config, sandbox }))
   await ask(demo, eventQueries(goneOn))
   heading(`${LATER_DAYS} days later`)
@@ -148,7 +147,7 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   print('', ...boughtLines({ arrived, again, heldBefore }))
 }
 
-/** What the second sync brought. The sample is drawn by chance: there may be none. */
+/** The result of the second sync. The random sample may be empty. */
 function boughtLines({ arrived, again, heldBefore }: { arrived: number; again: number; heldBefore: number }): string[] {
   const bought = `Exported: ${counted(arrived, 'new conversation')}.`
   const stored = `The ${count(heldBefore)} that were there`
@@ -172,10 +171,10 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
   })
   try {
     print(
-      `A sandbox on ${sandbox.url} plays the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
+      `A sandbox on ${sandbox.url} serves the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
     )
     await play({ config: configFor(sandbox, folder), stop }, sandbox)
-    heading('How to go on')
+    heading('Next steps')
     print(...ending(folder))
   } finally {
     await sandbox.close()

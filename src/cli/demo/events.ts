@@ -1,4 +1,4 @@
-// The part of the demo that shows webhooks: a conversation goes on, the vendor posts what happens, and SQL has it within seconds.
+// The webhook part of the demo: conversations continue, the sandbox posts events, and SQL shows them within seconds.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
@@ -11,14 +11,14 @@ import { openReceiver } from '../receive/open-receiver.ts'
 import { print } from '../terminal/print.ts'
 import type { Conversation } from './questions.ts'
 
-/** Of the vendor and the receiver, both in this process. */
+/** Shared by sandbox and receiver, which both run in this process. */
 export const WEBHOOK_SECRET = 'demo-webhook-secret'
 
-/** What the vendor's clock is put forward by, so that something happens. */
+/** The sandbox's clock advances in such steps until something happens. */
 const STEP_MS = HOUR
 const LOOK_EVERY_MS = 200
 
-/** A conversation that was exported, and of which an event has told another state, assignee or cost since. */
+/** An exported conversation whose state, assignee or cost an event has changed since. */
 const GONE_ON = `SELECT o.conversation_id AS id
   FROM conversation_observations o JOIN conversation_observations e USING (workspace_id, agent_id, conversation_id)
   WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)
@@ -41,7 +41,7 @@ async function untilGoneOn(options: { app: App; config: Config; sandbox: Sandbox
   }
 }
 
-/** Lets conversations go on until one that is held has, and its events are in the tables; it is the one to ask about. */
+/** Advances the sandbox until a stored conversation changed and its events are in the tables; returns that conversation. */
 export async function showEvents(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
   const { app, config, sandbox } = options
   const receiver = await openReceiver(config)
@@ -56,7 +56,7 @@ export async function showEvents(options: { app: App; config: Config; sandbox: S
   try {
     const conversation = await untilGoneOn(options)
     const events = app.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
-    print(`The vendor has posted what happened: ${counted(events, 'event')} applied, without a request.`, '')
+    print(`The sandbox posted webhooks: ${counted(events, 'event')} applied, without a request.`, '')
     return conversation
   } finally {
     sandbox.webhooks.set({ url: null })

@@ -42,17 +42,17 @@ export interface Conversation {
 
 export const eventQueries = ({ id }: Conversation): DemoQuery[] => [
   {
-    title: 'A conversation as it was exported, and as its events have told it since:',
+    title: 'A conversation as exported, and as updated by its events since:',
     sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens::BIGINT AS tokens
 FROM conversation_observations WHERE conversation_id = '${id}' ORDER BY version, observed_at LIMIT 6`,
   },
   {
-    title: 'What was said in it last, which no export tells:',
+    title: 'Its last turns, which no export contains:',
     sql: `SELECT position, role, left(text, 60) AS said FROM conversation_turns
 WHERE conversation_id = '${id}' ORDER BY position DESC LIMIT 3`,
   },
   {
-    title: 'How long after its receipt was an event in the tables?',
+    title: 'How long after receipt was an event in the tables?',
     sql: `SELECT type, count(*) AS events, round(quantile_cont(epoch_ms(_loaded_at) - epoch_ms(received_at), 0.95) / 1000, 1) AS seconds_p95
 FROM webhook_events GROUP BY ALL ORDER BY events DESC`,
   },

@@ -28,9 +28,11 @@ export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
   const { tokenKept } = workspace
   return examine(subject, async () => {
     workspace.readToken()
-    const found = `is there, in ${placeText(tokenKept)}`
+    const found = `is set, in ${placeText(tokenKept)}`
     if ('file' in tokenKept && (await isOpen(tokenKept.file)))
-      return [warn(subject, `${found}, which others can read`, `Close it to others: chmod 600 ${tokenKept.file}`)]
+      return [
+        warn(subject, `${found}, which other users can read`, `Restrict it to its owner: chmod 600 ${tokenKept.file}`),
+      ]
     return [ok(subject, found)]
   })
 }
@@ -44,7 +46,7 @@ function answeredFinding(subject: Subject, apiUrl: string, answer: ResourceAnswe
   const { sentAtMs, receivedAtMs } = answer.receipt
   const found = `${new URL(apiUrl).origin} answers (${count(receivedAtMs - sentAtMs)} ms) and accepts the token; ${counted(agentsOf(answer), 'agent')}`
   if (agentsOf(answer) > 0) return ok(subject, found)
-  return warn(subject, found, 'Check the id of the workspace; if it is right, there is nothing to read yet.')
+  return warn(subject, found, 'Check the workspace id; if it is correct, there is nothing to read yet.')
 }
 
 /** What a refusal tells of the vendor's clock. */
@@ -84,15 +86,15 @@ export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
 const A_FEW_SECONDS_MS = 5 * SECOND
 
 const HINTS =
-  "Let the machine set its clock by the network (NTP). Meanwhile windows end by the vendor's clock, as its list of agents " +
-  "tells it, so nothing is skipped or bought twice; ages such as --since 30d and all times shown go by this machine's."
+  "Synchronise the machine's clock (NTP). Until then windows end by the vendor's clock, as its list of agents " +
+  "reports it, so nothing is skipped or billed twice; ages such as --since 30d and displayed times use this machine's clock."
 
 /** `told` is null where no answer came. */
 export function clockFinding(workspaceId: string, told: Dated | null): Finding {
   const subject = { check: 'clock', workspaceId }
   const aheadMs = told && aheadBy(told)
-  if (aheadMs === null) return skip(subject, 'not compared: the vendor told no time')
-  if (Math.abs(aheadMs) <= A_FEW_SECONDS_MS) return ok(subject, "agrees with the vendor's, to a few seconds")
+  if (aheadMs === null) return skip(subject, 'not compared: the vendor reported no time')
+  if (Math.abs(aheadMs) <= A_FEW_SECONDS_MS) return ok(subject, "agrees with the vendor's within a few seconds")
   const behind = aheadMs > 0 ? 'behind' : 'ahead of'
   return warn(subject, `is ${formatDuration(Math.abs(aheadMs))} ${behind} the vendor's`, HINTS)
 }
@@ -116,23 +118,23 @@ export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<F
   return examine(subject, async () => {
     const last = await lastAnswer(leaseLog, nowMs)
     if (!last)
-      return [skip(subject, 'not asked: each request is metered. Whether the workspace has paid, the first sync tells')]
+      return [skip(subject, 'not asked: each request is metered. The first sync shows whether the workspace has paid')]
     const when = ago(last.sentAtMs, nowMs)
     if (REFUSED.has(last.status!)) {
       const hint =
-        'The export needs a workspace that has paid once: settle it with the vendor, then run `convohouse sync`.'
+        'The export needs a workspace that has paid once: clarify it with the vendor, then run `convohouse sync`.'
       return [warn(subject, `refused the last request (${last.status}), ${when}`, hint)]
     }
     const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
     const answered = `answered ${when}, so the workspace had paid`
     if (quota === null) return [ok(subject, answered)]
-    const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the period`
+    const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the billing period`
     if (quota.sessionsLeft > 0) return [ok(subject, `${answered}; ${left}`)]
     return [
       warn(
         subject,
         `${answered}; ${left}`,
-        'A sync waits for the next period, unless --allow-overage-packs allows more.',
+        'A sync stops until the next billing period, unless --allow-overage-packs allows more.',
       ),
     ]
   })

@@ -24,9 +24,9 @@ async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding 
       '`convohouse replay` rebuilds the tables from the landing. Please report it, with the name of the rule.'
     return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
   } catch (error) {
-    if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long to ask`)
+    if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long`)
     // Of another version: its tables are not those that the rule speaks of.
-    if (isCode(error, 'SQL_INVALID')) return skip(RULES, `${name} cannot be asked of this warehouse`)
+    if (isCode(error, 'SQL_INVALID')) return skip(RULES, `${name} does not apply to this version of the warehouse`)
     throw error
   }
 }
@@ -43,8 +43,8 @@ function rulesFindings(rows: Rows): Promise<Finding[]> {
 function quarantineFindings(rows: Rows): Promise<Finding[]> {
   return examine(QUARANTINE, async () => {
     const [{ n } = { n: 0 }] = await rows<{ n: number }>('SELECT count(*) AS n FROM _quarantine')
-    if (n === 0) return [ok(QUARANTINE, 'every record that landed could be loaded')]
-    const hint = '`convohouse quarantine list` tells which and why; they are kept in the landing.'
+    if (n === 0) return [ok(QUARANTINE, 'every landed record was loaded')]
+    const hint = '`convohouse quarantine list` shows which and why; they are kept in the landing.'
     return [warn(QUARANTINE, `${counted(n, 'record')} could not be loaded`, hint)]
   })
 }
@@ -65,7 +65,7 @@ function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<
   return examine(WORKSPACES, async () => {
     const others = (await workspacesIn(rows)).filter(id => !configured.includes(id))
     if (others.length === 0) return []
-    const hint = 'Configure them to go on syncing them; what is there stays, through a replay too.'
+    const hint = 'Configure them to continue their syncs; stored data stays, also after a replay.'
     return [warn(WORKSPACES, `in the warehouse and not configured: ${others.join(', ')}`, hint)]
   })
 }
@@ -77,12 +77,12 @@ function loadsFindings(options: { rows: Rows; home: string; workspaceId: string;
     const { pages, notLoaded } = await landingStatus(openStores(home).landing.workspace(workspaceId), workspaceId, rows)
     if (notLoaded === 0) return [ok(subject, `all ${counted(pages, 'landed page')} in the tables`)]
     const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} not in the tables yet`
-    if (held) return [ok(subject, `${found}: who holds the warehouse is at it`)]
+    if (held) return [ok(subject, `${found}: the process that holds the warehouse is loading them`)]
     return [
       warn(
         subject,
         found,
-        'The next sync loads them, and names those that it cannot; `convohouse replay` loads all anew.',
+        'The next sync loads them and names those that it cannot load; `convohouse replay` reloads all.',
       ),
     ]
   })

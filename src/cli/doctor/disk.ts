@@ -45,12 +45,12 @@ export function dataFolderCheck(home: string): Promise<Finding[]> {
   return examine(SUBJECT, async () => {
     const there = await nearest(home)
     await tryWriting(there)
-    if (there !== home) return [ok(SUBJECT, `${home} is not there yet; it can be made in ${there}`)]
+    if (there !== home) return [ok(SUBJECT, `${home} does not exist yet; it can be created in ${there}`)]
     // It may lie on another disk.
     await openStores(home).landing.probe()
-    const found = `${home} can be written, and what is written is durable`
+    const found = `${home} is writable, and writes are durable`
     if (await openToOthers(home))
-      return [warn(SUBJECT, `${found}; others can look into it`, `Close it to others: chmod 700 ${home}`)]
+      return [warn(SUBJECT, `${found}; other users can read it`, `Restrict it to its owner: chmod 700 ${home}`)]
     return [ok(SUBJECT, found)]
   })
 }
@@ -73,28 +73,27 @@ const LITTLE_BYTES = 1_000 * MB
 export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: Room): Finding {
   const found = `${bytes(freeBytes)} free; the warehouse has ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
   if (freeBytes < TOO_LITTLE_BYTES) {
-    const hint = 'Give it room; what has landed is kept, and the next sync goes on.'
+    const hint = 'Free some space; landed pages are kept, and the next sync continues.'
     return fail(SPACE, new ConvohouseError('HOME_UNUSABLE', { what: `The disk is full: ${found}.`, hint }))
   }
   if (freeBytes < warehouseBytes)
-    return warn(SPACE, found, 'A replay builds a second warehouse beside the first: give the disk as much room again.')
-  if (freeBytes < LITTLE_BYTES) return warn(SPACE, found, 'Give the disk more room before the next long sync.')
+    return warn(SPACE, found, 'A replay builds a second warehouse beside the first: free as much space again.')
+  if (freeBytes < LITTLE_BYTES) return warn(SPACE, found, 'Free more space before the next long sync.')
   return ok(SPACE, found)
 }
 
 export function fileSystemFinding(fileSystem: FileSystem | null): Finding {
-  if (fileSystem === null) return ok(FILE_SYSTEM, 'of a kind that is not told; it passed the writing above')
+  if (fileSystem === null) return ok(FILE_SYSTEM, 'of an unknown kind; it passed the write test above')
   const { name, nature } = fileSystem
   if (nature === 'network') {
-    const hint =
-      'Move the data folder to a local disk: over the network, locks and syncs may not hold what they promise.'
-    return warn(FILE_SYSTEM, `${name}, which may be a network's`, hint)
+    const hint = 'Move the data folder to a local disk: network file systems may not guarantee locks and fsync.'
+    return warn(FILE_SYSTEM, `${name}, which may be a network file system`, hint)
   }
   if (nature === 'memory')
     return warn(
       FILE_SYSTEM,
-      `${name}: it is memory`,
-      'Move the data folder to a disk: this one is gone at the next start.',
+      `${name}, which lies in memory`,
+      'Move the data folder to a disk: a restart of the machine empties this one.',
     )
   return ok(FILE_SYSTEM, name)
 }

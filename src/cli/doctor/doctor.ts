@@ -18,7 +18,7 @@ import { commonWebhooksCheck, webhooksCheck } from './webhooks.ts'
 
 /** Token, API, clock, export and webhooks of each workspace. */
 async function accessChecks({ workspaces, storage, config }: Configured, offline: boolean): Promise<Finding[]> {
-  if (workspaces.length === 0) return [skip({ check: 'token' }, 'not looked at: there is no workspace to look at')]
+  if (workspaces.length === 0) return [skip({ check: 'token' }, 'not checked: there is no workspace')]
   const findings: Finding[] = []
   for (const workspace of workspaces) {
     findings.push(...(await tokenCheck(workspace)))
@@ -77,7 +77,7 @@ async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
     ...(await accessChecks(configured, flags.offline === true)),
     ...(storage
       ? await storageChecks(storage, configured)
-      : [skip({ check: 'data folder' }, 'not looked at: a configuration that cannot be read may name it')]),
+      : [skip({ check: 'data folder' }, 'not checked: the unreadable configuration may name it')]),
     ...(await versionsCheck()),
   ]
 }

@@ -76,7 +76,7 @@ export function summary(findings: readonly Finding[]): string {
   const warned = numberOf(findings, 'warn')
   const warnings = counted(warned, 'warning')
   if (failed > 0) return `${counted(failed, 'check')} failed${warned > 0 ? `, and ${warnings}` : ''}.`
-  return warned > 0 ? `Nothing failed; ${warnings}.` : 'All is well.'
+  return warned > 0 ? `Nothing failed; ${warnings}.` : 'Everything is fine.'
 }
 
 /** A line a finding, how to mend it below, and a summary. */

@@ -18,7 +18,7 @@ async function pagesFinding(subject: Subject, landing: Landing, pages: readonly 
     }
   }
   if (pages.length === 0) return ok(subject, 'no page has landed yet')
-  return ok(subject, `${counted(pages.length, 'page')}; the newest ${count(newest.length)} were read to their end`)
+  return ok(subject, `${counted(pages.length, 'page')}; the newest ${count(newest.length)} are readable`)
 }
 
 async function leftoverFindings(subject: Subject, landing: Landing): Promise<Finding[]> {
@@ -27,7 +27,7 @@ async function leftoverFindings(subject: Subject, landing: Landing): Promise<Fin
   return [
     warn(
       subject,
-      `${counted(files, 'half-written file')} of a process that was killed`,
+      `${counted(files, 'half-written file')} of a killed process`,
       `They only take up space; a sync removes those in the folders where it looks for new pages. To remove all of them while no sync runs: ${hint}`,
     ),
   ]
@@ -44,7 +44,7 @@ export function landingChecks(home: string, workspaceId: string): Promise<Findin
     const entries = await stores.leaseLog({ workspaceId, run: 'doctor' }).recent(nowMs, HOUR)
     const written = ok(
       { check: 'ledger', workspaceId },
-      `readable; ${counted(entries.length, 'entry', 'entries')} of the last hour`,
+      `readable; ${counted(entries.length, 'entry', 'entries')} in the last hour`,
     )
     return [pages, ...left, written]
   })

@@ -67,6 +67,6 @@ export function memoryFinding(limits: MemoryLimits, { machineBytes, containerByt
   return warn(
     SUBJECT,
     found,
-    `Set \`${setting}: ${fitting}MB\` in the configuration: a process that takes more than there is, is killed.`,
+    `Set \`${setting}: ${fitting}MB\` in the configuration: a process that exceeds the memory is killed.`,
   )
 }

@@ -26,9 +26,9 @@ export interface WarehouseFound {
 
 function missing(storage: Storage, landedPages: number): Finding {
   const file = warehouseFile(storage.home)
-  if (landedPages === 0) return ok(SUBJECT, `${file} is not there yet; the first sync makes it`)
-  const hint = '`convohouse replay` rebuilds it from the landing, without one request.'
-  return warn(SUBJECT, `${file} is not there, though pages have landed`, hint)
+  if (landedPages === 0) return ok(SUBJECT, `${file} does not exist yet; the first sync creates it`)
+  const hint = '`convohouse replay` rebuilds it from the landing, without a request.'
+  return warn(SUBJECT, `${file} is missing, although pages have landed`, hint)
 }
 
 async function migrationFinding(rows: Rows): Promise<Finding> {
@@ -82,19 +82,20 @@ async function leftovers(home: string): Promise<string[]> {
 
 export function locksCheck(home: string, holding: Holding | null): Promise<Finding[]> {
   return examine(LOCKS, async () => {
-    if (holding === null) return [skip(LOCKS, 'not told: the warehouse does not open')]
-    if (holding.state === 'held') return [ok(LOCKS, `held by ${holderText(holding.pid)}: another sync waits for it`)]
+    if (holding === null) return [skip(LOCKS, 'unknown: the warehouse does not open')]
+    if (holding.state === 'held')
+      return [ok(LOCKS, `held by ${holderText(holding.pid)}: another sync waits until it is released`)]
     const halfBuilt = await fileBytes(warehouseFile(home, REBUILT))
     if (halfBuilt > 0) {
-      const hint = '`convohouse replay` begins anew and removes it; the old warehouse is as it was.'
+      const hint = '`convohouse replay` starts over and removes it; the old warehouse is unchanged.'
       return [warn(LOCKS, `${REBUILT} (${bytes(halfBuilt)}) of a replay that was killed`, hint)]
     }
     const left = await leftovers(home)
-    if (left.length === 0) return [ok(LOCKS, 'nobody holds the warehouse')]
+    if (left.length === 0) return [ok(LOCKS, 'no process holds the warehouse')]
     return [
       ok(
         LOCKS,
-        `nobody holds the warehouse; a killed process left ${left.join(' and ')}, which the next sync takes up`,
+        `no process holds the warehouse; a killed one left ${left.join(' and ')}, which the next sync cleans up`,
       ),
     ]
   })

@@ -26,16 +26,18 @@ async function drainFindings(subject: Subject, home: string, workspaceId: string
   if (failure === null) return []
   const { what, hint, code, sinceMs } = failure
   const found = `events have not been applied for ${formatDuration(Date.now() - sinceMs)}: ${what} (${code})`
-  return [warn(subject, found, hint ?? '`convohouse status` tells when it is tried again.')]
+  return [warn(subject, found, hint ?? '`convohouse status` shows when it is retried.')]
 }
 
 /** @throws SECRET_MISSING, CONFIG_INVALID */
 function secretFindings(subject: Subject, { home, workspace, source }: WebhooksOf): Finding[] {
   const [read] = readWorkspaceSecrets({ workspaces: [workspace], source })
-  if (read) return [ok(subject, `${counted(read.secrets.length, 'secret')}, each there and long enough`)]
+  if (read) return [ok(subject, `${counted(read.secrets.length, 'secret')}, each set and long enough`)]
   if (!hasSpool(home, workspace.id)) return []
-  const found = 'events have been received, and the configuration names no secret any more'
-  return [warn(subject, found, 'Name it (`webhooks: { secrets: [{ env: NAME }] }`), or no receiver takes its events.')]
+  const found = 'events were received, but no secret is configured any more'
+  return [
+    warn(subject, found, 'Configure it (`webhooks: { secrets: [{ env: NAME }] }`), or receivers refuse its events.'),
+  ]
 }
 
 interface WebhooksOf {

@@ -1,17 +1,17 @@
-// A list of conversations as people write and export them: an id a line, `agent,id` lines, or a CSV file with a header.
+// Parses a list of conversations: one id per line, `agent,id` lines, or a CSV file with a header, as spreadsheets export it.
 import { ConvohouseError } from '../../core/errors.ts'
 
 export interface NamedConversation {
-  /** Null where the line names the conversation alone. */
+  /** Null if the line has only the conversation. */
   agentId: string | null
   id: string
-  /** Where it begins in the file, from 1. */
+  /** Line of the file, from 1. */
   line: number
 }
 
 interface Cell {
   text: string
-  /** An empty one is there, too. */
+  /** A quoted empty cell counts as content. */
   isQuoted: boolean
 }
 
@@ -23,7 +23,7 @@ interface Line {
 const invalid = (line: number, why: string): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', {
     what: `line ${line} ${why}.`,
-    hint: 'Give one id a line, or agent,id; or a CSV file whose header names conversation_id and agent_id.',
+    hint: 'Give one id per line, or agent,id; or a CSV file whose header names conversation_id and agent_id.',
     facts: { line },
   })
 
@@ -36,7 +36,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** Lines of a CSV file (RFC 4180, quoted line breaks included), without those that are blank or remarks. */
+/** Lines of a CSV file (RFC 4180, with quoted line breaks), without blank lines and comments. */
 function linesOf(content: string, separator: string): Line[] {
   const plain = new RegExp(`[^${separator}\\r\\n]*`, 'y')
   const lines: Line[] = []
@@ -48,7 +48,7 @@ function linesOf(content: string, separator: string): Line[] {
     for (let isMore = true; isMore; ) {
       const quoted = matchAt(QUOTED, content, at)
       const whole = quoted?.[0] ?? matchAt(plain, content, at)![0]
-      if (!quoted && whole.trimStart().startsWith('"')) throw invalid(line.number, 'has a quote that is not closed')
+      if (!quoted && whole.trimStart().startsWith('"')) throw invalid(line.number, 'has an unclosed quote')
       line.cells.push({ text: quoted ? quoted[1]!.replaceAll('""', '"') : whole.trim(), isQuoted: quoted !== null })
       at += whole.length
       number += whole.split('\n').length - 1
@@ -56,7 +56,7 @@ function linesOf(content: string, separator: string): Line[] {
       if (isMore) at += 1
     }
     const end = matchAt(LINE_END, content, at)
-    if (end === null && at < content.length) throw invalid(line.number, 'goes on behind a closing quote')
+    if (end === null && at < content.length) throw invalid(line.number, 'has text after a closing quote')
     at += end?.[0].length ?? 0
     number += 1
     if (line.cells.some(({ text, isQuoted }) => isQuoted || text !== '')) lines.push(line)
@@ -64,7 +64,7 @@ function linesOf(content: string, separator: string): Line[] {
   return lines
 }
 
-/** As spreadsheets call their columns: without case, blanks, `_` and `-`. */
+/** Column names, compared without case, blanks, `_` and `-`. */
 const AGENT_COLUMN = /^(?:agent|agentid)$/
 const ID_COLUMN = /^(?:id|ids|conversation|conversations|conversationid|conversationids|convo|convoid|convoids)$/
 
@@ -75,7 +75,7 @@ interface Columns {
   id: number
 }
 
-/** Null where the first line is no header. A lone `agent` beside no id is none either. */
+/** Null if the first line is no header. A header needs an id column. */
 function headerOf(first: Line | undefined): Columns | null {
   if (first === undefined) return null
   const names = first.cells.map(columnName)
@@ -83,7 +83,7 @@ function headerOf(first: Line | undefined): Columns | null {
   return id >= 0 ? { agent, id } : null
 }
 
-/** Spreadsheets of some countries write `;`, or tabs: where the header has one, or each line, and the first no comma. */
+/** Some locales export `;` or tabs: chosen if the header or every line has it, and the first line has no comma. */
 function separatorOf(content: string): string {
   const lines = content.split(/\r?\n/).filter(line => line.trim() !== '' && !line.trim().startsWith('#'))
   const first = lines[0] ?? ''
@@ -100,19 +100,19 @@ function namedIn({ number, cells }: Line, columns: Columns | null): NamedConvers
     return { agentId: texts[columns.agent] || null, id, line: number }
   }
   while (texts.length > 2 && texts.at(-1) === '') texts.pop()
-  if (texts.length > 2) throw invalid(number, `has ${texts.length} columns, and no header says which is which`)
+  if (texts.length > 2) throw invalid(number, `has ${texts.length} columns but no header that names them`)
   const [agentId, id] = texts.length === 2 ? texts : [null, texts[0]]
   if (!id) throw invalid(number, 'names no conversation')
   return { agentId: agentId || null, id, line: number }
 }
 
 /**
- * Reads a list; a byte order mark, blank lines, and lines that begin with # say nothing.
+ * Parses a list. A byte order mark, blank lines, and lines that begin with # are ignored.
  * @throws FLAG_INVALID that names the line
  */
 export function parseIds(content: string): NamedConversation[] {
   const text = content.replace(/^\uFEFF/, '')
-  // Excel's own way to say it.
+  // Excel's own separator line.
   const told = /^sep=(.)\r?\n/i.exec(text)
   const rest = told ? `#${text.slice(1)}` : text
   const lines = linesOf(rest, told?.[1] ?? separatorOf(rest))
@@ -120,7 +120,7 @@ export function parseIds(content: string): NamedConversation[] {
   return (columns ? lines.slice(1) : lines).map(line => namedIn(line, columns))
 }
 
-/** The text of a file, UTF-8 or, as Excel's "Unicode text" is, UTF-16. */
+/** Decodes UTF-8, or UTF-16 with a byte order mark (Excel's "Unicode text"). */
 export function decodeList(bytes: Uint8Array): string {
   const [first, second] = bytes
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)

@@ -1,4 +1,4 @@
-// Conversations named one by one: from a file or standard input, each with its agent where that is said.
+// Conversations that `--ids` or `--refresh` names, from a file or standard input, and the agents that they belong to.
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -7,7 +7,7 @@ import { decodeList, type NamedConversation, parseIds } from './ids-csv.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 
-/** Which flag names the file. */
+/** The flag that names the file. */
 export type IdsFlag = '--ids' | '--refresh'
 
 function parsed(flag: IdsFlag, place: string, content: string): NamedConversation[] {
@@ -19,26 +19,29 @@ function parsed(flag: IdsFlag, place: string, content: string): NamedConversatio
   }
 }
 
-/** @throws FLAG_INVALID where the file cannot be read, or names no conversation */
+/** @throws FLAG_INVALID if the file cannot be read or names no conversation */
 async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]> {
   const place = file === '-' ? 'Standard input' : file
   const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch(cause => {
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message
     throw invalidFlag(
       `${flag}: ${place} cannot be read: ${why}.`,
-      'Give a file with one id a line, or - for standard input.',
+      'Give a file with one id per line, or - for standard input.',
     )
   })
   const text = decodeList(bytes)
   if (text.includes('\0'))
-    throw invalidFlag(`${flag}: ${place} is no text.`, 'Save the sheet as CSV (a workbook such as .xlsx is not read).')
+    throw invalidFlag(
+      `${flag}: ${place} is not a text file.`,
+      'Save the sheet as CSV (a workbook such as .xlsx is not read).',
+    )
   const named = parsed(flag, place, text)
   if (named.length === 0)
-    throw invalidFlag(`${flag}: ${place} names no conversation.`, 'Give one id a line, or agent,id.')
+    throw invalidFlag(`${flag}: ${place} names no conversation.`, 'Give one id per line, or agent,id.')
   return named
 }
 
-/** The conversations that the flags name one by one; null where they name none. @throws FLAG_INVALID */
+/** The conversations that the flags list; null without such a flag. @throws FLAG_INVALID */
 export async function namedBy({
   ids,
   refresh,
@@ -47,12 +50,12 @@ export async function namedBy({
   return refresh && 'file' in refresh ? readIds('--refresh', refresh.file) : null
 }
 
-/** Whose conversations these are; ids that are not known are absent. */
+/** Finds the agents of conversations; unknown ids are absent. */
 export type LookUp = (ids: string[]) => Promise<{ id: string; agentId: string }[]>
 
 const SHOWN = 5
 
-/** The first few of them, each with its line. */
+/** The first five, each with its line. */
 function shownOf(named: readonly NamedConversation[]): string {
   const shown = named.slice(0, SHOWN).map(({ id, line }) => `${JSON.stringify(id)} (line ${line})`)
   return `${shown.join(', ')}${named.length > SHOWN ? ` and ${named.length - SHOWN} more` : ''}`
@@ -61,10 +64,10 @@ function shownOf(named: readonly NamedConversation[]): string {
 const unknownIds = (flag: IdsFlag, unknown: readonly NamedConversation[], of: number): Error =>
   invalidFlag(
     `${flag}: of ${counted(of, 'id')}, ${unknown.length} ${unknown.length === 1 ? 'belongs' : 'belong'} to no conversation that is in the warehouse: ${shownOf(unknown)}.`,
-    'Write such lines as agent,id, or say with --agent whose they are.',
+    'Write such lines as agent,id, or name their agent with --agent.',
   )
 
-/** That the workspace has no such agent, with the lines that name it; other errors as they are. */
+/** Adds the lines that name the agent to AGENT_UNKNOWN; returns other errors unchanged. */
 export function withLines(error: unknown, named: readonly NamedConversation[] | null): unknown {
   if (!isCode(error, 'AGENT_UNKNOWN')) return error
   const lines = (named ?? []).filter(({ agentId }) => agentId === error.facts.agentId).map(({ line }) => line)
@@ -78,7 +81,7 @@ export function withLines(error: unknown, named: readonly NamedConversation[] | 
   })
 }
 
-/** What of a list is still not there behind a sync of it, in words; null where all of it is. */
+/** A warning for listed conversations that are missing after the sync; null if none is. */
 export async function notFound(options: {
   named: readonly NamedConversation[]
   agents: readonly string[]
@@ -95,12 +98,12 @@ export async function notFound(options: {
   }
   const missing = named.filter(one => !isThere(one))
   if (missing.length === 0) return null
-  return `Of ${named.length} conversations that were asked for, ${missing.length} did not come: ${shownOf(missing)}. The vendor knows no such id of that agent, or nobody has written in it.`
+  return `Of ${named.length} requested conversations ${missing.length} did not arrive: ${shownOf(missing)}. The vendor knows no such id for that agent, or no person has written in the conversation.`
 }
 
 /**
- * The ids by agent: as their lines say, else of the one agent that was chosen, else as the warehouse knows them.
- * @throws FLAG_INVALID for ids that nobody knows
+ * The ids by agent: from their lines, else the one chosen agent, else from the warehouse.
+ * @throws FLAG_INVALID for ids that are not in the warehouse
  */
 export async function idsByAgent(options: {
   flag: IdsFlag

@@ -1,4 +1,4 @@
-// Flags that give a rate by name: NAME=RATE, or NAME=RATE:PARAM.
+// Repeatable flags with a name: NAME=RATE, NAME=RATE:PARAM, and NAME=VALUE; and the tables of names in their help.
 import { parseDuration } from '../../core/time.ts'
 import { nameIssue, type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rates.ts'
 
@@ -6,7 +6,7 @@ import { type ReadingDefinition, type Readings, readingIssue } from '../../sandb
 
 import { invalidFlag } from './values.ts'
 
-/** A flag that may be given several times; names are those of the table, and `noun` what one of them is called. */
+/** A repeatable flag NAME=RATE[:PARAM]. `table` has the names; `noun` names one in messages. */
 export const rated =
   (flag: string, table: RateTable, noun: string) =>
   (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {
@@ -23,7 +23,7 @@ export const rated =
     return { ...before, [name]: { rate, param } }
   }
 
-/** `30s` and `-5m` where milliseconds are asked for; a plain number everywhere. NaN for what is none. */
+/** A plain number, or a duration such as `30s` or `-5m` if the parameter is in milliseconds; else NaN. */
 function readParam(text: string, param: Param | undefined): number {
   if (/^-?\d+$/.test(text)) return Number(text)
   const duration = param?.unit === 'ms' ? parseDuration(text.replace(/^-/, '')) : undefined
@@ -31,7 +31,7 @@ function readParam(text: string, param: Param | undefined): number {
   return text.startsWith('-') ? -duration : duration
 }
 
-/** `  name   what it is`, a line each. */
+/** One line `  name   help` per name. */
 export function namesTable(table: Record<string, { help: string }>): string {
   const width = Math.max(...Object.keys(table).map(name => name.length))
   return Object.entries(table)
@@ -39,7 +39,7 @@ export function namesTable(table: Record<string, { help: string }>): string {
     .join('\n')
 }
 
-/** May be given several times; of one name the last one counts. */
+/** A repeatable flag NAME=VALUE; the last value of a name wins. */
 export const readings =
   (flag: string) =>
   (text: string, before: Partial<Readings> = {}): Partial<Readings> => {
@@ -49,7 +49,7 @@ export const readings =
     return { ...before, [name]: value }
   }
 
-/** `  name   value, value: what they mean`, a line each. */
+/** One line `  name   value, value: help` per name. */
 export function readingsTable(table: Record<string, ReadingDefinition>): string {
   const width = Math.max(...Object.keys(table).map(name => name.length))
   return Object.entries(table)

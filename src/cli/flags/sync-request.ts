@@ -1,4 +1,4 @@
-// From flags to what a sync is asked to do.
+// Turns flags and configuration into the request of a sync.
 import type { SyncRequest } from '../../../workflows/steps.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { parseMoment } from '../../core/time.ts'
@@ -9,7 +9,7 @@ import { invalidFlag } from './values.ts'
 
 export type AskedSync = Omit<SyncRequest, 'run' | 'workspaceId'>
 
-/** @throws FLAG_INVALID where the configured `since` leaves nothing before --until */
+/** @throws FLAG_INVALID if the configured `since` is not before --until */
 function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): number | null {
   if (flags.since !== undefined) return flags.since
   const configured = workspace.since === null ? undefined : parseMoment(workspace.since, nowMs)
@@ -22,13 +22,13 @@ function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): n
 }
 
 /**
- * What the flags ask of one workspace.
- * @throws FLAG_INVALID for ids that nobody knows, or that may be any of several agents'
+ * The request for one workspace.
+ * @throws FLAG_INVALID for unknown ids, and for ids with several --agent
  */
 export async function syncRequest(options: {
   flags: SyncFlags
   workspace: WorkspaceConfig
-  /** What `--ids`, or the file of `--refresh`, names; null without it. */
+  /** Conversations that `--ids` or the file of `--refresh` lists; null without them. */
   named: readonly NamedConversation[] | null
   lookUp: LookUp
   nowMs: number
@@ -37,7 +37,7 @@ export async function syncRequest(options: {
   const agents = flags.agent ?? []
   const flag = flags.ids === undefined ? '--refresh' : '--ids'
   if (named && agents.length > 1)
-    throw invalidFlag(`${flag} goes with one --agent at most.`, 'Write the lines as agent,id instead.')
+    throw invalidFlag(`${flag} allows one --agent at most.`, 'Write the lines as agent,id instead.')
   const limits = {
     origin: flags.watch === undefined ? ('sync' as const) : ('watch' as const),
     maxRequests: flags.maxRequests ?? null,

@@ -1,4 +1,4 @@
-// Values of flags, read and checked one by one. Each reader throws FLAG_INVALID, naming the flag and what it takes.
+// Parsers of flag values. Each throws FLAG_INVALID with the flag and the values that it accepts.
 
 import { type ListenAddress, parseAddress } from '../../config/address.ts'
 import { ConvohouseError } from '../../core/errors.ts'
@@ -30,7 +30,7 @@ export const number =
 export const whole = (flag: string, min: number, max?: number) =>
   number(flag, { min, whole: true, ...(max !== undefined && { max }) })
 
-/** `15m`, or with `bare` a plain number of that many ms; in ms. */
+/** Parses `15m` to ms; with `bare`, also a plain number in units of `bare` ms. */
 export const duration =
   (flag: string, { min, max = Number.POSITIVE_INFINITY, bare }: { min: number; max?: number; bare?: number }) =>
   (text: string): number => {
@@ -41,13 +41,13 @@ export const duration =
     return ms
   }
 
-/** `15m`, or `-15m` for the other direction; in ms. */
+/** Parses `15m` or `-15m` to ms. */
 export const signedDuration =
   (flag: string) =>
   (text: string): number =>
     text.startsWith('-') ? -duration(flag, { min: 0 })(text.slice(1)) : duration(flag, { min: 0 })(text)
 
-/** A date, a time, an epoch or an age; ms since the epoch. */
+/** Parses a date, a time, an epoch or an age to ms since the epoch. */
 export const moment =
   (flag: string) =>
   (text: string): number => {
@@ -60,7 +60,7 @@ export const moment =
     )
   }
 
-/** An age such as `7d`, or the name of a file. */
+/** An age such as `7d`, or a file name. */
 export const ageOrFile =
   (flag: string) =>
   (text: string): { ageMs: number } | { file: string } => {
@@ -77,7 +77,7 @@ export const oneOf =
     throw unusable(flag, text, `Give one of ${words.join(', ')}.`)
   }
 
-/** A text that is not empty. */
+/** A non-empty text. */
 export const filled =
   (flag: string) =>
   (text: string): string => {
@@ -85,12 +85,12 @@ export const filled =
     throw unusable(flag, text, 'Give it a value.')
   }
 
-/** A flag that may be given several times. */
+/** A repeatable flag. */
 export const repeated =
   (flag: string) =>
   (text: string, before: string[] = []): string[] => [...before, filled(flag)(text)]
 
-/** @throws FLAG_INVALID */
+/** `--metrics`: `127.0.0.1:9464`. */
 export function metricsAddress(text: string): ListenAddress {
   const address = parseAddress(text)
   if (address) return address

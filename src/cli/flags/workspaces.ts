@@ -1,10 +1,10 @@
-// Which of the configured workspaces a command is about.
+// Selects the workspaces that a command works on.
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 
-/** The named workspace, else all. @throws WORKSPACE_UNKNOWN */
+/** The named workspace, or all configured ones. @throws WORKSPACE_UNKNOWN */
 export function chooseWorkspaces(config: Config, id: string | undefined): WorkspaceConfig[] {
   if (id === undefined) return config.workspaces
   const chosen = config.workspaces.find(workspace => workspace.id === id)
@@ -15,7 +15,7 @@ export function chooseWorkspaces(config: Config, id: string | undefined): Worksp
   })
 }
 
-/** Of the workspaces that are configured or in the warehouse: the named one, else all. @throws WORKSPACE_UNKNOWN */
+/** The named workspace, or all; `all` has those that are configured or in the warehouse. @throws WORKSPACE_UNKNOWN */
 export function chooseIds(all: readonly string[], named: string | undefined): readonly string[] {
   if (named === undefined) return all
   if (all.includes(named)) return [named]
@@ -25,7 +25,7 @@ export function chooseIds(all: readonly string[], named: string | undefined): re
   })
 }
 
-/** As `chooseWorkspaces`; agents and ids belong to one workspace. @throws FLAG_INVALID where it is not said which */
+/** Like `chooseWorkspaces`. @throws FLAG_INVALID for --agent or --ids without a single workspace */
 export function workspacesFor(config: Config, flags: SyncFlags): WorkspaceConfig[] {
   const chosen = chooseWorkspaces(config, flags.workspace)
   const flag = flags.agent ? '--agent' : flags.ids ? '--ids' : null

@@ -1,4 +1,4 @@
-// The receiver of a configuration: its intake in threads, and what it waits for, in words.
+// Opens the webhook receiver that the configuration describes, and rereads its secrets on SIGHUP.
 
 import { type Config, ENVIRONMENT } from '../../config.ts'
 
@@ -18,14 +18,14 @@ import { refusedLine } from '../terminal/refusal-text.ts'
 import { listenInstead } from '../terminal/signals.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
 
-/** When a receiver ends, senders who are at it have so long to come to their end. */
+/** Time for requests in flight when the receiver closes. */
 export const CLOSE_MS = 10 * SECOND
 
 /** True where a workspace has a webhook secret. */
 export const hasWebhooks = ({ workspaces }: Config): boolean =>
   workspaces.some(({ readWebhookSecrets }) => readWebhookSecrets !== null)
 
-/** A workspace, and of how many secrets one opens it. */
+/** A workspace and its number of valid secrets. */
 interface AwaitedWorkspace {
   id: string
   secrets: number
@@ -33,20 +33,20 @@ interface AwaitedWorkspace {
 
 export interface OpenedReceiver extends Receiver {
   waitsFor(): AwaitedWorkspace[]
-  /** The secrets of that configuration are valid from now on, and no other. @throws as opening it; then those of before stay valid */
+  /** Replaces the secrets by those of the configuration. @throws as `openReceiver`; the previous secrets stay valid then */
   readSecretsAnew(config: Config): void
-  /** Closes it; whoever is still sending then is let go. */
+  /** Closes the receiver; requests that are still in flight after `ms` are aborted. */
   closeWithin(ms: number): Promise<void>
 }
 
 function secretsOf(config: Config): WorkspaceSecrets[] {
   if (!hasWebhooks(config))
     throw new ConvohouseError('WEBHOOKS_UNCONFIGURED', {
-      what: `${config.source} names no webhook secret of any workspace.`,
+      what: `${config.source} configures no webhook secret for any workspace.`,
       hint:
         config.source === ENVIRONMENT
           ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that holds it.'
-          : 'Give a workspace in it `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }`; where there is such a file, the variable alone says nothing.',
+          : 'Give a workspace in it `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }`; with a configuration file the variable alone is ignored.',
     })
   return readWorkspaceSecrets(config)
 }
@@ -88,16 +88,16 @@ export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
     .map(({ id, secrets }) => (secrets === 1 ? id : `${id} (${counted(secrets, 'secret')})`))
     .join(', ')
 
-/** Somebody sits there. */
+/** True if a person started the process in a terminal. */
 const isInTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(isTerminal)
 
 /**
- * Listens until what is returned is called; to be called before anybody is told that the process can be stopped. `receiver` gives
- * undefined while there is none yet: a signal that comes so early changes nothing.
+ * On SIGHUP rereads the webhook secrets, until the returned function is called. In a terminal SIGHUP ends the process as usual. Install it
+ * before the process is announced; `receiver` returns undefined while it opens, and a signal is ignored then.
  */
 export function rereadSecretsOnSighup(options: {
   receiver: () => OpenedReceiver | undefined
-  /** @throws what is wrong with it */
+  /** @throws CONFIG_INVALID, CONFIG_MISSING */
   readConfig: () => Config
   tell: (receiver: OpenedReceiver) => void
 }): () => void {
@@ -109,7 +109,7 @@ export function rereadSecretsOnSighup(options: {
       receiver.readSecretsAnew(options.readConfig())
       options.tell(receiver)
     } catch (error) {
-      log(...errorLines(error, styleOf(process.stderr)), 'The secrets of before stay valid.')
+      log(...errorLines(error, styleOf(process.stderr)), 'The previous secrets stay valid.')
     }
   })
 }

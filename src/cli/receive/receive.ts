@@ -1,4 +1,4 @@
-// `convohouse receive`: takes webhooks in until it is told to end.
+// `convohouse receive`: receives webhooks until it is stopped.
 import { readConfig } from '../../config.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { spoolRoot } from '../../spool/folders.ts'
@@ -21,13 +21,13 @@ function tell(receiver: OpenedReceiver, json: boolean | undefined): void {
   else
     print(
       `Waiting for webhooks of ${waitsForText(receiver)} at ${url}/webhooks; metrics at ${url}/metrics.`,
-      'Ctrl-C ends it.',
+      'Press Ctrl-C to stop.',
     )
 }
 
 const configAt = ({ config: path }: ReceiveFlags) => readConfig(path === undefined ? {} : { path })
 
-/** @throws what is wrong with configuration, secrets, address or data folder: no event would be acknowledged */
+/** @throws for a configuration, secret, address or data folder with which no event could be acknowledged */
 export async function runReceive(flags: ReceiveFlags): Promise<void> {
   letYoungSpaceGrow()
   stampLines()

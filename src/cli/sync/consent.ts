@@ -1,4 +1,4 @@
-// Before a full export, and before a first backfill or a refresh that may take most of a period: asking a person, or refusing where there is none.
+// Asks for consent before a full export, and before a backfill or refresh that may use most of the quota; refuses without a terminal.
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { isBilledAgain, needsConsent } from '../../core/planner.ts'
@@ -10,7 +10,7 @@ import { confirm } from '../terminal/prompt.ts'
 export interface Consent {
   workspaceId: string
   prepared: Prepared
-  /** Said beforehand: by `--yes`, or by a limit of sessions. */
+  /** Given by `--yes` or a session limit. */
   given: boolean
   interactive: boolean
   stopping: AbortSignal
@@ -20,14 +20,14 @@ const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError 
   new ConvohouseError('CONFIRMATION_NEEDED', {
     what: isBilledAgain(plan)
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${range(plan.total.sessions)} sessions again.`
-      : `This sync of workspace ${workspaceId} may take most of a period's sessions.`,
-    // A full export asks whatever its bounds are.
+      : `This sync of workspace ${workspaceId} may use most of the quota.`,
+    // A full export needs consent whatever its range: --since would not help.
     hint: isBilledAgain(plan)
-      ? 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions.'
-      : 'Look at `convohouse plan` with the same flags, then say --yes, or limit it with --max-sessions or --since.',
+      ? 'Look at `convohouse plan` with the same flags, then confirm with --yes, or limit it with --max-sessions.'
+      : 'Look at `convohouse plan` with the same flags, then confirm with --yes, or limit it with --max-sessions or --since.',
   })
 
-/** True where the plan may be carried out. @throws CONFIRMATION_NEEDED, INTERRUPTED */
+/** True if the plan may be executed. @throws CONFIRMATION_NEEDED, INTERRUPTED */
 export async function askConsent(consent: Consent): Promise<boolean> {
   const { workspaceId, prepared, given, interactive, stopping } = consent
   const { plan, governor } = prepared
@@ -39,9 +39,9 @@ export async function askConsent(consent: Consent): Promise<boolean> {
     return true
   }
   log(`Sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))
-  const size = must ? 'It may take most of a period.' : 'Its size is unknown; it stops before overage.'
+  const size = must ? 'It may use most of the quota.' : 'Its size is unknown; it stops before overage.'
   const why = isBilledAgain(plan) ? 'It exports and bills stored conversations again.' : size
-  const yes = await confirm(`${why} Begin?`, stopping)
-  if (!yes) log('Nothing was bought.')
+  const yes = await confirm(`${why} Start?`, stopping)
+  if (!yes) log('No session was billed.')
   return yes
 }

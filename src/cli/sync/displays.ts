@@ -1,4 +1,4 @@
-// Which of the displays a sync has.
+// Chooses the display of a sync: JSON lines, a redrawn board on a terminal, or plain lines.
 
 import { type Board, boardOnTerminal } from '../terminal/board.ts'
 
@@ -10,19 +10,19 @@ import { liveDisplay } from './live-display.ts'
 import { plainDisplay } from './plain-display.ts'
 import type { Display } from './progress.ts'
 
-/** What a command shows its syncs on. */
+/** The displays of one command. */
 export interface Displays {
-  /** Of a workspace: lines of JSON where they are asked for, redrawn lines on a terminal, plain lines elsewhere. */
+  /** The display of a workspace. */
   of(workspaceId: string): Display
-  /** Writes lines that are about no workspace alone. */
+  /** Logs lines that concern no single workspace. */
   remark(...lines: string[]): void
-  /** Tells an error that ended a sync of that workspace. */
+  /** Prints the error that ended the workspace's sync. */
   failed(workspaceId: string, error: unknown): void
-  /** Asks a person: one question at a time, and nothing is redrawn meanwhile. */
+  /** Asks a person: one question at a time, without redrawing meanwhile. */
   ask<T>(question: () => Promise<T>): Promise<T>
 }
 
-/** One after the other, whoever asks. */
+/** Queues questions. */
 function inTurn(): Displays['ask'] {
   let last: Promise<unknown> = Promise.resolve()
   return question => {
@@ -32,7 +32,7 @@ function inTurn(): Displays['ask'] {
   }
 }
 
-/** `several`: of more than one workspace, so that each failure names its own. */
+/** `several`: the command syncs more than one workspace, so each failure names its own. */
 export async function chooseDisplays({ json, several }: { json: boolean; several: boolean }): Promise<Displays> {
   const ask = inTurn()
   if (json)
@@ -53,7 +53,7 @@ export async function chooseDisplays({ json, several }: { json: boolean; several
   }
 }
 
-/** The display on a board, which those at the same time share; null: there is no terminal. */
+/** The display of a workspace on the shared board; plain lines if `board` is null. */
 export function displayOn(board: Board | null, workspaceId: string, several: boolean): Display {
   if (board) return liveDisplay(workspaceId, board, { style: styleOf(process.stderr), several })
   return plainDisplay(workspaceId, { to: process.stderr, result: process.stdout, several })

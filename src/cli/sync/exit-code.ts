@@ -1,4 +1,4 @@
-// What a sync's outcome means for the process: its exit code (docs/errors.md).
+// The exit code of a sync's outcome (docs/errors.md).
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { ERRORS, EXIT_CODES } from '../../core/errors.ts'
 
@@ -11,14 +11,14 @@ const CODES: Record<Exclude<SyncReport['outcome'], 'failed'>, number> = {
   interrupted: EXIT_CODES.interrupted,
 }
 
-/** The first failure's exit code where the sync failed. */
+/** The exit code of a report; of a failed sync, that of its first failure. */
 export function exitCodeOfReport({ outcome, failures }: SyncReport): number {
   if (outcome !== 'failed') return CODES[outcome]
   const [first] = failures
   return first ? ERRORS[first.code].exitCode : EXIT_CODES.unexpected
 }
 
-/** Of syncs side by side: that of a stop on request where any was stopped, else the first that is not 0. */
+/** The exit code of several syncs: 130 if any was stopped on request, else the first that is not 0. */
 export function exitCodeOfAll(codes: readonly number[]): number {
   if (codes.includes(EXIT_CODES.interrupted)) return EXIT_CODES.interrupted
   return codes.find(code => code !== EXIT_CODES.ok) ?? EXIT_CODES.ok

@@ -1,4 +1,4 @@
-// The display for machines: one JSON object a line, the report last.
+// The display for machines: one JSON object per line, the report last.
 
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'

@@ -1,4 +1,4 @@
-// The display on a terminal: a few lines that are redrawn in place, from the plan to the report, which is left standing.
+// The display on a terminal: a few lines, redrawn in place until the report, which stays.
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import type { Board } from '../terminal/board.ts'
@@ -17,7 +17,7 @@ import {
 import { liveLines } from './progress-text.ts'
 import { reportLines } from './report-text.ts'
 
-/** Has a section of that board, beside those of others; `several`: each failure names its own workspace. */
+/** Shows a section of the board; with `several`, each failure names its workspace. */
 export function liveDisplay(
   name: string,
   board: Board,

@@ -1,4 +1,4 @@
-// Whose conversations these are, as the warehouse knows it.
+// Finds the agents of conversations in the warehouse.
 import type { App } from '../../app.ts'
 import { agentsOfConversations } from '../../warehouse/planning/planner-queries.ts'
 import type { LookUp } from '../flags/ids-file.ts'

@@ -1,4 +1,4 @@
-// `convohouse sync --on temporal`: asks each workspace's owner, and shows side by side how they go. Ctrl-C only stops looking on.
+// `convohouse sync --on temporal`: requests a sync from each workspace's owner workflow and follows all of them. Ctrl-C only detaches.
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../../workflows/activities.ts'
 import { systemClock } from '../../clock.ts'
@@ -26,14 +26,14 @@ export interface OnTemporal {
   config: Config
   workspaces: readonly WorkspaceConfig[]
   named: readonly NamedConversation[] | null
-  /** Who asks; by default a person. */
+  /** What requested the sync; default: `sync`. */
   origin?: Origin
 }
 
-/** The warehouse is a worker's: ids have to come with their agents. */
+/** A worker holds the warehouse, so ids must be given with their agents. */
 const nobodyKnows: LookUp = async () => []
 
-/** @throws INTERRUPTED where the signal ended the waiting for a worker */
+/** @throws INTERRUPTED if the signal came before a worker answered */
 async function ask(
   client: Client,
   { signal, ...asking }: Parameters<typeof askForSync>[1] & { signal: AbortSignal },
@@ -43,7 +43,7 @@ async function ask(
   } catch (cause) {
     if (!signal.aborted) throw cause
     throw new ConvohouseError('INTERRUPTED', {
-      what: `No worker has answered for workspace ${asking.request.workspaceId}; a sync may still begin once one is there.`,
+      what: `No worker has answered for workspace ${asking.request.workspaceId}; a sync may still start once a worker runs.`,
       hint: '`convohouse cancel` ends it.',
       cause,
     })
@@ -67,19 +67,19 @@ async function syncOne(
   const answered = awaitWorker({ client, queue, unanswered: absence => display.note(noWorkerText(absence, queue)) })
   try {
     const owner = await answered(() => ask(client, { queues, request, signal }))
-    if (owner.joined) display.note('the same has been asked for already; looking on')
+    if (owner.joined) display.note('an identical sync is already running; following it')
     const tell = showProgressOn(display)
     const looking = { client, workspaceId: workspace.id, signal, tell, waits: display.waits, answered }
     const report = await follow({ ...looking, asked: owner })
     if (report) display.report(report)
-    else display.note('Not looking on any more: the sync goes on at Temporal. `convohouse cancel` ends it.')
+    else display.note('Detached. The sync continues on Temporal. `convohouse cancel` ends it.')
     return report ? exitCodeOfReport(report) : EXIT_CODES.ok
   } finally {
     display.end()
   }
 }
 
-/** Asks the owners of all workspaces at once; the process's exit code. @throws TEMPORAL_UNREACHABLE */
+/** Requests all workspaces' syncs at once; returns the exit code. @throws TEMPORAL_UNREACHABLE */
 export async function syncOnTemporal(on: OnTemporal): Promise<number> {
   const client = await connectClient()
   const displays = await chooseDisplays({ json: on.flags.json === true, several: on.workspaces.length > 1 })

@@ -1,4 +1,4 @@
-// Opening the warehouse to write, with a little patience: a query that has it open for reading is soon done.
+// Opens the warehouse for writing. It retries for two seconds, since a query may have it open for reading.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type App, type AppOptions, openApp } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
@@ -9,16 +9,16 @@ import { SECOND } from '../../core/time.ts'
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
 
-/** It may be a worker's, who could do what was asked. */
+/** Adds a hint: if a Temporal worker holds the warehouse, it can run the sync. */
 const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: message,
-    hint: `${hint} Where a worker of Temporal holds it: \`convohouse sync --on temporal\`.`,
+    hint: `${hint} If a Temporal worker holds it: \`convohouse sync --on temporal\`.`,
     facts,
     cause,
   })
 
-/** @throws WAREHOUSE_LOCKED where another process still holds it after two seconds; WAREHOUSE_NEWER, HOME_UNUSABLE */
+/** @throws WAREHOUSE_LOCKED if another process still holds it after two seconds; WAREHOUSE_NEWER, HOME_UNUSABLE */
 export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['onQuery']): Promise<App> {
   const untilMs = systemClock.now() + PATIENCE_MS
   for (;;) {

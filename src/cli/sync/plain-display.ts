@@ -1,4 +1,4 @@
-// The display where nobody looks on live: plain lines, few of them.
+// The display without a terminal: few, plain lines.
 
 import type { Writable } from 'node:stream'
 import { agentsOf } from '../../../workflows/progress.ts'
@@ -23,10 +23,10 @@ import { aheadText, doneText, eventsText, leftText, planningText, waitingText } 
 import { reportLines } from './report-text.ts'
 
 const LINE_EVERY_MS = 5 * SECOND
-/** Webhooks go on for as long as it runs. */
+/** Webhook events arrive for as long as the command runs, so their line is rarer. */
 const EVENTS_EVERY_MS = MINUTE
 
-/** Writes progress there, and the report to `result`; `several`: beside other workspaces, so that each failure names its own. */
+/** Writes progress to `to` and the report to `result`; with `several`, each failure names its workspace. */
 export function plainDisplay(
   name: string,
   { to, result, several }: { to: Writable; result: Writable; several: boolean },
@@ -55,7 +55,7 @@ export function plainDisplay(
       const size = progress.expected ? `an estimated ${range(progress.expected)} conversations` : 'of unknown size'
       line(
         plan.windows.length === 0
-          ? 'nothing to read, everything up to now is there'
+          ? 'nothing to read: everything up to now is stored'
           : `reading ${counted(plan.windows.length, 'window')} of ${counted(agentsOf(plan), 'agent')}, ${size}`,
       )
     },

@@ -1,4 +1,4 @@
-// Progress as lines for people.
+// Progress as text.
 import { waitReason } from '../../../workflows/progress.ts'
 import { formatDuration } from '../../core/time.ts'
 import { clockTime, count, counted } from '../../core/words.ts'
@@ -11,21 +11,21 @@ import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './
 export const waitingText = (waiting: Waiting, nowMs: number): string =>
   `waiting until ${clockTime(waiting.untilMs, nowMs)} (${waiting.reason === 'hour' ? 'hour spent' : waitReason(waiting)})`
 
-/** `planning: listing the agents, looking at what has landed`. */
+/** `planning: listing the agents and reading what has landed`. */
 export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>
   heldUntilMs === null
-    ? 'planning: listing the agents, looking at what has landed'
-    : `planning: leases of a run before are held until ${clockTime(heldUntilMs, nowMs)} at most`
+    ? 'planning: listing the agents and reading what has landed'
+    : `planning: waiting for leases of an earlier run, until ${clockTime(heldUntilMs, nowMs)} at most`
 
 function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }: SyncAhead, nowMs: number): string {
   if (paused) return 'is paused (`convohouse resume`)'
   if (waiting) return `is ${waitingText(waiting, nowMs)}`
-  if (phase === 'planning') return 'is being planned'
+  if (phase === 'planning') return 'is planning'
   const done = `${counted(pages, 'page')}, ${counted(conversations, 'conversation')}`
-  return `goes on: ${done}, ${counted(windowsLeft, 'window')} left`
+  return `is running: ${done}, ${counted(windowsLeft, 'window')} left`
 }
 
-/** `waiting behind sync 1f0c9a2e, which goes on: 12 pages, 1,134 conversations, 3 windows left`. */
+/** `waiting behind sync 1f0c9a2e, which is running: 12 pages, 1,134 conversations, 3 windows left`. */
 export const aheadText = (ahead: SyncAhead, nowMs: number): string =>
   `waiting behind sync ${ahead.run}, which ${stageText(ahead, nowMs)}`
 
@@ -49,7 +49,7 @@ export function leftText(progress: Progress, nowMs: number): string {
     `${counted(budget.rateLimit.requestsLeft, 'request')} left this hour`,
     budget.quota.known
       ? `${count(budget.quota.sessionsLeft)} of ${counted(budget.quota.allowedSessions, 'session')} left`
-      : 'quota not told yet',
+      : 'quota not reported yet',
     ...(go === null ? [] : [`about ${formatDuration(go)} to go`]),
   ].join(' · ')
 }
@@ -69,7 +69,7 @@ function syncLines(progress: Progress, nowMs: number, style: Style): string[] {
   ].filter(line => line !== '')
 }
 
-/** The live display: what is done, what is left, and what it waits for; and what webhooks bring, also where no sync goes on. */
+/** Lines of the live display: done, left, waiting; and webhook counts, also without a running sync. */
 export function liveLines(options: {
   name: string
   progress: Progress

@@ -1,4 +1,4 @@
-// How far a sync is, folded from what the engine tells. Pure: `nowMs` is an argument.
+// The progress of a sync, folded from the news of the workflow. Pure: `nowMs` is an argument.
 
 import type { ProgressUpdate } from '../../../workflows/host.ts'
 import { type PlanSummary, planSummary } from '../../../workflows/progress.ts'
@@ -14,39 +14,39 @@ import type { EventCounts } from '../../run/watch-events.ts'
 export interface Waiting {
   untilMs: number
   reason: 'paused' | 'hour'
-  /** Of the failure that paused it, where that is told. */
+  /** Code of the failure that paused the sync, if known. */
   code?: ErrorCode
 }
 
-/** What comes before a plan: the listing of the agents, and, with a time, the end of leases that are held. */
+/** The phase before a plan: listing the agents and, with a time, waiting for leases of an earlier run. */
 export interface Planning {
   heldUntilMs: number | null
 }
 
 export interface Progress {
-  /** Null where nobody has seen it begin. */
+  /** Null if the start was not seen. */
   startedMs: number | null
-  /** Null behind the plan. */
+  /** Null once there is a plan. */
   planning: Planning | null
-  /** The sync that it waits behind; null where it has its turn. */
+  /** The running sync that this one waits for; null if none. */
   ahead: SyncAhead | null
   pages: number
   conversations: number
   sessions: number
   windowsLeft: number
-  /** Conversations in all, where every window could be priced. */
+  /** Estimated conversations in total; null if a window has no estimate. */
   expected: Range | null
   budget: Budget | null
   waiting: Waiting | null
-  /** Webhook events; null where none has come. */
+  /** Webhook events; null before the first. */
   events: EventCounts | null
-  /** Failures that have been told. */
+  /** Keys of failures that were shown. */
   told: readonly string[]
-  /** Conversations landed by then, of the last seconds: what the rate is read off. */
+  /** Conversations landed at points in the last seconds, for the rate. */
   recent: readonly { atMs: number; conversations: number }[]
 }
 
-/** The rate is that of so many ms: long enough not to flicker, short enough to show a slow vendor. */
+/** The rate covers this many ms: long enough not to flicker, short enough to show a slow vendor. */
 const RATE_OVER_MS = 15 * SECOND
 
 export const startProgress = (nowMs: number): Progress => ({
@@ -65,7 +65,7 @@ export const startProgress = (nowMs: number): Progress => ({
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
 
-/** Behind a report. The next sync may be over before anything is seen of it but its own report. */
+/** The state after a report. Of the next sync only its report may be seen. */
 export const overProgress = ({ events }: Progress, nowMs: number): Progress => ({
   ...startProgress(nowMs),
   startedMs: null,
@@ -75,17 +75,17 @@ export const overProgress = ({ events }: Progress, nowMs: number): Progress => (
 
 const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
 
-/** What failed and was not told while it went on: it had failed before anybody looked on, or between two looks. */
+/** Failures of the report that were not shown yet: they happened before the display attached, or between two polls. */
 export const unreportedFailures = ({ told }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
   failures.filter(failure => !told.includes(failureKey(failure)))
 
-/** What a sync begins with. */
+/** Plan and governor state at the start of a sync. */
 export interface Planned {
   plan: PlanSummary
   governor: GovernorState
 }
 
-/** As a run that has planned for itself tells it. */
+/** The same of an embedded run. */
 export const plannedBy = ({ plan, governor }: Prepared): Planned => ({ plan: planSummary(plan), governor })
 
 export function plannedProgress({ plan, governor }: Planned, before: Progress, nowMs: number): Progress {
@@ -137,14 +137,14 @@ export function withNews(progress: Progress, news: ProgressUpdate, nowMs: number
   return progress
 }
 
-/** Conversations a second, lately; null before there is anything to go by. */
+/** Conversations per second over the last seconds; null in the first second. */
 export function rateOf({ recent, conversations }: Progress, nowMs: number): number | null {
   const first = recent[0]
   const seconds = first ? (nowMs - first.atMs) / SECOND : 0
   return first && seconds >= 1 ? (conversations - first.conversations) / seconds : null
 }
 
-/** Time to go, ms, where the size is known and something moves; never more exact than the estimate. */
+/** Remaining time, ms; null if the size is unknown or nothing moves. */
 export function timeToGo(progress: Progress, nowMs: number): number | null {
   const { expected, conversations } = progress
   const rate = rateOf(progress, nowMs)
@@ -153,16 +153,16 @@ export function timeToGo(progress: Progress, nowMs: number): number | null {
   return left > 0 ? (left / rate) * SECOND : null
 }
 
-/** What a sync shows while it runs, in one of three ways. */
+/** Shows a running sync: live, as plain lines, or as JSON. */
 export interface Display {
   planned(planned: Planned): void
   page(page: PageLanded): void
-  /** It waits behind another. */
+  /** The sync waits for another one. */
   waits(ahead: SyncAhead): void
   news(news: ProgressUpdate): void
-  /** A word beside: stopping, the next round. */
+  /** A note, such as the time of the next round. */
   note(text: string): void
   report(report: SyncReport): void
-  /** Takes away what is only for the moment. */
+  /** Removes the redrawn lines. */
   end(): void
 }

@@ -1,4 +1,4 @@
-// What a sync did, for people: what it brought, what it cost, what is left, and how to go on.
+// The report of a sync as text: results, cost, what is left, and how to continue.
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
@@ -16,24 +16,24 @@ export interface Reported {
 
 const HEADS: Record<SyncReport['outcome'], string> = {
   done: 'up to date',
-  'hour-spent': "stopped, this hour's requests are spent",
-  'period-spent': 'stopped, the sessions of the period are spent',
-  'limit-reached': 'stopped at the limit that was given',
+  'hour-spent': 'stopped at the hourly rate limit',
+  'period-spent': 'stopped, the quota is used up',
+  'limit-reached': 'stopped at the given limit',
   preempted: 'stopped for now, to fetch new conversations',
   failed: 'failed',
   interrupted: 'stopped on request',
 }
 
-// The same command: a plain sync goes on with no full export, and with no ids.
+// "The same command", since a plain `sync` continues neither a full export nor a list of ids.
 const RESUME: Record<SyncReport['outcome'], string> = {
   done: '`convohouse sync` reads them.',
-  'hour-spent': 'The same command goes on where it stopped, once the hour has passed.',
+  'hour-spent': 'The same command continues where it stopped, once the hour has passed.',
   'period-spent':
-    'The same command goes on where it stopped, once the period has turned; --allow-overage-packs buys beyond it.',
-  'limit-reached': 'The same command goes on where it stopped.',
-  preempted: 'The next round goes on where this one stopped.',
-  failed: 'The same command goes on where it stopped, once that is mended.',
-  interrupted: 'The same command goes on where it stopped; nothing is lost.',
+    'The same command continues where it stopped in the next billing period; --allow-overage-packs allows sessions beyond the quota.',
+  'limit-reached': 'The same command continues where it stopped.',
+  preempted: 'The next round continues where this one stopped.',
+  failed: 'The same command continues where it stopped, once the error is fixed.',
+  interrupted: 'The same command continues where it stopped; nothing is lost.',
 }
 
 const headOf = ({ outcome, reserve }: SyncReport): string =>
@@ -55,20 +55,20 @@ function webhooks({ events }: Progress): string[] {
 
 function breaches(pages: number): string[] {
   if (pages === 0) return []
-  return [`  ${counted(pages, 'page')} billed more sessions than was thought: the reserve took it`]
+  return [`  ${counted(pages, 'page')} billed more sessions than expected; the reserve covered them`]
 }
 
 function lost({ lostAnswers, lostSessions }: SyncReport): string[] {
   if (lostAnswers === 0) return []
   return [
-    `  ${counted(lostAnswers, 'answer')} never came whole, and may have billed up to ${counted(lostSessions, 'session')} more`,
+    `  ${counted(lostAnswers, 'answer')} did not arrive completely and may have billed up to ${counted(lostSessions, 'session')} more`,
   ]
 }
 
 function gone(agents: string[]): string[] {
   if (agents.length === 0) return []
   return [
-    `  the vendor knows ${agents.length === 1 ? 'this agent' : 'these agents'} no more: ${agents.map(visible).join(', ')}`,
+    `  the vendor no longer knows ${agents.length === 1 ? 'this agent' : 'these agents'}: ${agents.map(visible).join(', ')}`,
   ]
 }
 

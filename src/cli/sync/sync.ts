@@ -1,5 +1,5 @@
-// `convohouse sync`: the chosen workspaces side by side, once or again and again. Each waits for its own limits; loads into the
-// warehouse that they share are serialised there.
+// `convohouse sync`: syncs the chosen workspaces concurrently, once or in rounds (--watch). Each waits for its own rate limit; the shared
+// warehouse serialises their loads.
 
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
@@ -40,7 +40,7 @@ interface Syncing {
   stop: Stop
   named: readonly NamedConversation[] | null
   displays: Displays
-  /** Of the workspaces that are being synced, or will be again: those that are told of events. */
+  /** Displays of workspaces that are syncing or will sync again; they show webhook counts. */
   watched: Map<string, Display>
   /** By workspace. */
   events: ReadonlyMap<string, EventWatch>
@@ -51,16 +51,16 @@ interface Run {
   display: Display
 }
 
-const declined = () => new ConvohouseError('INTERRUPTED', { what: 'Not begun; nothing was bought.' })
+const declined = () => new ConvohouseError('INTERRUPTED', { what: 'Not started; no session was billed.' })
 
-/** One workspace's run, with its display. */
+/** Prepares one workspace's run and its display. */
 async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run> {
   const { flags, config, app, stop, named, displays, watched } = syncing
   const lookUp = lookUpIn(app, workspace.id)
   const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: systemClock.now() })
   const display = displays.of(workspace.id)
   watched.set(workspace.id, display)
-  // A watch asks once: nobody sits there for its later rounds.
+  // In watch mode only the first round asks.
   let given = flags.yes === true || flags.maxSessions !== undefined
   const interactive = !flags.json && isInteractive()
   const confirm: EmbeddedOptions['confirm'] = async prepared => {
@@ -77,13 +77,13 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   return { options: { config, workspace, app, request, signal, stopping, ...told }, display }
 }
 
-/** Takes away what is only for the moment; nothing comes again. */
+/** Ends the workspace's display for good. */
 function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
   watched.get(id)?.end()
   watched.delete(id)
 }
 
-/** With a warning where conversations that were named one by one did not come. */
+/** Adds a warning for listed conversations that did not arrive. */
 async function withMissing(
   { flags, app, named }: Syncing,
   { workspace }: EmbeddedOptions,
@@ -94,7 +94,7 @@ async function withMissing(
   return missing === null ? report : { ...report, warnings: [...(report.warnings ?? []), missing] }
 }
 
-/** One sync of one workspace; its exit code. */
+/** Syncs one workspace once; returns its exit code. */
 async function syncOne(syncing: Syncing, { options, display }: Run): Promise<number> {
   const report = await syncOnce(options)
   await syncing.events.get(options.workspace.id)?.settle(syncing.stop.stopping)
@@ -104,7 +104,7 @@ async function syncOne(syncing: Syncing, { options, display }: Run): Promise<num
 
 const nextRound = (nextMs: number): string => `next round at ${clockTime(nextMs, systemClock.now())}`
 
-/** Round after round of one workspace; the exit code of the last one. */
+/** Syncs one workspace in rounds; returns the exit code of the last one. */
 async function watchOne({ flags, stop, displays }: Syncing, { options, display }: Run): Promise<number> {
   const report = await watch({
     ...options,
@@ -118,13 +118,13 @@ async function watchOne({ flags, stop, displays }: Syncing, { options, display }
       display.note(nextRound(nextMs))
     },
   })
-  // A round that the signal cut short has not been told; one before which it came has.
+  // A round that the signal interrupted is not reported yet; one that ended before the signal is.
   if (report && (report.outcome === 'interrupted' || !stop.stopping.aborted)) display.report(report)
   if (stop.stopping.aborted) return EXIT_CODES.interrupted
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok
 }
 
-/** One workspace, as the flags say; its exit code. An error of it ends none of the others. */
+/** Syncs one workspace; returns its exit code. Its errors do not end the other workspaces' syncs. */
 async function syncWorkspace(syncing: Syncing, workspace: WorkspaceConfig): Promise<number> {
   const { flags, stop, displays, named } = syncing
   try {
@@ -140,13 +140,13 @@ async function syncWorkspace(syncing: Syncing, workspace: WorkspaceConfig): Prom
   }
 }
 
-/** Syncs them side by side; `130` where any was stopped, else the first exit code that is not 0, in the order of the configuration. */
+/** Syncs all concurrently; returns 130 if any was stopped, else the first exit code that is not 0, in the order of the configuration. */
 async function syncAll(syncing: Syncing, workspaces: readonly WorkspaceConfig[]): Promise<number> {
   if (syncing.stop.stopping.aborted) return EXIT_CODES.interrupted
   return exitCodeOfAll(await Promise.all(workspaces.map(workspace => syncWorkspace(syncing, workspace))))
 }
 
-/** The metrics of a watch, served where that is asked for; null: there is none. @throws ADDRESS_IN_USE */
+/** Serves the metrics of watch mode; null without an address. @throws ADDRESS_IN_USE */
 async function metricsOfWatch(
   { watch, metrics: address }: SyncFlags,
   config: Config,
@@ -158,8 +158,8 @@ async function metricsOfWatch(
 }
 
 /**
- * Syncs as the flags say; the process's exit code.
- * @throws what is wrong with flags, configuration or data folder
+ * Runs `convohouse sync`; returns the exit code.
+ * @throws for invalid flags or configuration, or an unusable data folder
  */
 export async function runSync(flags: SyncFlags): Promise<number> {
   checkTogether(flags, systemClock.now())
@@ -180,7 +180,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     else displays.remark(STOPPING)
   })
   const opened = await withReleasers(async acquire => {
-    // Of a supervised one, its parent tells.
+    // The parent of a supervised sync serves its metrics.
     const served = acquire(parent ? null : await metricsOfWatch(flags, config), it => it?.close())
     const opening = served ? openMeasuredApp(config, served) : openAppWhenReleased(config, parent?.query)
     return { served, app: acquire(await opening, it => it.close()) }
@@ -212,12 +212,12 @@ export async function runSync(flags: SyncFlags): Promise<number> {
 }
 
 function failureOf(workspaceId: string, { code, what, hint }: NonNullable<DrainFailing>): Error {
-  const told = `Webhook events of ${workspaceId} wait in the spool, and are tried again until they can be applied. ${what}`
+  const told = `Webhook events of ${workspaceId} wait in the spool and are retried until they can be applied. ${what}`
   if (code === 'UNEXPECTED') return new Error(told)
   return new ConvohouseError(code as ErrorCode, { what: told, ...(hint && { hint }) })
 }
 
-/** Tells what keeps events of a workspace from the tables, and when nothing does any more. */
+/** Reports that a workspace's events cannot be applied, or that they are applied again. */
 export function reportDrainFailure(
   { failed, remark }: Pick<Displays, 'failed' | 'remark'>,
   workspaceId: string,

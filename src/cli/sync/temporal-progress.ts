@@ -1,10 +1,10 @@
-// A sync that Temporal runs, on a display of those that run here.
+// Shows a sync that runs on Temporal on the displays of embedded syncs.
 import type { SyncView } from '../../run/temporal/client/follow.ts'
 import type { Display } from './progress.ts'
 
-const PAUSED = 'paused: it asks for nothing until `convohouse resume`'
+const PAUSED = 'paused: no requests until `convohouse resume`'
 
-/** Tells a display what was seen: as though it had been told all along. */
+/** Returns a listener that turns polled states into the calls an embedded sync makes. */
 export function showProgressOn(display: Display): (seen: SyncView) => void {
   let planned = false
   let paused = false

@@ -5,21 +5,21 @@ import { isTerminal } from './style.ts'
 
 const REDRAW_EVERY_MS = 200
 
-/** A stream with the size of the terminal behind it. */
+/** A stream with the terminal's size. */
 type Screen = Writable & Pick<WriteStream, 'columns' | 'rows'>
 
 export interface Board {
-  /** Shows what `lines` gives now, and again and again, under that name. */
+  /** Shows a section: `lines` is called at each redraw. */
   show(name: string, lines: () => string[]): void
-  /** Takes it away; without anything to show, the terminal is let go. */
+  /** Removes a section; without sections the terminal is released. */
   hide(name: string): void
-  /** Writes lines that stay. */
+  /** Writes permanent lines above the sections. */
   stay(lines: readonly string[]): void
-  /** Draws nothing while `work` has the terminal. */
+  /** Stops drawing while `work` uses the terminal. */
   aside<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** What there is room for: all lines, else the first of each section, else those of the first few. */
+/** The lines that fit: all, else the first of each section, else the first lines of as many sections as fit. */
 export function fitting(sections: readonly (readonly string[])[], rows: number): string[] {
   const all = sections.flat()
   if (all.length < rows) return all
@@ -75,7 +75,7 @@ export async function boardOn(to: Screen): Promise<Board> {
   }
 }
 
-/** A board on standard error; null where that is no terminal. */
+/** A board on standard error; null if that is no terminal. */
 export async function boardOnTerminal(): Promise<Board | null> {
   return isTerminal(process.stderr) ? boardOn(process.stderr) : null
 }

@@ -1,4 +1,4 @@
-// A failure as people and machines are told of it: what is wrong, and how to mend it.
+// Errors as text and as JSON, with their hint.
 
 import type { CommanderError } from 'commander'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
@@ -7,7 +7,7 @@ import { plain, type Style } from './style.ts'
 export const exitCodeOf = (error: unknown): number =>
   error instanceof ConvohouseError ? error.exitCode : EXIT_CODES.unexpected
 
-/** Set by `--verbose` or DEBUG: whoever asks for it gets the stack. */
+/** True with `--verbose` or DEBUG. */
 export const wantsStack = (): boolean => process.argv.includes('--verbose') || Boolean(process.env.DEBUG)
 
 const REPORT = 'This should not happen. Please report it, with the command and what `--verbose` shows.'
@@ -19,7 +19,7 @@ interface ErrorDescription {
   exitCode: number
 }
 
-/** What, and how to mend it; of a fault of our own, that it is to be reported. */
+/** Message and hint of an error; an unexpected error has a request to report it. */
 export const describeError = (error: unknown): ErrorDescription => {
   if (error instanceof ConvohouseError)
     return { code: error.code, what: error.message, hint: error.hint, exitCode: error.exitCode }
@@ -27,7 +27,7 @@ export const describeError = (error: unknown): ErrorDescription => {
   return { code: 'UNEXPECTED', what, hint: REPORT, exitCode: EXIT_CODES.unexpected }
 }
 
-/** `error CODE: what` and `  → mend`; with whose it is before it, where that is in doubt. */
+/** `error CODE: what` and `  → hint`, preceded by the workspace if one is given. */
 export function failureLines(
   { code, what, hint }: { code: string; what: string; hint?: string | null | undefined },
   style: Style = plain,
@@ -44,36 +44,36 @@ const stackOf = (error: unknown): string[] => {
   return [error.stack ?? error.message, ...cause]
 }
 
-/** An error for people. */
+/** An error as lines of text. */
 export const errorLines = (error: unknown, style: Style = plain, workspaceId?: string): string[] => [
   ...failureLines(describeError(error), style, workspaceId),
   ...stackOf(error),
 ]
 
-/** An error for machines. */
+/** An error as JSON. */
 export function errorJson(error: unknown): object {
   const facts = error instanceof ConvohouseError ? error.facts : {}
   const stack = stackOf(error)
   return { error: { ...describeError(error), facts, ...(stack.length > 0 && { stack }) } }
 }
 
-/** Commander ends help and version with an "error" of code 0: no failure. */
+/** Commander throws an error with exit code 0 after help and version. */
 export const isCalmEnd = (error: CommanderError): boolean => error.exitCode === 0
 
-/** True where no command was named. */
+/** True if no command was named. */
 export const wantsHelp = (error: CommanderError): boolean => error.code === 'commander.help' && error.exitCode !== 0
 
-/** `error: unknown option '--ful'\n(Did you mean --full?)` as FLAG_INVALID; `command` is the one that was asked for. */
+/** `error: unknown option '--ful'\n(Did you mean --full?)` as FLAG_INVALID; `command` is the named command. */
 export function usageError(error: CommanderError, command: string): ConvohouseError {
   const [first = '', hint] = error.message
     .replace(/^error: /, '')
     .replace(/\.$/, '')
     .split('\n')
-  // An unknown `--flag=value` is quoted whole: the value may be a secret that was put in the wrong place.
+  // Commander quotes an unknown `--flag=value` with its value, which may be a misplaced secret.
   const what = first.replace(/(unknown option '[^'=]+)=.*'$/, "$1'")
   const guess = /\(Did you mean (.+?)\?\)/.exec(hint ?? '')?.[1]
   return new ConvohouseError('FLAG_INVALID', {
     what: `${command}: ${what}.`,
-    hint: guess ? `Did you mean ${guess}?` : `\`${command} --help\` shows what there is.`,
+    hint: guess ? `Did you mean ${guess}?` : `\`${command} --help\` lists the options.`,
   })
 }

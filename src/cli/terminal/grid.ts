@@ -1,4 +1,4 @@
-// Text in columns, for what is no answer of DuckDB.
+// Text in columns, for tables that are not query results.
 import stringWidth from 'string-width'
 import { cut, visible } from '../output/table.ts'
 import { GAP, layOut } from '../output/table-layout.ts'
@@ -6,17 +6,17 @@ import { plain, type Style } from './style.ts'
 
 export interface GridColumn {
   name: string
-  /** Numbers stand right, and are never cut. */
+  /** Right-aligned and never cut, for numbers. */
   right?: boolean
 }
 
 export interface GridOptions {
-  /** Cells of terminal; undefined: nothing is cut. */
+  /** Width of the terminal; undefined: nothing is cut. */
   width?: number | undefined
   style?: Style
 }
 
-/** Lines of a grid: the header, then a line a row. What a terminal would obey is made visible. */
+/** A header line and one line per row. Control characters are escaped. */
 export function grid(columns: readonly GridColumn[], rows: readonly string[][], options: GridOptions = {}): string[] {
   const { width, style = plain } = options
   const cells = rows.map(row => row.map(visible))

@@ -1,17 +1,17 @@
-// Lines on their way out. Results go to standard output, everything about how it goes to standard error.
+// Output of commands: results go to standard output (`print`), progress and messages to standard error (`log`).
 import type { Writable } from 'node:stream'
 
 let isStamped = false
 
-/** What a service writes is read later, and beside what others wrote: from now on each line about how it goes begins with its time. */
+/** From now on each logged line begins with its time: the log of a service is read later, and beside others. */
 export function stampLines(): void {
   isStamped = true
 }
 
-/** ISO-8601, UTC: the machine's time, as other logs have it. */
+/** The machine's time, ISO-8601, UTC. */
 export const timestamp = (): string => new Date().toISOString()
 
-/** The lines of a log: each with its time, where lines are stamped. */
+/** The lines as they are logged: with their time, if lines are stamped. */
 export const logLines = (lines: readonly string[]): string[] =>
   isStamped ? lines.flatMap(text => text.split('\n')).map(line => `${timestamp()} ${line}`) : [...lines]
 
@@ -19,10 +19,10 @@ export const print = (...lines: string[]): void => writeLines(process.stdout, li
 
 export const log = (...lines: string[]): void => writeLines(process.stderr, logLines(lines))
 
-/** One JSON value on one line, for machines. */
+/** Prints one JSON value on one line. */
 export const printJson = (value: unknown): void => print(JSON.stringify(value))
 
-/** One JSON object on one line of a log, with its time in `at`. */
+/** Prints one JSON object on one line, with its time in `at`. */
 export const printJsonLine = (value: object): void => printJson({ at: timestamp(), ...value })
 
 const writeLines = (to: Writable, lines: string[]): void => {

@@ -1,4 +1,4 @@
-// Refused webhooks in words: in the log of the receiver, in `status`, and in `doctor`.
+// Refused webhooks as text, for the receiver's log, `status` and `doctor`.
 import { DAY, formatDuration, MINUTE } from '../../core/time.ts'
 import { ago, counted, utc } from '../../core/words.ts'
 import { REFUSALS, type Refusal } from '../../receiver/refusals.ts'
@@ -9,27 +9,30 @@ interface Reason {
   hint: string
 }
 
-const NOBODY = 'Nothing, where it is no sender of yours.'
+const NOBODY = 'Nothing, unless the sender is yours.'
 
 const REASONS: Record<Refusal, Reason> = {
   'not-json': { what: 'no JSON', hint: NOBODY },
   'too-deep': { what: 'nested deeper than 500 levels', hint: NOBODY },
   'wrong-secret': {
-    what: 'the secret is none of the configured ones',
-    hint: "Compare the workspace secret in the vendor's settings with the one that `webhooks` names, and exchange it as docs/webhooks.md says. Refused events are not sent again.",
+    what: 'the secret matches no configured one',
+    hint: "Compare the workspace secret in the vendor's settings with the one that `webhooks` names, and replace it as docs/webhooks.md describes. Refused events are not resent.",
   },
   'not-found': {
-    what: 'another address than /webhooks',
-    hint: "Set the address of webhooks in the vendor's settings to one that ends in /webhooks.",
+    what: 'an address other than /webhooks',
+    hint: "Set the webhook address in the vendor's settings to one that ends in /webhooks.",
   },
   'wrong-method': {
-    what: 'another method than POST',
-    hint: "Mend the address of webhooks in the vendor's settings, or in the proxy.",
+    what: 'a method other than POST',
+    hint: "Correct the webhook address in the vendor's settings, or in the proxy.",
   },
-  'too-slow': { what: 'the sender was slow, and dropped where others needed the room', hint: NOBODY },
+  'too-slow': { what: 'the sender was slow and was dropped in favour of others', hint: NOBODY },
   'too-large': { what: 'larger than maxBody', hint: 'Raise `webhooks.maxBody`, up to 12MB.' },
-  'disk-refuses': { what: 'the disk refuses', hint: 'Give the data folder space and write permission.' },
-  'too-busy': { what: 'more events at once than can be held', hint: 'Look at the load of the machine and its disk.' },
+  'disk-refuses': { what: 'the disk refuses writes', hint: 'Give the data folder space and write permission.' },
+  'too-busy': {
+    what: 'more concurrent events than the receiver can hold',
+    hint: 'Check the load of the machine and its disk.',
+  },
 }
 
 const isKnown = (reason: string): reason is Refusal => Object.hasOwn(REASONS, reason)
@@ -39,18 +42,18 @@ const reasonOf = (reason: string): Reason =>
     ? { ...REASONS[reason], what: `${REASONS[reason].what} (${REFUSALS[reason]})` }
     : { what: reason, hint: NOBODY }
 
-/** How long a refusal is worth a word, ms. */
+/** How long a refusal is reported, ms. */
 export const SHOWN_MS = 7 * DAY
 
 export const hintOf = ({ reason }: Pick<Refused, 'reason'>): string => reasonOf(reason).hint
 
-/** `174 requests refused within 2 h, the last 3 min ago: the secret is none of the configured ones (401)`. */
+/** `174 requests refused within 2 h, the last 3 min ago: the secret matches no configured one (401)`. */
 export function refusedText({ reason, count, firstMs, lastMs }: Omit<Refused, 'workspaceId'>, nowMs: number): string {
   const within = lastMs - firstMs < MINUTE ? '' : ` within ${formatDuration(lastMs - firstMs)}`
   return `${counted(count, 'request')} refused${within}, the last ${ago(lastMs, nowMs)}: ${reasonOf(reason).what}`
 }
 
-/** A line of the receiver's log, which stamps it with the time. */
+/** A line of the receiver's log. */
 export function refusedLine({ workspaceId, reason, count, firstMs }: Refused): string {
   const whose = workspaceId === null ? 'of an unknown workspace' : `of ${workspaceId}`
   const since = count === 1 ? '' : ` since ${utc(firstMs)} UTC`

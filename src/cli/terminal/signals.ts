@@ -9,17 +9,17 @@ import { SECOND } from '../../core/time.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export type EndingSignal = (typeof SIGNALS)[number]
 
-/** What a parent's word is told as, in place of a signal. */
+/** Event that a stop request of the parent process emits, in place of a signal. */
 const STOP = 'stop' as NodeJS.Signals
 
 const ending = new Set<NodeJS.Signals>(SIGNALS)
 
-/** Of a parent that passes on what it is told: a signal of the whole process group (Ctrl-C) reaches it, too. */
+/** A parent that got the same signal (Ctrl-C reaches the whole process group) passes it on within this time. */
 const PASSED_ON_WITHIN_MS = SECOND
 
 /**
- * From now on the parent's word ends this process, and no signal. SIGTERM to this process alone is handed up: it is what a user sends to the
- * process that holds the warehouse, and it would only be started again.
+ * From now on only the parent's request ends this process. A SIGTERM to this process alone is passed to the parent: a user who sends it to
+ * the process that holds the warehouse means the command, which would otherwise restart the child.
  */
 export function endOnParentRequest(): { stop: () => void } {
   let told = false
@@ -41,10 +41,10 @@ export function endOnParentRequest(): { stop: () => void } {
   }
 }
 
-/** Those that ask this process to end. */
+/** The signals that ask this process to end. */
 export const endingSignals = (): NodeJS.Signals[] => [...ending]
 
-/** From now on that signal asks for something else, until what is returned is called. */
+/** Gives the signal another meaning until the returned function is called. */
 export function listenInstead(signal: EndingSignal, listener: () => void): () => void {
   ending.delete(signal)
   process.on(signal, listener)
@@ -54,7 +54,7 @@ export function listenInstead(signal: EndingSignal, listener: () => void): () =>
   }
 }
 
-/** Ends the process with 130 at such a signal, from now on, unless somebody else listens to it too. */
+/** Ends the process with 130 at such a signal unless the command listens to it itself. */
 export function endOnSignals(): void {
   for (const signal of SIGNALS) {
     process.on(signal, () => {
@@ -66,16 +66,16 @@ export function endOnSignals(): void {
 const GRACE_MS = 10 * SECOND
 
 export interface Stop {
-  /** Nothing more is to be begun. */
+  /** Aborted at the first signal: no new work. */
   stopping: AbortSignal
-  /** What is under way is to be given up. */
+  /** Aborted at the second signal or after ten seconds: requests in flight are aborted. */
   aborted: AbortSignal
-  /** Gives the signals back to Node. */
+  /** Stops listening to the signals. */
   release(): void
 }
 
-/** Said at the first signal. */
-export const STOPPING = 'Stopping: what is under way is still taken in. Once more (Ctrl-C) gives it up.'
+/** Logged at the first signal. */
+export const STOPPING = 'Stopping: requests in flight still land. Press Ctrl-C again to abort them.'
 
 /** Resolves at the first signal. */
 export const untilStopping = ({ stopping }: Stop): Promise<void> =>
@@ -84,7 +84,7 @@ export const untilStopping = ({ stopping }: Stop): Promise<void> =>
     stopping.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** Takes the signals over until released. A reader of standard output who has gone counts as one of them. */
+/** Handles the signals until released. A closed standard output counts as the first signal. */
 export function stopOnSignals(onStopping: () => void = () => {}): Stop {
   const signals = endingSignals()
   const stopping = new AbortController()

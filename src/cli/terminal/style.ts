@@ -1,4 +1,4 @@
-// Colours and weights, where the stream can show them.
+// Colours and weights, for streams that can show them.
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 
@@ -11,7 +11,7 @@ export const plain: Style = (_look, text) => text
 
 const sgr: Style = (look, text) => `\u001b[${CODES[look]}m${text}\u001b[0m`
 
-/** True for a stream that a person looks at. */
+/** True for a terminal. */
 export const isTerminal = (stream: unknown): stream is WriteStream => (stream as Partial<WriteStream>).isTTY === true
 
 /** Node's own `hasColors` reads NO_COLOR (no-color.org), FORCE_COLOR and TERM. */

@@ -1,4 +1,4 @@
-// How the syncs go while `up` runs: every workspace, side by side, as `sync --on temporal` shows one.
+// Shows the syncs of all workspaces while `up` runs, as `sync --on temporal` shows one.
 import type { Client } from '@temporalio/client'
 import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
@@ -17,19 +17,19 @@ import { styleOf } from '../terminal/style.ts'
 
 export interface FollowOptions {
   config: Config
-  /** Of the process that applies events. */
+  /** Supervises the process that applies events. */
   supervisor: Pick<Supervisor, 'counts'>
   place: TemporalPlace
-  /** Owners that had ended before, by workspace: nobody has to be told of them. */
+  /** By workspace, the owner workflow that ended before `up` started: it is not reported. */
   over: ReadonlyMap<string, string | null>
-  /** Null: there is no terminal. */
+  /** Null without a terminal. */
   board: Board | null
-  /** Writes lines that are about no workspace alone. */
+  /** Logs lines that concern no single workspace. */
   remark(...lines: string[]): void
   signal: AbortSignal
 }
 
-/** The next one of its schedule; of no use where it cannot be had. */
+/** Notes the next scheduled run; skipped if the schedule cannot be read. */
 async function noteNext(client: Client, workspaceId: string, display: Display): Promise<void> {
   const state = await scheduleState(client, workspaceId).catch(() => null)
   if (!state?.schedule || state.schedule.paused || !state.schedule.next) return
@@ -59,7 +59,7 @@ function audienceOf(
   }
 }
 
-/** Shows how they go until the signal; where they cannot be looked at, that is said, and they go on. */
+/** Shows the syncs until the signal. A failure to follow them is logged; the syncs continue. */
 export async function followSyncs(on: FollowOptions): Promise<void> {
   try {
     await lookAtAll(on)

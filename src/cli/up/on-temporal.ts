@@ -1,4 +1,4 @@
-// `up` with Temporal: warehouse, server, schedules and worker, begun in this order and ended in the other.
+// `up` with Temporal: opens the warehouse, the server, the schedules and the worker in this order, and closes them in reverse.
 
 import { join } from 'node:path'
 import { withReleasers } from '../../app.ts'
@@ -32,13 +32,13 @@ export interface UpFlags {
 export interface Up {
   config: Config
   flags: UpFlags
-  /** The Temporal CLI; null where a server is configured. */
+  /** The Temporal CLI; null if a server is configured. */
   command: string | null
   metrics: ProcessMetrics
   metricsUrl: string
 }
 
-/** Where a client looks that was told of no address. */
+/** The address that clients use by default. */
 const FOUND_BY_ITSELF = /^(localhost|127\.0\.0\.1):7233$/
 
 function addressLines({ place, own }: ServerOfUp, metricsUrl: string): string[] {
@@ -54,19 +54,19 @@ function addressLines({ place, own }: ServerOfUp, metricsUrl: string): string[] 
 
 const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
-    what: `The Temporal server at ${place.address}, which this command had started, has ended.`,
-    hint: 'Run `convohouse up` again: it goes on where it was.',
+    what: `The Temporal server at ${place.address}, which this command started, has ended.`,
+    hint: 'Run `convohouse up` again: it continues where it stopped.',
   })
 
 type Screen = Pick<FollowOptions, 'board' | 'remark'>
 
-/** Where the syncs are shown, and lines of other things beside them. */
+/** Where syncs are shown and other lines are logged. */
 async function screenOfUp(): Promise<Screen> {
   const board = await boardOnTerminal()
   return { board, remark: board ? (...lines) => board.stay(logLines(lines)) : log }
 }
 
-/** Works until it is told to end, or the server has ended; the exit code. */
+/** Works until it is stopped or the server ends; returns the exit code. */
 async function work(
   options: Up &
     Pick<FollowOptions, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
@@ -84,11 +84,11 @@ async function work(
       config,
       role: 'all',
       place,
-      // Where the server is lost, the requests in flight are still paid for: their answers land.
+      // If the server is lost, requests in flight are billed anyway: their answers land.
       ending: { stopping, aborted: stop.aborted },
       supervisor,
       ready() {
-        screen.remark('Up. Ctrl-C ends it.')
+        screen.remark('Up. Press Ctrl-C to stop.')
         looking = followSyncs({
           config,
           supervisor,
@@ -107,13 +107,13 @@ async function work(
   return code
 }
 
-/** Lets it end, as where nothing is under way any more. */
+/** Stops the child and waits for its end. */
 async function endOf(supervisor: Supervisor): Promise<void> {
   supervisor.stop()
   await supervisor.ended
 }
 
-/** True when the child holds the warehouse; false where it cannot, or is told to end before. */
+/** True once the child holds the warehouse; false if it cannot, or is stopped before. */
 async function heldUnlessStopped(supervisor: Supervisor, { stopping }: Stop): Promise<boolean> {
   stopping.addEventListener('abort', supervisor.stop, { once: true })
   const held = await supervisor.held
@@ -121,14 +121,14 @@ async function heldUnlessStopped(supervisor: Supervisor, { stopping }: Stop): Pr
   return held && !stopping.aborted
 }
 
-/** The process's exit code. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
+/** Runs until it is stopped; returns the exit code. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
 export async function upOnTemporal(up: Up): Promise<number> {
   const { config, flags, metrics, metricsUrl } = up
   const screen = await screenOfUp()
   const stop = stopOnSignals(() => screen.remark(STOPPING))
   const opened = await withReleasers(async acquire => {
     acquire(stop, ({ release }) => release())
-    // First of all: who holds the warehouse is alone at the server's file, too.
+    // The warehouse comes first: its lock also protects the server's database file.
     restrictUmask()
     const supervisor = acquire(superviseWarehouse({ config: flags.config, remark: screen.remark }), endOf)
     if (!(await heldUnlessStopped(supervisor, stop))) return { supervisor, server: null }
@@ -137,10 +137,10 @@ export async function upOnTemporal(up: Up): Promise<number> {
   })
   try {
     const { supervisor, server } = opened
-    // It has said why.
+    // The child has logged why.
     if (server === null) return stop.stopping.aborted ? EXIT_CODES.ok : await supervisor.ended
     const { lines, over } = await ensureSchedules(config, server.place, flags.every)
-    // What was installed and never used would keep the process from its end: nothing may fail between this and the worker.
+    // A runtime that is installed and never used would keep the process alive: nothing may fail between this and the worker.
     metrics.page.append(await sdkMetrics({ supervisor, exports: true, log: screen.remark }))
     print(...addressLines(server, metricsUrl), ...lines)
     return await work({ ...up, server, supervisor, over, stop, screen })
@@ -151,12 +151,12 @@ export async function upOnTemporal(up: Up): Promise<number> {
 
 export interface ServerOfUp {
   place: TemporalPlace
-  /** Our own server's; null where one is configured. */
+  /** Our own server; null if one is configured. */
   own: { file: string; uiUrl: string | null; ended: Promise<void> } | null
   stop(): Promise<void>
 }
 
-/** `command`: the Temporal CLI; null where a server is configured. @throws TEMPORAL_UNREACHABLE */
+/** The configured server, or a dev server in the data folder, started with the Temporal CLI `command`. @throws TEMPORAL_UNREACHABLE */
 export async function serverOfUp(options: {
   config: Config
   flags: UpFlags
@@ -177,17 +177,17 @@ export async function serverOfUp(options: {
   return { place: { ...place, address }, own: { file, uiUrl, ended }, stop }
 }
 
-/** The configuration's own default. */
+/** The default of a configured schedule. */
 const JITTER_MS = 30 * SECOND
 
 export interface EnsuredSchedules {
-  /** One a workspace, of what its schedule is now. */
+  /** One line per workspace about its schedule. */
   lines: string[]
-  /** By workspace: the owner that had ended before it had its tick. */
+  /** By workspace, the owner workflow that had ended before its schedule was triggered. */
   over: Map<string, string | null>
 }
 
-/** `everyMs`: where the configuration names no schedule. @throws TEMPORAL_UNREACHABLE */
+/** Creates or updates each schedule and triggers it unless it is paused. `everyMs` is for workspaces without a schedule. @throws TEMPORAL_UNREACHABLE */
 export async function ensureSchedules(
   config: Config,
   place: TemporalPlace,

@@ -1,4 +1,4 @@
-// `convohouse up`: on a Temporal server that is configured, else on one of our own; where none can be had, without one.
+// `convohouse up`: runs on the configured Temporal server, else on its own dev server, else without Temporal.
 import { type Config, readConfig } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { durationText, SECOND } from '../../core/time.ts'
@@ -22,7 +22,7 @@ import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'
 
-/** As often as the most frequent of the schedules; of those by cron, and where there is none, as often as the flag says. */
+/** The shortest interval of all schedules; a cron schedule, or none, counts as the flag's interval. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 
@@ -45,10 +45,10 @@ async function withoutTemporal({ flags, config }: Upping, why: ConvohouseError):
   return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code
 }
 
-/** The Temporal CLI; null where a server is configured. @throws TEMPORAL_MISSING */
+/** The Temporal CLI; null if a server is configured. @throws TEMPORAL_MISSING */
 const commandForServer = async (): Promise<string | null> => (isTemporalConfigured() ? null : provideTemporal({ log }))
 
-/** Works until it is told to end; the process's exit code. @throws what is wrong with configuration, data folder or Temporal */
+/** Works until it is stopped; returns the exit code. @throws for an invalid configuration, an unusable data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
   stampLines()
   const config = configAt(flags)
@@ -61,7 +61,7 @@ const configAt = ({ config: path }: UpFlags): Config => readConfig(path === unde
 const tellReceiver = (receiver: OpenedReceiver): void =>
   log(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
 
-/** Whoever runs `up` twice is told that the warehouse is held, not that a port is. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
+/** Reports a second `up` as WAREHOUSE_LOCKED, since the taken port is only a symptom. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
 async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen()
@@ -72,7 +72,7 @@ async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T
   }
 }
 
-/** Webhooks are taken in first and last: what comes while nobody listens is lost. */
+/** The receiver opens first and closes last: events that arrive in between are lost. */
 async function receiving(up: Upping): Promise<number> {
   const { flags, config, metrics } = up
   const receiver = await listening(config, () => openReceiver(config, metrics.page))
@@ -90,7 +90,7 @@ async function receiving(up: Upping): Promise<number> {
   }
 }
 
-/** A receiver serves metrics too: then they have another address only where one is named. */
+/** Serves metrics. A receiver serves them already, so a second address is opened only if one is named. */
 async function measured(up: Upping, receiver: OpenedReceiver | null): Promise<number> {
   const { flags, config, metrics } = up
   const at = flags.metrics ?? config.metrics

@@ -1,13 +1,13 @@
-// What whoever waits for a worker is told.
+// The message while a command waits for a worker.
 import type { Absence } from '../../run/temporal/client/await-worker.ts'
 
-const START = '`convohouse worker` or `convohouse up` starts one'
+const START = 'start one with `convohouse worker` or `convohouse up`'
 
 const HEADS: Record<Absence, (queue: string) => string> = {
-  none: queue => `No worker has answered yet, and none takes tasks of the queue ${queue}: ${START}.`,
-  silent: queue => `No worker has answered yet on the queue ${queue}; where none runs any more, ${START}.`,
+  none: queue => `No worker has answered yet, and none polls the queue ${queue}: ${START}.`,
+  silent: queue => `No worker has answered yet on the queue ${queue}; if none runs, ${START}.`,
 }
 
-/** In one line, with what becomes of that which was said to it. */
-export const noWorkerText = (absence: Absence, queue: string, then = 'Waiting on.'): string =>
+/** One line; `then` says what happens to the request. */
+export const noWorkerText = (absence: Absence, queue: string, then = 'Still waiting.'): string =>
   `${HEADS[absence](queue)} ${then}`

@@ -1,4 +1,4 @@
-// Workers of one command: leases are taken in this process, and the warehouse is a supervised child's.
+// The workers of one command: the export worker runs in this process, the warehouse worker in a supervised child.
 import { newRunId } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
@@ -13,15 +13,15 @@ export interface Team extends Pick<WorkerSettings, 'ending'> {
   config: Config
   role: Exclude<Role, 'export'>
   place?: Partial<TemporalPlace>
-  /** Of a child that holds the warehouse. */
+  /** Supervises the child that holds the warehouse. */
   supervisor: Supervisor
   /** The child writes a line when a sync begins and ends. */
   tells?: boolean
-  /** Told when all tasks are taken. */
+  /** Called when all workers poll. */
   ready(place: TemporalPlace): void
 }
 
-/** Works until told to end; then the child has ended, too. Its exit code, where it has ended by itself. @throws TEMPORAL_UNREACHABLE */
+/** Works until it is stopped, and until the child has ended. Returns the child's exit code if that ended by itself. @throws TEMPORAL_UNREACHABLE */
 export async function runTeam({
   config,
   role,
@@ -54,7 +54,7 @@ export async function runTeam({
   }
 }
 
-/** The child that holds the warehouse. */
+/** Starts the child that holds the warehouse. */
 export function superviseWarehouse(options: {
   config: string | undefined
   remark: (...lines: string[]) => void
@@ -65,7 +65,7 @@ export function superviseWarehouse(options: {
   return supervise({ entry: process.argv[1]!, args, remark })
 }
 
-/** Installs the runtime of this process where it takes leases; reads the SDK's metrics, of it and of the child. */
+/** Installs the SDK's runtime if this process runs an export worker; returns the SDK's metrics of both processes. */
 export async function sdkMetrics(options: {
   supervisor: Supervisor | null
   exports: boolean

@@ -1,4 +1,4 @@
-// `convohouse worker`: works until it is told to end.
+// `convohouse worker`: runs Temporal workers until it is stopped.
 import type { ListenAddress } from '../../config/address.ts'
 import { type Config, readConfig } from '../../config.ts'
 
@@ -21,7 +21,7 @@ export interface WorkerFlags {
   config?: string
   role: Role
   metrics?: ListenAddress
-  /** Started by a command that supervises it. */
+  /** Set by the command that supervises this process. */
   supervised?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface WorkerFlags {
 export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   const { config: path, role } = flags
   const config = readConfig(path === undefined ? {} : { path })
-  // Its parent writes its lines, with their time.
+  // The parent process timestamps the lines of this one.
   if (flags.supervised) return runWarehouseChild(config, () => installRuntimeAnywhere({ log: log }))
   stampLines()
   const metrics = metricsOf(config, `worker-${role}`)
@@ -52,7 +52,7 @@ export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   }
 }
 
-/** The exit code. */
+/** Runs the warehouse in a supervised child; returns the exit code. */
 async function runWithWarehouse(
   options: Omit<Team, 'supervisor' | 'tells'> & { path: string | undefined; page: MetricsPage },
 ): Promise<number> {
@@ -68,8 +68,9 @@ async function runWithWarehouse(
 }
 
 /**
- * `install` gives the SDK its runtime, and where metrics are for the parent to join; what is installed and never used would keep the process
- * from its end. @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
+ * The supervised child: opens the warehouse, reports that to the parent, and works when told to. `install` installs the SDK's runtime and
+ * returns the address of its metrics; a runtime that is installed and never used would keep the process alive.
+ * @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
 export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
   const parent = connectToSupervisor(endOnParentRequest().stop)
@@ -96,7 +97,7 @@ export async function runWarehouseChild(config: Config, install: () => Promise<s
     })
   } finally {
     stop.release()
-    // The worker closes what it has taken.
+    // A worker that took the app closes it.
     if (!isTaken) await app.close()
   }
 }

@@ -114,7 +114,7 @@ describe('the doctor of a healthy house', () => {
     expect(stdout).toMatch(/^ok {4}node {11}Node \d/)
     expect(stdout).toContain('\nskip  api            ws_demo: not asked (--offline)\n')
     expect(stdout).toContain('\nok    rules          all ')
-    expect(stdout).toMatch(/\n(All is well\.|Nothing failed; .*)\n$/)
+    expect(stdout).toMatch(/\n(Everything is fine\.|Nothing failed; .*)\n$/)
     expect(stdout).not.toContain(TOKEN)
     const landing = /, the landing (.*)\n/.exec(stdout)?.[1]
     expect((await cli(['status'], { env })).stdout).toMatch(new RegExp(`^  landing +\\d+ pages, ${landing};`, 'm'))
@@ -124,8 +124,8 @@ describe('the doctor of a healthy house', () => {
     const { env, home } = await scene()
     const found = await doctor(env)
     expect(failed(found)).toEqual([])
-    expect(checkOf(found, 'data folder')!.found).toContain('is not there yet')
-    expect(checkOf(found, 'warehouse')!.found).toContain('the first sync makes it')
+    expect(checkOf(found, 'data folder')!.found).toContain('does not exist yet')
+    expect(checkOf(found, 'warehouse')!.found).toContain('the first sync creates it')
     expect(await readdir(dirname(home))).toEqual([])
   })
 
@@ -169,7 +169,10 @@ describe('the doctor of a house without access', () => {
     )
     const found = await doctor({}, '--config', config)
     expect(found.code).toBe(0)
-    expect(checkOf(found, 'token')).toMatchObject({ state: 'warn', hint: `Close it to others: chmod 600 ${token}` })
+    expect(checkOf(found, 'token')).toMatchObject({
+      state: 'warn',
+      hint: `Restrict it to its owner: chmod 600 ${token}`,
+    })
     await chmod(token, 0o600)
     expect(checkOf(await doctor({}, '--config', config), 'token')).toMatchObject({ state: 'ok' })
   })
@@ -265,7 +268,7 @@ describe('the doctor of a data folder', () => {
     const found = await doctor(env)
     expect(checkOf(found, 'data folder')).toMatchObject({
       state: 'warn',
-      hint: `Close it to others: chmod 700 ${home}`,
+      hint: `Restrict it to its owner: chmod 700 ${home}`,
     })
   })
 })
@@ -292,7 +295,7 @@ describe('the doctor of a landing', () => {
     const { checks, code } = await doctor(env, '--offline')
     expect(code).toBe(0)
     const left = checks.find(({ check, state }) => check === 'landing' && state === 'warn')
-    expect(left!.found).toBe('1 half-written file of a process that was killed')
+    expect(left!.found).toBe('1 half-written file of a killed process')
     expect(left!.hint).toContain("-name '.tmp-*' -delete")
   })
 })

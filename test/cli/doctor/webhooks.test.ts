@@ -38,10 +38,10 @@ it('says which secret is missing, too short, shared or no longer named, and what
   expect(found).toEqual([
     ['missing', 'fail', 'SECRET_MISSING', expect.stringContaining('NOWHERE')],
     ['short', 'fail', 'CONFIG_INVALID', expect.stringContaining('fewer than 8 characters')],
-    ['good', 'ok', null, '2 secrets, each there and long enough'],
+    ['good', 'ok', null, '2 secrets, each set and long enough'],
     ['good', 'warn', null, expect.stringMatching(/events have not been applied for 2 min.*\(ENOSPC\)/)],
-    ['same', 'ok', null, '1 secret, each there and long enough'],
-    ['no-longer', 'warn', null, expect.stringContaining('names no secret any more')],
+    ['same', 'ok', null, '1 secret, each set and long enough'],
+    ['no-longer', 'warn', null, expect.stringContaining('no secret is configured any more')],
     [null, 'fail', 'CONFIG_INVALID', expect.stringContaining('two workspaces have the same webhook secret')],
   ])
   expect(code).toBe(2)
