@@ -7,7 +7,7 @@ import { temporaryHome } from './temporary-home.ts'
 
 const full = () => homeUnusable('/data/page', Object.assign(new Error('full'), { code: 'ENOSPC' }))
 
-describe('the room that is kept', () => {
+describe('the disk reserve', () => {
   it('is made once, for its owner alone', async () => {
     const root = await temporaryHome()
     await keepReserve(root)
@@ -17,7 +17,7 @@ describe('the room that is kept', () => {
     expect((await stat(join(root, '.room'))).mtimeMs).toBe(made.mtimeMs)
   })
 
-  it('is given up where the disk is full; the work is done in it, and the error told all the same', async () => {
+  it('is released where the disk is full; the work is done in it, and the error is thrown all the same', async () => {
     const root = await temporaryHome()
     await keepReserve(root)
     const attempts: string[][] = []

@@ -174,7 +174,7 @@ describe('a secret is found elsewhere', () => {
   })
 })
 
-it('a body whose secret opens no door is refused', () => {
+it('a body with an unknown secret is refused', () => {
   expect(quickly('{"workspaceSecret":"x"}')).toEqual({ refused: 'wrong-secret' })
   expect(parseAsSent(Buffer.from(`{${MEMBER}}`), 'elsewhere', door)).toEqual({ refused: 'wrong-secret' })
 })

@@ -8,7 +8,7 @@ const door = makeAuthenticator([
   { id: 'b', secrets: ['größe-😀-long-long-long-long'] },
 ])
 
-describe('a door', () => {
+describe('an authenticator', () => {
   it.each([
     ['first-secret', 'a'],
     ['its-next', 'a'],
@@ -37,11 +37,11 @@ describe('a door', () => {
     expect(door(given, null)).toBeNull()
   })
 
-  it('of nobody is opened by nothing', () => {
+  it('of no workspace accepts nothing', () => {
     for (const given of ['', '\0', 'x', undefined]) expect(makeAuthenticator([])(given, null)).toBeNull()
   })
 
-  it('is opened by the texts that are its secrets, and by no other', () => {
+  it('accepts the texts that are its secrets, and no other', () => {
     const texts = fc.string({ unit: fc.constantFrom('a', '\0', 'ä', '😀'), minLength: 1, maxLength: 6 })
     fc.assert(
       fc.property(fc.uniqueArray(texts, { minLength: 1, maxLength: 4 }), texts, (secrets, given) => {
