@@ -39,7 +39,7 @@ const define = (kind: ErrorKind, title: string, exitCode?: number): ErrorDefinit
 
 export const ERRORS = {
   CONFIG_INVALID: define('input', 'The configuration has a value that cannot be used'),
-  CONFIG_MISSING: define('input', 'A setting that this command needs is not there'),
+  CONFIG_MISSING: define('input', 'A setting that this command needs is missing'),
   CONFIG_EXISTS: define('input', 'There is a configuration already, and it is not overwritten'),
   NODE_TOO_OLD: define('input', 'This Node is older than convohouse needs'),
   TOKEN_MISSING: define('input', 'The variable or file that holds the API token is absent or empty'),
@@ -49,7 +49,7 @@ export const ERRORS = {
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
   CONFIRMATION_NEEDED: define(
     'input',
-    'The sync would take most of a period, or export everything again, and nobody has said yes',
+    'The sync may use most of the quota, or exports everything again, and was not confirmed',
   ),
   WORKSPACE_UNKNOWN: define('input', 'No workspace of that id is configured'),
   AGENT_UNKNOWN: define('input', 'The workspace has no agent of that id'),
@@ -69,9 +69,9 @@ export const ERRORS = {
   API_UNAVAILABLE: define('transient', 'The vendor failed or could not be reached (5xx, 425, connection)'),
   API_TIMEOUT: define(
     'transient',
-    'The vendor did not answer in time, or says that the request did not come in time (408)',
+    'The vendor did not answer in time, or reports a request timeout (408)',
   ),
-  API_NOT_JSON: define('transient', 'The answer is not JSON: cut off, or a page of some proxy'),
+  API_NOT_JSON: define('transient', 'The answer is not JSON: truncated, or a page from a proxy'),
 
   HOUR_SPENT: define(
     'budget',
@@ -80,10 +80,10 @@ export const ERRORS = {
   ),
   PERIOD_SPENT: define('budget', 'The included sessions of the period are spent', EXIT_CODES.periodSpent),
 
-  LANDING_TAKEN: define('storage', 'Another runner has landed that page already'),
+  LANDING_TAKEN: define('storage', 'Another process has already landed that page'),
   LANDING_CORRUPT: define('storage', 'A landed file cannot be read'),
-  LANDING_INCOMPLETE: define('storage', 'Files that were loaded are not in the landing any more'),
-  REPLAY_LOSES_ROWS: define('storage', 'A replay would end with fewer rows than there are'),
+  LANDING_INCOMPLETE: define('storage', 'Loaded files are missing from the landing'),
+  REPLAY_LOSES_ROWS: define('storage', 'A replay would lose rows'),
   LOAD_FAILED: define('storage', 'Landed files could not be loaded'),
   WAREHOUSE_LOCKED: define('storage', 'Another process holds the warehouse'),
   WAREHOUSE_ENDED: define('transient', 'The process that holds the warehouse ended while it ran the query'),

@@ -56,7 +56,7 @@ export function endBy(error: unknown): RunEnd {
     return {
       outcome: 'failed',
       success: false,
-      ...failure('UNEXPECTED', 'An error that should not happen ended the run; its log has the text.'),
+      ...failure('UNEXPECTED', 'An unexpected error ended the run; its log has the text.'),
     }
   const { code, message, hint } = error
   if (code === 'INTERRUPTED') return { outcome: 'interrupted', success: false }
@@ -86,27 +86,27 @@ interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions
 
 /** Why history is not read although sessions are left: the setting that reserves them, or the rate of new conversations. */
 export const reserveText = ({ sessions, share, expected }: Reserve): string =>
-  `the ${sessions.toLocaleString('en')} sessions that are left of the period are kept for new conversations (${
-    expected ? `so many are expected; headReserve: ${share} alone would keep fewer` : `headReserve: ${share}`
+  `the ${sessions.toLocaleString('en')} sessions left in the period are reserved for new conversations (${
+    expected ? `so many are expected; headReserve: ${share} alone would reserve fewer` : `headReserve: ${share}`
   })`
 
-const BEYOND = '`convohouse sync --allow-overage-packs N` buys beyond it.'
+const BEYOND = '`convohouse sync --allow-overage-packs N` allows overage.'
 
 export const reserveHint = ({ expected }: Reserve): string =>
   expected
-    ? `History goes on with more as the period goes by; ${BEYOND}`
-    : `History goes on with more as the period goes by; a smaller headReserve lets it have more now, and ${BEYOND}`
+    ? `The reserve shrinks as the period passes, and history continues; ${BEYOND}`
+    : `The reserve shrinks as the period passes, and history continues; a smaller headReserve lets it use more now, and ${BEYOND}`
 
 const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
   'hour-spent': failure(
     'HOUR_SPENT',
     "This hour's requests are spent.",
-    'The next sync goes on where this one stopped, once the hour has passed.',
+    'The next sync continues where this one stopped, once the hour has passed.',
   ),
   'period-spent': failure(
     'PERIOD_SPENT',
     'The sessions of the period are spent.',
-    'The next sync goes on where this one stopped, once the period has turned; `convohouse sync --allow-overage-packs N` buys beyond it.',
+    'The next sync continues where this one stopped, once a new period has begun; `convohouse sync --allow-overage-packs N` allows overage.',
   ),
 }
 
