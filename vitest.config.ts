@@ -45,7 +45,7 @@ const LONGEST = [
   'contract/',
   'deploy/',
   'faults/',
-  'workflows/again',
+  'workflows/refresh',
   'workflows/fault',
   'workflows/vendor-faults',
   'workflows/odd-times',

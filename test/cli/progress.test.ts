@@ -152,8 +152,8 @@ describe('a report', () => {
   it('tells of sessions out of those that are allowed, and by which setting those that are left are kept for new conversations', () => {
     const spentAt = (usedSessions: number, allowedPacks: number, reserve?: SyncReport['reserve']) => {
       const governor = newGovernor({ allowedPacks })
-      const period = { ...governor.quota, known: true, includedSessions: 1_000, usedSessions }
-      const news = { kind: 'governor', governor: { ...governor, period }, windowsLeft: 2 } as const
+      const quota = { ...governor.quota, known: true, includedSessions: 1_000, usedSessions }
+      const news = { kind: 'governor', governor: { ...governor, quota }, windowsLeft: 2 } as const
       const progress = withNews(startProgress(NOW), news, NOW)
       const told = report({ outcome: 'period-spent', windowsLeft: 2, ...(reserve && { reserve }) })
       return reportLines('ws', { report: told, progress, nowMs: NOW }).filter(

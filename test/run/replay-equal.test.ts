@@ -13,7 +13,7 @@ import { HOSTILE_NAMES } from '../../src/sandbox/hostile/hostile-table.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { everyColumn } from '../workflows/every-column.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/open-simulated-app.ts'
-import { openTelling } from '../workflows/telling.ts'
+import { openTelling } from '../workflows/simulated-events.ts'
 
 const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
   const app = await openApp({ config })

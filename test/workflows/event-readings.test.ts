@@ -4,7 +4,7 @@ import { HOUR } from '../../src/core/time.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { START_MS, WORKSPACE } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
-import { openTelling } from './telling.ts'
+import { openTelling } from './simulated-events.ts'
 
 it('events in which no field names the type are of the types that were sent', async () => {
   const simulated = await simulatedApp({

@@ -8,7 +8,7 @@ import { replay } from '../../src/run/replay.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
-import { openTelling } from './telling.ts'
+import { openTelling } from './simulated-events.ts'
 
 const ZONE = 'Pacific/Kiritimati'
 

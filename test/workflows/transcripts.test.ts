@@ -7,7 +7,7 @@ import { drainAll } from '../../workflows/ingest.ts'
 import { expectedTables } from './expected-rows.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
-import { openTelling } from './telling.ts'
+import { openTelling } from './simulated-events.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 

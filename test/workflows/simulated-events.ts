@@ -11,7 +11,7 @@ import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 
 const SECRET = 'whsec_of_a_simulated_house'
 
-export interface Telling {
+export interface EventSender {
   /** Tells what happens after the one time, up to the other; all of it is sealed when it ends. */
   tell(afterMs: number, untilMs: number): Promise<void>
   /** Events so far, and those of them that were never sent. */
@@ -26,7 +26,7 @@ export function openTelling(
     /** Called with each event, sent or not. */
     each?: (event: WorldEvent, isSent: boolean) => void
   },
-): Telling {
+): EventSender {
   const faults = new EventFaults({ rates: { dropped: options.dropped } })
   const door = makeAuthenticator([{ id: WORKSPACE, secrets: [SECRET] }])
   return {
