@@ -67,10 +67,7 @@ export const ERRORS = {
   API_PROTOCOL: define('vendor', 'The answer breaks the document: no known envelope, or not what was asked for'),
   API_RATE_LIMITED: define('transient', 'The hourly requests are used up (429)'),
   API_UNAVAILABLE: define('transient', 'The vendor failed or could not be reached (5xx, 425, connection)'),
-  API_TIMEOUT: define(
-    'transient',
-    'The vendor did not answer in time, or reports a request timeout (408)',
-  ),
+  API_TIMEOUT: define('transient', 'The vendor did not answer in time, or reports a request timeout (408)'),
   API_NOT_JSON: define('transient', 'The answer is not JSON: truncated, or a page from a proxy'),
 
   HOUR_SPENT: define(
