@@ -1,4 +1,4 @@
-// The sandbox's clock: it can be set, sped up, and stopped, and nothing in the sandbox reads any other.
+// The sandbox's only clock. Callers can set it, speed it up and stop it.
 
 export class SandboxClock {
   private sandboxMs: number
@@ -16,7 +16,7 @@ export class SandboxClock {
     return Math.floor(this.exact())
   }
 
-  /** Sandbox seconds to a real second. */
+  /** Sandbox seconds per real second. */
   get speed(): number {
     return this.rate
   }

@@ -1,18 +1,18 @@
-// The control door under /_sandbox/: for tests and demos, without a token, and no part of the vendor's API.
+// Control routes under /_sandbox/ for tests and demos. They need no token and are not part of the vendor's API.
 //
-//   GET  /_sandbox/requests?since=N&agentId=A&kind=export   requests served, in order
+//   GET  /_sandbox/requests?since=N&agentId=A&kind=export   served requests, in order
 //   GET  /_sandbox/requests?summary=true                    the same, counted by agent, query and cursor
-//   GET  /_sandbox/state                                    clock, hour, usage, options without the token
-//   GET  /_sandbox/truth                                    per agent: conversations visible, exportable, billable sessions
+//   GET  /_sandbox/state                                    clock, rate limit, usage, options without the token
+//   GET  /_sandbox/truth                                    per agent: visible and exportable conversations, billable sessions
 //   POST /_sandbox/clock {nowMs?|advanceMs?, speed?}        sets the time, its speed, or both
-//   GET  /_sandbox/faults                                   faults that are set, and how often each was served
-//   POST /_sandbox/faults {seed?, rates?, script?, search?} sets them anew; {} turns them off
-//   GET  /_sandbox/conditions                               paid, mirror lag, clock offset, agents that are gone
-//   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes those that are given (`condition-settings.ts`)
-//   GET  /_sandbox/webhooks                                 where events go, and how many came to what
-//   POST /_sandbox/webhooks {url?, types?, faults?, …}      changes those that are given (`webhook-settings.ts`)
-//   GET  /_sandbox/events?since=N&type=T&convoId=C&outcome=O  events emitted, in order, and what became of each
-//   POST /_sandbox/reset-requests                           forgets the requests served; hour and usage stay
+//   GET  /_sandbox/faults                                   current faults, and how often each was served
+//   POST /_sandbox/faults {seed?, rates?, script?, search?} replaces them; {} turns them off
+//   GET  /_sandbox/conditions                               paid, mirror lag, clock offset, deleted agents
+//   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given ones (`condition-settings.ts`)
+//   GET  /_sandbox/webhooks                                 webhook settings, and event counts by outcome
+//   POST /_sandbox/webhooks {url?, types?, faults?, …}      changes the given ones (`webhook-settings.ts`)
+//   GET  /_sandbox/events?since=N&type=T&convoId=C&outcome=O  emitted events, in order, with their outcome
+//   POST /_sandbox/reset-requests                           clears the request log; rate limit and usage stay
 
 import { z } from 'zod'
 import type { FaultSettings } from './faults/fault-settings.ts'
@@ -39,29 +39,29 @@ interface ControlRequest {
   body: string
 }
 
-type Door = (service: ControlService, request: ControlRequest) => Answer
+type ControlRoute = (service: ControlService, request: ControlRequest) => Answer
 
-const DOORS: Record<string, Record<string, Door>> = {
-  requests: { GET: tellRequests },
-  state: { GET: tellState },
-  truth: { GET: tellTruth },
+const ROUTES: Record<string, Record<string, ControlRoute>> = {
+  requests: { GET: getRequests },
+  state: { GET: getState },
+  truth: { GET: getTruth },
   clock: { POST: setClock },
-  faults: { GET: tellFaults, POST: setFaults },
-  conditions: { GET: tellConditions, POST: setConditions },
-  webhooks: { GET: tellWebhooks, POST: setWebhooks },
-  events: { GET: tellEvents },
+  faults: { GET: getFaults, POST: setFaults },
+  conditions: { GET: getConditions, POST: setConditions },
+  webhooks: { GET: getWebhooks, POST: setWebhooks },
+  events: { GET: getEvents },
   'reset-requests': { POST: resetRequests },
 }
 
 export function answerControl(service: ControlService, request: ControlRequest): Answer {
-  const doors = Object.hasOwn(DOORS, request.name) ? DOORS[request.name]! : undefined
-  if (!doors) return fault(404, `The control door knows ${Object.keys(DOORS).join(', ')}`)
-  const methods = Object.keys(doors).join(', ')
-  const door = Object.hasOwn(doors, request.method) ? doors[request.method]! : undefined
-  return door ? door(service, request) : fault(405, `Use ${methods}`, { headers: { Allow: methods } })
+  const routes = Object.hasOwn(ROUTES, request.name) ? ROUTES[request.name]! : undefined
+  if (!routes) return fault(404, `The control door knows ${Object.keys(ROUTES).join(', ')}`)
+  const methods = Object.keys(routes).join(', ')
+  const answer = Object.hasOwn(routes, request.method) ? routes[request.method]! : undefined
+  return answer ? answer(service, request) : fault(405, `Use ${methods}`, { headers: { Allow: methods } })
 }
 
-function tellRequests({ log }: ControlService, { params }: ControlRequest): Answer {
+function getRequests({ log }: ControlService, { params }: ControlRequest): Answer {
   const since = Number(params.get('since') ?? 0)
   if (!Number.isFinite(since)) return fault(400, 'since must be a number')
   const filter = { since, agentId: params.get('agentId'), kind: params.get('kind') }
@@ -72,7 +72,7 @@ function tellRequests({ log }: ControlService, { params }: ControlRequest): Answ
   })
 }
 
-function tellState(service: ControlService): Answer {
+function getState(service: ControlService): Answer {
   const { options, clock, hour, quota, log } = service
   const nowMs = clock.now()
   const { token: _, webhooks: __, ...shown } = options
@@ -85,8 +85,8 @@ function tellState(service: ControlService): Answer {
   })
 }
 
-/** Agents that are gone are told too, as they would be exported were they there. */
-function tellTruth({ world, clock, conditions }: ControlService): Answer {
+/** Includes deleted agents, with what their export would return. */
+function getTruth({ world, clock, conditions }: ControlService): Answer {
   const dataMs = conditions.dataMs(clock.now())
   const agents = world.agentIds().map(agentId => ({
     agentId,
@@ -96,39 +96,39 @@ function tellTruth({ world, clock, conditions }: ControlService): Answer {
   return jsonAnswer({ dataMs, agents })
 }
 
-function tellFaults({ faults }: ControlService): Answer {
-  return jsonAnswer(faults.told())
+function getFaults({ faults }: ControlService): Answer {
+  return jsonAnswer(faults.report())
 }
 
 function setFaults({ faults }: ControlService, { body }: ControlRequest): Answer {
   return set<FaultSettings>(faults, 'faults', body)
 }
 
-function tellConditions({ conditions }: ControlService): Answer {
-  return jsonAnswer(conditions.told())
+function getConditions({ conditions }: ControlService): Answer {
+  return jsonAnswer(conditions.report())
 }
 
 function setConditions({ conditions }: ControlService, { body }: ControlRequest): Answer {
   return set<ConditionSettings>(conditions, 'conditions', body)
 }
 
-function tellWebhooks({ webhooks }: ControlService): Answer {
-  return jsonAnswer(webhooks.told())
+function getWebhooks({ webhooks }: ControlService): Answer {
+  return jsonAnswer(webhooks.report())
 }
 
 function setWebhooks({ webhooks }: ControlService, { body }: ControlRequest): Answer {
   return set<WebhookSettings>(webhooks, 'webhooks', body)
 }
 
-/** Without the payloads: an event has kilobytes of it. `payload=true` tells them too. */
-function tellEvents({ webhooks }: ControlService, { params }: ControlRequest): Answer {
+/** Payloads take kilobytes per event: only `payload=true` includes them. */
+function getEvents({ webhooks }: ControlService, { params }: ControlRequest): Answer {
   const since = Number(params.get('since') ?? 0)
   if (!Number.isFinite(since)) return fault(400, 'since must be a number')
   const asked = (name: string) => params.get(name) ?? undefined
   const filter = { since, type: asked('type'), convoId: asked('convoId'), outcome: asked('outcome') }
   const events = webhooks.log.list(filter).map(event => {
-    const { payload, ...told } = Object.getOwnPropertyDescriptors(event)
-    return params.get('payload') === 'true' ? event : Object.defineProperties({}, told)
+    const { payload, ...others } = Object.getOwnPropertyDescriptors(event)
+    return params.get('payload') === 'true' ? event : Object.defineProperties({}, others)
   })
   return jsonAnswer({ total: webhooks.log.total, events })
 }
@@ -136,7 +136,7 @@ function tellEvents({ webhooks }: ControlService, { params }: ControlRequest): A
 interface Settable<S> {
   issuesOf(given: unknown): string[]
   set(settings: S): void
-  told(): unknown
+  report(): unknown
 }
 
 function set<S>(settable: Settable<S>, name: string, body: string): Answer {
@@ -144,7 +144,7 @@ function set<S>(settable: Settable<S>, name: string, body: string): Answer {
   const issues = settable.issuesOf(given)
   if (issues.length > 0) return fault(400, `Invalid ${name}`, { issues })
   settable.set(given as S)
-  return jsonAnswer(settable.told())
+  return jsonAnswer(settable.report())
 }
 
 function resetRequests({ log }: ControlService): Answer {

@@ -1,4 +1,4 @@
-// What a sandbox can be told, and what it does when it is told nothing.
+// The sandbox's options, their defaults and ranges.
 import { ConvohouseError } from '../core/errors.ts'
 import type { FaultSettings } from './faults/fault-settings.ts'
 import { HOSTILE, type HostileName } from './hostile/hostile-table.ts'
@@ -18,15 +18,15 @@ export interface SandboxOptions {
   workspaceId: string
   token: string
   agents: number
-  /** Over all agents, begun in the `historyDays` before `startMs`. */
+  /** Over all agents; they began in the `historyDays` before `startMs`. */
   conversations: number
   historyDays: number
-  /** Conversations begun each day after `startMs`, over all agents, as the sandbox's clock goes on. */
+  /** New conversations per day after `startMs`, over all agents. */
   arrivalsPerDay: number
   seed: number
-  /** What the record's `ts` tells: the first message, or the last activity (notes on the API, "What is `ts`"). */
+  /** Meaning of the record's `ts`: first message or last activity (notes on the API, "What is `ts`"). */
   ts: 'created' | 'activity'
-  /** Conversations change in the middle of their sessions and long after them too: handoffs, surveys, notes in the CRM. */
+  /** Conversations also change within their sessions and days after them: handoffs, surveys, CRM notes. */
   traffic: boolean
   /** Unit of the record's `ts`. */
   tsUnit: TsUnit
@@ -35,38 +35,38 @@ export interface SandboxOptions {
   /** False lifts the hourly limit and the quota. */
   limits: boolean
   hourlyRequests: number
-  /** Length of the "hour" of the hourly limit, so that tests need not wait for a real one. */
+  /** Length of the "hour" of the hourly limit, so that tests do not wait for a real one. */
   hourMs: number
-  /** Billable sessions included in a period. */
+  /** Billable sessions included in a billing period. */
   quotaSessions: number
   periodDays: number
   /** Real milliseconds before each answer of the API. */
   latencyMs: number
-  /** What happened within so many milliseconds is not in the export yet. */
+  /** How far the export lags behind, in ms. */
   mirrorLagMs: number
-  /** Added to the `Date` header of every answer: a vendor whose clock is ahead, or behind. */
+  /** Added to the `Date` header of every answer, to imitate a vendor whose clock is off. */
   clockOffsetMs: number
-  /** The sandbox's clock at the start, in ms since the epoch; undefined: the real time. */
+  /** The sandbox's clock at the start, in ms since the epoch; undefined: real time. */
   startMs: number | undefined
-  /** Sandbox seconds to a real second; 0 stands still until it is set. */
+  /** Sandbox seconds per real second; 0 stops the clock. */
   speed: number
-  /** Rendered records kept in memory, in bytes; 0 keeps none. */
+  /** Rendered records kept in memory, in bytes; 0 disables the cache. */
   cacheBytes: number
-  /** Share of conversations that the mirror gets late, each by its own delay of up to `lateMs`. */
+  /** Share of conversations that reach the mirror late, each with its own delay of up to `lateMs`. */
   lateShare: number
   lateMs: number
-  /** In every so many conversations there are `burstSize` in a row of one agent and one `ts`; 0: one run, in large worlds. */
+  /** Of every `burstEvery` conversations, `burstSize` consecutive ones share an agent and a `ts`; 0: one such burst, in large worlds. */
   burstEvery: number
   burstSize: number
-  /** Hostile records, by rate of conversations. */
+  /** Share of conversations with each kind of hostile record. */
   hostile: Partial<Record<HostileName, Rate>>
-  /** How the points that the API document leaves open are served (`readings.ts`); those that are not given have their default. */
+  /** How to serve the points that the API document leaves open (`readings.ts`); the others keep their default. */
   readings: Partial<Readings>
-  /** Serves what the document shows and nothing else, and refuses parameters that it does not name; `readings` go before it. */
+  /** Serves only what the document shows, and refuses parameters that it does not name; `readings` take precedence. */
   literal: boolean
-  /** Faults served from the start; they can be changed while it runs. */
+  /** Faults served from the start; can be changed while it runs. */
   faults: FaultSettings
-  /** Where events are sent from the start, and what befalls them; can be changed while it runs. */
+  /** Webhook address and event faults at the start; can be changed while it runs. */
   webhooks: WebhookSettings
 }
 
@@ -150,14 +150,13 @@ const RANGES = {
 } satisfies Partial<Record<keyof SandboxOptions, Range>>
 
 /**
- * Fills in what was not given. Three defaults depend on other options: an unpaid workspace has 300 requests an hour,
- * conversations arrive unasked only where the clock is the real one, so that a fixed `startMs` stays reproducible, and there is
- * traffic where there is an address that it is told to.
+ * Fills in defaults. Three depend on other options: an unpaid workspace has 300 requests per hour; conversations arrive by
+ * default only on the real clock, so that a fixed `startMs` stays reproducible; a webhook address turns traffic on.
  * @throws ConvohouseError CONFIG_INVALID, naming the option and its range.
  */
 export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number = Date.now()): ResolvedOptions {
-  const told = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  const options: SandboxOptions = { ...SANDBOX_DEFAULTS, ...told }
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const options: SandboxOptions = { ...SANDBOX_DEFAULTS, ...defined }
   const onRealClock = options.startMs === undefined && options.speed === 1
   const resolved: ResolvedOptions = {
     ...options,

@@ -1,10 +1,10 @@
-// How often something is to happen, and how much of it: faults by the request, hostile records by the record.
+// Rates and parameters of faults (per request) and hostile records (per conversation), and their validation.
 import { type ZodError, z } from 'zod'
 
-/** A probability, alone or with the parameter of what it is the rate of. */
+/** A probability, optionally with the parameter of the fault. */
 export type Rate = number | { rate: number; param?: number | undefined }
 
-/** What a parameter may be; always a whole number. */
+/** Range of a parameter; always a whole number. */
 export interface Param {
   unit: 'ms' | 'count' | 'bytes'
   default: number
@@ -12,20 +12,20 @@ export interface Param {
   max: number
 }
 
-/** A table of things that can happen, by name. */
+/** Faults or hostile records by name. */
 export type RateTable = Record<string, { param?: Param }>
 
 export const shareOf = (rate: Rate): number => (typeof rate === 'number' ? rate : rate.rate)
 
 export const paramOf = (rate: Rate): number | undefined => (typeof rate === 'number' ? undefined : rate.param)
 
-/** Undefined for a name that the table has. */
+/** What is wrong with a name; undefined if the table has it. */
 export function nameIssue(table: RateTable, noun: string, name: string): string | undefined {
   if (Object.hasOwn(table, name)) return undefined
   return `there is no ${noun} ${JSON.stringify(name)}; known are ${Object.keys(table).join(', ')}`
 }
 
-/** Undefined for a parameter that can be used, or none; the name has to be of the table. */
+/** What is wrong with a parameter; undefined if it is valid or absent. The table must have the name. */
 export function paramIssue(table: RateTable, name: string, param: number | undefined): string | undefined {
   if (param === undefined) return undefined
   const bounds = table[name]!.param
@@ -34,14 +34,12 @@ export function paramIssue(table: RateTable, name: string, param: number | undef
   return `the parameter of ${name} is a whole number from ${bounds.min} to ${bounds.max} (${bounds.unit})`
 }
 
-// Rates as they are sent or given as options: checked against the table of what can happen.
-
 const Share = z.number().min(0).max(1)
 const RateSetting = z.union([Share, z.strictObject({ rate: Share, param: z.number().optional() })], {
   error: 'a rate is a number from 0 to 1, or {rate, param}',
 })
 
-/** Rates by name, of the table's names only. `noun` is what messages call one of them. */
+/** Schema for rates by name. `noun` names an entry in messages. */
 export function ratesSchema(table: RateTable, noun: string) {
   return z.record(z.string(), RateSetting).check(({ value, issues }) => {
     for (const [name, rate] of Object.entries(value)) {
@@ -51,9 +49,7 @@ export function ratesSchema(table: RateTable, noun: string) {
   })
 }
 
-// What is wrong with settings that somebody sent, in words.
-
-/** One text for each thing that is wrong, beginning with where it is. */
+/** One text per validation issue, beginning with its path. */
 export function issueTexts(error: ZodError): string[] {
   return error.issues.map(({ path, message }) => [...path.map(String), message].join(': '))
 }

@@ -1,11 +1,11 @@
-// Every point that the API document leaves open, as a reading: the ways in which a vendor may serve it. The first value of each
-// is the default. Declared here and nowhere else; each is applied in one place.
+// Readings: every point that the API document leaves open, with the ways in which a vendor may serve it. The first value is
+// the default. Each reading is applied in one place.
 import { ConvohouseError } from '../core/errors.ts'
 
 export interface ReadingDefinition {
   /** The first is the default. */
   values: readonly [string, string, ...string[]]
-  /** One line, for `--help` and the docs: what each value but the obvious ones means. */
+  /** One line for `--help` and the docs: the meaning of each value that is not obvious. */
   help: string
   /** The section of the API document that is silent, or its row in the notes on the API. */
   open: string
@@ -58,7 +58,7 @@ const TABLE = {
   },
   numbers: {
     values: ['number', 'text'],
-    help: 'numbers of usage, rateLimit and paging as numbers, or spelled ("42")',
+    help: 'numbers of usage, rateLimit and paging as numbers or as text ("42")',
     open: '2.11: numbers',
   },
   // Windows and cursors
@@ -69,12 +69,12 @@ const TABLE = {
   },
   ties: {
     values: ['ascending', 'descending'],
-    help: 'conversations of one `ts` in one order, or in the reverse',
+    help: 'conversations with equal `ts` in ascending or descending order',
     open: '4.12: order of equal ts',
   },
   'cursor-life': {
     values: ['forever', '10m', 'once'],
-    help: 'a cursor is good for ever, for ten minutes (of the sandbox’s clock), or for one request',
+    help: 'a cursor is valid forever, for ten minutes (by the sandbox’s clock), or for one request',
     open: '4.12: a cursor that has expired',
   },
   'unknown-params': {
@@ -84,7 +84,7 @@ const TABLE = {
   },
   'unknown-ids': {
     values: ['omitted', '404', '400'],
-    help: 'of ids that are not there: the others are answered, or none, with that status',
+    help: 'unknown IDs are omitted, or the request fails with that status',
     open: '4.12: unknown ids in convoIds',
   },
   // Quota and limits
@@ -95,7 +95,7 @@ const TABLE = {
   },
   'usage-lag': {
     values: ['0', '1', '2', '5'],
-    help: 'what usage tells of the period is so many requests behind',
+    help: 'usage of the period lags behind by this number of requests',
     open: '2.11: billableUsedThisPeriod',
   },
   'period-key': {
@@ -105,13 +105,13 @@ const TABLE = {
   },
   rebill: {
     values: ['always', 'once'],
-    help: 'a session that is exported again is billed again, or once in a period',
+    help: 'a session that is exported again is billed again, or once per period',
     open: '4.12, rule 2: does a re-export bill again',
   },
   'rate-limit': { values: ['present', 'absent'], help: '`rateLimit` in the answer', open: '2.11: rateLimit' },
   hour: {
     values: ['rolling', 'fixed'],
-    help: 'the hour of the hourly limit rolls, or begins anew',
+    help: 'the hourly limit counts a rolling hour, or fixed hours',
     open: '8: hourly limit',
   },
   'retry-after': {
@@ -144,12 +144,12 @@ const TABLE = {
   },
   'agent-page': {
     values: ['asked', '3'],
-    help: 'a page of agents holds as many as asked for, or 3 at most',
+    help: 'a page of agents holds as many as requested, or at most 3',
     open: '4.16: query parameters of the search',
   },
   'agent-totals': {
     values: ['both', 'hasMore', 'total', 'neither', 'text'],
-    help: 'the agent search tells `total` and `hasMore`, one of them, none, or both as text',
+    help: 'the agent search answers `total` and `hasMore`, one of them, neither, or both as text',
     open: '4.16: response',
   },
   starred: {
@@ -159,13 +159,13 @@ const TABLE = {
   },
   'team-params': {
     values: ['read', 'ignored', 'refused'],
-    help: 'query parameters of the list of teams: as of agents',
+    help: 'query parameters of the list of teams: as for agents',
     open: '4.14: request paging parameters',
   },
-  'team-page': { values: ['asked', '1'], help: 'a page of teams: as of agents, 1 at most', open: '4.14: paginated' },
+  'team-page': { values: ['asked', '1'], help: 'a page of teams: as for agents, at most 1', open: '4.14: paginated' },
   'team-totals': {
     values: ['both', 'hasMore', 'total', 'neither', 'text'],
-    help: 'what the list of teams tells of its length: as of agents',
+    help: 'length fields of the list of teams: as for agents',
     open: '4.14: total, hasMore',
   },
   // Conversation records
@@ -181,12 +181,12 @@ const TABLE = {
   },
   'record-numbers': {
     values: ['number', 'text'],
-    help: 'counters of a record as numbers, or spelled',
+    help: 'counters of a record as numbers or as text',
     open: '2.10: a listed field of another type',
   },
   'record-times': {
     values: ['ms', 's', 'us', 'text'],
-    help: 'times of a record in ms, seconds or µs, but for `ts` (that is `--ts-unit`); or all of them spelled, in ms',
+    help: 'times of a record in ms, seconds or µs, except `ts` (`--ts-unit`); or all as text, in ms',
     open: '2.10: unit of a timestamp',
   },
   ext: { values: ['ext', 'vapi'], help: 'name of the object of the external voice platform', open: '2.10: ext' },
@@ -216,7 +216,7 @@ export const READINGS: Record<ReadingName, ReadingDefinition> = TABLE
 
 export const READING_NAMES = Object.keys(TABLE) as ReadingName[]
 
-/** What the document shows and nothing else: `--literal`. */
+/** `--literal`: only what the document shows. */
 export const LITERAL: Partial<Readings> = {
   'last-cursor': 'absent',
   'unknown-params': 'refused',
@@ -228,7 +228,7 @@ export const LITERAL: Partial<Readings> = {
   'event-field': 'absent',
 }
 
-/** Undefined for a reading and a value that the table has. */
+/** What is wrong with a reading; undefined if name and value exist. */
 export function readingIssue(name: string, value: unknown): string | undefined {
   if (!Object.hasOwn(TABLE, name))
     return `there is no reading ${JSON.stringify(name)}; known are ${READING_NAMES.join(', ')}`
@@ -237,7 +237,7 @@ export function readingIssue(name: string, value: unknown): string | undefined {
 }
 
 /**
- * The reading of every point: what is given, then what `--literal` asks for, then the default.
+ * Resolves every reading: the given value, then that of `--literal`, then the default.
  * @throws ConvohouseError CONFIG_INVALID
  */
 export function resolveReadings(given: Partial<Readings>, literal: boolean): Readings {

@@ -1,34 +1,34 @@
-// What the API was asked, for tests and for people who want to see what a sync costs.
+// Log of the API requests served, for tests and for people who want to see what a sync costs.
 
 export interface ServedRequest {
   /** Counted from 1 since the start or the last reset. */
   n: number
-  /** Sandbox's time of arrival, in ms. */
+  /** Arrival, by the sandbox's clock, in ms. */
   at: number
   kind: 'export' | 'search' | 'organization' | 'teams' | 'tools' | 'other'
   agentId: string | null
-  /** Of a request for an organization or its teams. */
+  /** Set for organization and team requests. */
   organizationId?: string
-  /** Documented parameters as sent, and no others: whatever else is in a URL is not recorded. */
+  /** Documented parameters as sent; others are not recorded. */
   query: Record<string, string>
   /** HTTP status; 0: the connection was closed without an answer. */
   status: number
-  /** Conversations that the answer brought; 0 where it was lost on its way. */
+  /** Conversations in the answer; 0 if it was lost on the way. */
   returned: number
   /** Sessions billed, whether or not the answer arrived. */
   billed: number
-  /** Names of the faults that it was served, in the order in which they struck. */
+  /** Names of the faults applied to it, in order. */
   faults: string[]
 }
 
 interface RequestFilter {
-  /** Requests after that number. */
+  /** Only requests after that number. */
   since: number
   agentId: string | null
   kind: string | null
 }
 
-/** Requests alike in agent and query, the cursor included. */
+/** Requests with the same agent and query, including the cursor. */
 interface RequestCount {
   kind: ServedRequest['kind']
   agentId: string | null
@@ -39,7 +39,7 @@ interface RequestCount {
   billed: number
 }
 
-/** Beyond this the oldest are forgotten, a tenth at a time. */
+/** Above this the log drops its oldest tenth. */
 const MAX_KEPT = 200_000
 
 export class RequestLog {
@@ -69,7 +69,7 @@ export class RequestLog {
     )
   }
 
-  /** Requests that were made more than once have a count above 1. */
+  /** Repeated requests have a count above 1. */
   summary(filter: RequestFilter): RequestCount[] {
     const counts = new Map<string, RequestCount>()
     for (const { kind, agentId, query, status, returned, billed } of this.list(filter)) {

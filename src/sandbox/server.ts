@@ -10,7 +10,7 @@ import { agentEvent } from './events/workspace-events.ts'
 import { Faults } from './faults/faults.ts'
 import { Conditions } from './limits/conditions.ts'
 import { Quota } from './limits/quota.ts'
-import { RollingHour } from './limits/rate-limit.ts'
+import { RateLimit } from './limits/rate-limit.ts'
 import { type ResolvedOptions, resolveOptions, type SandboxOptions } from './options.ts'
 import type { Readings } from './readings.ts'
 import { RequestLog } from './request-log.ts'
@@ -22,7 +22,7 @@ import { OrganizationList } from './world/organizations.ts'
 import { createWorld, RecordCache, type World } from './world/world.ts'
 
 export interface Sandbox {
-  /** Base address, without a slash at its end. */
+  /** Base address without a trailing slash. */
   url: string
   port: number
   world: World
@@ -30,32 +30,32 @@ export interface Sandbox {
   faults: Faults
   conditions: Conditions
   readings: Readings
-  /** Where events go, and the log of all that went. */
+  /** Webhook settings and event log. */
   webhooks: Webhooks
-  /** Ends open connections and frees the port. */
+  /** Closes open connections and frees the port. */
   close(): Promise<void>
 }
 
-/** Only the control door reads bodies, and those are small. */
+/** Only control routes read bodies, and those are small. */
 const MAX_BODY_BYTES = 65_536
 const SERVER_SETTINGS = {
   keepAliveTimeout: 65_000,
   noDelay: true,
-  // 500 selected ids, the most that a request may name, take 18 KB of its address.
+  // The maximum of 500 selected IDs takes 18 KB of URL.
   maxHeaderSize: 65_536,
 }
 
 /**
  * Serves the API on the options' host and port.
- * @throws ConvohouseError CONFIG_INVALID for an option out of range, or where the port cannot be had.
+ * @throws ConvohouseError CONFIG_INVALID for an option out of range, or if it cannot listen on the port.
  */
 export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
   const options = resolveOptions(given)
   const service = createService(options)
-  const tellsTime = options.readings['date-header'] === 'present'
-  const outbox = new Outbox(() => (tellsTime ? service.clock.now() + service.conditions.clockOffsetMs : undefined))
+  const sendsDate = options.readings['date-header'] === 'present'
+  const outbox = new Outbox(() => (sendsDate ? service.clock.now() + service.conditions.clockOffsetMs : undefined))
   const server = createServer(SERVER_SETTINGS, (request, response) => {
-    // A caller that hangs up in the middle is no fault of ours, and nobody is left to tell.
+    // The caller hung up: there is nobody to answer.
     serve(service, request, { response, outbox }).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
@@ -87,7 +87,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
 function createService(options: ResolvedOptions): ControlService {
   const world = createWorld(options)
   const clock = new SandboxClock(options)
-  const hour = new RollingHour(options)
+  const hour = new RateLimit(options)
   const quota = new Quota(options)
   const conditions = new Conditions({
     options,
@@ -101,7 +101,7 @@ function createService(options: ResolvedOptions): ControlService {
     },
   })
   const organizations = new OrganizationList(options)
-  const events = (afterMs: number, untilMs: number) => organizations.spared(world.events(afterMs, untilMs))
+  const events = (afterMs: number, untilMs: number) => organizations.remaining(world.events(afterMs, untilMs))
   const webhooks = new Webhooks(
     { clock, events, isGone: id => conditions.isGone(id), readings: options.readings },
     options.webhooks,
@@ -122,12 +122,16 @@ function createService(options: ResolvedOptions): ControlService {
   }
 }
 
-interface Way {
+interface ResponseChannel {
   response: ServerResponse
   outbox: Outbox
 }
 
-async function serve(service: ControlService, request: IncomingMessage, { response, outbox }: Way): Promise<void> {
+async function serve(
+  service: ControlService,
+  request: IncomingMessage,
+  { response, outbox }: ResponseChannel,
+): Promise<void> {
   const { method = 'GET', url: target = '/', headers } = request
   const { latencyMs } = service.options
   const body = await readBody(request)
@@ -149,7 +153,7 @@ function answerOrFault(service: ControlService, request: Parameters<typeof route
   }
 }
 
-/** Undefined where it is too long. */
+/** Undefined if it is too long. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -169,7 +173,7 @@ function cannotListen({ host, port }: ResolvedOptions, cause: NodeJS.ErrnoExcept
   })
 }
 
-// How answers go out: at once, late, behind one another, in half or not at all.
+/** Sends answers: at once, late, after a later request's answer, cut in half, or not at all. */
 
 interface Waiting {
   behindLater: boolean
@@ -177,9 +181,9 @@ interface Waiting {
 }
 
 class Outbox {
-  /** The time that answers tell, in ms; undefined: none. */
+  /** Time for the `Date` header, in ms; undefined: no header. */
   private readonly now: () => number | undefined
-  /** Answers that wait, by the number of their request. */
+  /** Delayed answers by request number. */
   private readonly waiting = new Map<number, Waiting>()
   private arrived = 0
 
@@ -187,12 +191,12 @@ class Outbox {
     this.now = now
   }
 
-  /** Numbers requests in the order of their arrival, from 1. */
+  /** Numbers requests by arrival, from 1. */
   arrive(): number {
     return ++this.arrived
   }
 
-  /** Sends the answer to the request of that number, when its time has come. */
+  /** Sends the answer of that request, after its delay. */
   async send(response: ServerResponse, answer: Answer, number: number): Promise<void> {
     const { holdMs = 0, behindLater = false } = answer.delivery ?? {}
     if (holdMs > 0) await this.hold(number, { holdMs, behindLater })
@@ -200,7 +204,7 @@ class Outbox {
     for (const [earlier, { behindLater, release }] of this.waiting) if (behindLater && earlier < number) release()
   }
 
-  /** Lets go of all that waits. */
+  /** Releases all delayed answers. */
   close(): void {
     for (const { release } of this.waiting.values()) release()
   }

@@ -1,6 +1,6 @@
 // Calls a sandbox that serves faults, and reads what it says of them.
 import type { FaultSettings } from '../../src/sandbox/faults/fault-settings.ts'
-import type { ToldFaults } from '../../src/sandbox/faults/faults.ts'
+import type { ReportedFaults } from '../../src/sandbox/faults/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
@@ -43,6 +43,6 @@ export async function served(sandbox: Sandbox): Promise<ServedRequest[]> {
   return (await door<{ requests: ServedRequest[] }>(sandbox, 'requests')).json.requests
 }
 
-export async function toldFaults(sandbox: Sandbox): Promise<ToldFaults> {
-  return (await door<ToldFaults>(sandbox, 'faults')).json
+export async function toldFaults(sandbox: Sandbox): Promise<ReportedFaults> {
+  return (await door<ReportedFaults>(sandbox, 'faults')).json
 }

@@ -100,7 +100,7 @@ function stopper(simulated: SimulatedApp, stopAt: number | null): { signal: Abor
   const controller = new AbortController()
   if (stopAt === null) return { signal: controller.signal, end() {} }
   const timer = setInterval(() => {
-    if (simulated.sandbox.faults.told().requests.export >= stopAt) controller.abort(new Error('stop'))
+    if (simulated.sandbox.faults.report().requests.export >= stopAt) controller.abort(new Error('stop'))
   }, 1)
   return { signal: controller.signal, end: () => clearInterval(timer) }
 }

@@ -52,7 +52,7 @@ describe('one answer that tells of a period that never was', () => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set(stale(at))
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
-    expect(simulated.sandbox.faults.told().served['unseen-period-told']).toBe(1)
+    expect(simulated.sandbox.faults.report().served['unseen-period-told']).toBe(1)
   })
 
   it('stops none after a restart, nor after a replay', async () => {

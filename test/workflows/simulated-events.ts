@@ -47,7 +47,7 @@ export function openTelling(
       await spool.close()
     },
     told() {
-      const { events, served } = faults.told()
+      const { events, served } = faults.report()
       return { events, dropped: served.dropped ?? 0 }
     },
   }

@@ -24,7 +24,7 @@ describe('more conversations of one ts than a page holds', () => {
     const simulated = await simulatedApp({ sandbox: bursts, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ every: 4, fault: 'expired-cursor' }] })
     await simulated.sync()
-    expect(simulated.sandbox.faults.told().served['expired-cursor']).toBeGreaterThan(0)
+    expect(simulated.sandbox.faults.report().served['expired-cursor']).toBeGreaterThan(0)
     await expectWholeInTheEnd(simulated, bursts.burstSize)
   })
 

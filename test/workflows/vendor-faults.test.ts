@@ -83,7 +83,7 @@ describe('a vendor with one fault', () => {
     faults.set({ script: [...script, { every, fault, ...(param !== undefined && { param }) }] })
     const first = await simulated.sync()
     expect(first.outcome).toBe(outcome)
-    expect(faults.told().served[fault]).toBeGreaterThan(0)
+    expect(faults.report().served[fault]).toBeGreaterThan(0)
     const lost = (await simulated.served()).filter(request => !isProbe(request) && request.status !== 429)
     const unanswered = lost.filter(request => wasLost(request) || request.status === 0).length
     expect(first.lostAnswers).toBe(unanswered)
@@ -127,7 +127,7 @@ describe('a list of agents with one fault', () => {
     const { param } = CASES[fault]
     faults.set({ script: [{ kind: 'search', to: 4, fault, ...(param !== undefined && { param }) }] })
     await simulated.sync().catch(error => expect(error).toMatchObject({ kind: 'transient' }))
-    expect(faults.told().served[fault]).toBeGreaterThan(0)
+    expect(faults.report().served[fault]).toBeGreaterThan(0)
     simulated.advance(HOUR)
     const finished = await finish(simulated)
     expect(finished.complaints).toEqual([])

@@ -1,4 +1,4 @@
-// What an event of a conversation says, as the conversation stood when it happened.
+// Payloads of conversation events (section 6.3), with the conversation's state when they happened.
 
 import { environment } from '../world/conversation/contact.ts'
 import { formAnswers } from '../world/conversation/findings.ts'
@@ -13,7 +13,7 @@ import { EVENT_NAMES, type Payload } from './event-types.ts'
 import type { Happening, Written } from './happenings.ts'
 import { messageText, modelMessages, turnsOf } from './transcript.ts'
 
-/** A conversation at the time of a happening. */
+/** A conversation at the time of an event. */
 interface Situation {
   happening: Happening
   scene: Scene
@@ -21,13 +21,13 @@ interface Situation {
   agentId: string
   agentName: string
   region: unknown
-  /** Makes the record as it is exported. */
+  /** Renders the record as exported. */
   record(): Readonly<Record<string, unknown>>
-  /** Of each session, with those to come. */
+  /** Per session, including future ones. */
   exchanges: readonly Exchange[][]
 }
 
-/** Of those types that are of a conversation. */
+/** Only types of conversation events. */
 const FIELDS: Partial<Record<EventName, (situation: Situation) => Payload>> = {
   message_received: messageReceived,
   conversation_updated: conversationUpdated,
@@ -37,7 +37,7 @@ const FIELDS: Partial<Record<EventName, (situation: Situation) => Payload>> = {
   bug_reported: bugReported,
 }
 
-/** All fields but the common ones; a lead is told without its conversation. */
+/** All fields except the common ones; `lead_captured` has no `convoId`. */
 export function conversationPayload(situation: Situation): Payload {
   const { happening, convoId, agentId, agentName } = situation
   const name = drawOf(situation).made(0.9, () => agentName) ?? undefined
@@ -49,7 +49,7 @@ export function conversationPayload(situation: Situation): Payload {
   }
 }
 
-/** The same for all events of one conversation and type. */
+/** Equal for all events of one conversation and type. */
 const drawOf = ({ scene, happening }: Situation): Draw =>
   new Draw(scene.seed, scene.index, PURPOSE.event + EVENT_NAMES.indexOf(happening.type))
 
@@ -139,11 +139,9 @@ function bugReported(situation: Situation): Payload {
   }
 }
 
-// `lightConvoData`: the part of the conversation record that an event carries.
-
 /**
- * Fields of section 2.10 that people watch. Not all that changes is among them (`sessions`, `detailedCost`, `metrics`, `voice` and
- * others are not): that is what an export is for.
+ * Fields of `lightConvoData`, the part of the record that an event carries. Some changing fields are missing on purpose
+ * (`sessions`, `detailedCost`, `metrics`, `voice`): only an export has them.
  */
 export const LIGHT_FIELDS: readonly string[] = `
 ID userID userName userEmail userPhone userPlatform origin tags stage language countryCode
@@ -156,7 +154,7 @@ csat crmActivities tokenUsage capturedVariables
   .trim()
   .split(/\s+/)
 
-/** The light fields of a record; null where it has none, so that what a record has lost is told too. */
+/** The light fields of a record; null for absent ones, so that events also report removed values. */
 function lightOf(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
 }

@@ -1,11 +1,11 @@
-// What happens in the life of a conversation that somebody is told of: each with its time and its type of event.
+// The reportable happenings of a conversation, with time and event type, and an index of them by hour.
 //
-// A conversation is told as updated exactly when its record changes (`schedule.ts`, `story.ts`), and at no other time.
+// `conversation_updated` happens exactly when the record changes (`schedule.ts`, `story.ts`).
 
 import { HOUR } from '../../core/time.ts'
 import type { Channel, Life } from '../world/conversation/scene.ts'
 import type { Placement } from '../world/placement.ts'
-import { LONGEST_TALE_MS, type Schedule } from '../world/schedule.ts'
+import { LONGEST_LIFETIME_MS, type Schedule } from '../world/schedule.ts'
 import { type Exchange, storyMoments } from '../world/story.ts'
 import type { EventName } from './event-types.ts'
 
@@ -14,7 +14,7 @@ export interface Happening {
   ms: number
 }
 
-/** A contact's message: in which session, and in which exchange of it, both from 0. */
+/** A contact's message: session and exchange, both from 0. */
 export interface Written extends Happening {
   type: 'message_received'
   session: number
@@ -23,17 +23,17 @@ export interface Written extends Happening {
 
 const CHATS: readonly Channel[] = ['web-chat', 'whatsapp', 'instagram']
 
-interface Told {
+interface Sequence {
   life: Life
   channel: Channel
-  /** Of each session. */
+  /** Per session. */
   exchanges: readonly Exchange[][]
 }
 
-/** In no order, but that what leads to a change of the record stands before it. */
-export function happeningsOf(told: Told): Happening[] {
-  const changes = [...new Set(recordMoments(told.life))]
-  return [...facts(told), ...changes.map(ms => ({ type: 'conversation_updated' as const, ms }))]
+/** Unordered, except that a cause precedes the change of the record that it leads to. */
+export function happeningsOf(conversation: Sequence): Happening[] {
+  const changes = [...new Set(recordMoments(conversation.life))]
+  return [...facts(conversation), ...changes.map(ms => ({ type: 'conversation_updated' as const, ms }))]
 }
 
 /** Every time at which the record changes. */
@@ -46,7 +46,7 @@ function scheduleMoments({ sessions, archivedMs }: Schedule): number[] {
   return [...moments, archivedMs].filter(ms => ms !== undefined)
 }
 
-function facts({ life: { story }, channel, exchanges }: Told): Happening[] {
+function facts({ life: { story }, channel, exchanges }: Sequence): Happening[] {
   const written = CHATS.includes(channel) ? messages(exchanges) : []
   if (story === undefined) return written
   const delegated = story.courses.map(({ handoff }) => ({ type: 'chat_delegated' as const, ms: handoff?.acceptedMs }))
@@ -64,21 +64,19 @@ function messages(exchanges: readonly Exchange[][]): Written[] {
   )
 }
 
-// Which conversations have something to tell in an hour. Found by when they began: nothing happens to one longer than
-// `LONGEST_TALE_MS` after that, so an hour asks for those alone, each of which is looked at once.
-
 interface AgendaWorld {
   placement: Placement
   /** Indices are below this. */
   limit: number
-  /** Calls back for all times between which something may happen to the conversation. */
+  /** Calls back for each time span in which something may happen to the conversation. */
   eachSpan(index: number, see: (fromMs: number, untilMs: number) => void): void
 }
 
+/** Finds the conversations with happenings in an hour: only those that began within `LONGEST_LIFETIME_MS` before, each entered once. */
 export class Agenda {
   private readonly world: AgendaWorld
   private readonly hours = new Map<number, number[]>()
-  /** Indices that have been looked at: from the first up to the second. */
+  /** Indices entered so far: `from` up to `until`. */
   private from = 0
   private until = 0
 
@@ -86,9 +84,9 @@ export class Agenda {
     this.world = world
   }
 
-  /** Conversations to which something may happen in the hour of that number since the epoch; each once. */
+  /** Conversations with a possible happening in that hour since the epoch; each once. */
   inHour(hour: number): readonly number[] {
-    this.lookAt(this.firstSince(hour * HOUR - LONGEST_TALE_MS), this.firstSince((hour + 1) * HOUR))
+    this.lookAt(this.firstSince(hour * HOUR - LONGEST_LIFETIME_MS), this.firstSince((hour + 1) * HOUR))
     return this.hours.get(hour) ?? []
   }
 
@@ -111,13 +109,13 @@ export class Agenda {
       for (let hour = Math.floor(fromMs / HOUR); hour * HOUR <= untilMs; hour++) {
         const list = this.hours.get(hour)
         if (list === undefined) this.hours.set(hour, [index])
-        // Each is entered in one go: where it is in the list already, it is the last.
+        // All spans of a conversation are entered together: a duplicate can only be the last element.
         else if (list.at(-1) !== index) list.push(index)
       }
     })
   }
 
-  /** The first conversation that begins then or later, by bisection. */
+  /** The first conversation that begins at or after that time, by bisection. */
   private firstSince(ms: number): number {
     let low = 0
     let high = this.world.limit

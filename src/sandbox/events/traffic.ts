@@ -1,5 +1,4 @@
-// All that the vendor has to tell of a stretch of time, in order: made hour by hour from what the world will tell anyway when it
-// is asked. Nothing is kept but the last hours.
+// The webhook events of a time range, in order, derived hour by hour from the world. Only the last hours are cached.
 
 import { HOUR } from '../../core/time.ts'
 import type { Hostility } from '../hostile/hostility.ts'
@@ -15,10 +14,10 @@ import { isSentBy, type Payload, type WorldEvent } from './event-types.ts'
 import { Agenda, type Happening, happeningsOf } from './happenings.ts'
 import { type WorkspaceEvent, workspaceEvents } from './workspace-events.ts'
 
-/** What the traffic is made of: conversations by their index. */
-interface Storied {
+/** Conversations by index, as the traffic needs them. */
+interface Conversations {
   agenda: Agenda
-  /** Undefined for one without an `ID`, of which nothing can be told. */
+  /** Undefined without an `ID`: such a conversation has no events. */
   convoId(index: number): string | undefined
   agentId(index: number): string
   agent(agentId: string, nowMs: number): { title: string; region?: unknown; agentPlatform?: unknown }
@@ -26,24 +25,24 @@ interface Storied {
   channel(index: number): Channel
   exchanges(life: Life): Exchange[][]
   scene(index: number, nowMs: number): Scene
-  /** The record as it is exported. */
+  /** The record as exported. */
   record(scene: Scene, nowMs: number): Record<string, unknown>
-  /** In no order. */
+  /** Unordered. */
   workspaceEvents(afterMs: number, untilMs: number): WorkspaceEvent[]
 }
 
-/** Hours that are kept once they are made. */
+/** Number of hours cached. */
 const KEPT_HOURS = 3
 
 export class Traffic {
-  private readonly of: Storied
+  private readonly of: Conversations
   private readonly hours = new Map<number, WorldEvent[]>()
 
-  constructor(of: Storied) {
+  constructor(of: Conversations) {
     this.of = of
   }
 
-  /** Events created after the one time, up to the other; in order of their creation. */
+  /** Events created after `afterMs`, up to `untilMs`, in order. */
   *between(afterMs: number, untilMs: number): Generator<WorldEvent> {
     for (let hour = Math.floor(afterMs / HOUR); hour * HOUR <= untilMs; hour++) {
       for (const event of this.inHour(hour)) {
@@ -66,13 +65,13 @@ export class Traffic {
     const fromMs = hour * HOUR
     const untilMs = fromMs + HOUR - 1
     const indices = this.of.agenda.inHour(hour).toSorted((a, b) => a - b)
-    const conversations = indices.flatMap(index => this.told(index, fromMs, untilMs))
+    const conversations = indices.flatMap(index => this.conversationEvents(index, fromMs, untilMs))
     const workspace = this.of.workspaceEvents(fromMs - 1, untilMs).map(workspaceEvent)
-    // The sort is stable: what happens to a conversation in one millisecond keeps its order.
+    // The sort is stable: events of a conversation in one millisecond keep their order.
     return [...conversations, ...workspace].sort((a, b) => a.createdMs - b.createdMs)
   }
 
-  private told(index: number, fromMs: number, untilMs: number): WorldEvent[] {
+  private conversationEvents(index: number, fromMs: number, untilMs: number): WorldEvent[] {
     const convoId = this.of.convoId(index)
     if (convoId === undefined) return []
     const life = this.of.life(index)
@@ -84,7 +83,7 @@ export class Traffic {
       .map(happening => this.event({ happening, index, convoId, agentId }))
   }
 
-  private event({ happening, ...conversation }: Told): WorldEvent {
+  private event({ happening, ...conversation }: Occurrence): WorldEvent {
     const { type, ms } = happening
     const make = () => ({ event: type, createdAt: ms, ...this.payload({ happening, ...conversation }) })
     const { agentId, convoId } = conversation
@@ -99,7 +98,7 @@ export class Traffic {
     }
   }
 
-  private payload({ happening, index, convoId, agentId }: Told): Payload {
+  private payload({ happening, index, convoId, agentId }: Occurrence): Payload {
     const { ms } = happening
     const { title, region } = this.of.agent(agentId, ms)
     const exchanges = this.of.exchanges(this.of.life(index))
@@ -109,7 +108,7 @@ export class Traffic {
   }
 }
 
-interface Told {
+interface Occurrence {
   happening: Happening
   index: number
   convoId: string
@@ -126,15 +125,13 @@ function workspaceEvent({ type, ms, agentId, payload }: WorkspaceEvent): WorldEv
   }
 }
 
-// The traffic of a world, put together from what the world is made of.
-
 interface Parts {
   options: ResolvedOptions
   placement: Placement
   lives: Lives
   hostility: Hostility
   agents: AgentList
-  /** The record as JSON text, as it is served. */
+  /** The record as JSON text, as served. */
   render(index: number, nowMs: number): string
 }
 

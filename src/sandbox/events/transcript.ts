@@ -1,5 +1,5 @@
-// What was said in a conversation so far: as turns, and as the model saw it. The record holds none of it but the counts, with
-// which it agrees: as many turns as `messagesNum` tells, the last of a session with a person at its last message.
+// A conversation's transcript so far, as turns and as model messages. It agrees with the record's counts: `messagesNum` turns,
+// the last one of a session with a person at its last message.
 import { type Locale, prose, sentence } from '../world/conversation/locales.ts'
 import type { Scene } from '../world/conversation/scene.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
@@ -13,7 +13,7 @@ export interface Turn {
   text: string
   /** Milliseconds. */
   timestamp: number
-  /** Who of the staff wrote it. */
+  /** The staff member who wrote it. */
   userId?: string
 }
 
@@ -22,25 +22,25 @@ interface ModelMessage {
   content: string | { type: 'text'; text: string }[]
 }
 
-/** What the model is given of a long conversation. */
+/** Number of turns that the model sees of a long conversation. */
 const HISTORY_LENGTH = 12
 
-/** `exchanges` of each session, with those that are yet to come. */
+/** `exchanges` per session, including future ones. */
 export function turnsOf(scene: Scene, exchanges: readonly Exchange[][]): Turn[] {
   return scene.sessions.flatMap((_, number) => sessionTurns(scene, number, exchanges[number]!))
 }
 
-/** The contact's message in that exchange of the session, both counted from 0. */
+/** The contact's message in that session and exchange, both from 0. */
 export function messageText(scene: Scene, session: number, exchange: number): string {
   return said(scene, session, exchange + 1)[exchange]!.question
 }
 
 export function modelMessages(turns: readonly Turn[]): ModelMessage[] {
-  const told = turns.slice(-HISTORY_LENGTH).map(({ role, text }, place): ModelMessage => {
+  const recent = turns.slice(-HISTORY_LENGTH).map(({ role, text }, place): ModelMessage => {
     if (role === 'user') return { role, content: text }
     return { role: 'assistant', content: place % 3 === 0 ? [{ type: 'text', text }] : text }
   })
-  return [{ role: 'system', content: 'Answer in the language of the visitor.' }, ...told]
+  return [{ role: 'system', content: 'Answer in the language of the visitor.' }, ...recent]
 }
 
 interface Said {
@@ -62,11 +62,11 @@ const answerText = (draw: Draw, locale: Locale): string => prose(draw, locale, d
 
 function sessionTurns(scene: Scene, number: number, exchanges: readonly Exchange[]): Turn[] {
   const { id: sessionId, startMs, userMessages } = scene.sessions[number]!
-  const turn = (place: number, told: Omit<Turn, 'turnId' | 'sessionId' | 'type'>): Turn => ({
+  const turn = (place: number, fields: Omit<Turn, 'turnId' | 'sessionId' | 'type'>): Turn => ({
     turnId: `${sessionId}_${place}`,
     sessionId,
     type: 'text',
-    ...told,
+    ...fields,
   })
   const greeting = turn(0, { role: 'assistant', text: scene.locale.sentences[0]!, timestamp: startMs })
   const talked = said(scene, number, userMessages).flatMap(({ question, answer }, place) => {
@@ -79,7 +79,7 @@ function sessionTurns(scene: Scene, number: number, exchanges: readonly Exchange
   return [greeting, ...talked]
 }
 
-/** Once a person has taken over, they answer until the session ends. */
+/** After a handoff, the person answers until the session ends. */
 function answerer({ story }: Scene, session: number, atMs: number): Pick<Turn, 'role' | 'userId'> {
   const { acceptedMs = Number.POSITIVE_INFINITY, acceptedBy } = story?.courses[session]?.handoff ?? {}
   return acceptedMs < atMs ? { role: 'human_agent', userId: acceptedBy![0] } : { role: 'assistant' }

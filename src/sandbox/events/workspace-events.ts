@@ -1,4 +1,4 @@
-// Events of the workspace's own resources: agents, organizations and clients that come, change and go.
+// Events of the workspace's resources: agents, organizations and clients that are created, updated or deleted.
 
 import type { AgentHistory } from '../world/agents/agent-list.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
@@ -15,12 +15,12 @@ export interface WorkspaceEvent {
 interface Resources {
   seed: number
   agentIds: readonly string[]
-  /** The agent as it stood. */
+  /** The agent at that time. */
   agent(agentId: string, nowMs: number): AgentRecord
   history: AgentHistory
 }
 
-/** What the workspace's resources have to tell in a stretch of time, in no order. */
+/** Events of the workspace's resources in a time range, unordered. */
 export function workspaceEvents(resources: Resources, afterMs: number, untilMs: number): WorkspaceEvent[] {
   const { seed, agentIds, history } = resources
   const ofAgents = agentIds.flatMap((agentId, agent) =>
@@ -29,7 +29,7 @@ export function workspaceEvents(resources: Resources, afterMs: number, untilMs: 
   return [...ofAgents, ...organizationChanges(seed, afterMs, untilMs).map(organizationEvent)]
 }
 
-/** `record`: the agent as it stands, or stood last. */
+/** `record`: the agent's current or last state. */
 export function agentEvent(record: AgentRecord, change: Change, ms: number): WorkspaceEvent {
   const { ID: agentId, title: agentName, agentPlatform } = record
   const payload = { agentId, agentName, agentPlatform, operation: change }

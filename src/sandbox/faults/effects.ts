@@ -1,11 +1,11 @@
-// Answers of requests that are turned away by a fault.
+// What each fault does to a page, to the reported usage and rate limit, and to the answer.
 import type { Quota, Usage } from '../limits/quota.ts'
 import { type Answer, type Delivery, fault } from '../routes/answer.ts'
 import { deferredPage, type ExportPage, type PageInput } from '../routes/export-page.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 import type { ChosenFault, FaultPlan } from './faults.ts'
 
-/** The answer to a fault of the stages `front` and `refusal`. */
+/** The answer for a fault of the stages `front` and `refusal`. */
 export function refusedBy({ name, param }: ChosenFault): Answer {
   switch (name) {
     case '429':
@@ -23,12 +23,12 @@ export function refusedBy({ name, param }: ChosenFault): Answer {
   }
 }
 
-/** The status of a request that got no answer, in the record of requests. */
+/** Status in the request log of a request without an answer. */
 const NO_ANSWER = 0
 
-// What a fault of the stage `page` makes of a page of the export.
+/** Applies a fault of the stage `page` to an export page. */
 
-export function meddle(page: ExportPage, input: PageInput, chosen: ChosenFault | undefined): ExportPage {
+export function spoilPage(page: ExportPage, input: PageInput, chosen: ChosenFault | undefined): ExportPage {
   switch (chosen?.name) {
     case 'empty-page':
       return deferredPage(input)
@@ -43,7 +43,7 @@ export function meddle(page: ExportPage, input: PageInput, chosen: ChosenFault |
   }
 }
 
-/** Fisher and Yates'. */
+/** Fisher–Yates. */
 function shuffle(indices: readonly number[], seed: number): number[] {
   const draw = new Draw(seed, 0, PURPOSE.exportFault)
   const shuffled = [...indices]
@@ -54,18 +54,18 @@ function shuffle(indices: readonly number[], seed: number): number[] {
   return shuffled
 }
 
-// What a fault of the stage `told` makes of usage and rate limit: wrong in one answer, while the real counters go on.
+/** Applies a fault of the stage `reported`: wrong figures in one answer; the real counters are unaffected. */
 
-export interface Told {
+export interface Reported {
   usage: Usage
   rateLimit: { requestsPerHour: number; remainingHour: number }
 }
 
 const SPENT = { periodKey: 'elsewhere.0', billableRemainingThisPeriod: 0 }
 
-export function mistell({ usage, rateLimit }: Told, plan: FaultPlan, quota: Quota, nowMs: number): Told {
+export function misreport({ usage, rateLimit }: Reported, plan: FaultPlan, quota: Quota, nowMs: number): Reported {
   const fits = (name: string) => name !== 'old-period-told' || quota.before(nowMs) !== undefined
-  switch (plan.take('told', fits)?.name) {
+  switch (plan.take('reported', fits)?.name) {
     case 'hour-told-high':
       return { usage, rateLimit: { ...rateLimit, remainingHour: rateLimit.requestsPerHour } }
     case 'usage-told-low':
@@ -79,19 +79,17 @@ export function mistell({ usage, rateLimit }: Told, plan: FaultPlan, quota: Quot
   }
 }
 
-// What a fault makes of an answer that the work has been done for: spoilt on its way, late, or with a wrong time.
-
 const PROXY_PAGE =
   '<!DOCTYPE html>\n<html><head><title>Just a moment…</title></head><body>Checking your browser.</body></html>\n'
 
-/** The stages `around`, `lost`, `pace` and `date`. A lost answer returns nothing to its caller, and stays billed. */
+/** Applies the stages `around`, `lost`, `pace` and `date`. A lost answer stays billed. */
 export function spoil(answer: Answer, plan: FaultPlan): Answer {
   const sent = answer.status === 200 ? lose(surround(answer, plan), plan) : answer
   const delivery = { ...sent.delivery, ...pace(sent, plan), ...date(sent, plan) }
   return Object.keys(delivery).length === 0 ? sent : { ...sent, delivery }
 }
 
-/** Text, because `JSON.stringify` does not get so deep. */
+/** Built as text: `JSON.stringify` cannot nest this deep. */
 function surround(answer: Answer, plan: FaultPlan): Answer {
   const chosen = answer.contentType.startsWith('application/json') ? plan.take('around') : undefined
   if (chosen === undefined) return answer
@@ -121,7 +119,7 @@ function lose(answer: Answer, plan: FaultPlan): Answer {
 }
 
 function pace({ delivery }: Answer, plan: FaultPlan): Delivery {
-  // What is never sent overtakes nothing and is not overtaken; how late it is dropped is seen by nobody else.
+  // A dropped answer has no observable delay.
   if (delivery?.sends === 'nothing') return {}
   const chosen = plan.take('pace')
   if (chosen === undefined) return {}

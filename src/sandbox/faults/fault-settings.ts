@@ -1,10 +1,10 @@
-// Every fault that the sandbox can serve in place of, or in, a good answer; declared here and nowhere else.
+// Every fault that the sandbox can serve, and the settings that choose them: rates, scripts, or both.
 //
-// A request passes the stages in this order, and each stage serves at most one fault of it:
+// A request passes the stages in this order; each serves at most one fault:
 //
-//   account ──▶ front ──▶ (the hour, the agent, the query) ──▶ refusal ──▶ page ──▶ (billed) ──▶ told ──▶ around ──▶ lost ──▶ pace, date
+//   account ──▶ front ──▶ (rate limit, agent, query) ──▶ refusal ──▶ page ──▶ (billed) ──▶ reported ──▶ around ──▶ lost ──▶ pace, date
 //
-// Before "billed" a fault costs the caller nothing; behind it the sessions are paid for, whatever becomes of the answer.
+// A fault before "billed" costs the caller nothing; after it the sessions are billed even if the answer is lost.
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
@@ -12,19 +12,19 @@ import type { ConditionSettings } from '../limits/condition-settings.ts'
 import { issueTexts, nameIssue, type Param, paramIssue, type Rate, ratesSchema } from '../rates.ts'
 
 /**
- * `account`: something else happens to the workspace's counters. `front`: the request never reaches the export.
- * `refusal`: the export fails. `page`: what is on the page. `told`: what is told of hour and usage. `around`: what stands
- * around the records. `lost`: the answer is spoilt on its way. `pace`: when it goes out. `date`: what time it tells.
+ * `account`: changes the workspace's counters. `front`: the request never reaches the export. `refusal`: the export fails.
+ * `page`: the page's content. `reported`: reported rate limit and usage. `around`: fields around the records. `lost`: the
+ * answer is lost on the way. `pace`: when it is sent. `date`: its `Date` header.
  */
-export type Stage = 'account' | 'front' | 'refusal' | 'page' | 'told' | 'around' | 'lost' | 'pace' | 'date'
+export type Stage = 'account' | 'front' | 'refusal' | 'page' | 'reported' | 'around' | 'lost' | 'pace' | 'date'
 
 interface FaultDefinition {
   stage: Stage
-  /** One line, for `--help` and the docs. */
+  /** One line for `--help` and the docs. */
   help: string
-  /** Served to agent searches, and to requests for organizations, as well. */
+  /** Also served to agent searches and organization requests. */
   search?: true
-  /** Served only to a request in paginated mode, or only to one that carries a cursor. */
+  /** Served only to requests in paginated mode, or only to those with a cursor. */
   needs?: 'paging' | 'cursor'
   param?: Param
 }
@@ -35,55 +35,55 @@ const count = (value: number, min: number, max: number): Param => ({ unit: 'coun
 const TABLE = {
   'others-requests': {
     stage: 'account',
-    help: 'another user of the token takes PARAM requests (100) of the hour; remainingHour tells it',
+    help: 'another user of the token makes PARAM requests (100) of the hour; remainingHour shows it',
     param: count(100, 1, 1_000_000),
   },
   'hour-forgotten': {
     stage: 'account',
-    help: 'the process that counts the hour begins anew; remainingHour springs up',
+    help: 'the hourly count restarts; remainingHour jumps up',
   },
-  '429': { stage: 'front', help: '429 without Retry-After, for a reason that no counter tells' },
+  '429': { stage: 'front', help: '429 without Retry-After, although no counter explains it' },
   '429-retry-after': {
     stage: 'front',
     help: '429 with Retry-After: PARAM (30s)',
     param: ms(30 * SECOND, SECOND, DAY),
   },
-  '503': { stage: 'front', search: true, help: '503, before anything was done' },
-  'dropped-before': { stage: 'front', search: true, help: 'the connection is closed, nothing was done or billed' },
-  '500': { stage: 'refusal', search: true, help: '500; counts in the hour, bills nothing' },
-  'expired-cursor': { stage: 'refusal', needs: 'cursor', help: '400: the cursor is not known any more' },
+  '503': { stage: 'front', search: true, help: '503 before any work is done' },
+  'dropped-before': { stage: 'front', search: true, help: 'the connection closes before any work is done or billed' },
+  '500': { stage: 'refusal', search: true, help: '500; counts against the hourly limit, bills nothing' },
+  'expired-cursor': { stage: 'refusal', needs: 'cursor', help: '400: the cursor has expired' },
   'empty-page': {
     stage: 'page',
     needs: 'paging',
-    help: 'no conversations, hasMore true, and a cursor that goes on from the same place; bills nothing',
+    help: 'no conversations, hasMore true, and a cursor for the same position; bills nothing',
   },
   'repeated-cursor': { stage: 'page', needs: 'cursor', help: 'hasMore true, and nextCursor is the cursor just used' },
   'missing-cursor': { stage: 'page', needs: 'paging', help: 'hasMore true, and no nextCursor' },
-  shuffled: { stage: 'page', help: 'the records of the page in another order' },
-  'hour-told-high': { stage: 'told', help: 'remainingHour tells a whole hour, in this answer only' },
-  'usage-told-low': { stage: 'told', help: 'usage tells only this request, in this answer only' },
+  shuffled: { stage: 'page', help: 'the records of the page in random order' },
+  'hour-told-high': { stage: 'reported', help: 'remainingHour reports the full limit, in this answer only' },
+  'usage-told-low': { stage: 'reported', help: 'usage reports only this request, in this answer only' },
   'old-period-told': {
-    stage: 'told',
-    help: 'usage tells the last period before this one that was billed in, if any; in this answer only',
+    stage: 'reported',
+    help: 'usage reports the last earlier period with billed sessions, if any; in this answer only',
   },
   'unseen-period-told': {
-    stage: 'told',
-    help: 'usage tells a period that never was, and that all of it is used; in this answer only',
+    stage: 'reported',
+    help: 'usage reports a period that never existed, with no sessions left; in this answer only',
   },
-  'cut-body': { stage: 'lost', search: true, help: 'billed; the connection is closed in the middle of the body' },
-  'cut-json': { stage: 'lost', search: true, help: 'billed; a whole answer whose JSON ends in the middle' },
-  html: { stage: 'lost', search: true, help: "billed; 200 with a proxy's HTML page in place of the JSON" },
-  'dropped-after': { stage: 'lost', search: true, help: 'billed; the connection is closed without an answer' },
+  'cut-body': { stage: 'lost', search: true, help: 'billed; the connection closes in the middle of the body' },
+  'cut-json': { stage: 'lost', search: true, help: 'billed; a complete HTTP answer whose JSON is cut in half' },
+  html: { stage: 'lost', search: true, help: "billed; 200 with a proxy's HTML page instead of the JSON" },
+  'dropped-after': { stage: 'lost', search: true, help: 'billed; the connection closes without an answer' },
   slow: {
     stage: 'pace',
     search: true,
-    help: 'the answer goes out PARAM (5s, real time) late',
+    help: 'the answer is delayed by PARAM (5s, real time)',
     param: ms(5 * SECOND),
   },
   overtaking: {
     stage: 'pace',
     search: true,
-    help: 'the answer waits until that of a later request has gone out, at most PARAM (1s, real time)',
+    help: 'the answer waits for that of a later request, at most PARAM (1s, real time)',
     param: ms(SECOND),
   },
   'clock-off': {
@@ -95,7 +95,7 @@ const TABLE = {
   'deep-envelope': {
     stage: 'around',
     search: true,
-    help: 'a field that no document lists beside the records, its objects nested PARAM (100000) deep',
+    help: 'an undocumented field beside the records, with objects nested PARAM (100000) deep',
     param: count(100_000, 1, 1_000_000),
   },
 } as const satisfies Record<string, FaultDefinition>
@@ -108,14 +108,12 @@ export const FAULT_NAMES = Object.keys(TABLE) as FaultName[]
 
 const isFaultName = (name: string): name is FaultName => Object.hasOwn(TABLE, name)
 
-// Which faults are to be served: by rate, by script, or both; checked in one place for flags, options and the control door.
-
 /** `organization`: requests for organizations and their teams. */
 export type FaultKind = 'export' | 'search' | 'organization' | 'tools'
 
 /**
- * Serves a fault to each request that fits all that is told here, or changes conditions before it. Each kind of request is
- * counted by itself.
+ * Serves a fault to each request that matches all given fields, or changes conditions before it. Each kind of request has its
+ * own numbers.
  */
 export interface ScriptRule extends ScriptBounds {
   fault?: FaultName | undefined
@@ -127,12 +125,12 @@ export interface ScriptRule extends ScriptBounds {
 }
 
 export interface FaultSettings {
-  /** Another seed, other requests hit; the same one hits the same numbers. Default: 1. */
+  /** Decides which request numbers are hit. Default: 1. */
   seed?: number | undefined
   /** A probability for each request. */
   rates?: Partial<Record<FaultName, Rate>> | undefined
   script?: ScriptRule[] | undefined
-  /** Faults by rate are served to agent searches, and to requests for organizations and tools, too. Default: false. */
+  /** Rates also apply to agent searches, and to requests for organizations and tools. Default: false. */
   search?: boolean | undefined
 }
 
@@ -187,7 +185,7 @@ const Settings = z.strictObject({
 
 type ReadSettings = { settings: FaultSettings } | { issues: string[] }
 
-/** `conditionIssues` checks what a script sets. */
+/** `conditionIssues` validates the conditions that a script sets. */
 export function readFaultSettings(given: unknown, conditionIssues: (set: unknown) => string[]): ReadSettings {
   const read = Settings.safeParse(given)
   if (!read.success) return { issues: issueTexts(read.error) }
@@ -196,17 +194,15 @@ export function readFaultSettings(given: unknown, conditionIssues: (set: unknown
   return issues.length > 0 ? { issues } : { settings: data as FaultSettings }
 }
 
-// A script of faults: which of its rules a request, or an event, meets, and how often each has been met.
-
-/** By the number of what meets the rule, counted from 1 since the faults were set. */
+/** Matches the number of a request or event, from 1 since the faults were set. */
 export interface ScriptBounds {
   at?: number | undefined
-  /** First and last such number, both inclusive. */
+  /** First and last number, both inclusive. */
   from?: number | undefined
   to?: number | undefined
-  /** Each whose number this divides. */
+  /** Every multiple of this number. */
   every?: number | undefined
-  /** At most so many times. */
+  /** Maximum number of matches. */
   times?: number | undefined
 }
 
@@ -219,7 +215,7 @@ export class Script<R extends ScriptBounds> {
     this.met = rules.map(() => 0)
   }
 
-  /** The rules that fit the number, of those that are of use; each that is drawn from it counts as met. */
+  /** Yields the useful rules that match the number; each yielded rule counts towards its `times`. */
   *meet(number: number, useful: (rule: R) => boolean): Generator<R> {
     for (const [place, rule] of this.rules.entries()) {
       const { times = Number.POSITIVE_INFINITY } = rule

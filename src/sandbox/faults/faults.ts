@@ -1,7 +1,7 @@
-// Decides which faults a request is served, and counts those that were.
+// Chooses the faults of each request and counts those that were served.
 //
-// By rate: a draw of the seed, the request's number and the fault, so one rate does not move what another hits, and the
-// same requests in the same order meet the same faults. What the script says goes before the rates.
+// A rate draws from seed, request number and fault: changing one rate does not change which requests another fault hits, and the
+// same sequence of requests meets the same faults. The script takes precedence over the rates.
 import { ConvohouseError } from '../../core/errors.ts'
 import type { Conditions } from '../limits/conditions.ts'
 import { paramOf, shareOf } from '../rates.ts'
@@ -18,27 +18,27 @@ import {
   type Stage,
 } from './fault-settings.ts'
 
-/** A request of the API, as far as faults go by it. */
+/** The parts of a request that faults depend on. */
 interface Asked {
   kind: FaultKind
   agentId: string | null
   params: URLSearchParams
-  /** Counted from 1 since the faults were set, for each kind by itself. */
+  /** Request number from 1 since the faults were set, per kind. */
   number: number
 }
 
-export interface ToldFaults {
+export interface ReportedFaults {
   settings: FaultSettings
   /** Requests since the faults were set. */
   requests: Record<FaultKind, number>
-  /** How often each was served since then; those that never were are absent. */
+  /** How often each was served since then; others are absent. */
   served: Partial<Record<FaultName, number>>
 }
 
 export interface ChosenFault {
   name: FaultName
   param: number
-  /** A number of this request and fault, for whatever the fault has to draw. */
+  /** Seed for random choices of the fault. */
   word: number
 }
 
@@ -46,9 +46,9 @@ type Fits = (name: FaultName) => boolean
 
 type Choose = (fits: Fits) => ChosenFault | undefined
 
-/** The faults that one request meets. */
+/** The faults chosen for one request. */
 export class FaultPlan {
-  /** Names of those served so far, in order. */
+  /** Names of the faults served so far, in order. */
   readonly served: FaultName[] = []
   private readonly choose: Choose
 
@@ -56,7 +56,7 @@ export class FaultPlan {
     this.choose = choose
   }
 
-  /** The fault of that stage, if it fits, which the caller has to serve: it counts as served. */
+  /** The fault of that stage if it fits. It counts as served: the caller must apply it. */
   take(stage: Stage, fits: Fits = () => true): ChosenFault | undefined {
     const chosen = this.choose(name => FAULTS[name].stage === stage && fits(name))
     if (chosen !== undefined) this.served.push(chosen.name)
@@ -78,14 +78,14 @@ export class Faults {
     this.set(given)
   }
 
-  /** What keeps settings from being used; empty where nothing does. */
+  /** Validation issues of settings; empty if they are valid. */
   issuesOf(given: unknown): string[] {
     const read = this.read(given)
     return 'issues' in read ? read.issues : []
   }
 
   /**
-   * Replaces all that was set, and counts requests and faults anew; `{}` turns every fault off.
+   * Replaces all settings and resets the counts; `{}` turns every fault off.
    * @throws ConvohouseError CONFIG_INVALID
    */
   set(given: FaultSettings): void {
@@ -105,11 +105,11 @@ export class Faults {
     this.on = script.length > 0 || Object.values(rates).some(rate => shareOf(rate) > 0)
   }
 
-  told(): ToldFaults {
+  report(): ReportedFaults {
     return { settings: this.settings, requests: { ...this.requests }, served: { ...this.served } }
   }
 
-  /** Counts the request, changes the conditions that the script changes before it, and tells which faults it is to meet. */
+  /** Counts the request, applies the script's condition changes, and chooses its faults. */
   plan(request: Omit<Asked, 'number'>): FaultPlan {
     const number = ++this.requests[request.kind]
     if (!this.on) return new FaultPlan()

@@ -1,4 +1,4 @@
-// Which conversations are hostile, and in what way: a function of the options' rates, the seed and the index.
+// Decides which conversations are hostile, and how: a function of rates, seed and index.
 import type { ResolvedOptions } from '../options.ts'
 import { paramOf, shareOf } from '../rates.ts'
 import { conversationId, indexOfConversation } from '../world/identity.ts'
@@ -25,20 +25,20 @@ import {
 export interface Hostility {
   /** No record is hostile. */
   isNone: boolean
-  /** The record has no `ID`, or is no object. */
+  /** The record has no `ID` or is not an object. */
   isNameless(index: number): boolean
-  /** `ID` that the conversation is served under; undefined for a nameless one. */
+  /** The served `ID`; undefined if nameless. */
   idOf(index: number): string | undefined
-  /** Undefined where no conversation has that `ID`. */
+  /** Undefined if no conversation has that `ID`. */
   indexOf(id: string): number | undefined
-  /** The record as JSON text, made hostile. */
-  spoil(index: number, text: string): string
+  /** Applies the mutations to a record's JSON text. */
+  mutate(index: number, text: string): string
 }
 
-type Spoil = (piece: Piece, draw: Draw, param: number) => void
+type Mutation = (piece: Piece, draw: Draw, param: number) => void
 
-/** What is no mutation of one record's fields (ids, `no-object`) has its place in `spoil`. */
-const SPOILS: Partial<Record<HostileName, Spoil>> = {
+/** `mutate` itself handles IDs and `no-object`. */
+const MUTATIONS: Partial<Record<HostileName, Mutation>> = {
   'wrong-types': wrongTypes,
   'huge-numbers': hugeNumbers,
   'sql-text': sqlText,
@@ -67,15 +67,15 @@ const SPOILS: Partial<Record<HostileName, Spoil>> = {
 
 const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
 
-/** The rates have been checked (`options.ts`). */
+/** The rates are valid (`options.ts`). */
 export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' | 'hostile'>): Hostility {
   const names = HOSTILE_NAMES.filter(name => shareOf(hostile[name] ?? 0) > 0)
-  /** The draw, to go on with, where the conversation is hostile in that way. */
+  /** The draw to continue with, if the conversation is hostile in that way. */
   const drawIf = (index: number, name: HostileName): Draw | undefined => {
     const draw = new Draw(seed, index, PURPOSE.hostile + HOSTILE_NAMES.indexOf(name))
     return draw.chance(shareOf(hostile[name] ?? 0)) ? draw : undefined
   }
-  /** Of several, the first in the table. */
+  /** If several apply, the first in the table wins. */
   const named = (index: number): string => {
     const plain = conversationId(seed, index)
     const name = ID_NAMES.find(one => drawIf(index, one) !== undefined)
@@ -93,7 +93,7 @@ export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' 
       const index = indexOfConversation(seed, names.length > 0 ? plainId(id) : id)
       return index !== undefined && idOf(index) === id ? index : undefined
     },
-    spoil(index, text) {
+    mutate(index, text) {
       if (names.length === 0) return text
       const instead = drawIf(index, 'no-object')
       if (instead !== undefined) return instead.pick(NO_OBJECTS)
@@ -102,14 +102,14 @@ export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' 
       for (const name of names) {
         const draw = drawIf(index, name)
         if (draw !== undefined)
-          SPOILS[name]?.(piece, draw, paramOf(hostile[name]!) ?? HOSTILE[name].param?.default ?? 0)
+          MUTATIONS[name]?.(piece, draw, paramOf(hostile[name]!) ?? HOSTILE[name].param?.default ?? 0)
       }
       return close(piece)
     },
   }
 }
 
-// Hostile ids: made around the plain one, so that each leads back to its conversation without a table of ids.
+/** Hostile IDs wrap the plain one, so that lookups need no table of IDs. */
 
 const AROUND = {
   'unicode-id': ['対話-é-🔥-', '-ñandú'],
@@ -126,7 +126,7 @@ function hostileId(name: IdName, id: string): string {
   return `${before}${id}${after}`
 }
 
-/** The plain id within; the text itself where none is around it. */
+/** The plain ID inside; otherwise the text itself. */
 function plainId(text: string): string {
   const around = Object.values(AROUND).find(([before, after]) => text.startsWith(before) && text.endsWith(after))
   return around === undefined ? text : text.slice(around[0].length, text.length - around[1].length)

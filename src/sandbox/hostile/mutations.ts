@@ -1,7 +1,7 @@
-// Hostile values of fields that the document lists.
+// Mutations that make a record hostile: odd values, field names and nesting.
 import type { Draw } from '../world/random.ts'
 
-/** What everything else goes by; those who want them wrong have `no-id` and the `ts-` ones. */
+/** Never changed here: `no-id` and the `ts-` mutations do that. */
 const KEPT = new Set(['ID', 'ts'])
 const WRONG_FIELDS = 4
 
@@ -50,7 +50,7 @@ export function nulText({ record }: Piece): void {
   record['nul\u0000name'] = 'x'
 }
 
-/** `JSON.stringify` writes a lone half as its escape, so the bytes are UTF-8 all the same. */
+/** `JSON.stringify` escapes a lone surrogate, so the bytes are still UTF-8. */
 export function loneSurrogates({ record }: Piece): void {
   record.userName = 'half \ud83d of a face'
   record.notes = '\udc00\ud800'
@@ -115,8 +115,6 @@ export function oddNumerals({ record }: Piece): void {
   record.funnelScoreHistory = ODD_NUMERALS.map(score => ({ score }))
 }
 
-// Hostile names of fields, and nesting.
-
 export function unknownFields({ record }: Piece, draw: Draw): void {
   record.futureField = draw.int(1, 1_000)
   record['future.field'] = { nested: [null, { deeper: true }] }
@@ -142,7 +140,7 @@ export function duplicateKeys(piece: Piece): void {
   setText(piece, 'csat', '{"satisfaction10":1,"satisfaction10":"one","satisfaction10":9}')
 }
 
-/** Deep where anything is allowed, and in a field that nobody knows. */
+/** Nests in a free-form field and in an undocumented one. */
 export function deepNesting(piece: Piece, _: Draw, depth: number): void {
   setText(piece, 'capturedVariables', nest(depth, '{"a":', '}'))
   setText(piece, 'futureDepth', nest(depth, '[', ']'))
@@ -150,11 +148,11 @@ export function deepNesting(piece: Piece, _: Draw, depth: number): void {
 
 const nest = (depth: number, begin: string, end: string): string => `${begin.repeat(depth)}1${end.repeat(depth)}`
 
-// A record while it is being made hostile: what JSON values can say, and what only JSON text can.
+/** A record during mutation: JSON values, and members that only JSON text can express. */
 
 export interface Piece {
   record: Record<string, unknown>
-  /** Members (`"key":value`) as JSON text, to be put behind the others. */
+  /** Members (`"key":value`) as JSON text, appended after the others. */
   members: string[]
 }
 
@@ -168,7 +166,7 @@ export function close({ record, members }: Piece): string {
   return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${members.join(',')}}`
 }
 
-/** Gives the field a value that is JSON text. */
+/** Sets the field to raw JSON text. */
 function setText({ record, members }: Piece, field: string, json: string): void {
   delete record[field]
   members.push(`${JSON.stringify(field)}:${json}`)

@@ -1,4 +1,4 @@
-// Conditions as they are set: by options, by a script of faults, or through the control door.
+// Settings of the conditions: from options, a fault script, or the control routes.
 
 import { z } from 'zod'
 import { DAY } from '../../core/time.ts'
@@ -21,25 +21,25 @@ const Settings = z.strictObject({
   othersRequests: z.number().int().min(1).max(1_000_000).optional(),
 })
 
-/** What is not given stays as it is. */
+/** Absent settings stay unchanged. */
 export interface ConditionSettings {
   /** False: the export is refused with 403. */
   paid?: boolean | undefined
-  /** Raised, it stands still until the lag is reached; lowered, it catches up at once. */
+  /** If raised, the mirror stops until the lag is reached; if lowered, it catches up at once. */
   mirrorLagMs?: number | undefined
   /** Added to the `Date` header of every answer. */
   clockOffsetMs?: number | undefined
-  /** Agents that are not listed and whose export is a 404: ids, or numbers counted from 1. All others are there. */
+  /** Deleted agents, by ID or number from 1: not listed, and their export is a 404. All others exist. */
   gone?: (string | number)[] | undefined
-  /** A new billing period begins now. */
+  /** Starts a new billing period now. */
   turnPeriod?: true | undefined
-  /** The process that counts the hour begins anew. */
+  /** Resets the hourly request count, as a restart of the vendor's process does. */
   forgetHour?: true | undefined
-  /** So many requests of the hour are taken by another user of the token. */
+  /** Requests of this hour that another user of the token makes. */
   othersRequests?: number | undefined
 }
 
-/** What is wrong with the shape of settings; empty where nothing is. */
+/** Validation issues of settings; empty if they are valid. */
 export function shapeIssues(given: unknown): string[] {
   const read = Settings.safeParse(given)
   return read.success ? [] : issueTexts(read.error)

@@ -1,13 +1,13 @@
-// What holds for the workspace and its mirror until it is changed: paid or not, agents that are gone, how far behind the mirror
-// is, how wrong the clock of the answers. And what can be made to happen at once: a period that turns, an hour forgotten.
+// Conditions of the workspace and its mirror: paid or not, deleted agents, mirror lag, clock offset. Settings can also trigger
+// one-time changes: a new billing period, a reset of the hourly count.
 import { ConvohouseError } from '../../core/errors.ts'
 import type { SandboxClock } from '../clock.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { type ConditionSettings, shapeIssues } from './condition-settings.ts'
 import type { Quota } from './quota.ts'
-import type { RollingHour } from './rate-limit.ts'
+import type { RateLimit } from './rate-limit.ts'
 
-interface ToldConditions {
+interface ReportedConditions {
   paid: boolean
   mirrorLagMs: number
   clockOffsetMs: number
@@ -18,18 +18,18 @@ interface Affected {
   options: ResolvedOptions
   agentIds: readonly string[]
   clock: SandboxClock
-  hour: RollingHour
+  hour: RateLimit
   quota: Quota
-  /** Called when an agent is gone, or there again. */
+  /** Called when an agent is deleted or comes back. */
   onAgent(change: 'created' | 'deleted', agentId: string): void
 }
 
 export class Conditions {
   private readonly affected: Affected
   private lagMs: number
-  /** The mirror's time when its lag was changed last: it never goes back behind it. */
+  /** The mirror's time at the last change of its lag: the mirror never goes back before it. */
   private reachedMs = Number.NEGATIVE_INFINITY
-  private away: ReadonlySet<string> = new Set()
+  private goneAgents: ReadonlySet<string> = new Set()
   private hasPaid: boolean
   private offsetMs: number
 
@@ -49,7 +49,7 @@ export class Conditions {
   }
 
   isGone(agentId: string): boolean {
-    return this.away.has(agentId)
+    return this.goneAgents.has(agentId)
   }
 
   /** Time of the data that the mirror holds. */
@@ -57,11 +57,11 @@ export class Conditions {
     return Math.max(nowMs - this.lagMs, Math.min(this.reachedMs, nowMs))
   }
 
-  told(): ToldConditions {
-    return { paid: this.paid, mirrorLagMs: this.lagMs, clockOffsetMs: this.offsetMs, gone: [...this.away] }
+  report(): ReportedConditions {
+    return { paid: this.paid, mirrorLagMs: this.lagMs, clockOffsetMs: this.offsetMs, gone: [...this.goneAgents] }
   }
 
-  /** What keeps settings from being used; empty where nothing does. */
+  /** Validation issues of settings; empty if they are valid. */
   issuesOf(given: unknown): string[] {
     const issues = shapeIssues(given)
     if (issues.length > 0) return issues
@@ -79,14 +79,14 @@ export class Conditions {
         facts: { option: 'conditions' },
       })
     }
-    this.happen(given)
+    this.trigger(given)
     if (given.mirrorLagMs !== undefined) this.setLag(given.mirrorLagMs)
     this.hasPaid = given.paid ?? this.hasPaid
     this.offsetMs = given.clockOffsetMs ?? this.offsetMs
     if (given.gone) this.remove(new Set(given.gone.map(agent => this.agentOf(agent)!)))
   }
 
-  private happen({ turnPeriod, forgetHour, othersRequests }: ConditionSettings): void {
+  private trigger({ turnPeriod, forgetHour, othersRequests }: ConditionSettings): void {
     const { clock, hour, quota } = this.affected
     const nowMs = clock.now()
     if (turnPeriod) quota.turn(nowMs)
@@ -96,8 +96,8 @@ export class Conditions {
 
   private remove(away: ReadonlySet<string>): void {
     const { onAgent } = this.affected
-    const before = this.away
-    this.away = away
+    const before = this.goneAgents
+    this.goneAgents = away
     for (const agentId of away) if (!before.has(agentId)) onAgent('deleted', agentId)
     for (const agentId of before) if (!away.has(agentId)) onAgent('created', agentId)
   }

@@ -1,11 +1,11 @@
-// Billable sessions by period, and what is charged beyond the included ones (API document, sections 2.11 and 8).
+// Billable sessions per billing period, and overage beyond the included ones (API document, sections 2.11 and 8).
 import { DAY } from '../../core/time.ts'
 import type { Readings } from '../readings.ts'
 
-/** Sessions of an overage pack. */
+/** Sessions per overage pack. */
 const PACK_SESSIONS = 1_000
 
-/** Told to a workspace without limits. */
+/** Reported to a workspace without limits. */
 const UNLIMITED = 1_000_000_000
 
 export interface Usage {
@@ -25,12 +25,12 @@ interface QuotaOptions {
   limits: boolean
   quotaSessions: number
   periodDays: number
-  /** Periods are counted from here, in ms. */
+  /** Start of the first period, ms. */
   startMs: number
   readings: Readings
 }
 
-/** Where periods are counted from, and the number of the first. */
+/** Start of a count of periods, and the number of its first one. */
 interface Count {
   startMs: number
   number: number
@@ -39,15 +39,15 @@ interface Count {
 interface Spent {
   sessions: number
   requests: number
-  /** What it came to after each of the last requests, the newest last; kept where usage is told late. */
+  /** Totals before each of the last requests, newest last; for the reading `usage-lag`. */
   before: Pick<Spent, 'sessions' | 'requests'>[]
-  /** Sessions of each conversation, by its index; kept where none is billed twice. */
+  /** Billed sessions by conversation index; for the reading `rebill`. */
   conversations: Map<number, number>
 }
 
 interface Counted extends Pick<Spent, 'sessions' | 'requests'> {
   key: string
-  /** By this request. */
+  /** Billed by this request. */
   billed: number
 }
 
@@ -56,9 +56,9 @@ const STALE_EVERY = 3
 
 export class Quota {
   private readonly options: QuotaOptions
-  /** By period: the clock can be set back into one that was left. */
+  /** By period key: the clock can be set back into an earlier period. */
   private readonly spent = new Map<string, Spent>()
-  /** Periods are counted from the last of these that lies in the past. */
+  /** Periods count from the last of these that has begun. */
   private readonly counts: Count[]
   private logged = 0
 
@@ -71,7 +71,7 @@ export class Quota {
     return this.options.limits ? this.options.quotaSessions : UNLIMITED
   }
 
-  /** Bills one answered export request. Past the quota requests go on, and packs are charged. */
+  /** Bills one answered export request. Beyond the quota, requests succeed and packs are charged. */
   bill(sessions: number, nowMs: number): Usage {
     const spent = this.spentIn(nowMs)
     const { sessions: before, requests } = spent
@@ -90,7 +90,7 @@ export class Quota {
       : this.usageOf({ key: this.periodKey(nowMs), billed: sessions, ...late }, nowMs)
   }
 
-  /** Sessions of these conversations that the period has not billed yet, and has from now on. */
+  /** Counts sessions of these conversations that the period has not billed yet, and marks them billed. */
   notYetBilled(indices: readonly number[], sessionsOf: (index: number) => number, nowMs: number): number {
     const { conversations } = this.spentIn(nowMs)
     return indices.reduce((sum, index) => {
@@ -101,25 +101,25 @@ export class Quota {
     }, 0)
   }
 
-  /** Usage as it stands, with nothing billed. */
+  /** Current usage; bills nothing. */
   peek(nowMs: number): Usage {
     return this.usageOf({ key: this.periodKey(nowMs), billed: 0, ...this.spentIn(nowMs) }, nowMs)
   }
 
-  /** Usage of the last period that something was billed in before this one; undefined where there was none. */
+  /** Usage of the last earlier period with billed sessions; undefined if there is none. */
   before(nowMs: number): Usage | undefined {
     const now = this.periodKey(nowMs)
     const last = [...this.spent].findLast(([key, { requests }]) => key !== now && requests > 0)
     return last && this.usageOf({ key: last[0], billed: 0, ...last[1] }, nowMs)
   }
 
-  /** Begins a new period now. */
+  /** Starts a new period now. */
   turn(nowMs: number): void {
     const number = 1 + Math.max(this.periodAt(nowMs).number, ...this.counts.map(count => count.number))
     this.counts.push({ startMs: nowMs, number })
   }
 
-  /** As if no more than that request had been billed in the period. */
+  /** Usage as if the period had billed only that request. */
   onlyThis({ billableUsedThisRequest: billed }: Usage, nowMs: number): Usage {
     return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 }, nowMs)
   }

@@ -1,10 +1,10 @@
-// The hourly limit of the export (API document, section 8): of a rolling hour, or of a fixed one.
+// The hourly request limit of the export (API document, section 8), rolling or by fixed hours.
 import type { Readings } from '../readings.ts'
 
-/** Told to a workspace without limits. */
+/** Reported to a workspace without limits. */
 const UNLIMITED = 1_000_000
 
-interface HourOptions {
+interface RateLimitOptions {
   limits: boolean
   hourlyRequests: number
   hourMs: number
@@ -13,12 +13,12 @@ interface HourOptions {
 
 type Admission = { admitted: true } | { admitted: false; retryAfterMs: number }
 
-/** Counts the requests of the last hour; refused ones are not counted. */
-export class RollingHour {
-  private readonly options: HourOptions
+/** Counts the requests of the last hour, except those refused with 429. */
+export class RateLimit {
+  private readonly options: RateLimitOptions
   private times: number[] = []
 
-  constructor(options: HourOptions) {
+  constructor(options: RateLimitOptions) {
     this.options = options
   }
 
@@ -36,7 +36,7 @@ export class RollingHour {
     return { admitted: false, retryAfterMs: this.firstMs(nowMs) + this.options.hourMs - nowMs }
   }
 
-  /** Requests that somebody else makes with the same token; beyond the limit they are refused as well. */
+  /** Counts requests of another user of the token, up to the limit. */
   take(requests: number, nowMs: number): void {
     if (!this.options.limits) return
     this.forget(nowMs)
@@ -44,7 +44,7 @@ export class RollingHour {
     for (let taken = 0; taken < Math.min(requests, free); taken++) this.times.push(nowMs)
   }
 
-  /** What a restart of the process that counts does. */
+  /** Resets the count, as a restart of the counting process does. */
   restart(): void {
     this.times = []
   }
@@ -55,13 +55,13 @@ export class RollingHour {
     return this.options.hourlyRequests - this.times.length
   }
 
-  /** What an hour is counted from: the oldest request, or the begin of the hour. The hour must hold a request. */
+  /** Start of the hour: its oldest request, or the start of the fixed hour. The hour must hold a request. */
   private firstMs(nowMs: number): number {
     const { readings, hourMs } = this.options
     return readings.hour === 'fixed' ? Math.floor(nowMs / hourMs) * hourMs : this.times[0]!
   }
 
-  /** Drops what is an hour old, or of the last hour; and what lies ahead, for the clock can be set back. */
+  /** Drops requests of earlier hours, and later ones because the clock can be set back. */
   private forget(nowMs: number): void {
     const { readings, hourMs } = this.options
     const startMs = readings.hour === 'fixed' ? this.firstMs(nowMs) - 1 : nowMs - hourMs

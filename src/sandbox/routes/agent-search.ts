@@ -10,7 +10,7 @@ export const SEARCH_PARAMS = ['workspaceId', 'search', 'sortBy', 'page', 'limit'
 
 type Comparison = (a: AgentRecord, b: AgentRecord) => number
 
-/** `newest` and `oldest` go by the last change, `lastCreated` and `firstCreated` by the creation. */
+/** `newest` and `oldest` sort by last change, `lastCreated` and `firstCreated` by creation. */
 const ORDERS: Record<string, Comparison> = {
   newest: (a, b) => b.lastModified - a.lastModified,
   oldest: (a, b) => a.lastModified - b.lastModified,
@@ -23,7 +23,7 @@ interface Searched {
   world: World
   workspaceId: string
   conditions: Conditions
-  /** Agents are told as they are now: no mirror is between. */
+  /** Agents are served live, without the mirror's lag. */
   nowMs: number
   readings: Readings
 }
@@ -65,13 +65,13 @@ export function answerSearch(searched: Searched, sent: URLSearchParams): Answer 
 function starredOn(
   reading: Readings['starred'],
   { page }: ListPlace,
-  told: Record<'starred' | 'agents', AgentRecord[]>,
+  lists: Record<'starred' | 'agents', AgentRecord[]>,
 ) {
-  if (reading === 'own-page') return told.agents.filter(agent => agent.starred)
-  return reading === 'first-page' && page > 1 ? [] : told.starred
+  if (reading === 'own-page') return lists.agents.filter(agent => agent.starred)
+  return reading === 'first-page' && page > 1 ? [] : lists.starred
 }
 
-/** Those that are there and hold the text. */
+/** Existing agents that contain the text. */
 function matching({ world, conditions, nowMs }: Searched, search: string): AgentRecord[] {
   const needle = search.toLowerCase()
   const there = world.agentIds().filter(id => !conditions.isGone(id))

@@ -1,4 +1,4 @@
-// What an endpoint gives back, and how it says no (API document, section 7).
+// An endpoint's answer, and the error envelope (API document, section 7).
 import { SECOND } from '../../core/time.ts'
 import type { Readings } from '../readings.ts'
 
@@ -7,21 +7,21 @@ export interface Answer {
   contentType: string
   body: Buffer | string
   headers?: Record<string, string>
-  /** Conversations in the answer, and sessions that it billed; for the record of requests. */
+  /** For the request log: conversations in the answer, and sessions billed. */
   returned?: number
   billed?: number
-  /** How it goes out, where that is not at once, whole and with the right time. */
+  /** Absent: sent at once, complete, with the right time. */
   delivery?: Delivery
 }
 
 export interface Delivery {
-  /** `nothing`: the connection is closed; `half`: it is closed in the middle of the body. Absent: the whole answer. */
+  /** `nothing`: closes the connection; `half`: closes it in the middle of the body. Absent: the complete answer. */
   sends?: 'nothing' | 'half'
-  /** Real milliseconds that it waits. */
+  /** Delay in real milliseconds. */
   holdMs?: number
-  /** It waits no longer than until the answer to a later request has gone out. */
+  /** The delay ends as soon as a later request has been answered. */
   behindLater?: boolean
-  /** Added to the time that the `Date` header tells. */
+  /** Added to the `Date` header. */
   dateOffsetMs?: number
 }
 
@@ -47,7 +47,7 @@ export function jsonAnswer(value: unknown): Answer {
   return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) }
 }
 
-/** The error envelope: `message`, `code`, and `issues` of `{message}`, one for each thing that is wrong. */
+/** The error envelope: `message`, `code`, and `issues` of `{message}`, one per problem. */
 export function fault(
   status: FaultStatus,
   message: string,
@@ -62,12 +62,12 @@ export function fault(
   }
 }
 
-/** Wraps a body that is JSON text already. */
+/** An answer whose body is JSON text already. */
 export function rawJson(body: Buffer): Answer {
   return { status: 200, contentType: JSON_TYPE, body }
 }
 
-// Errors (API document, section 7) as the readings have them; the document's own are passed on as they are.
+/** Applies the readings for errors (API document, section 7). */
 
 const PAGE = '<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body>Not Found</body></html>\n'
 
@@ -77,8 +77,8 @@ export function shapeError(answer: Answer, readings: Readings, nowMs: number): A
   const sent = answer.headers?.['Retry-After']
   if (sent === undefined || readings['retry-after'] === 'seconds') return shaped
   const { 'Retry-After': _, ...headers } = answer.headers!
-  const told = retryAfter(readings['retry-after'], nowMs + Number(sent) * SECOND)
-  return { ...shaped, headers: { ...headers, ...(told !== undefined && { 'Retry-After': told }) } }
+  const value = retryAfter(readings['retry-after'], nowMs + Number(sent) * SECOND)
+  return { ...shaped, headers: { ...headers, ...(value !== undefined && { 'Retry-After': value }) } }
 }
 
 function notFound(answer: Answer, reading: Readings['not-found']): Answer {

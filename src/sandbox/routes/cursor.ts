@@ -1,11 +1,11 @@
-// The opaque cursor: the place behind which the next page begins, sealed to the query that it belongs to.
+// The opaque cursor: the position after which the next page begins, bound to its query, and how long it stays valid.
 
 import { createHash } from 'node:crypto'
 import { MINUTE } from '../../core/time.ts'
 import type { Readings } from '../readings.ts'
 import type { Place } from '../world/order.ts'
 
-/** What has to stay the same while paging; `limit` may change. */
+/** Parameters that must not change while paging; `limit` may. */
 export interface CursorScope {
   seed: number
   agentId: string
@@ -16,9 +16,9 @@ export interface CursorScope {
 
 /** Where a page begins. */
 export interface Bookmark {
-  /** Undefined: at the beginning. */
+  /** Undefined: at the start. */
   after: Place | undefined
-  /** Pages so far that went no further than this place: they make its cursors differ. */
+  /** Number of pages that ended at this position: makes their cursors differ. */
   stays: number
 }
 
@@ -30,13 +30,13 @@ export function encodeCursor({ after, stays }: Bookmark, scope: CursorScope): st
   return Buffer.from(`${text}.${seal(text, scope)}`).toString('base64url')
 }
 
-/** Undefined where the text is no cursor, or one of another query. */
+/** Undefined if the text is not a cursor of this query. */
 export function decodeCursor(text: string, scope: CursorScope): Bookmark | undefined {
   const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
   if (!match) return undefined
   const after = match[1] === undefined ? undefined : { ts: Number(match[1]), index: Number(match[2]) }
   const bookmark = { after, stays: Number(match[3] ?? 0) }
-  // The text itself is compared as well: base64url reads some other texts as the same bytes.
+  // Compares the text too: several base64url texts decode to the same bytes.
   return encodeCursor(bookmark, scope) === text ? bookmark : undefined
 }
 
@@ -47,13 +47,13 @@ function seal(place: string, { seed, agentId, sort, fromMs, toMs }: CursorScope)
     .slice(0, 16)
 }
 
-// How long a cursor is good, where it is not so for ever: ten minutes, or one request.
+/** Applies the reading `cursor-life`: cursors are valid forever, for ten minutes, or for one request. */
 
 const TEN_MINUTES = 10 * MINUTE
 
 export class CursorLife {
   private readonly reading: Readings['cursor-life']
-  /** When each was issued last, by the cursor. */
+  /** Time of last issue, by cursor. */
   private readonly issued = new Map<string, number>()
 
   constructor(reading: Readings['cursor-life']) {
@@ -64,7 +64,7 @@ export class CursorLife {
     if (this.reading !== 'forever' && cursor !== null) this.issued.set(cursor, nowMs)
   }
 
-  /** False where the cursor is over. */
+  /** False if the cursor has expired. */
   use(cursor: string | undefined, nowMs: number): boolean {
     if (this.reading === 'forever' || cursor === undefined) return true
     const issuedMs = this.issued.get(cursor)

@@ -1,4 +1,4 @@
-// One page of an export: which conversations it looks at, which it returns, and what they bill.
+// One export page: the conversations that it scans, those that it returns, and what they bill.
 import type { Readings } from '../readings.ts'
 import type { Place } from '../world/order.ts'
 import type { World } from '../world/world.ts'
@@ -9,12 +9,12 @@ export interface ExportPage {
   /** Conversations returned, in order. */
   indices: number[]
   billed: number
-  /** Conversations looked at: those returned, and those skipped as no person has written in them. */
+  /** Scanned conversations: the returned ones and those skipped because no person has written in them. */
   scanned: number
   hasMore: boolean
   /** Null on the last page. */
   nextCursor: string | null
-  /** Where the page ends, whether or not there is more. */
+  /** Cursor for the end of the page, even if it is the last. */
   endCursor: string | null
 }
 
@@ -23,19 +23,19 @@ export interface PageInput {
   agentId: string
   seed: number
   query: ExportQuery
-  /** Time of the data: the clock's less the mirror's lag. */
+  /** Time of the data: the clock minus the mirror's lag. */
   dataMs: number
   readings: Readings
 }
 
-/** The conversations asked for by id, in the order asked; unknown ones are left out. */
+/** The requested conversations in request order, without unknown IDs. */
 export function selectedPage({ world, agentId, dataMs }: PageInput, convoIds: readonly string[]): ExportPage {
   const found = convoIds.map(id => world.find(agentId, id, dataMs)).filter(index => index !== undefined)
   const cursors = { hasMore: false, nextCursor: null, endCursor: null }
   return { ...billedOf(world, found, dataMs), scanned: found.length, ...cursors }
 }
 
-/** The next page of the query; undefined where its cursor is none, or belongs to another query. */
+/** The next page of the query; undefined if the cursor is invalid or of another query. */
 export function paginatedPage(input: PageInput): ExportPage | undefined {
   const { world, query, dataMs, readings } = input
   const scope = scopeOf(input)
@@ -53,7 +53,7 @@ export function paginatedPage(input: PageInput): ExportPage | undefined {
   return { ...billedOf(world, indices, dataMs), scanned: seen.length, ...cursors }
 }
 
-/** The places that the page looks at, and whether there are more behind them. */
+/** Positions that the page scans, and whether more follow. */
 function lookAt({ world, agentId, query, dataMs, readings }: PageInput, after: Place | undefined) {
   const { sort, fromMs, toMs, limit } = query
   const counts = (index: number) => readings['page-fill'] === 'looked-at' || world.billable(index, dataMs) > 0
@@ -67,11 +67,11 @@ function lookAt({ world, agentId, query, dataMs, readings }: PageInput, after: P
   return { seen, isMore: false }
 }
 
-/** Of the pages of a window about each third. */
+/** About every third page of a window. */
 const isEmptyBefore = ({ after, stays }: Bookmark): boolean =>
   after !== undefined && stays === 0 && after.index % 3 === 0
 
-/** A page that looks at nothing, and behind which the next begins where this one would have; its cursor has to be good. */
+/** An empty page: the next one begins where this one would have. The query's cursor must be valid. */
 export function deferredPage(input: PageInput): ExportPage {
   const scope = scopeOf(input)
   const { after, stays } = readBookmark(input.query, scope) ?? BEGINNING

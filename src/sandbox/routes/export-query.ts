@@ -1,32 +1,32 @@
-// The query of an export request (API document, sections 4.12 and 8), checked.
+// Parses and validates the query of an export request (API document, sections 4.12 and 8).
 import { SECOND } from '../../core/time.ts'
 import type { Readings } from '../readings.ts'
 
 export interface ExportQuery {
   format: 'json' | 'csv'
   sort: 'asc' | 'desc'
-  /** As sent, to be told back. */
+  /** As sent, for the echoed `query`. */
   fromTs: number | null
   toTs: number | null
-  /** Inclusive bounds in ms; 0 and infinity where none was sent. */
+  /** Inclusive bounds in ms; 0 and infinity if absent. */
   fromMs: number
   toMs: number
   limit: number
   cursor: string | undefined
-  /** Undefined: paginated mode. Each id once. */
+  /** Undefined: paginated mode. Without duplicates. */
   convoIds: string[] | undefined
 }
 
 type ParsedQuery = { query: ExportQuery } | { issues: string[] }
 
-/** Names that the export reads; others are passed over. */
+/** Parameters that the export reads; others are ignored. */
 export const EXPORT_PARAMS = ['limit', 'sort', 'fromTs', 'toTs', 'cursor', 'convoIds', 'format'] as const
 
 const DEFAULT_LIMIT = 20
-/** Page size and selected ids, unpaid and paid. */
+/** Maximum page size and number of selected IDs. */
 const BOUNDS = { paid: { limit: 100, ids: 500 }, unpaid: { limit: 50, ids: 200 } }
 
-/** From here on a bound is in milliseconds, below it in seconds; both ends of what is taken for a time. */
+/** Bounds below this are seconds, from here milliseconds; larger than `BEYOND_TIME` is invalid. */
 export const FIRST_MS = 1e11
 const BEYOND_TIME = 1e14
 
@@ -94,13 +94,13 @@ function firstMsOf(bound: number, reading: Readings['bounds']): number {
   return reading === 's' ? Math.floor(inMs(bound) / SECOND) * SECOND : inMs(bound)
 }
 
-/** A bound in seconds is that whole second: both ends are inclusive, and windows in seconds have to tile as well. */
+/** A bound in seconds covers the entire second: both ends are inclusive, and windows in seconds must tile too. */
 function lastMsOf(bound: number, reading: Readings['bounds']): number {
   if (reading === 's') return firstMsOf(bound, reading) + SECOND - 1
   return bound < FIRST_MS && reading === 'ms' ? bound * SECOND + SECOND - 1 : inMs(bound)
 }
 
-/** `convoIds` is one value, separated by commas. */
+/** For the reading `refused`. `convoIds` must be one comma-separated value. */
 function unknownParams(params: URLSearchParams): string[] {
   const known: readonly string[] = EXPORT_PARAMS
   const unknown = [...new Set(params.keys())].filter(name => !known.includes(name))

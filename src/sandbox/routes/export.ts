@@ -1,11 +1,11 @@
 // GET /v3/agents/{agentId}/convos/export (API document, section 4.12).
 import { SECOND } from '../../core/time.ts'
 import type { SandboxClock } from '../clock.ts'
-import { meddle, mistell, refusedBy, type Told } from '../faults/effects.ts'
+import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effects.ts'
 import type { ChosenFault, FaultPlan, Faults } from '../faults/faults.ts'
 import type { Conditions } from '../limits/conditions.ts'
 import type { Quota } from '../limits/quota.ts'
-import type { RollingHour } from '../limits/rate-limit.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Readings } from '../readings.ts'
 import { EXPORT_FIELDS } from '../world/conversation/record-shape.ts'
@@ -19,7 +19,7 @@ export interface ExportService {
   options: ResolvedOptions
   world: World
   clock: SandboxClock
-  hour: RollingHour
+  hour: RateLimit
   quota: Quota
   records: RecordCache
   cursors: CursorLife
@@ -37,7 +37,7 @@ const COMMA = Buffer.from(',')
 const UNPAID = { '401': 401, '402': 402, '403': 403 } as const
 const UNKNOWN_IDS = { '400': 400, '404': 404 } as const
 
-/** Every request of a known caller takes its place in the hour, refused ones too; only what a 429 turns away does not. */
+/** Every authenticated request counts against the hourly limit, refused ones too, except those answered with 429. */
 export function answerExport(service: ExportService, { agentId, params, plan }: ExportRequest): Answer {
   const { options, world, clock, hour, conditions, cursors } = service
   const { readings } = options
@@ -62,12 +62,12 @@ export function answerExport(service: ExportService, { agentId, params, plan }: 
   if (!cursors.use(query.cursor, nowMs)) return fault(400, 'Invalid cursor', { issues: ['cursor has expired'] })
   if (query.convoIds && page.scanned < query.convoIds.length && readings['unknown-ids'] !== 'omitted')
     return fault(UNKNOWN_IDS[readings['unknown-ids']], 'Not all conversations were found')
-  const met = meddle(page, input, plan.take('page'))
-  cursors.issue(met.nextCursor ?? met.endCursor, nowMs)
-  return render(service, query, met, { nowMs, dataMs, plan })
+  const served = spoilPage(page, input, plan.take('page'))
+  cursors.issue(served.nextCursor ?? served.endCursor, nowMs)
+  return render(service, query, served, { nowMs, dataMs, plan })
 }
 
-function disturb(hour: RollingHour, chosen: ChosenFault | undefined, nowMs: number): void {
+function disturb(hour: RateLimit, chosen: ChosenFault | undefined, nowMs: number): void {
   if (chosen?.name === 'hour-forgotten') hour.restart()
   if (chosen?.name === 'others-requests') hour.take(chosen.param, nowMs)
 }
@@ -101,12 +101,12 @@ function render(service: ExportService, query: ExportQuery, page: ExportPage, no
     message: `Exported ${counted.returned} conversations (${counted.billed} billable sessions)`,
   }
   const rateLimit = { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs) }
-  const told = mistell({ usage, rateLimit }, plan, quota, nowMs)
-  const tail = envelopeTail(readings, { query, page, told })
+  const reported = misreport({ usage, rateLimit }, plan, quota, nowMs)
+  const tail = envelopeTail(readings, { query, page, reported })
   return { ...rawJson(envelope(head, data, tail)), ...counted }
 }
 
-/** `{head…, "data": [records], tail…}`, in the order of section 4.12, out of records that are JSON already. */
+/** `{head…, "data": [records], tail…}` in the order of section 4.12; the records are JSON text already. */
 function envelope(head: object, records: readonly Buffer[], tail: object): Buffer {
   const parts: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"data":[`)]
   for (const [place, record] of records.entries()) {
@@ -117,18 +117,16 @@ function envelope(head: object, records: readonly Buffer[], tail: object): Buffe
   return Buffer.concat(parts)
 }
 
-// What stands around the records of an export's answer (API document, sections 4.12 and 2.11), as the readings have it.
-
 const SOURCE = 'postgres_mirror'
 
 interface Answered {
   query: ExportQuery
   page: ExportPage
-  told: Told
+  reported: Reported
 }
 
-/** All fields behind `data`, in the order of section 4.12. */
-function envelopeTail(readings: Readings, { query, page, told: { usage, rateLimit } }: Answered): object {
+/** The fields after `data` (sections 4.12 and 2.11), in the order of section 4.12, as the readings ask. */
+function envelopeTail(readings: Readings, { query, page, reported: { usage, rateLimit } }: Answered): object {
   const tail = {
     ...(readings.usage === 'present' && { usage }),
     ...(readings['rate-limit'] === 'present' && { rateLimit }),
@@ -158,7 +156,7 @@ function pagingOf(readings: Readings, query: ExportQuery, page: ExportPage): obj
   }
 }
 
-/** Where nothing but the cursor tells whether there is more, the last page says that there is none. */
+/** If only the cursor shows whether there is more, the last page has none. */
 function nextCursor(
   readings: Readings,
   { hasMore, nextCursor, endCursor }: ExportPage,
@@ -187,16 +185,14 @@ function echoed({ sort, fromTs, toTs }: ExportQuery, reading: Readings['echo']):
   return { sort, fromTs: inUnit(fromTs), toTs: inUnit(toTs) }
 }
 
-/** Every number in it as text. */
+/** Spells every number as text. */
 function spelled(value: unknown): unknown {
   if (typeof value === 'number') return String(value)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, spelled(inner)]))
 }
 
-// Conversations as CSV (RFC 4180): a header row, CRLF, nested values as JSON text.
-
-/** Every field has its column in every page, so that pages can be laid under each other. Absent and null are empty. */
+/** CSV (RFC 4180) with a header row, CRLF and nested values as JSON text. Every page has all columns; absent and null are empty. */
 function renderCsv(records: readonly Record<string, unknown>[]): string {
   const rows = records.map(record => EXPORT_FIELDS.map(field => cell(record[field])))
   return [EXPORT_FIELDS, ...rows].map(row => `${row.join(',')}\r\n`).join('')

@@ -1,27 +1,27 @@
-// Lists that are paged by number, of agents and of teams: the API document shows their answers and no query (sections 4.14 and
-// 4.16); what callers may ask is settled by the notes on the API, and by the readings.
+// Page-numbered lists of agents and teams. The API document shows their answers but no query (sections 4.14 and 4.16): the
+// parameters come from the notes on the API and the readings.
 import type { Readings } from '../readings.ts'
 import { type Answer, fault } from './answer.ts'
 
 export interface ListReadings {
   params: Readings['agent-params']
-  /** Entries of a page, however many are asked for; undefined: as many as asked for. */
+  /** Fixed page size, whatever the request asks for; undefined: as requested. */
   most: number | undefined
   totals: Readings['agent-totals']
 }
 
-/** Where a page lies in its list. */
+/** Position of a page in its list. */
 export interface ListPlace {
   page: number
   limit: number
 }
 
 const DEFAULT_LIMIT = 50
-/** More than any list holds. */
+/** Larger than any list. */
 const MOST = 10_000
 const MAX_LIMIT = 100
 
-/** What is asked for; `issues` where that cannot be read. A list whose parameters are not read is one page. */
+/** Parses the requested page, or returns `issues`. Without parameters the list is one page. */
 export function listPlace(params: URLSearchParams, readings: ListReadings): ListPlace | { issues: string[] } {
   if (readings.params === 'refused' && params.size > 0)
     return { issues: [...new Set(params.keys())].map(name => `${name} is not known`) }
@@ -40,7 +40,7 @@ export function onPage<T>(list: readonly T[], { page, limit }: ListPlace): T[] {
   return list.slice((page - 1) * limit, page * limit)
 }
 
-/** Whether and how an answer tells of the list's length. */
+/** Length fields of the answer, by the reading. */
 export function totalsOf(length: number, { page, limit }: ListPlace, { totals }: ListReadings) {
   const hasMore = page * limit < length
   switch (totals) {
@@ -57,9 +57,7 @@ export function totalsOf(length: number, { page, limit }: ListPlace, { totals }:
   }
 }
 
-// Whole numbers in a query, such as `page` and `limit`.
-
-/** The number as sent, `otherwise` where none is; undefined where it is none from 1 to `max`. */
+/** A whole number from 1 to `max`; `otherwise` if absent, undefined if invalid. */
 function readCount(
   params: URLSearchParams,
   name: string,

@@ -1,5 +1,5 @@
-// GET and DELETE /v3/orgs/{orgId}, GET /v3/orgs/{orgId}/teams (API document, sections 4.13 to 4.15; paging as the notes on the
-// API settle it).
+// GET and DELETE /v3/orgs/{orgId}, GET /v3/orgs/{orgId}/teams (API document, sections 4.13 to 4.15; paging from the notes
+// on the API).
 import type { ResolvedOptions } from '../options.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { organizationRecord, teamRecords } from '../world/organization-record.ts'
@@ -25,7 +25,7 @@ interface OrganizationRequest {
   nowMs: number
 }
 
-/** Organizations are told as they are now: no mirror is between. */
+/** Organizations are served live, without the mirror's lag. */
 export function answerOrganization(service: OrganizationService, request: OrganizationRequest): Answer {
   const { organizations, options } = service
   const { kind, method, organizationId, params, nowMs } = request
@@ -34,10 +34,10 @@ export function answerOrganization(service: OrganizationService, request: Organi
   const organization = organizations.at(organizationId, nowMs)
   if (organization === undefined) return fault(404, 'Organization not found')
   if (kind === 'teams') return answerTeams(service, organization, { params, nowMs })
-  return method === 'DELETE' ? remove(service, organization, nowMs) : tell(service, organization, nowMs)
+  return method === 'DELETE' ? remove(service, organization, nowMs) : describe(service, organization, nowMs)
 }
 
-function tell({ options, world }: OrganizationService, organization: Organization, nowMs: number): Answer {
+function describe({ options, world }: OrganizationService, organization: Organization, nowMs: number): Answer {
   const { seed, workspaceId } = options
   const data = organizationRecord({ organization, seed, workspaceId, agentIds: world.agentIds(), nowMs })
   return jsonAnswer({ success: true, message: 'Organization retrieved successfully', data })
@@ -64,7 +64,7 @@ function answerTeams(
   })
 }
 
-/** Its clients go with it, and no event tells of each. */
+/** Deletes its clients too, without an event for each. */
 function remove({ organizations, webhooks }: OrganizationService, organization: Organization, nowMs: number): Answer {
   organizations.delete(organization.id, nowMs)
   webhooks.announce('organisation_deleted', {

@@ -1,4 +1,4 @@
-// From a request's address to the endpoint that answers it; the token is looked at here and nowhere else.
+// Routes requests to endpoints. The only place that checks the token.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { answerControl, type ControlService } from '../control.ts'
@@ -39,10 +39,10 @@ export function route(service: ControlService, request: SandboxRequest): Answer 
     return answerControl(service, { method, name: url.pathname.slice(CONTROL.length), params: url.searchParams, body })
   }
   const matched = matchPath(url.pathname)
-  // The time of arrival, before the answer is worked out.
+  // Time of arrival, before the answer is built.
   const at = service.clock.now()
-  const { answer: told, faults } = answerApi(service, request, url, matched)
-  const answer = shapeError(told, service.options.readings, at)
+  const { answer: plain, faults } = answerApi(service, request, url, matched)
+  const answer = shapeError(plain, service.options.readings, at)
   service.log.add({
     at,
     ...matched,
@@ -71,7 +71,7 @@ interface Served {
   faults: string[]
 }
 
-/** Faults are for callers of the API: who has no token, or no known address, is turned away before any of them. */
+/** Requests without a valid token or path are refused before any fault applies. */
 function answerApi(service: ControlService, request: SandboxRequest, url: URL, matched: Matched): Served {
   const { kind, agentId } = matched
   const wrong = refuse(service, request, kind)
@@ -81,7 +81,7 @@ function answerApi(service: ControlService, request: SandboxRequest, url: URL, m
   const answer =
     kind === 'export'
       ? answerExport(service, { agentId: agentId ?? '', params, plan })
-      : unmetered(plan, () => tellResource(service, request, matched, params))
+      : unmetered(plan, () => answerResource(service, request, matched, params))
   return { answer: spoil(answer, plan), faults: plan.served }
 }
 
@@ -102,13 +102,13 @@ function refuse({ options }: ControlService, request: SandboxRequest, kind: Matc
   return fault(405, `Only ${methods.join(' and ')} is served here`, { headers: { Allow: methods.join(', ') } })
 }
 
-/** What counts in no hour. */
+/** Endpoints without a rate limit. */
 function unmetered(plan: FaultPlan, answer: () => Answer): Answer {
   const refused = plan.take('front') ?? plan.take('refusal')
   return refused ? refusedBy(refused) : answer()
 }
 
-function tellResource(
+function answerResource(
   service: ControlService,
   { method }: SandboxRequest,
   { kind, agentId, organizationId }: Matched,
@@ -117,8 +117,8 @@ function tellResource(
   const { world, options, conditions, clock } = service
   const nowMs = clock.now()
   if (organizationId !== undefined) {
-    const told = kind === 'teams' ? kind : 'organization'
-    return answerOrganization(service, { kind: told, method, organizationId, params, nowMs })
+    const resource = kind === 'teams' ? kind : 'organization'
+    return answerOrganization(service, { kind: resource, method, organizationId, params, nowMs })
   }
   if (kind === 'tools') return answerTools({ world, options, conditions, agentId: agentId ?? '', params, nowMs })
   return answerSearch(
@@ -140,8 +140,8 @@ function matchPath(path: string): Matched {
 }
 
 function recorded(params: URLSearchParams, names: readonly string[]): Record<string, string> {
-  const told = names.filter(name => params.has(name))
-  return Object.fromEntries(told.map(name => [name, params.getAll(name).join(',')]))
+  const sent = names.filter(name => params.has(name))
+  return Object.fromEntries(sent.map(name => [name, params.getAll(name).join(',')]))
 }
 
 function hasToken(authorization: string | undefined, token: string): boolean {

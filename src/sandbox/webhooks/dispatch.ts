@@ -1,4 +1,4 @@
-// In which order events go out: that of their creation, but for those that are late, behind others, or sent again.
+// The order in which events are sent: by creation, except delayed, reordered and duplicated ones. Posts each once.
 
 import { Agent, request } from 'undici'
 import { MINUTE } from '../../core/time.ts'
@@ -14,14 +14,14 @@ export interface Dispatched {
 
 interface Held extends Dispatched {
   dueMs: number
-  /** Events that are to go out before it; it goes no later than when it is due. */
+  /** Number of events to send before it; at `dueMs` it is sent anyway. */
   behind: number
 }
 
 interface DispatchWorld {
-  /** Events created after the one time, up to the other, in order. */
+  /** Events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
-  /** Undefined for an event that is never sent. */
+  /** Undefined if the event is never sent. */
   judge(event: WorldEvent): Dispatched | undefined
 }
 
@@ -29,14 +29,14 @@ const LONGEST_BEHIND_MS = MINUTE
 
 export class Dispatch {
   private readonly world: DispatchWorld
-  /** All that was created until then has been taken from the world, or will be by `coming`. */
+  /** Events up to this time were taken from the world, or are in `coming`. */
   private reachedMs: number
   private coming: Iterator<WorldEvent> | undefined
   private next: WorldEvent | undefined
   private announced: WorldEvent[] = []
-  /** By when they are due. */
+  /** Delayed events by due time. */
   private held: Held[] = []
-  /** Those of them that are behind others. */
+  /** Those of them that wait for other events. */
   private behind: Held[] = []
   private again: Dispatched[] = []
 
@@ -49,7 +49,7 @@ export class Dispatch {
     return this.held.length
   }
 
-  /** What happens until then is told to nobody; what waits is forgotten. */
+  /** Skips all events until that time and drops waiting ones. */
   skipTo(nowMs: number): void {
     this.reachedMs = Math.max(this.reachedMs, nowMs)
     this.coming = undefined
@@ -60,12 +60,12 @@ export class Dispatch {
     this.again = []
   }
 
-  /** An event that the world does not know of beforehand. */
+  /** Adds an event from outside the world's schedule. */
   announce(event: WorldEvent): void {
     this.announced.push(event)
   }
 
-  /** The next that is to go out by now; undefined where none is. */
+  /** The next event that is due; undefined if there is none. */
   take(nowMs: number): Dispatched | undefined {
     const again = this.again.pop()
     if (again !== undefined) return again
@@ -93,7 +93,7 @@ export class Dispatch {
     return this.next
   }
 
-  /** Leaves behind what `peek` has shown. */
+  /** Removes the event that `peek` returned. */
   private pass(): void {
     if (this.announced.shift() === undefined) this.next = undefined
   }
@@ -130,19 +130,17 @@ export class Dispatch {
   }
 }
 
-// One event to its address, once: the vendor never sends an event again.
-
 interface Posted {
   url: string
   body: string
   timeoutMs: number
 }
 
-/** Connections to the configured address. */
+/** Posts to the configured address, once per event: the vendor never resends. */
 export class Poster {
   private readonly agent = new Agent({ connections: 1_000, pipelining: 1 })
 
-  /** The answer's status; 0 where none came in time, or not whole. */
+  /** The answer's status; 0 without a complete answer in time. */
   async post({ url, body, timeoutMs }: Posted): Promise<number> {
     try {
       const answer = await request(url, {
@@ -161,7 +159,7 @@ export class Poster {
     }
   }
 
-  /** Gives up what is under way. */
+  /** Aborts requests in flight. */
   close(): Promise<void> {
     return this.agent.destroy()
   }

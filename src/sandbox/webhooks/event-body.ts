@@ -1,4 +1,4 @@
-// An event as it is sent: its payload, the workspace's secret, and what a fault makes of them.
+// The body of a webhook request: payload, workspace secret, readings and content faults.
 import type { WorldEvent } from '../events/event-types.ts'
 import type { Turn } from '../events/transcript.ts'
 import type { Readings } from '../readings.ts'
@@ -9,7 +9,7 @@ interface Sender {
   readings: Readings
 }
 
-/** JSON text; of a fault it may have another secret, or be longer than anybody wants. */
+/** JSON text; a fault may replace the secret or add padding. */
 export function bodyOf({ payload }: WorldEvent, { content }: EventFate, { secret, readings }: Sender): string {
   const workspaceSecret = content?.name === 'wrong-secret' ? WRONG_SECRET : secret
   const body = JSON.stringify({ ...shapeEvent(payload, readings), workspaceSecret })
@@ -23,11 +23,9 @@ function padded(body: string, bytes: number): string {
   return `{"padding":"${'x'.repeat(padding)}",${body.slice(1)}`
 }
 
-// An event's payload as the readings have it: which field names its type, and how the turns of a conversation are written.
-
 type Payload = Readonly<Record<string, unknown>>
 
-/** The same payload where the readings are the sandbox's own. */
+/** Applies the readings `event-field` and `turns`; unchanged by default. */
 function shapeEvent(payload: Payload, readings: Readings): Payload {
   const field = readings['event-field']
   if (field === 'event' && readings.turns === 'text') return payload
@@ -39,7 +37,7 @@ function shapeEvent(payload: Payload, readings: Readings): Payload {
   }
 }
 
-/** `messages` is the vendor's own shape; the others are those of models and their libraries. */
+/** `messages` is the vendor's own shape; the others are common for models and their libraries. */
 function shapeTurn(turn: Turn, reading: Readings['turns']): object {
   const { text, ...others } = turn
   switch (reading) {

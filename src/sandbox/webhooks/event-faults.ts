@@ -1,5 +1,5 @@
-// Decides what befalls an event on its way: by a draw of the seed, the event's number and the fault, so that one rate does not
-// move what another hits; what the script says goes before the rates.
+// Chooses the faults of each event: a draw from seed, event number and fault, so that changing one rate does not change which
+// events another fault hits. The script takes precedence over the rates.
 import type { WorldEvent } from '../events/event-types.ts'
 import { Script } from '../faults/fault-settings.ts'
 import { paramOf, shareOf } from '../rates.ts'
@@ -18,7 +18,7 @@ interface EventFault {
   param: number
 }
 
-/** At most one of each stage. */
+/** At most one fault per stage. */
 export type EventFate = Partial<Record<EventStage, EventFault>>
 
 const STAGES: readonly EventStage[] = ['content', 'pace', 'copies']
@@ -29,14 +29,14 @@ export class EventFaults {
   private count = 0
   private served: Partial<Record<EventFaultName, number>> = {}
 
-  /** The settings have been checked (`webhook-settings.ts`). */
+  /** The settings are valid (`webhook-settings.ts`). */
   constructor(settings: EventFaultSettings = {}) {
     this.settings = settings
     this.script = new Script(settings.script ?? [])
   }
 
-  /** Events since the faults were set, and how often each fault befell one; those that never did are absent. */
-  told() {
+  /** Events since the faults were set, and how often each fault was applied; others are absent. */
+  report() {
     return { events: this.count, served: { ...this.served } }
   }
 
@@ -46,7 +46,7 @@ export class EventFaults {
     const fate: EventFate = {}
     for (const stage of STAGES) {
       const fault = this.scripted(event, number, stage) ?? this.drawn(number, stage)
-      // What is never sent is neither late nor sent again.
+      // A dropped event is neither delayed nor repeated.
       if (fault === undefined || fate.content?.name === 'dropped') continue
       fate[stage] = fault
       this.served[fault.name] = (this.served[fault.name] ?? 0) + 1

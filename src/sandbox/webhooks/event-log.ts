@@ -1,23 +1,23 @@
-// What was sent, and what became of it: the truth for those who look at what arrived.
+// Log of emitted events and their outcomes, to compare with what a receiver got.
 import type { EventName, Payload, WorldEvent } from '../events/event-types.ts'
 import type { EventFaultName } from './webhook-settings.ts'
 
 /**
- * `waiting`: late or behind others. `sending`: under way. `delivered`: it was answered with 200, or a copy of it was.
- * `refused`: answered with another status. `failed`: no answer came in time. `dropped`: never sent.
+ * `waiting`: delayed. `sending`: in flight. `delivered`: it or a copy was answered with 200. `refused`: answered with another
+ * status. `failed`: no answer in time. `dropped`: never sent.
  */
 type EventOutcome = 'waiting' | 'sending' | 'delivered' | 'refused' | 'failed' | 'dropped'
 
 interface Attempt {
-  /** Sandbox's time at which it went out. */
+  /** Time of sending, by the sandbox's clock. */
   atMs: number
   bytes: number
-  /** 0 until an answer comes. */
+  /** 0 without an answer. */
   status: number
 }
 
 export interface EmittedEvent {
-  /** Counted from 1 since the start, in the order of creation; those that never went out are counted too. */
+  /** Number from 1 since the start, by creation; includes events that were never sent. */
   n: number
   type: EventName
   createdMs: number
@@ -26,19 +26,19 @@ export interface EmittedEvent {
   faults: EventFaultName[]
   outcome: EventOutcome
   attempts: Attempt[]
-  /** As it was meant, without the secret; made whenever it is read. */
+  /** The intended payload without the secret; built each time it is read. */
   readonly payload: Payload
 }
 
 interface EventFilter {
-  /** Events after that number. */
+  /** Only events after that number. */
   since?: number | undefined
   type?: string | undefined
   convoId?: string | undefined
   outcome?: string | undefined
 }
 
-/** Beyond this the oldest are forgotten, a tenth at a time. */
+/** Above this the log drops its oldest tenth. */
 const MAX_KEPT = 500_000
 
 export class EventLog {
@@ -79,7 +79,7 @@ export class EventLog {
     )
   }
 
-  /** How many came to what, of those that are kept. */
+  /** Counts by outcome, of the kept events. */
   outcomes(): Partial<Record<EventOutcome, number>> {
     const counts: Partial<Record<EventOutcome, number>> = {}
     for (const { outcome } of this.events) counts[outcome] = (counts[outcome] ?? 0) + 1

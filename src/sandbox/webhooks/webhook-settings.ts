@@ -1,5 +1,5 @@
-// Every fault that can befall an event on its way to the configured address; declared here and nowhere else. At most one of
-// each stage, in this order: what it is, when it goes out, how often.
+// Faults of webhook events, at most one per stage (content, timing, count), and the settings of webhooks from options or the
+// control routes.
 
 import { z } from 'zod'
 import { DAY, MINUTE } from '../../core/time.ts'
@@ -12,7 +12,7 @@ export type EventStage = 'content' | 'pace' | 'copies'
 
 interface EventFaultDefinition {
   stage: EventStage
-  /** One line, for `--help` and the docs. */
+  /** One line for `--help` and the docs. */
   help: string
   param?: Param
 }
@@ -21,25 +21,25 @@ const MEBIBYTE = 2 ** 20
 
 const TABLE = {
   dropped: { stage: 'content', help: 'never sent' },
-  'wrong-secret': { stage: 'content', help: 'sent with a secret that is not the workspace’s' },
+  'wrong-secret': { stage: 'content', help: 'sent with a wrong secret' },
   oversized: {
     stage: 'content',
-    help: 'sent with a field `padding` that makes it PARAM bytes (20 MiB) long',
+    help: 'padded to PARAM bytes (20 MiB) by a field `padding`',
     param: { unit: 'bytes', default: 20 * MEBIBYTE, min: 1_000, max: 256 * MEBIBYTE },
   },
   delayed: {
     stage: 'pace',
-    help: 'sent PARAM (5m, of the sandbox’s clock) late',
+    help: 'sent late by PARAM (5m, by the sandbox’s clock)',
     param: { unit: 'ms', default: 5 * MINUTE, min: 1, max: 366 * DAY },
   },
   reordered: {
     stage: 'pace',
-    help: 'sent behind PARAM (3) events that came later, or a minute (of the sandbox’s clock) late',
+    help: 'sent after PARAM (3) later events, or after a minute by the sandbox’s clock',
     param: { unit: 'count', default: 3, min: 1, max: 10_000 },
   },
   duplicated: {
     stage: 'copies',
-    help: 'sent again at once, PARAM times (1)',
+    help: 'sent again immediately, PARAM times (1)',
     param: { unit: 'count', default: 1, min: 1, max: 100 },
   },
 } as const satisfies Record<string, EventFaultDefinition>
@@ -50,9 +50,7 @@ export const EVENT_FAULTS: Record<EventFaultName, EventFaultDefinition> = TABLE
 
 export const EVENT_FAULT_NAMES = Object.keys(TABLE) as EventFaultName[]
 
-// Where events are sent, which, and what befalls them: as they are set by options or through the control door.
-
-/** A fault for each event that fits all that is told here; events are counted from 1 since the faults were set. */
+/** Applies a fault to each event that matches all given fields; events count from 1 since the faults were set. */
 export interface EventRule extends ScriptBounds {
   fault: EventFaultName
   param?: number | undefined
@@ -62,29 +60,29 @@ export interface EventRule extends ScriptBounds {
 }
 
 export interface EventFaultSettings {
-  /** Another seed, other events hit. Default: 1. */
+  /** Decides which events are hit. Default: 1. */
   seed?: number | undefined
   /** A probability for each event. */
   rates?: Partial<Record<EventFaultName, Rate>> | undefined
-  /** Goes before the rates. */
+  /** Takes precedence over the rates. */
   script?: EventRule[] | undefined
 }
 
-/** What is not given stays as it is. */
+/** Absent settings stay unchanged. */
 export interface WebhookSettings {
-  /** Null: nothing is sent, and what happens meanwhile never will be. */
+  /** Null: nothing is sent, and events of that time are never sent later. */
   url?: string | null | undefined
   /** `workspaceSecret` of every event. */
   secret?: string | undefined
-  /** Types that are subscribed to; all others are not sent. Null: all are. */
+  /** Subscribed types; others are not sent. Null: all types. */
   types?: EventName[] | null | undefined
-  /** Events under way at a time. */
+  /** Maximum number of requests in flight. */
   concurrency?: number | undefined
-  /** Real milliseconds until an answer is given up. */
+  /** Timeout of an answer in real milliseconds. */
   timeoutMs?: number | undefined
-  /** Replaces all faults of events; `{}` turns them off. */
+  /** Replaces all event faults; `{}` turns them off. */
   faults?: EventFaultSettings | undefined
-  /** A `webhook_test` is sent now. */
+  /** Sends a `webhook_test` now. */
   test?: true | undefined
 }
 
@@ -127,7 +125,7 @@ const Settings = z.strictObject({
   test: z.literal(true).optional(),
 })
 
-/** What keeps settings from being used; empty where nothing does. */
+/** Validation issues of settings; empty if they are valid. */
 export function webhookIssues(given: unknown): string[] {
   const read = Settings.safeParse(given)
   return read.success ? [] : issueTexts(read.error)

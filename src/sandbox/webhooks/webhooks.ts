@@ -1,8 +1,8 @@
-// Sends what happens in the world to the configured address, by the sandbox's clock: each event once, whatever is answered.
+// Sends the world's events to the configured address, by the sandbox's clock: each once, whatever the answer.
 //
-//   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (late, behind others, again) ──▶ POST ──▶ log
+//   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (delayed, reordered, duplicated) ──▶ POST ──▶ log
 //
-// Payloads are made when they go out, as things were when the event was created; so one that is behind tells no less truth.
+// A payload is built when it is sent, with the state at the event's creation.
 
 import { ConvohouseError } from '../../core/errors.ts'
 import type { SandboxClock } from '../clock.ts'
@@ -29,7 +29,7 @@ interface Settled {
   timeoutMs: number
 }
 
-/** The vendor's own timeout (API document, section 6.1). */
+/** The vendor's timeout (API document, section 6.1). */
 const DEFAULTS: Settled = {
   url: null,
   secret: 'sandbox-webhook-secret',
@@ -38,7 +38,7 @@ const DEFAULTS: Settled = {
   timeoutMs: 60_000,
 }
 
-/** Real milliseconds between two looks at the clock. */
+/** Real milliseconds between two checks of the clock. */
 const LOOK_MS = 50
 
 export class Webhooks {
@@ -61,13 +61,13 @@ export class Webhooks {
     this.set(given)
   }
 
-  /** What keeps settings from being used; empty where nothing does. */
+  /** Validation issues of settings; empty if they are valid. */
   issuesOf(given: unknown): string[] {
     return webhookIssues(given)
   }
 
   /**
-   * Changes what is given. Where an address is set and there was none, what happens from now on is sent.
+   * Changes the given settings. A first address receives the events from now on.
    * @throws ConvohouseError CONFIG_INVALID
    */
   set({ faults, test, ...given }: WebhookSettings): void {
@@ -79,21 +79,21 @@ export class Webhooks {
         facts: { option: 'webhooks' },
       })
     }
-    const told = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+    const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     const silent = this.settings.url === null
-    this.settings = { ...this.settings, ...told }
+    this.settings = { ...this.settings, ...defined }
     if (faults !== undefined) this.faults = new EventFaults(faults)
     if (silent || this.settings.url === null) this.dispatch.skipTo(this.world.clock.now())
     this.look()
     if (test) this.announce('webhook_test', { message: 'This is a test of your webhook.' })
   }
 
-  /** Settings without the secret, and what was sent so far. */
-  told() {
+  /** Settings without the secret, and counts of events so far. */
+  report() {
     const { secret: _, ...settings } = this.settings
     return {
       settings: { ...settings, faults: this.faults.settings },
-      ...this.faults.told(),
+      ...this.faults.report(),
       total: this.log.total,
       outcomes: this.log.outcomes(),
       underWay: this.underWay,
@@ -101,7 +101,7 @@ export class Webhooks {
     }
   }
 
-  /** Sends an event that is no part of the world's own course, such as one of a write; by the clock it happens now. */
+  /** Sends an event from outside the world's schedule, such as that of a write, at the current time. */
   announce(type: EventName, fields: Record<string, unknown>, agentId?: string): void {
     if (this.settings.url === null) return
     const createdMs = this.world.clock.now()
@@ -110,13 +110,13 @@ export class Webhooks {
     this.pump()
   }
 
-  /** Resolves when all that is due by the clock has been sent and answered. What waits for a later time still waits. */
+  /** Resolves when all due events have been sent and answered. Delayed ones keep waiting. */
   async settled(): Promise<void> {
     this.pump()
     if (this.underWay > 0) await new Promise<void>(resolve => this.idle.push(resolve))
   }
 
-  /** Gives up what is under way, and sends nothing more. */
+  /** Aborts requests in flight and sends nothing more. */
   async close(): Promise<void> {
     this.closed = true
     clearInterval(this.timer)
@@ -166,7 +166,7 @@ export class Webhooks {
 
 const namesOf = (fate: EventFate) => Object.values(fate).map(({ name }) => name)
 
-/** Of several copies, one that was taken is enough. */
+/** One delivered copy is enough. */
 function conclude(entry: EmittedEvent, status: number): void {
   if (entry.outcome === 'delivered') return
   if (status === 200) entry.outcome = 'delivered'

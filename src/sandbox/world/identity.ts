@@ -1,11 +1,11 @@
-// A conversation's `ID` holds its index, scrambled: an id that is asked for is found without a table of ids.
+// A conversation's `ID` contains its scrambled index, so that lookups need no table of IDs.
 import { Draw, mix, PURPOSE } from './random.ts'
 
 const ROUNDS = [0, 1, 2, 3] as const
 const UUID = /^([0-9a-f]{8})-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const SHORT = /^conv_([0-9a-f]{8})[0-9a-f]{8}$/
 
-/** Share of conversations whose id is no UUID. */
+/** Share of conversations whose ID is not a UUID. */
 const SHORT_SHARE = 0.08
 
 /** The `ID` of the conversation of that index; different for every index below 2^32. */
@@ -17,7 +17,7 @@ export function conversationId(seed: number, index: number): string {
   return `${head}-${draw.hex(4)}-4${draw.hex(3)}-${variant}${draw.hex(3)}-${draw.hex(12)}`
 }
 
-/** The index that an `ID` stands for; undefined where no conversation can have it. */
+/** The index of an `ID`; undefined if no conversation can have it. */
 export function indexOfConversation(seed: number, id: string): number | undefined {
   const head = (UUID.exec(id) ?? SHORT.exec(id))?.[1]
   if (head === undefined) return undefined
@@ -25,7 +25,7 @@ export function indexOfConversation(seed: number, id: string): number | undefine
   return conversationId(seed, index) === id ? index : undefined
 }
 
-/** A Feistel network over two halves of 16 bits: one to one, and undone by running the rounds backwards. */
+/** A Feistel network over two halves of 16 bits: a bijection, inverted by running the rounds backwards. */
 function scramble(seed: number, word: number): number {
   let left = word >>> 16
   let right = word & 0xffff

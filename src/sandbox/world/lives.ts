@@ -1,4 +1,4 @@
-// Conversations by their index: all that will ever happen to one, and what is to be seen of it at a moment.
+// Conversations by index: their entire life, and their state and record at a moment.
 import type { ResolvedOptions } from '../options.ts'
 import { recordOf, renderDocument } from './conversation/record.ts'
 import { recordShape } from './conversation/record-shape.ts'
@@ -12,7 +12,7 @@ export class Lives {
   private readonly options: ResolvedOptions
   private readonly schedule: Scheduler
   private readonly agentIdOf: (index: number) => string
-  /** Undefined where records are served as they are made. */
+  /** Undefined if the readings change nothing. */
   readonly shape: ReturnType<typeof recordShape>
 
   constructor(options: ResolvedOptions, schedule: Scheduler, agentIdOf: (index: number) => string) {
@@ -42,7 +42,7 @@ export class Lives {
     return channelOf(this.options.seed, index)
   }
 
-  /** Of each session, with those to come. */
+  /** Per session, including future ones. */
   exchanges({ schedule: { index, sessions }, story }: Life): Exchange[][] {
     if (story !== undefined) return story.courses.map(({ exchanges }) => exchanges)
     return sessions.map((session, number) =>
@@ -51,8 +51,8 @@ export class Lives {
   }
 
   /**
-   * Calls back for each time, and each from and until, at which something may happen to it: a part of what its life costs, for
-   * this is asked of many. (As a generator it took a third longer.)
+   * Calls back for each time span in which something may happen to the conversation. Cheaper than `life`, because it runs for
+   * many conversations. (A generator took a third longer.)
    */
   eachSpan(index: number, see: SeeSpan): void {
     const schedule = this.schedule(index)

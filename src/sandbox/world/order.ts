@@ -1,14 +1,14 @@
-// The order in which an agent's conversations are paged, at any moment of the clock.
+// The order in which an agent's conversations are paged, at any time of the clock.
 //
-// A conversation stands at a moment of its life: its creation, or with `--ts activity` each start and end of a session.
-// All moments lie in one sorted array, future ones too. At time T an entry counts when it has happened and the same
-// conversation's next moment has not; so nothing has to be moved when the clock does.
+// A conversation's position is its creation or, with `--ts activity`, the last start or end of a session. One sorted array
+// holds all these moments, including future ones. At time T an entry counts if it has happened and the conversation's next
+// moment has not, so the array never changes as the clock advances.
 //
 // An entry is one 64-bit key: 38 bits of time (ms since the base; 0 for a record without `ts`; 8.7 years),
-// 23 bits of index, 3 bits of the moment's number. Eight bytes an entry: a million conversations take 8 to 22 MB.
+// 23 bits of index, 3 bits of the moment's number. Eight bytes per entry: a million conversations take 8 to 22 MB.
 
 export interface Place {
-  /** `ts` by which the conversation is ordered, in ms; 0 where the record has none. */
+  /** `ts` that orders the conversation, in ms; 0 if the record has none. */
   ts: number
   index: number
 }
@@ -18,11 +18,11 @@ export interface Walk {
   /** Inclusive bounds on `ts`, in ms. */
   fromMs: number
   toMs: number
-  /** Where the last walk stopped; the next begins right behind it. */
+  /** Where the last walk stopped; the next one starts after it. */
   after: Place | undefined
 }
 
-/** True when the conversation stands at that moment (counted from 0), and at no later one. */
+/** True if that moment (from 0) is the conversation's current position. */
 export type Standing = (index: number, moment: number) => boolean
 
 const INDEX_BITS = 26n
@@ -31,13 +31,13 @@ const LAST_MOMENT = 7n
 const MAX_INDEX = 0x7fffff
 export const TIME_SPAN_MS = 2 ** 38 - 2
 
-/** Which half of a 64-bit word comes first is the machine's choice. */
+/** Byte order of the machine decides which half of a 64-bit word comes first. */
 const LOW = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0 : 1
 const HIGH = 1 - LOW
 
 export class ConversationOrder {
   private readonly baseMs: number
-  /** Of one `ts`, those of a higher index come first. */
+  /** Equal `ts`: higher indices come first. */
   private readonly descending: boolean
   private keys = new BigUint64Array(1_024)
   private halves = new Uint32Array(this.keys.buffer)
@@ -49,7 +49,7 @@ export class ConversationOrder {
     this.descending = descending
   }
 
-  /** `ts` 0 stands for a record without one. */
+  /** `ts` 0 means a record without one. */
   add({ ts, index }: Place, moment: number): void {
     if (this.length === this.keys.length) this.grow()
     const offset = ts === 0 ? 0 : ts - this.baseMs + 1
@@ -59,7 +59,7 @@ export class ConversationOrder {
     this.sorted = false
   }
 
-  /** Conversations of the range in order, of those that stand where the entry says. */
+  /** Conversations of the range in order, at their current position. */
   *walk({ sort, fromMs, toMs, after }: Walk, standing: Standing): Generator<Place> {
     this.ensureSorted()
     const step = sort === 'asc' ? 1 : -1

@@ -1,4 +1,4 @@
-// An organization of section 2.7 and its teams of section 2.8, with every field that the document names.
+// Organization records (section 2.7) and their teams (2.8), with every documented field.
 import { canary } from './agents/secret-bearing.ts'
 import { clientsAt, type Organization, organizationName } from './organizations.ts'
 import { Draw, PURPOSE } from './random.ts'
@@ -27,7 +27,7 @@ interface TeamRecord {
 const drawOf = ({ seed, organization }: Pick<Recorded, 'seed' | 'organization'>): Draw =>
   new Draw(seed, organization.number, PURPOSE.organizationRecord)
 
-/** When it last changed, as far as that has come. */
+/** Time of the last change so far. */
 const modifiedMs = ({ createdMs, updatedMs }: Organization, nowMs: number): number =>
   nowMs >= updatedMs ? updatedMs : createdMs
 

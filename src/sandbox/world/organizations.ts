@@ -1,5 +1,5 @@
-// The organizations of the workspace and their clients, through time: those that conversations are handed to, which stay, and
-// others, which come and mostly go again.
+// The workspace's organizations and clients over time: permanent ones, to which conversations are handed, and others that are
+// created and mostly deleted again.
 import { DAY, HOUR, MINUTE } from '../../core/time.ts'
 import type { WorldEvent } from '../events/event-types.ts'
 import type { ResolvedOptions } from '../options.ts'
@@ -12,16 +12,16 @@ interface Client {
   email: string
   createdMs: number
   updatedMs: number | undefined
-  /** Deleted by itself; undefined for one that stays, or goes with its organization. */
+  /** Undefined for a client that stays, or is deleted with its organization. */
   deletedMs: number | undefined
 }
 
 export interface Organization {
   id: string
-  /** Its own among all organizations: its record is drawn by it. */
+  /** Unique number; the record's draws depend on it. */
   number: number
   name: string
-  /** What it is called from `updatedMs` on. */
+  /** Its name from `updatedMs` on. */
   newName: string
   createdMs: number
   updatedMs: number
@@ -31,7 +31,7 @@ export interface Organization {
 
 export type Change = 'created' | 'updated' | 'deleted'
 
-/** `client` undefined: the organization itself. Deleting an organization deletes its clients, and that is not told of each. */
+/** `client` undefined: the organization itself. Deleting an organization deletes its clients without an event for each. */
 export interface OrganizationChange {
   ms: number
   change: Change
@@ -39,26 +39,26 @@ export interface OrganizationChange {
   client: Client | undefined
 }
 
-/** One organization comes in each stretch of so many days. */
-const STRETCH_MS = 2 * DAY
-/** Nothing happens to one longer than that after its stretch began. */
-const LONGEST_MS = STRETCH_MS + 21 * DAY
+/** One organization is created in each interval of this length. */
+const INTERVAL_MS = 2 * DAY
+/** Upper bound for the time from the start of its interval to its last change. */
+const LONGEST_MS = INTERVAL_MS + 21 * DAY
 
 const NAMES = ['Harbor Dental', 'Müller & Söhne', 'Sakura Travel', 'Café "Le Départ"', 'Northwind', 'Initech'] as const
 const PEOPLE = ['Noa Berg', 'Çağla Öz', '山田 太郎', "Siobhan O'Hara", 'Ada Obi'] as const
 
-/** Changes of organizations and clients in a stretch of time, in no order. */
+/** Changes of organizations and clients in a time range, unordered. */
 export function organizationChanges(seed: number, afterMs: number, untilMs: number): OrganizationChange[] {
   const changes: OrganizationChange[] = []
-  const first = Math.floor((afterMs - LONGEST_MS) / STRETCH_MS)
-  for (let stretch = first; stretch * STRETCH_MS <= untilMs; stretch++) {
-    const all = changesOf(organizationOf(seed, stretch))
+  const first = Math.floor((afterMs - LONGEST_MS) / INTERVAL_MS)
+  for (let interval = first; interval * INTERVAL_MS <= untilMs; interval++) {
+    const all = changesOf(organizationOf(seed, interval))
     changes.push(...all.filter(({ ms }) => ms > afterMs && ms <= untilMs))
   }
   return changes
 }
 
-/** What the organization is called at that time. */
+/** The organization's name at that time. */
 export const organizationName = ({ name, newName, updatedMs }: Organization, nowMs: number): string =>
   nowMs >= updatedMs ? newName : name
 
@@ -72,10 +72,10 @@ function changesOf(organization: Organization): OrganizationChange[] {
   })
 }
 
-/** The organization that comes in that stretch, counted from the epoch. */
-function organizationOf(seed: number, stretch: number): Organization {
-  const draw = new Draw(seed, stretch, PURPOSE.organization)
-  const createdMs = Math.floor((stretch + draw.unit()) * STRETCH_MS)
+/** The organization of that interval, counted from the epoch. */
+function organizationOf(seed: number, interval: number): Organization {
+  const draw = new Draw(seed, interval, PURPOSE.organization)
+  const createdMs = Math.floor((interval + draw.unit()) * INTERVAL_MS)
   const name = draw.pick(NAMES)
   const updatedMs = createdMs + draw.logarithmic(HOUR, 5 * DAY)
   const goneMs = updatedMs + draw.logarithmic(3 * DAY, 15 * DAY)
@@ -83,7 +83,7 @@ function organizationOf(seed: number, stretch: number): Organization {
   const clients = Array.from({ length: draw.int(1, 3) }, () => clientOf(draw, createdMs))
   return {
     id,
-    number: stretch,
+    number: interval,
     name,
     newName: `${name} ${draw.pick(['Group', 'EU', '2.0'])}`,
     createdMs,
@@ -93,7 +93,7 @@ function organizationOf(seed: number, stretch: number): Organization {
   }
 }
 
-/** All that happens to a client happens before its organization can be gone. */
+/** All changes of a client precede the deletion of its organization. */
 function clientOf(draw: Draw, organizationMs: number): Client {
   const createdMs = organizationMs + draw.logarithmic(5 * MINUTE, 12 * HOUR)
   const updatedMs = createdMs + draw.logarithmic(HOUR, DAY)
@@ -108,31 +108,28 @@ function clientOf(draw: Draw, organizationMs: number): Client {
   }
 }
 
-// The organizations of the workspace by their ids: those that conversations are handed to, those that come and go, and which
-// of them a caller has deleted.
-
-/** A handoff may be as old as the history, and what it went to is older. */
-const STANDING_FOR_MS = 400 * DAY
+/** Permanent organizations are older than the history, because old handoffs refer to them. */
+const PERMANENT_FOR_MS = 400 * DAY
 
 export class OrganizationList {
   private readonly options: ResolvedOptions
   private readonly byId = new Map<string, Organization>()
   /** When callers deleted them. */
   private readonly deleted = new Map<string, number>()
-  /** The next stretch whose organization is not in the map. */
-  private stretch: number
+  /** The next interval whose organization is not in the map. */
+  private interval: number
 
   constructor(options: ResolvedOptions) {
     this.options = options
     const sinceMs = options.startMs - options.historyDays * DAY
-    this.stretch = Math.floor((sinceMs - LONGEST_MS) / STRETCH_MS)
-    for (const standing of standingOrganizations(sinceMs - STANDING_FOR_MS)) this.byId.set(standing.id, standing)
+    this.interval = Math.floor((sinceMs - LONGEST_MS) / INTERVAL_MS)
+    for (const permanent of permanentOrganizations(sinceMs - PERMANENT_FOR_MS)) this.byId.set(permanent.id, permanent)
   }
 
-  /** Undefined for one that is not there at that time. */
+  /** Undefined if it does not exist at that time. */
   at(id: string, nowMs: number): Organization | undefined {
-    for (; this.stretch * STRETCH_MS <= nowMs; this.stretch++) {
-      const organization = organizationOf(this.options.seed, this.stretch)
+    for (; this.interval * INTERVAL_MS <= nowMs; this.interval++) {
+      const organization = organizationOf(this.options.seed, this.interval)
       this.byId.set(organization.id, organization)
     }
     const found = this.byId.get(id)
@@ -141,15 +138,15 @@ export class OrganizationList {
     return nowMs >= createdMs && nowMs < deletedMs ? found : undefined
   }
 
-  /** Deletes one that is there, for good. */
+  /** Deletes an existing organization permanently. */
   delete(id: string, nowMs: number): void {
     this.deleted.set(id, nowMs)
   }
 
-  /** Those of the world's events that still happen: to an organization that was deleted nothing does. */
-  *spared(events: Iterable<WorldEvent>): Generator<WorldEvent> {
+  /** Drops events of organizations that callers have deleted. */
+  *remaining(events: Iterable<WorldEvent>): Generator<WorldEvent> {
     for (const event of events) {
-      // Payloads of conversations are made when they are read.
+      // Reading a conversation's payload would build it.
       const id = event.agentId === undefined ? event.payload.organisationId : undefined
       if (event.createdMs < (this.deleted.get(String(id)) ?? Number.POSITIVE_INFINITY)) yield event
     }
@@ -160,10 +157,10 @@ export class OrganizationList {
 export const clientsAt = ({ clients }: Organization, nowMs: number) =>
   clients.filter(({ createdMs, deletedMs = Number.POSITIVE_INFINITY }) => nowMs >= createdMs && nowMs < deletedMs)
 
-function standingOrganizations(createdMs: number): Organization[] {
+function permanentOrganizations(createdMs: number): Organization[] {
   return ORGANIZATIONS.map(({ id, name }, index) => ({
     id,
-    // Below the stretches, which are counted from the epoch.
+    // Negative: intervals count from the epoch.
     number: -1 - index,
     name,
     newName: name,

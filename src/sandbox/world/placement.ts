@@ -1,12 +1,12 @@
-// When each conversation begins, and with which agent: a function of its index. Later indices never begin earlier.
+// When each conversation begins, and with which agent: a function of its index. Start times never decrease with the index.
 import { DAY, HOUR } from '../../core/time.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { Draw, PURPOSE } from './random.ts'
 
-/** How far the daily rhythm moves a conversation; below a day / 2π (3.8 h), or the order of the indices would break. */
+/** Amplitude of the daily rhythm; must be below a day / 2π (3.8 h) to keep start times in index order. */
 const RHYTHM_MS = 2.5 * HOUR
 
-/** Neighbours that may share one `ts`. */
+/** Group size within which neighbours may share a `ts`. */
 const BLOCK = 4
 const BLOCK_SHARE = 0.02
 
@@ -15,9 +15,9 @@ export interface Placement {
   agentOf(index: number): number
   /** Time of its first message, in ms; grows with the index. */
   createdMs(index: number): number
-  /** From then on the mirror has it; not before `createdMs`, and for most at the same time. */
+  /** When the mirror gets it: `createdMs` for most, later for some. */
   shownMs(index: number): number
-  /** The conversation whose times this one shares; itself in most cases. */
+  /** The conversation whose times this one shares; mostly itself. */
   leaderOf(index: number): number
 }
 
@@ -57,11 +57,11 @@ function begin(options: ResolvedOptions, index: number): number {
     index < conversations
       ? ((index + jitter) / conversations - 1) * historyDays * DAY
       : ((index - conversations + jitter) / arrivalsPerDay) * DAY
-  // Around the start the sine is 0, so the rhythm carries nothing from one side of it to the other.
+  // The sine is 0 at the start, so the rhythm moves nothing across it.
   return Math.floor(startMs + evenly + RHYTHM_MS * Math.sin((2 * Math.PI * evenly) / DAY))
 }
 
-/** Cumulative shares, falling with the agent's number: the last is exactly 1. */
+/** Cumulative shares, decreasing by agent number: the last is exactly 1. */
 function agentShares(agents: number): number[] {
   const weights = Array.from({ length: agents }, (_, agent) => (agent + 1) ** -0.7)
   const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -74,16 +74,16 @@ function agentShares(agents: number): number[] {
   return shares
 }
 
-// Runs of conversations that share one `ts`, longer than any page: what an import, or a campaign that goes out, leaves behind.
+/** Runs of conversations that share one `ts`, longer than any page, as an import or a campaign leaves them. */
 
-/** The one run of a sandbox that was told nothing of bursts, in the first agent when that is large enough. */
+/** The single run without `burstEvery`, in the first agent if it is large enough. */
 const RUN_LENGTH = 150
 const RUN_NEEDS = 2_000
 
 interface Runs {
-  /** Index of the first conversation of the run that this one is in; undefined where it is in none. */
+  /** First index of the run that contains this conversation; undefined outside of runs. */
   startOf(index: number): number | undefined
-  /** Agent of the run that begins there. */
+  /** Agent of the run that begins at that index. */
   agentOf(start: number): number
 }
 
@@ -101,13 +101,13 @@ function oneRun(conversations: number, firstShare: number, align: number): Runs 
   }
 }
 
-/** One in every so many conversations, past and to come, for one agent after the other. */
+/** One run every `burstEvery` conversations, past and future, rotating over the agents. */
 function bursts({ burstEvery, burstSize, conversations, agents }: ResolvedOptions, align: number): Runs {
   const every = Math.ceil(burstEvery / align) * align
   return {
     startOf(index) {
       const start = index - (index % every)
-      // The past ends where arrivals begin: a run that lay across would bring some of them into the past.
+      // A run across the boundary would move some arrivals into the past.
       const straddles = start < conversations && start + burstSize > conversations
       return index - start < burstSize && !straddles ? start : undefined
     },

@@ -1,11 +1,11 @@
-// Randomness without state to keep: every value is a function of the seed, the index and what it is for.
+// Stateless randomness: every value is a function of seed, index and purpose.
 
-/** A well-spread 32-bit word of three; equal arguments give equal words. */
+/** Hashes three words into one of 32 bits. */
 export function mix(a: number, b: number, c = 0): number {
   return finish(finish(finish(a ^ 0x51ed270b) + b) + Math.imul(c, 0x9e3779b1))
 }
 
-/** Multiply and fold: each bit of the word comes to bear on every bit of the result. */
+/** Multiplies and folds, so that each input bit affects every output bit. */
 function finish(word: number): number {
   let h = word | 0
   h = Math.imul(h ^ (h >>> 16), 0x7feb352d)
@@ -15,7 +15,7 @@ function finish(word: number): number {
 
 const DIGITS = '0123456789abcdef'
 
-/** What a stream of draws is for: streams of different purposes are independent of each other. */
+/** Purposes of draws: streams with different purposes are independent. */
 export const PURPOSE = {
   placement: 1,
   timing: 2,
@@ -50,19 +50,19 @@ export const PURPOSE = {
   handoff: 200,
   exchange: 300,
   transcript: 400,
-  // Each type of event has a number behind this.
+  // Each event type adds its position to this.
   event: 500,
-  // Each fault has a number behind these.
+  // Each fault adds its position to these.
   exportFault: 1_000,
   searchFault: 2_000,
-  // And each way of being hostile one behind this.
+  // Each kind of hostile record adds its position to this.
   hostile: 3_000,
   eventFault: 4_000,
   organizationFault: 5_000,
   toolsFault: 6_000,
 } as const
 
-/** A stream of draws; the same three numbers give the same stream. */
+/** A stream of draws, determined by its three numbers. */
 export class Draw {
   private state: number
 
@@ -100,7 +100,7 @@ export class Draw {
     return list[Math.floor(this.unit() * list.length)]!
   }
 
-  /** Up to `most` different elements of the list, in the list's order; never more than it has. */
+  /** Up to `most` distinct elements, in list order. */
   several<T>(list: readonly T[], most: number): T[] {
     const count = this.int(1, Math.min(most, list.length))
     const first = this.int(0, list.length - count)
@@ -119,17 +119,17 @@ export class Draw {
     return text
   }
 
-  /** Between `low` and `high`, with as many small values as large ones on a logarithmic scale; both above 0. */
+  /** Log-uniform between `low` and `high`, both above 0. */
   logarithmic(low: number, high: number): number {
     return Math.round(low * (high / low) ** this.unit())
   }
 
-  /** The value for that share of records; of the others a quarter has null and the rest nothing at all. */
+  /** The value for that share of records; a quarter of the others have null, the rest lack the field. */
   some<T>(share: number, value: T): T | null | undefined {
     return this.made(share, () => value)
   }
 
-  /** As `some`, for a value that is not cheap: it is made only where it is kept. */
+  /** As `some`, but computes the value only if it is used. */
   made<T>(share: number, make: () => T): T | null | undefined {
     const unit = this.unit()
     if (unit < share) return make()

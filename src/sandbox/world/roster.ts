@@ -1,20 +1,20 @@
-// Who is in the world: for each agent its conversations and their order, extended as the clock goes on.
+// Each agent's conversations and their order, extended as the clock advances.
 import { DAY } from '../../core/time.ts'
 import { MAX_CONVERSATIONS, type ResolvedOptions } from '../options.ts'
 import { ConversationOrder, TIME_SPAN_MS } from './order.ts'
 import type { Placement } from './placement.ts'
 import { activityMoment, LONGEST_LIFE_MS, recordHasTs, type Schedule, type Scheduler } from './schedule.ts'
 
-/** Arrivals are worked out so far ahead of the clock, so that a ticking clock seldom costs a sort. */
+/** Arrivals are computed this far ahead of the clock, so that a running clock rarely costs a sort. */
 const AHEAD_MS = 30 * DAY
 
 export interface Roster {
-  /** Times beyond this cannot be ordered; nothing arrives any more when it nears. */
+  /** Later times cannot be ordered; arrivals end before. */
   readonly lastMs: number
   orderOf(agent: number, nowMs: number): ConversationOrder
-  /** Indices of the agent's conversations that the mirror has, oldest first. */
+  /** Indices of the agent's conversations in the mirror, oldest first. */
   shown(agent: number, nowMs: number): Iterable<number>
-  /** O(log n), and of late conversations those besides that began within `lateMs`. */
+  /** O(log n), plus the conversations of the last `lateMs` if some are late. */
   countShown(agent: number, nowMs: number): number
 }
 
@@ -84,7 +84,7 @@ export function createRoster(options: ResolvedOptions, placement: Placement, sch
   }
 }
 
-/** A plain loop: this runs for every conversation at the start, and iterators took a third of that time. */
+/** A plain loop: it runs for every conversation at the start, where iterators took a third of the time. */
 function addActivity(order: ConversationOrder, { index, sessions }: Schedule): void {
   for (let moment = 0; moment < 2 * sessions.length; moment++) {
     order.add({ ts: activityMoment(sessions, moment), index }, moment)

@@ -1,9 +1,9 @@
-// The life of a conversation: its sessions, and what happens after them. All of it is settled by the index;
-// the clock only decides how much of it has happened.
+// The life cycle of a conversation: its sessions, and what follows them. The index determines all of it; the clock only
+// decides how much of it has happened.
 //
 //   start ──▶ end ──▶ (resolved) ──▶ start ──▶ end ──▶ … ──▶ (archived)
 //
-// Each arrow is an event. A record changes at events only, so (index, number of events so far) names its state.
+// Each arrow is an event. A record changes only at events, so (index, number of past events) identifies its state.
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Placement } from './placement.ts'
@@ -12,11 +12,11 @@ import { Draw, PURPOSE } from './random.ts'
 const MAX_SESSIONS = 4
 const SESSIONS_CUMULATIVE = [0.78, 0.91, 0.97] as const
 
-/** The longest that a conversation's last session may begin after its first, with room to spare. */
+/** Upper bound for the time from a conversation's first to its last session. */
 export const LONGEST_LIFE_MS = 60 * DAY
 
-/** Nothing happens to a conversation later than that after it began: three pauses, a resolution, and its archiving. */
-export const LONGEST_TALE_MS = 65 * DAY
+/** Upper bound for the time from creation to the last event: three pauses, a resolution, archiving. */
+export const LONGEST_LIFETIME_MS = 65 * DAY
 
 const NO_HUMAN_SHARE = 0.06
 const NO_TS_SHARE = 0.002
@@ -24,7 +24,7 @@ const NO_TS_SHARE = 0.002
 export interface Session {
   startMs: number
   endMs: number
-  /** A person wrote in it; such a session is billable. */
+  /** A person wrote in it, so it is billable. */
   human: boolean
   /** Undefined: nobody resolved the conversation between this session and the next. */
   resolvedMs: number | undefined
@@ -45,7 +45,7 @@ export function createScheduler(options: ResolvedOptions, placement: Placement):
   return index => {
     const leader = placement.leaderOf(index)
     const timing = new Draw(seed, leader, PURPOSE.timing)
-    timing.word() // spent on the placement
+    timing.word() // the placement uses this draw
     const sessions = drawSessions(timing, placement.createdMs(index))
     markHuman(new Draw(seed, index, PURPOSE.human), sessions)
     return {
@@ -57,7 +57,7 @@ export function createScheduler(options: ResolvedOptions, placement: Placement):
   }
 }
 
-/** False for a few of the old: a new record without `ts` could be found by no window that has a start. */
+/** False for a few old records. New ones always have a `ts`: no window with a start would find them otherwise. */
 export function recordHasTs({ seed, conversations }: ResolvedOptions, index: number): boolean {
   return index >= conversations || !new Draw(seed, index, PURPOSE.stamp).chance(NO_TS_SHARE)
 }
@@ -89,14 +89,14 @@ function drawArchived(timing: Draw, last: Session): number | undefined {
   return timing.chance(0.2) ? archivedMs : undefined
 }
 
-/** Sessions with a person in them that have begun: what an export of the conversation bills. */
+/** Sessions with a person that have begun: what an export of the conversation bills. */
 export function billableSessions(schedule: Schedule, nowMs: number): number {
   let count = 0
   for (const session of schedule.sessions) if (session.human && session.startMs <= nowMs) count++
   return count
 }
 
-/** Number of events so far; 0 before the first message. At most 3 for each session, and one. */
+/** Number of events so far; 0 before the first message. At most 3 per session, plus one. */
 export function versionAt(schedule: Schedule, nowMs: number): number {
   let version = 0
   for (const { startMs, endMs, resolvedMs } of schedule.sessions) {
@@ -108,7 +108,7 @@ export function versionAt(schedule: Schedule, nowMs: number): number {
   return version
 }
 
-/** Above any version, those of a story (`story.ts`) included: four more for each session, and four besides. */
+/** Above every version, including those of a story (`story.ts`): four more per session, and four others. */
 export const VERSIONS = 7 * MAX_SESSIONS + 6
 
 /** The moments, counted from 0, at which the `ts` of `--ts activity` moves: start and end of each session, in order. */

@@ -1,4 +1,4 @@
-// The people of the workspace: id, name, email.
+// The people of the workspace (ID, name, email), and the organizations and teams that conversations are handed to.
 
 export type StaffMember = readonly [userId: string, name: string, email: string]
 
@@ -7,8 +7,6 @@ export const STAFF: readonly StaffMember[] = [
   ['user_81cc', 'Kateřina Dvořáková', 'katerina@example.com'],
   ['user_b07e', 'Yūki "YK" Tanaka', 'yuki.tanaka@example.com'],
 ]
-
-// The organizations that conversations are handed to, and their teams: they are there all the time.
 
 export const ORGANIZATIONS = [
   { id: 'org_alpha', name: 'Alpha Service' },

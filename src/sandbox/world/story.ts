@@ -1,5 +1,5 @@
-// What happens to a conversation besides its sessions beginning and ending, where traffic is asked for: it is persisted in the
-// middle of a session, handed to a person, rated, and annotated days later. Settled by the index, as the sessions are.
+// What happens to a conversation beyond its sessions, with traffic: it is persisted in the middle of a session, handed to a
+// person, rated, and annotated days later. The index determines it, as with sessions.
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { Draw, PURPOSE } from './random.ts'
 import type { Schedule, Session } from './schedule.ts'
@@ -12,33 +12,33 @@ const BUG_SHARE = 0.02
 const LEAD_SHARE = 0.2
 const FORM_SHARE = 0.15
 
-/** What follows sessions, and is no part of them. */
+/** What follows after the sessions. */
 interface Aftermath {
   csatMs: number | undefined
   /** Notes in the CRM, in order. */
   noteMs: number[]
-  /** Somebody reports a fault of the agent; the record tells nothing of it. */
+  /** Somebody reports a bug of the agent; the record does not show it. */
   bugMs: number | undefined
 }
 
-/** A session, as far as its record changes while it goes on. */
+/** The changes to the record during a session. */
 interface Course {
-  /** Empty where no person wrote in it. */
+  /** Empty if no person wrote in it. */
   exchanges: Exchange[]
-  /** How many exchanges the record holds when it is persisted between start and end. */
+  /** Number of exchanges in the record each time it is persisted between start and end. */
   persisted: number[]
   handoff: Handoff | undefined
 }
 
 export interface Story extends Aftermath {
-  /** One for each session. */
+  /** One per session. */
   courses: Course[]
-  /** The contact left a way to be reached, or filled in a form; each as the conversation is persisted. */
+  /** When the contact left contact details, or submitted a form: each at a time when the conversation is persisted. */
   leadMs: number | undefined
   formMs: number | undefined
 }
 
-/** The exchanges of a session, which are there with and without traffic. */
+/** The exchanges of a session, with and without traffic. */
 export function sessionExchanges({ seed, index, session }: SessionKey, span: Session): Exchange[] {
   if (!span.human) return []
   return exchangesOf(new Draw(seed, index, PURPOSE.exchange + session), exchangeCount(seed, index, session), span)
@@ -71,21 +71,21 @@ export function storyOf(seed: number, schedule: Schedule): Story {
   }
 }
 
-/** When the course's session is persisted between its start and its end. */
+/** Times at which the session is persisted between its start and end. */
 const persistedMs = ({ exchanges, persisted }: Course): number[] =>
   persisted.map(count => exchanges[count - 1]!.answeredMs)
 
-/** Every time at which the record changes by the story, in no order; some may be the same. */
+/** Every time at which the story changes the record; unordered, may repeat. */
 export function storyMoments({ courses, csatMs, noteMs }: Story): number[] {
-  const told = courses.flatMap(course => [
+  const moments = courses.flatMap(course => [
     ...persistedMs(course),
     course.handoff?.requestedMs,
     course.handoff?.acceptedMs,
   ])
-  return [...told, csatMs, ...noteMs].filter(ms => ms !== undefined)
+  return [...moments, csatMs, ...noteMs].filter(ms => ms !== undefined)
 }
 
-/** Number of those times that have come. */
+/** Number of those times in the past. */
 export const storyVersionAt = (story: Story, nowMs: number): number =>
   storyMoments(story).filter(ms => ms <= nowMs).length
 
@@ -94,7 +94,7 @@ function courseOf(key: SessionKey, session: Session): Course {
   return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
 }
 
-/** Twice at most, a third and two thirds on: the vendor does not write with each message. */
+/** At most twice, after one and two thirds: the vendor does not persist with each message. */
 function middles(exchanges: number): number[] {
   if (exchanges < 3) return []
   if (exchanges === 3) return [2]
@@ -106,11 +106,11 @@ function drawNotes(draw: Draw, endMs: number): number[] {
   return notes.toSorted((a, b) => a - b)
 }
 
-// The handoff of a session to a person: at most one, within the session, so that none is asked for before it.
+/** The handoff of a session to a person: at most one, within the session. */
 
 export interface Handoff {
   requestedMs: number
-  /** Undefined: nobody took it. */
+  /** Undefined: nobody accepted it. */
   acceptedMs: number | undefined
   acceptedBy: StaffMember | undefined
   organizationId: string | null | undefined
@@ -153,8 +153,7 @@ export function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs
   }
 }
 
-// The exchanges of a session with a person: the contact writes, the agent answers. The first stands at the session's start,
-// the last answer at its end.
+// Exchanges of a session with a person: the contact writes, the agent answers, from the session's start to its end.
 
 interface Span {
   startMs: number
@@ -166,17 +165,17 @@ export interface Exchange {
   answeredMs: number
 }
 
-/** Of a session whose draw has given its model. */
+/** Call after the model has been drawn. */
 export const drawExchanges = (draw: Draw): number => draw.logarithmic(2, 30)
 
-/** How many exchanges the session comes to by its end; for one with a person in it. */
+/** Number of exchanges of a complete session with a person. */
 function exchangeCount(seed: number, index: number, session: number): number {
   const draw = new Draw(seed, index, PURPOSE.session + session)
-  draw.word() // spent on the model
+  draw.word() // the model uses this draw
   return drawExchanges(draw)
 }
 
-/** All of them, in order; no two answers in the same millisecond, and each question behind the answer before. */
+/** All exchanges in order: no two answers in the same millisecond, each question after the previous answer. */
 function exchangesOf(draw: Draw, count: number, { startMs, endMs }: Span): Exchange[] {
   const slotMs = (endMs - startMs) / (count - 1)
   const exchanges: Exchange[] = [{ askedMs: startMs, answeredMs: startMs }]

@@ -1,8 +1,7 @@
 // The generated workspace: agents and their conversations, as functions of the seed, the index and the time.
 //
-// A world holds no document. It knows where each conversation stands in the order of its agent (`roster.ts`), and
-// makes a document when one is asked for. All methods take the time of the export's data; the mirror's lag is the
-// caller's to subtract.
+// A world stores no record: it knows the position of each conversation in its agent's order (`roster.ts`) and renders records on
+// demand. All methods take the time of the export's data: the caller subtracts the mirror's lag.
 
 import type { WorldEvent } from '../events/event-types.ts'
 import { createTraffic, type Traffic } from '../events/traffic.ts'
@@ -20,54 +19,54 @@ import { storyVersionAt } from './story.ts'
 /** A conversation record of section 2.10, as a client parses it. */
 type ConversationDocument = Record<string, unknown>
 
-/** What the generator says of one conversation, hostile or not. */
+/** The generator's own view of one conversation. */
 interface TrueConversation {
   id: string
-  /** Made whenever it is read. */
+  /** Rendered each time it is read. */
   readonly document: ConversationDocument
-  /** 0: no person has written in it; the export skips it and never bills it. */
+  /** 0: no person has written in it, so the export skips it and never bills it. */
   billableSessions: number
-  /** So much later than it began the mirror got it, in ms; 0 for most. */
+  /** Delay until it reached the mirror, in ms; mostly 0. */
   lateMs: number
 }
 
-/** What an agent's conversations come to at a moment. */
+/** Counts of an agent's conversations at a moment. */
 interface Tally {
   visible: number
   exportable: number
-  /** Of all that an export returns, the nameless too. */
+  /** Over all that an export returns, including records without an `ID`. */
   billableSessions: number
-  /** Returned and billed, and yet no conversation: records without an `ID`, and what is no object. */
+  /** Returned and billed, but no conversations: records without an `ID`, and non-objects. */
   nameless: number
 }
 
 export interface World {
   agentIds(): string[]
-  /** The record of section 2.12, as it stood then (at the start); undefined for an agent that is not of this workspace. */
+  /** The agent's record (section 2.12) at that time, by default at the start; undefined for unknown agents. */
   agent(agentId: string, nowMs?: number): AgentRecord | undefined
-  /** What the vendor tells of by webhooks, created after the one time and up to the other, in order. */
+  /** Webhook events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Generator<WorldEvent>
-  /** Every conversation that the mirror has by then, in the order in which they began; the nameless are none. */
+  /** Every conversation in the mirror at that time, in order of creation, except those without an `ID`. */
   conversations(agentId: string, nowMs: number): Generator<TrueConversation>
-  /** Conversations that the mirror has by then, with or without a person's message. O(log n). */
+  /** Number of conversations in the mirror at that time, with or without a person's message. O(log n). */
   count(agentId: string, nowMs: number): number
   tally(agentId: string, nowMs: number): Tally
-  /** Places in the export's order; finding the first is O(log n), each further one O(1). */
+  /** Positions in export order; finding the first is O(log n), each further one O(1). */
   walk(agentId: string, walk: Walk, nowMs: number): Generator<Place>
-  /** The index of an agent's conversation; undefined for unknown ids, other agents' and such as the mirror does not have yet. */
+  /** Index of the agent's conversation; undefined if unknown, of another agent, or not in the mirror yet. */
   find(agentId: string, conversationId: string, nowMs: number): number | undefined
   /** Sessions that an export of the conversation bills; 0: skipped. */
   billable(index: number, nowMs: number): number
-  /** Equal for two times exactly when the conversation's record is the same; different for all conversations. */
+  /** Identifies a conversation's record: equal for two times exactly if the record is the same. */
   stateKey(index: number, nowMs: number): number
   /** The record as JSON text, as it is served. */
   render(index: number, nowMs: number): string
-  /** Time cannot be set beyond this, in ms. */
+  /** Latest time that the clock can be set to, in ms. */
   readonly lastMs: number
 }
 
 /**
- * A world of those options; what is not given has its default.
+ * Creates a world; absent options have their default.
  * @throws ConvohouseError CONFIG_INVALID
  */
 export function createWorld(given: Partial<SandboxOptions>): World {
@@ -139,7 +138,7 @@ class GeneratedWorld implements World {
   *walk(id: string, walk: Walk, nowMs: number): Generator<Place> {
     const agent = this.agents.numberOf(id)
     if (agent === undefined) return
-    // Nothing stands later than now, and the order holds what is yet to come: not one of it need be looked at.
+    // The order also holds future positions: none of them needs to be visited.
     const toMs = Math.min(walk.toMs, nowMs)
     yield* this.roster.orderOf(agent, nowMs).walk({ ...walk, toMs }, this.standing(nowMs))
   }
@@ -161,7 +160,7 @@ class GeneratedWorld implements World {
   }
 
   render(index: number, nowMs: number): string {
-    return this.hostility.spoil(index, this.lives.render(index, nowMs))
+    return this.hostility.mutate(index, this.lives.render(index, nowMs))
   }
 
   private truth(index: number, id: string, nowMs: number): TrueConversation {
@@ -198,11 +197,11 @@ class GeneratedWorld implements World {
   }
 }
 
-// Rendered records, the latest used kept, bounded by their bytes.
+/** Least-recently-used cache of rendered records, bounded by bytes. */
 
 export class RecordCache {
   private readonly maxBytes: number
-  /** In order of use: a Map tells its keys in the order in which they were set. */
+  /** In order of use: a Map iterates in insertion order. */
   private readonly records = new Map<number, Buffer>()
   private bytes = 0
 
@@ -210,7 +209,7 @@ export class RecordCache {
     this.maxBytes = maxBytes
   }
 
-  /** The record of that state, rendered where it is not kept. */
+  /** The record of that state; renders it if it is not cached. */
   get(stateKey: number, render: () => string): Buffer {
     const kept = this.records.get(stateKey)
     if (kept === undefined) return this.keep(stateKey, Buffer.from(render()))

@@ -64,7 +64,7 @@ describe('faults of events, by rate', () => {
     const dropped = Array.from({ length: 400 }, (_, number) => faults.fateOf(event(number))).filter(
       fate => fate.content,
     )
-    expect(faults.told()).toEqual({ events: 400, served: { dropped: dropped.length } })
+    expect(faults.report()).toEqual({ events: 400, served: { dropped: dropped.length } })
   })
 })
 

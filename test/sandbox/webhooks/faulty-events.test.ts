@@ -68,7 +68,7 @@ describe('an event that is', () => {
     const dueMs = (JSON.parse(late) as Received).createdAt + 5 * HOUR
     expect(receiver.received.map(keyOf)).toEqual(truth(START_MS + 3 * HOUR).filter(key => key !== late))
     expect(log.list({ outcome: 'waiting' }).map(({ n }) => n)).toEqual([3])
-    expect(sandbox.webhooks.told().waiting).toBe(1)
+    expect(sandbox.webhooks.report().waiting).toBe(1)
     await pass(12 * HOUR)
     const after = receiver.received.slice(receiver.received.findIndex(event => keyOf(event) === late) + 1)
     expect(after.every(({ createdAt }) => createdAt >= dueMs)).toBe(true)
@@ -103,7 +103,7 @@ describe('faults of events', () => {
     expect(told.json.served).toEqual({ dropped: told.json.events })
     await door(sandbox, 'webhooks', { faults: {} })
     await pass(6 * HOUR)
-    expect(receiver.received.length).toBe(sandbox.webhooks.told().events)
+    expect(receiver.received.length).toBe(sandbox.webhooks.report().events)
     expect(receiver.received.length).toBeGreaterThan(10)
   })
 })

@@ -75,7 +75,7 @@ describe('a sandbox with an address for events', () => {
     await sandbox.webhooks.settled()
     const failed = sandbox.webhooks.log.total - refused
     expect([refused > 0, failed > 0]).toEqual([true, true])
-    expect(sandbox.webhooks.told().outcomes).toEqual({ refused, failed })
+    expect(sandbox.webhooks.report().outcomes).toEqual({ refused, failed })
     const attempts = sandbox.webhooks.log.list().map(event => event.attempts.map(({ status }) => status))
     expect(attempts).toEqual([...Array(refused).fill([503]), ...Array(failed).fill([0])])
     receiver.status = 200
@@ -88,11 +88,11 @@ describe('a sandbox with an address for events', () => {
     const { sandbox, receiver } = await opened({ url: 'http://127.0.0.1:9/' })
     sandbox.clock.advance(6 * HOUR)
     await sandbox.webhooks.settled()
-    expect(Object.keys(sandbox.webhooks.told().outcomes)).toEqual(['failed'])
+    expect(Object.keys(sandbox.webhooks.report().outcomes)).toEqual(['failed'])
     sandbox.webhooks.set({ url: receiver.url })
     sandbox.clock.advance(6 * HOUR)
     await sandbox.webhooks.settled()
-    expect(sandbox.webhooks.told().outcomes.delivered).toBe(receiver.received.length)
+    expect(sandbox.webhooks.report().outcomes.delivered).toBe(receiver.received.length)
   })
 
   it('sends nothing of the time in which it had none', async () => {

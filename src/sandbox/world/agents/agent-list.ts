@@ -1,4 +1,4 @@
-// The agents of the workspace, each made when it is first asked for.
+// The workspace's agents, created on first use, and their changes over time.
 import { DAY } from '../../../core/time.ts'
 import type { ResolvedOptions } from '../../options.ts'
 import { Draw, mix, PURPOSE } from '../random.ts'
@@ -18,12 +18,12 @@ export class AgentList {
     this.history = createAgentHistory(options.seed)
   }
 
-  /** The agent's number, from 0; undefined for one that is not of this workspace. */
+  /** The agent's number from 0; undefined if unknown. */
   numberOf(id: string): number | undefined {
     return this.numbers.get(id)
   }
 
-  /** Its record as it stood; undefined for one that is not of this workspace. */
+  /** Its record at that time; undefined if unknown. */
   at(id: string, nowMs: number): AgentRecord | undefined {
     const agent = this.numbers.get(id)
     if (agent === undefined) return undefined
@@ -33,18 +33,18 @@ export class AgentList {
   }
 }
 
-// How agents change where traffic is asked for: now and then each is renamed, and its `lastModified` moves.
+// With traffic, agents change from time to time: each is renamed, and its `lastModified` moves.
 
-/** In a stretch of so many days an agent changes once, or not at all. */
+/** An agent changes at most once per interval of this length. */
 const STRETCH_MS = 3 * DAY
 const CHANGE_SHARE = 0.4
-/** Where it has not changed for so long, it is as it was at first. */
+/** After this long without a change, an agent has its first state. */
 const STRETCHES_BACK = 40
 
 export interface AgentHistory {
-  /** Times of the agent's changes, in that stretch of time, in order. */
+  /** Times of the agent's changes in that range, in order. */
   changesBetween(agent: number, afterMs: number, untilMs: number): number[]
-  /** The record as it stood. */
+  /** The record at that time. */
   at(record: AgentRecord, agent: number, nowMs: number): AgentRecord
 }
 
@@ -72,7 +72,7 @@ function createAgentHistory(seed: number): AgentHistory {
     },
     at(record, agent, nowMs) {
       const lastModified = lastChange(agent, nowMs)
-      // Every type of event is to have an agent that sends it.
+      // Every event type needs an agent that sends it.
       const agentPlatform = agent === 0 ? 'vg' : record.agentPlatform
       if (lastModified === undefined || lastModified <= record.createdAtUNIX * 1_000)
         return { ...record, agentPlatform }

@@ -1,4 +1,4 @@
-// An agent of section 2.12, with every group that the document names.
+// An agent record (section 2.12), with every documented group.
 import { DAY } from '../../../core/time.ts'
 import type { ResolvedOptions } from '../../options.ts'
 import { Draw, PURPOSE } from '../random.ts'
@@ -14,7 +14,7 @@ const TITLES = [
   'مساعد المبيعات',
 ] as const
 
-/** What the sandbox itself reads of an agent; the rest is for the client. */
+/** The fields that the sandbox itself reads. */
 const STARRED_BELOW = 30
 
 export interface AgentRecord {
@@ -56,7 +56,7 @@ export function createAgentRecord(
     disabled: agent > 0 && draw.chance(0.1),
     isDeployed: true,
     deployed: true,
-    // A few, however many there are: all of them come with every page of a search.
+    // Few, however many agents there are: every search page carries all of them.
     starred: agent % 3 === 0 && agent < STARRED_BELOW,
     voiceConfig: voiceConfig(draw, agent),
     ...widget(draw),

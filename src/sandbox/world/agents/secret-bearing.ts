@@ -1,9 +1,10 @@
-// Secrets of generated records. Each value holds this text, so that one search finds any that got through.
+// The parts of an agent's record that hold secrets (section 2.12). Every secret contains the canary text, so that one search
+// finds any leak.
 import type { Draw } from '../random.ts'
 
 export const CANARY = 'canary-secret-'
 
-/** A secret's value, telling where it came from. */
+/** A secret's value; names its origin. */
 export function canary(place: string, agent: number): string {
   return `${CANARY}${place}-${agent + 1}`
 }
@@ -110,7 +111,7 @@ function node(draw: Draw, { id, type, isGlobal, children }: NodePlan, agent: num
         },
       },
       {
-        // The name says nothing: a server may have any.
+        // A server may have any name.
         name: 'notes',
         command: 'notes-mcp',
         args: ['--quiet', '--api-key', canary(`mcp-option-${id}`, agent)],

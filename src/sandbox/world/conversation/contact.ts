@@ -108,7 +108,7 @@ export function environment(scene: Scene) {
   }
 }
 
-/** An address of the ranges that are set aside for documentation (RFC 5737, RFC 3849). */
+/** An address of the documentation ranges (RFC 5737, RFC 3849). */
 function address(third: number, last: number, sixth: boolean): string {
   return sixth ? `2001:db8::${third.toString(16)}:${last.toString(16)}` : `203.0.113.${last}`
 }

@@ -23,7 +23,7 @@ export function counters(scene: Scene) {
     convoTimeSeconds: Math.round(talkedMs / SECOND),
     ratingFrom5: draw.made(0.25, () => draw.int(1, 5)),
     averageLatency: draw.made(0.8, () => draw.decimal(350, 4_200, 3)),
-    // 0 is how the vendor writes "never".
+    // The vendor writes 0 for "never".
     lastViewed: draw.some(0.6, draw.chance(0.3) ? 0 : Math.min(asOfMs, lastActivityMs + draw.int(0, DAY))),
     delegatedAt: draw.some(0.15, createdMs),
     resolvedAt: resolvedMs ?? null,
@@ -71,7 +71,7 @@ function tokenUsage(sessions: readonly SeenSession[], lastTurnShare: number) {
     lastTurnContextWindow: 128_000,
     lastTurnInputUsdPer1k: 0.0025,
     lastTurnOutputUsdPer1k: 0.01,
-    // Seconds, where most of the record's times are milliseconds.
+    // Seconds, unlike most times of the record.
     lastTurnTs: Math.floor(last.lastMs / SECOND),
     lastTurnModelId: last.modelId,
     usagePerModel: usagePerModel(sessions),
@@ -90,7 +90,7 @@ function usageOf(sessions: readonly SeenSession[]) {
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, usd, sessions: sessions.length }
 }
 
-/** Millionths of a dollar are the finest that the vendor tells. */
+/** The vendor reports at most millionths of a dollar. */
 function dollars(amount: number): number {
   return Math.round(amount * 1e6) / 1e6
 }

@@ -15,12 +15,12 @@ export function crm(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.crm)
   const count = draw.chance(0.55) ? 0 : draw.int(1, 3)
   const activities = Array.from({ length: count }, (_, number) => activity(draw, scene, number))
-  const told = draw.some(0.85, activities)
+  const elements = draw.some(0.85, activities)
   const notes = (scene.story?.noteMs ?? []).filter(ms => ms <= scene.asOfMs)
-  return { crmActivities: notes.length === 0 ? told : [...(told ?? []), followUp(scene, notes)] }
+  return { crmActivities: notes.length === 0 ? elements : [...(elements ?? []), followUp(scene, notes)] }
 }
 
-/** What is noted once the conversation is over, days later too. */
+/** Notes made after the conversation, up to days later. */
 function followUp({ seed, index, locale }: Scene, notes: readonly number[]) {
   const draw = new Draw(seed, index, PURPOSE.note)
   return {
@@ -58,7 +58,7 @@ function activity(draw: Draw, scene: Scene, number: number) {
       externalId: draw.int(1, 999_999),
       flags: { synced: draw.chance(0.8), retries: 0 },
     })),
-    // Not in the document, and inside an array's element.
+    // Undocumented, inside an array element.
     priority: draw.made(0.8, () => draw.pick(['low', 'normal', 'high'])),
   }
 }

@@ -69,7 +69,7 @@ function sessionElement(session: SeenSession, { channel }: Scene) {
   }
 }
 
-/** One metric for each type of value that is seen. */
+/** One metric per type of value seen in real records. */
 function metrics(draw: Draw, { createdMs, lastActivityMs, locale }: Scene) {
   const measuredAt = Math.min(lastActivityMs, createdMs + draw.int(0, 10) * MINUTE)
   return [
@@ -93,9 +93,7 @@ function metrics(draw: Draw, { createdMs, lastActivityMs, locale }: Scene) {
   ]
 }
 
-// The form that a contact fills in on the web site, where the story has one: its answers are captured as variables.
-
-/** Undefined until it is submitted, and on channels that show no form. */
+/** Answers of the story's web form, captured as variables. Undefined until submitted, and on channels without forms. */
 export function formAnswers(scene: Scene): Record<string, unknown> | undefined {
   const { formMs } = scene.story ?? {}
   if (formMs === undefined || formMs > scene.asOfMs || scene.channel !== 'web-chat') return undefined

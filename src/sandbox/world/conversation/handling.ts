@@ -18,7 +18,7 @@ export function handling(scene: Scene) {
   const resolver = `user_${draw.hex(12)}`
   const contactIsKnown = draw.chance(0.2)
   const claimedMs = Math.min(lastActivityMs, createdMs + draw.int(1, 20) * MINUTE)
-  // Drawn whether they are told or not: what is drawn after them must not change when the conversation goes on.
+  // Always drawn, even if unused: later draws must not change as the conversation continues.
   const openState = draw.pick(STATES)
   const endedState = draw.chance(0.5) ? 'ended_chat' : openState
   const reopenReason = draw.pick(['new_message', 'manual'])
@@ -57,7 +57,7 @@ export function handling(scene: Scene) {
   return scene.story ? { ...handled, ...developed(scene, scene.story) } : handled
 }
 
-/** What of it the story settles; the rest is as it was drawn. */
+/** The fields that the story determines. */
 function developed(scene: Scene, { leadMs }: Story) {
   const ended = scene.sessions.at(-1)!.endMs !== undefined
   const delegation = delegationOf(scene)
@@ -105,12 +105,12 @@ function assignee(draw: Draw, { createdMs, locale }: Scene) {
   }
 }
 
-/** Where there is no story, a handoff is told when its session has ended, with all that came of it. */
+/** Without a story, a handoff appears complete when its session has ended. */
 function handoffs({ seed, index, sessions, story, asOfMs }: Scene) {
   return sessions.flatMap(({ span, endMs }, session) => {
     const handoff = handoffOf({ seed, index, session }, span)
-    const told = handoff !== undefined && (story ? handoff.requestedMs <= asOfMs : endMs !== undefined)
-    return told ? [element(handoff, { asOfMs, endMs })] : []
+    const isShown = handoff !== undefined && (story ? handoff.requestedMs <= asOfMs : endMs !== undefined)
+    return isShown ? [element(handoff, { asOfMs, endMs })] : []
   })
 }
 
@@ -129,17 +129,17 @@ function element(
     requestedTeamKey,
     teamIds,
     teamKeys,
-    // Not in the document, and inside an array's element.
+    // Undocumented, inside an array element.
     queuePosition,
   }
 }
 
-// To whom a conversation was handed last, where it has a story: several parts of the record tell of it.
+/** The last handoff of a conversation with a story: several parts of the record use it. */
 
 interface Delegation {
   ms: number
   to: StaffMember
-  /** Who gave it to them. */
+  /** Who delegated it. */
   by: StaffMember
 }
 
@@ -151,7 +151,7 @@ export function delegationOf({ story, asOfMs, index }: Scene): Delegation | unde
   return { ms: handoff.acceptedMs!, to: handoff.acceptedBy!, by: STAFF[index % STAFF.length]! }
 }
 
-/** What becomes of `state` while a person is asked for, or has taken over. */
+/** `state` while a person is requested, or has taken over. */
 function handoffState({ story, sessions, asOfMs }: Scene): 'requested_chat' | 'human-chatting' | undefined {
   const open = sessions.at(-1)!.endMs === undefined
   const handoff = open ? story?.courses[sessions.length - 1]?.handoff : undefined

@@ -1,4 +1,4 @@
-// Section 2.10, "Nested objects": what other systems told about the conversation.
+// Section 2.10, "Nested objects": data of other systems about the conversation.
 import { SECOND } from '../../../core/time.ts'
 import { type Draw, PURPOSE } from '../random.ts'
 import type { Story } from '../story.ts'
@@ -23,7 +23,7 @@ export function integration(scene: Scene) {
   return scene.story ? { ...integrated, csat: rating(scene, scene.story) } : integrated
 }
 
-/** Where there is a story, the contact answers a survey when it is told to, and not with the first message. */
+/** With a story, the contact answers the survey at the story's time instead of with the first message. */
 function rating(scene: Scene, { csatMs }: Story) {
   return csatMs !== undefined && csatMs <= scene.asOfMs ? csat(drawFor(scene, PURPOSE.csat), scene, csatMs) : undefined
 }
@@ -57,7 +57,7 @@ function voice(draw: Draw, { sessions, lastActivityMs }: Scene) {
   return {
     latestSessionId: sessions.at(-1)!.id,
     listenUrl: `wss://listen.example.com/${draw.hex(20)}`,
-    // Seconds, where most of the record's times are milliseconds.
+    // Seconds, unlike most times of the record.
     listenUrlUNIX: Math.floor(lastActivityMs / SECOND),
   }
 }
@@ -69,7 +69,7 @@ function detailedCost(draw: Draw, { sessions, channel }: Scene) {
     speechGenCost: channel === 'voice' ? draw.decimal(0, 0.5, 5) : 0,
     transcriberCost: draw.some(0.6, channel === 'voice' ? draw.decimal(0, 0.2, 5) : 0),
     llmCost,
-    // Not in the document.
+    // Undocumented.
     twilioCost: draw.some(0.6, channel === 'telephony' ? draw.decimal(0, 0.3, 4) : 0),
   }
 }

@@ -1,5 +1,5 @@
-// Where contacts are from, and what they write: scripts from left and from right, with and without spaces,
-// surrogate pairs, combining marks, and the characters that JSON and CSV have to escape.
+// Locales of contacts and their texts: left-to-right and right-to-left scripts, with and without spaces, surrogate pairs,
+// combining marks, and characters that JSON and CSV must escape.
 import type { Draw } from '../random.ts'
 
 export interface Locale {
@@ -192,7 +192,7 @@ export const OTHER_LOCALES: readonly Locale[] = [
     timezone: 'Asia/Ho_Chi_Minh',
     currency: 'VND',
     phonePrefix: '+8428555',
-    // Decomposed on purpose: letters followed by combining marks.
+    // Decomposed on purpose: letters with combining marks.
     firstNames: ['Phu\u031bo\u031bng', 'Hie\u0302\u0300n', 'An'],
     lastNames: ['Nguye\u0302\u0303n', 'Tra\u0302\u0300n'],
     cities: ['135 Nam Ky\u0300 Kho\u031b\u0309i Nghi\u0303a, TP.HCM'],
@@ -203,7 +203,7 @@ export const OTHER_LOCALES: readonly Locale[] = [
   },
 ]
 
-/** Short pieces that anybody may write, in any language. */
+/** Short sentences used in every locale. */
 const ODDITIES: readonly string[] = [
   '👍🏽',
   'ok',
@@ -217,9 +217,7 @@ const ODDITIES: readonly string[] = [
   'zero\u200bwidth, no\u00a0break, e\u0301 and é',
 ]
 
-// Texts of a wanted length out of whole sentences, so that none ends within a character.
-
-/** Sentences until at least `characters` (UTF-16 units) are there; most of them in the locale's language. */
+/** Complete sentences of at least `characters` UTF-16 units, mostly in the locale's language. */
 export function prose(draw: Draw, locale: Locale, characters: number): string {
   let text = sentence(draw, locale)
   while (text.length < characters) text += (draw.chance(0.12) ? '\n' : ' ') + sentence(draw, locale)
@@ -232,7 +230,7 @@ export function sentence(draw: Draw, locale: Locale): string {
   return draw.pick(unit < 0.3 ? ENGLISH.sentences : locale.sentences)
 }
 
-/** A time in one of the ways in which the API's string dates are written. */
+/** A time in one of the formats of the API's string dates. */
 export function dateText(draw: Draw, ms: number): string {
   const unit = draw.unit()
   if (unit < 0.65) return new Date(ms).toISOString()

@@ -1,8 +1,8 @@
-// The top-level fields of an exported conversation: the columns of its CSV form.
+// The fields of an exported conversation record, and the readings that change names and values of them.
 import { SECOND } from '../../../core/time.ts'
 import type { Readings } from '../../readings.ts'
 
-/** Section 2.10, in the document's order; then those that records carry although the document does not list them. */
+/** Section 2.10 in the document's order, then undocumented fields of real records. Also the columns of the CSV form. */
 export const EXPORT_FIELDS = `
 userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage socialHandle linkedIn
 instagram subIndustry source language lang currency expectedCloseDate demoDate demoTime demoLink lostReason lastActivityDate
@@ -24,13 +24,11 @@ title lastMessage widgetVersion unreadCount attachments
   .trim()
   .split(/\s+/)
 
-// A conversation record as the readings have it: which fields are there, what they are called, and how values are written.
-
 type Json = Record<string, unknown>
 
 type Shape = (record: Json) => Json
 
-/** Fields that real records carry and section 2.10 does not list; `[]` steps into the elements of an array. */
+/** Undocumented fields of real records; `[]` means each element of an array. */
 const UNDOCUMENTED = `title lastMessage widgetVersion unreadCount attachments
 detailedCost.twilioCost crmActivities[].priority handoffHistory[].queuePosition`
   .split(/\s+/)
@@ -44,7 +42,7 @@ averageLatency hotScore leadScore`.split(/\s+/)
 const TIMES = `firstMessageTS lastMessageTS lastModified lastViewed delegatedAt archivedAt resolvedAt reopenedAt
 funnelLastEvaluated smbContactRemovedAt smbLastSeenAt humanClaimedAt humanLastRepliedAt pendingAiReplyAt`.split(/\s+/)
 
-/** Undefined where records are served as they are made. */
+/** Undefined if the readings change nothing. */
 export function recordShape(readings: Readings): Shape | undefined {
   const shapes = [
     readings.undocumented === 'absent' ? documentedOnly : undefined,
@@ -68,8 +66,8 @@ function without(value: unknown, [step, ...rest]: readonly string[]): unknown {
 }
 
 const changed = (record: Json, names: readonly string[], change: (value: number) => unknown): Json => {
-  const told = names.filter(name => typeof record[name] === 'number')
-  return { ...record, ...Object.fromEntries(told.map(name => [name, change(record[name] as number)])) }
+  const numeric = names.filter(name => typeof record[name] === 'number')
+  return { ...record, ...Object.fromEntries(numeric.map(name => [name, change(record[name] as number)])) }
 }
 
 const countersSpelled: Shape = record => changed(record, COUNTERS, String)
@@ -88,8 +86,8 @@ function nulls(reading: 'absent' | 'null'): Shape {
     return record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
   const empty = Object.fromEntries(DOCUMENTED.map(name => [name, null]))
   return record => {
-    const told = Object.entries(record).filter(([, value]) => value !== undefined)
-    return { ...empty, ...Object.fromEntries(told) }
+    const present = Object.entries(record).filter(([, value]) => value !== undefined)
+    return { ...empty, ...Object.fromEntries(present) }
   }
 }
 

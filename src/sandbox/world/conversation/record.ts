@@ -1,4 +1,4 @@
-// A conversation record of section 2.10, put together from its parts; nothing of it is stored anywhere.
+// A conversation record (section 2.10), assembled from its parts. Records are never stored.
 import { PURPOSE } from '../random.ts'
 import { contact, environment } from './contact.ts'
 import { counters, tokens } from './counters.ts'
@@ -9,7 +9,7 @@ import { integration } from './integration.ts'
 import { sentence } from './locales.ts'
 import { createScene, drawFor, type Life, type Scene, type Setting } from './scene.ts'
 
-/** The parts share no key: their texts are joined, which costs a quarter of what merging the objects did (0.5 ms). */
+/** The parts share no key, so their texts are joined: a quarter of the cost of merging objects (0.5 ms). */
 const PARTS: readonly ((scene: Scene) => object)[] = [
   environment,
   counters,
@@ -24,8 +24,7 @@ const PARTS: readonly ((scene: Scene) => object)[] = [
 ]
 
 /**
- * The record of a conversation as it stood at `nowMs`, as JSON text; the conversation must have begun by then.
- * Fields that the record lacks are not in the text.
+ * The record at `nowMs` as JSON text. The conversation must have begun by then. Absent fields are omitted.
  */
 export function renderDocument(setting: Setting, life: Life, nowMs: number): string {
   const scene = createScene(setting, life, nowMs)
@@ -37,7 +36,7 @@ export function renderDocument(setting: Setting, life: Life, nowMs: number): str
   return `{${fields}}`
 }
 
-/** The same record as an object, in a third of the time that it takes to render and parse it; what it lacks is undefined. */
+/** The same record as an object, in a third of the time of rendering and parsing it. Absent fields are undefined. */
 export function recordOf(scene: Scene): Record<string, unknown> {
   return Object.assign({}, ...PARTS.map(part => part(scene))) as Record<string, unknown>
 }

@@ -1,4 +1,4 @@
-// A conversation as it stood at a moment: what all sections of its record agree on.
+// A conversation's state at a moment: the facts that all parts of its record share.
 
 import type { TsUnit } from '../../options.ts'
 import { conversationId } from '../identity.ts'
@@ -9,16 +9,16 @@ import { ENGLISH, type Locale, OTHER_LOCALES, prose } from './locales.ts'
 
 export type Channel = 'web-chat' | 'whatsapp' | 'instagram' | 'voice' | 'telephony'
 
-/** All that will ever happen to a conversation. */
+/** Everything that will ever happen to a conversation. */
 export interface Life {
   schedule: Schedule
-  /** Absent where conversations change by their sessions alone. */
+  /** Absent without traffic: conversations then change only by their sessions. */
   story: Story | undefined
 }
 
 export interface SeenSession {
   id: string
-  /** As it was settled, whether or not all of it has happened. */
+  /** The scheduled session, including what has not happened yet. */
   span: Session
   startMs: number
   /** Last message so far. */
@@ -47,16 +47,16 @@ export interface Scene {
   locale: Locale
   firstName: string
   lastName: string
-  /** Those that have begun; never empty. */
+  /** Sessions that have begun; never empty. */
   sessions: SeenSession[]
   createdMs: number
   /** Last message. */
   lastActivityMs: number
   /** Start or end of a session, whichever came last. */
   boundaryMs: number
-  /** Last event: nothing in the record is later. */
+  /** Time of the last event: nothing in the record is later. */
   asOfMs: number
-  /** Undefined where the conversation is not resolved as it stands. */
+  /** Undefined unless the conversation is currently resolved. */
   resolvedMs: number | undefined
   reopenedMs: number | undefined
   archivedMs: number | undefined
@@ -80,7 +80,7 @@ const CHANNELS: readonly Channel[] = [
   'voice',
   'telephony',
 ]
-/** US dollars for a million tokens, in and out. */
+/** US dollars per million tokens, in and out. */
 const MODELS = [
   ['gpt-4o', 2.5, 10],
   ['gpt-4.1-mini', 0.4, 1.6],
@@ -88,7 +88,7 @@ const MODELS = [
   ['gemini-2.5-flash', 0.3, 2.5],
 ] as const
 
-/** Who the contact is, and how they came: settled before anything happens. */
+/** The contact and the channel: fixed for the conversation's lifetime. */
 function drawCast(seed: number, index: number): Pick<Scene, 'locale' | 'channel' | 'firstName' | 'lastName'> {
   const draw = new Draw(seed, index, PURPOSE.scene)
   const locale = draw.chance(0.5) ? ENGLISH : draw.pick(OTHER_LOCALES)
@@ -118,7 +118,7 @@ export function createScene(setting: Setting, { schedule, story }: Life, nowMs: 
   const resolvedMs = past(begun.at(-1)?.resolvedMs, nowMs)
   const last = sessions.at(-1)!
   const lastActivityMs = last.lastMs
-  const told = story === undefined ? [] : storyMoments(story).filter(ms => ms <= nowMs)
+  const moments = story === undefined ? [] : storyMoments(story).filter(ms => ms <= nowMs)
   return {
     ...setting,
     index,
@@ -129,7 +129,7 @@ export function createScene(setting: Setting, { schedule, story }: Life, nowMs: 
     createdMs: sessions[0]!.startMs,
     lastActivityMs,
     boundaryMs: last.endMs ?? last.startMs,
-    asOfMs: Math.max(archivedMs ?? resolvedMs ?? lastActivityMs, ...told),
+    asOfMs: Math.max(archivedMs ?? resolvedMs ?? lastActivityMs, ...moments),
     resolvedMs,
     reopenedMs: reopened(begun),
     archivedMs,
@@ -155,7 +155,7 @@ function reopened(begun: readonly Session[]): number | undefined {
   return begun[place]?.startMs
 }
 
-/** The last time that a session was persisted while it went on: exchanges so far, and when the last was answered. */
+/** The last time that a running session was persisted: number of exchanges, and time of the last answer. */
 interface Midway {
   exchanges: number
   ms: number
