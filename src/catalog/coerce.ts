@@ -8,7 +8,7 @@ import { COERCED_EXTRA } from './staging.ts'
 import { inExtra } from './unknown.ts'
 import { tellsMoments, UNREAD_TIME, unreadTimes } from './unread-times.ts'
 
-/** A value that did not fit, or was mended while it was read. The path may be told; a value is never in it. */
+/** A value that did not fit, or was coerced while it was read. The path is safe to show; it never contains a value. */
 export interface Issue {
   path: string
   issue: string
@@ -20,7 +20,7 @@ export interface CoercedRecord {
   /** The record in declared types only, with what did not fit under `__extra`, of the record or of a list's element. */
   record: Record<string, unknown>
   issues: Issue[]
-  /** Keys that no field declares, as they may be told, each time that one holds a value. */
+  /** Undeclared keys that hold a value, as safe paths; one entry for each occurrence. */
   drift: { path: string; seen: string }[]
 }
 
@@ -71,11 +71,11 @@ function coerceObject(
   for (const [key, value] of Object.entries(object)) {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined
     if (!field && value !== null) found.drift.push({ path: prefix + safeKey(key), seen: jsonType(value) })
-    const mended = field
+    const coerced = field
       ? coerceField(field, value, prefix + key, found)
       : { kept: undefined, spare: value ?? undefined }
-    if (mended.kept !== undefined) kept[key] = mended.kept
-    if (mended.spare !== undefined) Object.defineProperty(spare, key, { value: mended.spare, enumerable: true })
+    if (coerced.kept !== undefined) kept[key] = coerced.kept
+    if (coerced.spare !== undefined) Object.defineProperty(spare, key, { value: coerced.spare, enumerable: true })
   }
   return { kept, spare: Object.keys(spare).length > 0 ? ordered(spare) : undefined }
 }

@@ -110,7 +110,7 @@ export const campaignCalls = any('Calls made to the contact by campaigns, as sen
     lift('status', 'text', ['status', 'callStatus', 'state'], 'Outcome of the call'),
     lift('called_at', 'time', ['calledAt', 'startedAt', 'ts', 'timestamp', 'createdAt'], 'When it was made'),
     lift('duration', 'number', ['callDuration', 'duration'], 'How long it took; unit not stated'),
-    lift('duration_seconds', 'number', ['durationSeconds'], 'How long it took, where its name tells seconds'),
+    lift('duration_seconds', 'number', ['durationSeconds'], 'How long it took, where its name says seconds'),
   ]),
 })
 

@@ -54,7 +54,7 @@ const environment = {
   browserTimezone: text('Time zone of the browser', device),
   countryCode: text('Country'),
   userPlatform: text('Platform that the contact writes from'),
-  channel: text('Channel, as an event told; no export does', { column: '_channel_told', channel: 'lower' }),
+  channel: text('Channel, as an event reported it; the export has none', { column: '_channel_told', channel: 'lower' }),
   contactIdentityId: text('Identity of the contact across channels', identity),
   crossChannelContext: text('Context carried over from another channel', content),
   notifyToUserId: text('User to notify', staff),
@@ -212,10 +212,10 @@ const other = {
 const dayIn = (timeZone: string, moment: string): string =>
   timeZone === `'UTC'` ? `${moment}::DATE` : `(${moment} AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone})::DATE`
 
-/** The first that tells a channel, all SQL. */
-const channelOf = (told: string, userPlatform: string, origin: string): string =>
+/** SQL of the first of these that holds a channel. */
+const channelOf = (reported: string, userPlatform: string, origin: string): string =>
   oneSpelling(
-    `lower(coalesce(nullif(${told}, ''), nullif(${userPlatform}, ''), CASE WHEN json_type(${origin}) = 'VARCHAR' THEN nullif(${origin}->>'$', '') END))`,
+    `lower(coalesce(nullif(${reported}, ''), nullif(${userPlatform}, ''), CASE WHEN json_type(${origin}) = 'VARCHAR' THEN nullif(${origin}->>'$', '') END))`,
   )
 
 const derived: Derived[] = [
@@ -223,7 +223,7 @@ const derived: Derived[] = [
     column: 'channel',
     sqlType: 'VARCHAR',
     about:
-      'Channel: as an event told, else `user_platform`, else `origin` where that is a word; `web-chat` is spelled `webchat`',
+      'Channel: as an event reported it, else `user_platform`, else `origin` where that is a word; `web-chat` is spelled `webchat`',
     pii: 'none',
     from: ['channel', 'userPlatform', 'origin'],
     sql: () => channelOf('s."channel"', 's."userPlatform"', 's."origin"'),
@@ -243,7 +243,7 @@ const derived: Derived[] = [
 export const conversation: RecordType = {
   name: 'conversation',
   table: 'conversations',
-  about: 'One row for each conversation (chat session) of an agent, as the export last told it',
+  about: 'One row for each conversation (chat session) of an agent, as the latest export returned it',
   id: { key: 'ID', column: 'conversation_id' },
   perAgent: true,
   selectable: true,

@@ -33,13 +33,13 @@ const RECORD_BOOKKEEPING: TableColumn[] = [
 /** State of a row that other sources than a full export may touch too. */
 const FOLD_BOOKKEEPING: TableColumn[] = [
   { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
-  { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record that the row stands on' },
+  { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record below any patches' },
   {
     name: '_missing_since',
     sqlType: 'TIMESTAMP',
     about: 'Known since then to be gone: not in a complete listing, or asked for by id and not there',
   },
-  { name: '_changed_at', sqlType: 'TIMESTAMP', about: 'When an event last told of a change, exported since or not' },
+  { name: '_changed_at', sqlType: 'TIMESTAMP', about: 'When an event last reported a change, exported since or not' },
   { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
 ]
 
@@ -53,7 +53,7 @@ const NOT_EXPORTABLE: TableColumn = {
 const DELETION: TableColumn = {
   name: '_deleted_at',
   sqlType: 'TIMESTAMP',
-  about: 'When an event told that it was deleted',
+  about: 'When an event reported its deletion',
 }
 
 /** Joins a record's row with those of its child tables; deleting by it costs a fraction of deleting by the key. */

@@ -65,7 +65,7 @@ export function dictionary(records: readonly RecordType[]): string {
     '',
     'Made from the catalog by `npm run docs`; do not edit. Times are UTC. Columns that begin with `_` are bookkeeping.',
     'Personal data: `identity` the contact, `content` what was said or noted, `device` the machine or network, `staff` those who handle conversations.',
-    'A text that tells a time is read where it is ISO-8601, in UTC where it tells no offset, or an epoch of 10 to 16 digits; else it counts in `_issues`.',
+    'A text that holds a time is read where it is ISO-8601, in UTC where it has no offset, or an epoch of 10 to 16 digits; else it counts in `_issues`.',
     '',
     sections.join('\n\n'),
   ].join('\n')}\n`

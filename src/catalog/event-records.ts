@@ -1,5 +1,5 @@
 // What the warehouse keeps of webhook events: a row for each in `webhook_events`, a table of its own for each type that
-// declares one, the transcripts that `conversation_updated` brings, and clients, of whom nothing but events tells.
+// declares one, the transcripts that `conversation_updated` brings, and clients, which only events report.
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './events.ts'
 import type { RecordType } from './shape.ts'
 import { any, text, time } from './shape.ts'
@@ -22,7 +22,7 @@ export const webhookEvent: RecordType = {
   ...fact,
   fields: {
     ...idField,
-    type: text('Type, as declared; `unknown` where it cannot be told'),
+    type: text('Type, as declared; `unknown` where it cannot be determined'),
     createdAt: time('When it happened, as the event says'),
     receivedAt: time('When it was received first'),
     agentId: text('Id of the agent'),
@@ -50,8 +50,8 @@ export const OWN_RECORDS: ReadonlyMap<string, RecordType> = new Map(
   EVENT_TYPES.flatMap(({ table, ...type }) => (table === undefined ? [] : [[type.name, ownTable({ ...type, table })]])),
 )
 
-/** Of a conversation, as the newest event that carries it told. */
-const told = {
+/** Of a conversation, from the newest event that carries it. */
+const fromNewestEvent = {
   id: { key: 'convoId', column: 'conversation_id' },
   perAgent: true,
   selectable: true,
@@ -79,8 +79,8 @@ const messages = (table: string, about: string) =>
 export const transcript: RecordType = {
   name: 'transcript',
   table: 'conversation_transcripts',
-  about: 'One row for each conversation whose turns an event has told',
-  ...told,
+  about: 'One row for each conversation whose turns an event has reported',
+  ...fromNewestEvent,
   fields: {
     convoId: text('Id of the conversation', { column: 'conversation_id' }),
     sessionId,
@@ -93,8 +93,8 @@ export const transcript: RecordType = {
 export const modelHistory: RecordType = {
   name: 'model_history',
   table: 'conversation_model_histories',
-  about: 'One row for each conversation of which an event has told what the model saw',
-  ...told,
+  about: 'One row for each conversation whose model messages an event has reported',
+  ...fromNewestEvent,
   fields: {
     convoId: text('Id of the conversation', { column: 'conversation_id' }),
     sessionId,
@@ -107,7 +107,7 @@ export const modelHistory: RecordType = {
 export const client: RecordType = {
   name: 'client',
   table: 'clients',
-  about: 'One row for each client of an organization that an event has told of',
+  about: 'One row for each client of an organization that an event has reported',
   id: { key: 'clientId', column: 'client_id' },
   perAgent: false,
   modifiedKey: null,

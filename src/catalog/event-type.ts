@@ -1,7 +1,7 @@
 // Which type an event is of. The document lists the fields of each type, and not the field that names the type.
 import { EVENT_TYPES, type EventName, type Mark, UNKNOWN_EVENT } from './events.ts'
 
-/** Where the type may stand; the first that holds a known one counts. */
+/** Fields that may hold the type; the first one with a known type counts. */
 const NAMING_FIELDS = ['event', 'eventType', 'type', 'name'] as const
 
 type Payload = Readonly<Record<string, unknown>>
@@ -15,7 +15,7 @@ const shows = (payload: Payload, { has = [], lacks = [], operation }: Mark): boo
   !lacks.some(key => holds(payload, key)) &&
   (operation === undefined || payload.operation === operation)
 
-/** The only type of which the payload shows a mark. */
+/** The type whose marks the payload shows, where it is only one. */
 function inferred(payload: Payload): EventName | undefined {
   const fitting = EVENT_TYPES.filter(({ marks }) => marks.some(mark => shows(payload, mark)))
   return fitting.length === 1 ? fitting[0]!.name : undefined
@@ -27,7 +27,7 @@ function namedIn(payload: Payload, field: string): EventName | undefined {
   return typeof named === 'string' && Object.hasOwn(payload, field) ? NAMES.get(named) : undefined
 }
 
-/** The fields of an event but for those that tell its type: they are known, and no drift. */
+/** Fields of an event without those that hold its type: these are known, and no drift. */
 export const withoutTypeName = (payload: Payload): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(payload).filter(([key]) => !NAMING_FIELDS.some(field => field === key && namedIn(payload, key))),

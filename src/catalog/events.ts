@@ -1,5 +1,5 @@
-// Every type of webhook event (section 6.3), one declaration each: its name, its own fields, what gives it away where nobody
-// says what it is, and what it does to the warehouse. A type that is not declared here is kept as `unknown`.
+// Every type of webhook event (section 6.3), one declaration each: its name, its own fields, the marks that identify it where
+// no field names the type, and its effect on the warehouse. A type that is not declared here is kept as `unknown`.
 
 import { any, type Fields, type PiiClass, text, time } from './shape.ts'
 import { entries, lift } from './unnest.ts'
@@ -11,7 +11,7 @@ export interface Mark {
   operation?: string
 }
 
-/** A resource that an event tells of: a row of `table`, by the id in `id`, with these columns from these fields. */
+/** A resource that an event reports: a row of `table`, by the id in `id`, with these columns from these fields. */
 export interface TellsOf {
   table: 'agents' | 'organizations' | 'clients'
   id: string
@@ -216,5 +216,5 @@ export type EventName = (typeof TYPES)[number]['name']
 
 export const EVENT_TYPES: readonly (EventType & { name: EventName })[] = TYPES
 
-/** What an event is kept as whose type cannot be told. */
+/** Type of an event that cannot be determined. */
 export const UNKNOWN_EVENT = 'unknown'

@@ -16,7 +16,7 @@ export function keyItems(layout: Layout, workspaceId: string): string[] {
   ]
 }
 
-/** What a mended record or element brought as its extra, else what the unknown paths hold. */
+/** The extra of a coerced record or element, else the values at the unknown paths. */
 const extraItem = (sql: string, unknown: UnknownTree | null): string =>
   `coalesce(${sql}.${quoteName(COERCED_EXTRA)}, ${extraSql(unknown, sql)})`
 
@@ -47,7 +47,7 @@ function listSource(options: { keys: string; stage: string; list: string; parent
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
 
-/** True for JSON that is an object, an array or null: its first character tells. */
+/** True for JSON that is an object, an array or null: by its first character. */
 const isNoScalar = (json: string): string => `left(${json}::VARCHAR, 1) IN ('{', '[', 'n')`
 
 /** The first of the lift's keys that holds a scalar, as JSON; `x` holds the scalar that the element has at each path, else NULL. */
@@ -80,7 +80,7 @@ function typed(lift: Lift, text: string): string {
 function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
   if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an unnested child')
   const { json, lifts, over } = child.rows
-  // `$[*]` took a third of the time of from_json to a list of JSON. Of a key that stands twice DuckDB would make two rows:
+  // `$[*]` took a third of the time of from_json to a list of JSON. DuckDB would make two rows of a duplicate key:
   // its page is refused here, and loaded by the tolerant path, which keeps the last.
   const source =
     over === 'elements'
@@ -90,7 +90,7 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
           (SELECT * EXCLUDE (m), unnest(CASE WHEN list_unique(map_keys(m)) < cardinality(m) THEN error('a key stands twice') ELSE map_entries(m) END) AS m
             FROM (SELECT ${keys}, ${json}::MAP(VARCHAR, JSON) AS m FROM ${stage} s WHERE left(${json}::VARCHAR, 1) = '{'))`
   const paths = [...new Set(lifts.flatMap(lift => lift.keys))]
-  // One call for all paths: each call parses the element anew.
+  // One call for all paths: each call parses the element again.
   const found = `json_extract(v, [${items(paths.map(key => quoteText(`$.${key}`)))}])`
   const scalars = `list_transform(${found}, lambda j: CASE WHEN NOT ${isNoScalar('j')} THEN j END)`
   const extracted = `SELECT *, ${scalars} AS x FROM (${source})`

@@ -11,11 +11,11 @@ export interface PageNotes {
   unknown: Record<string, { count: number; seen: string }>
   /** Values of a wrong type: the file must take the tolerant path. */
   mismatched: Record<string, { count: number; declared: string; seen: string }>
-  /** Times that are 0, "never" in the vendor's hand: NULL in the warehouse. */
+  /** Times that are 0, by which the vendor means "never": NULL in the warehouse. */
   zeroTimes: Record<string, number>
-  /** Texts in the place of a time that tell none: kept as text, NULL as a time. */
+  /** Texts where a time is expected that hold none: kept as text, NULL as a time. */
   unreadTimes: Record<string, { count: number; declared: string; seen: string }>
-  /** What cannot be a column of the stage, by its raw path: the file must take the tolerant path. Not to be told. */
+  /** What cannot be a column of the stage, by its raw path: the file must take the tolerant path. Not safe to show. */
   awkward: string[]
   /** Secrets that were removed before the page landed, by path. */
   removed?: Readonly<Record<string, number>>
@@ -52,7 +52,7 @@ function isExact(value: unknown): boolean {
   const number = numeral === undefined ? value : Number(numeral)
   if (typeof number !== 'number' || !Number.isFinite(number)) return false
   if (Number.isSafeInteger(number) || !Number.isInteger(number)) return true
-  // Of a number that was parsed already nobody can tell which digits it had: its page is read again, with them.
+  // The digits of a parsed number are lost: its page is read again, with them.
   return numeral !== undefined && (!INTEGER.test(numeral) || BigInt(numeral) === BigInt(number))
 }
 
@@ -205,7 +205,7 @@ export function compileInspection(record: RecordType): Inspect {
         notes.mismatched[''] ??= { count: 0, declared: `object with ${record.id.key}`, seen: jsonType(element) }
         notes.mismatched[''].count += 1
       } else {
-        // Digits of an id must not be lost, and only the tolerant path can tell whether they would be.
+        // Digits of an id must not be lost, and only the tolerant path knows whether they would be.
         const id = element[record.id.key]
         if (typeof id === 'number' && !Number.isSafeInteger(id)) noteAwkward(notes, record.id.key)
         walk(element, notes)

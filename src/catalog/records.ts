@@ -1,11 +1,11 @@
-// Every record type that the warehouse keeps.
+// Every record type of the warehouse.
 
 import { conversation } from './conversation.ts'
 import { EVENT_RECORDS } from './event-records.ts'
 import { RESOURCES } from './resources.ts'
 import type { RecordType } from './shape.ts'
 
-/** Those that pages bring. */
+/** Record types that landed pages hold. */
 export const PAGE_RECORDS: readonly RecordType[] = [conversation, ...RESOURCES.map(({ record }) => record)]
 
 export const RECORD_TYPES: readonly RecordType[] = [...PAGE_RECORDS, ...EVENT_RECORDS]

@@ -26,11 +26,16 @@ export const REQUESTS_TABLE = {
     column('agent_id', 'VARCHAR', 'Agent whose conversations were asked for'),
     column('window', 'VARCHAR', 'Window that the page is of'),
     column('sent_at', 'TIMESTAMP', "When the request was sent, server's clock"),
-    column('duration_ms', 'BIGINT', 'From the request to the whole answer (ms)'),
+    column('duration_ms', 'BIGINT', 'From the request to the end of the answer (ms)'),
     column('status', 'INTEGER', 'HTTP status'),
     column('returned', 'BIGINT', 'Conversations returned'),
     column('scanned', 'BIGINT', 'Conversations looked at, those skipped included', 'scannedConvoCount'),
-    column('billed_sessions', 'BIGINT', 'Sessions billed; NULL where it was not told', 'usage.billableUsedThisRequest'),
+    column(
+      'billed_sessions',
+      'BIGINT',
+      'Sessions billed; NULL where it was not reported',
+      'usage.billableUsedThisRequest',
+    ),
     column('body_bytes', 'BIGINT', 'Length of the body (bytes)'),
     column(
       'kind',

@@ -1,9 +1,9 @@
-// Paths as they may be told in bookkeeping and messages. Keys that the catalog declares are names of fields; any other key
-// may be data (a map keyed by e-mail addresses, say), and is told only where it looks like the name of a field.
+// Paths that are safe to show in bookkeeping and messages. Keys that the catalog declares are names of fields; any other key
+// may be data (a map keyed by e-mail addresses, say), and is shown only where it looks like the name of a field.
 import type { Fields } from './shape.ts'
 import { ELEMENT } from './unknown.ts'
 
-/** Stands in a told path for a key that may be somebody's data. */
+/** Replaces a key that may be somebody's data in a safe path. */
 export const ANY_KEY = '*'
 
 /** A word as programs name fields: no address, no sentence, and no number long enough for a telephone or an id. */
@@ -12,8 +12,8 @@ const isFieldName = (key: string): boolean => /^[A-Za-z_$][\w$-]{0,63}$/.test(ke
 export const safeKey = (key: string): string => (isFieldName(key) ? key : ANY_KEY)
 
 /**
- * The path of `keys` (`[]` for an element): declared keys as they are, the first one that is not declared if it may be
- * told, and nothing below it. Below a field that may hold anything all keys are data.
+ * The path of `keys` (`[]` for an element): declared keys as they are, the first one that is not declared if it is
+ * safe, and nothing below it. Below a field that may hold anything all keys are data.
  */
 export function safePath(fields: Fields, keys: readonly string[]): string {
   const [key, ...below] = keys

@@ -4,16 +4,16 @@
 /**
  * What a scalar is on the wire, and in the warehouse:
  * - `text`, `number` (DOUBLE: the API says "number" and a fraction is possible), `boolean`
- * - `time`: a number of seconds, ms or µs, told apart by its magnitude → TIMESTAMP (UTC)
- * - `moment`: a string that tells a time; kept as sent, with a parsed TIMESTAMP twin beside it where it is ISO-8601 (in UTC where it
- *   tells no offset) or an epoch of 10 to 16 digits
+ * - `time`: a number of seconds, ms or µs, distinguished by its magnitude → TIMESTAMP (UTC)
+ * - `moment`: a string that holds a time; kept as sent, with a parsed TIMESTAMP twin beside it where it is ISO-8601 (in UTC where it
+ *   has no offset) or an epoch of 10 to 16 digits
  * - `loose`: any scalar, of a type that the API does not state → text
  * - `any`: any JSON → JSON
  */
 export type ScalarType = 'text' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
 
 /**
- * Who a value may tell about: `identity` a contact's name, address or account; `content` what was said or noted;
+ * Whom a value may reveal something about: `identity` a contact's name, address or account; `content` what was said or noted;
  * `device` the contact's machine or network; `staff` a person who handles conversations; `none` nobody.
  */
 export type PiiClass = 'none' | 'identity' | 'content' | 'device' | 'staff'
@@ -103,9 +103,9 @@ export interface Derived extends Described {
   sqlType: string
   /** SQL over the staged record `s`; `timeZone` is an SQL string literal. */
   sql: (context: { timeZone: string }) => string
-  /** The same over the row as it is stored: another time zone, or a patch that carries only some of its fields, derives the column anew. */
+  /** The same over the row as it is stored: another time zone, or a patch that carries only some of its fields, derives the column again. */
   stored?: (context: { timeZone: string }) => string
-  /** Top-level keys that it reads: a patch of one of them derives the column anew. */
+  /** Top-level keys that it reads: a patch of one of them derives the column again. */
   from: readonly string[]
 }
 
@@ -121,11 +121,11 @@ export interface RecordType {
   /** Other names that the vendor has for top-level fields: `{ vapi: 'ext' }`. */
   aliases?: Readonly<Record<string, string>>
   derived: readonly Derived[]
-  /** Field whose value tells which of two versions is newer; null: the later fetch is. */
+  /** Field by which the newer of two versions is known; null: the later fetch is newer. */
   modifiedKey: string | null
   /** It has happened, once: no version of it replaces another. */
   fact?: true
-  /** An event may tell that it was deleted; its row stays. */
+  /** An event may report its deletion; its row stays. */
   deletable?: true
   /** The export selects it by id. */
   selectable?: true

@@ -15,7 +15,7 @@ const STAGED: Record<Scalar['type'], string> = {
   any: 'JSON',
 }
 
-/** Key under which a mended record, or an element of one, brings its own `extra`. No plain key starts so. */
+/** Key under which a coerced record, or an element of one, carries its own `extra`. No plain key starts with it. */
 export const COERCED_EXTRA = '__extra'
 
 function fieldType(field: Field, unknown: UnknownTree | null): string {

@@ -1,8 +1,8 @@
-// What stands around a page's records. Nothing of it is kept, but DuckDB reads it on its way to the records: objects between
-// ten and twenty thousand deep, or lists between fifty and a hundred thousand, end its process (8 MB of stack).
+// The envelope of a page, beside its records. DuckDB parses it too, and nesting crashes the process (8 MB of stack): objects between ten
+// and twenty thousand levels deep, lists between fifty and a hundred thousand.
 import { isObject, isTooDeep } from './inspect.ts'
 
-/** Stands among the awkward paths of a page for what is around its records; no path of a record is spelt so. */
+/** The envelope's entry among the awkward paths of a page; no path in a record is spelt like it. */
 export const TOO_DEEP_AROUND = '(nesting around the records)'
 
 /** True where a body holds, beside its list of records, what is nested deeper than DuckDB is ever given to read. */

@@ -25,7 +25,7 @@ const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
 const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 
-/** Parts of a message that nobody said. */
+/** Parts of a message that are not speech. */
 const UNSAID = /^(tool|function|reasoning|thinking)/i
 
 /** Objects inside each other that a text is looked for in. */
@@ -78,7 +78,7 @@ function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
       messagePosition: index + 1,
       turnId: firstOf(TURN_ID, own),
       sessionId: firstOf(SESSION_ID, inner, own),
-      // What kind of turn it is stands in for who wrote it; the type of a message is `text` or the like.
+      // The type of a turn replaces a missing role; the type of a message is `text` or the like.
       role: firstOf(ROLE, inner, own) ?? firstOf(['type'], own),
       text: textIn(message),
       at: firstOf(AT, inner, own),
@@ -86,7 +86,7 @@ function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
   })
 }
 
-/** The messages of a transcript by time; those of one time, and those that tell none, as they were sent. */
+/** The messages of a transcript by time; those of one time, and those without, in the order sent. */
 export function messagesOf(turns: readonly unknown[]): Message[] {
   const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1))
   let last = Number.NEGATIVE_INFINITY

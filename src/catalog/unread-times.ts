@@ -1,4 +1,4 @@
-// Values in the place of a time that tell none: a date as a person writes it, the name of a time zone, the 30th of February. They
+// Values that hold no readable time where one is expected: a date as a person writes it, the name of a time zone, the 30th of February. They
 // are kept as they came, are NULL as a time, and count as data issues.
 import { isMoment } from '../core/time.ts'
 import { ExactNumber } from '../json/exact-json.ts'
@@ -16,10 +16,10 @@ export interface UnreadTime {
 
 const timesOf = (field: Scalar): readonly Lift[] => (field.unnest?.lift ?? []).filter(({ type }) => type === 'time')
 
-/** True where a field is, or its elements hold, a time that may be told as a text. */
+/** True where a field is, or its elements hold, a time that may be a text. */
 export const tellsMoments = (field: Scalar): boolean => field.type === 'moment' || timesOf(field).length > 0
 
-/** A scalar as `->>` writes it; null for what is no scalar, and for an empty text, which tells nothing. */
+/** A scalar as `->>` writes it; null for what is no scalar, and for an empty text. */
 function textOf(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.text
   if (value === null || value === undefined || typeof value === 'object' || value === '') return null

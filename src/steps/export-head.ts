@@ -23,14 +23,14 @@ function timesOf(data: readonly unknown[]): number[] {
   })
 }
 
-/** Ids that were asked for and not answered. */
+/** Ids that were requested and not returned. */
 function missingIds(asked: readonly string[] | undefined, data: readonly unknown[]): string[] {
   if (!asked) return []
   const answered = new Set(data.map(record => String((record as { ID?: unknown } | null)?.ID)))
   return asked.filter(id => !answered.has(id))
 }
 
-/** A query as heads tell it. */
+/** A query as it is written into heads. */
 export const textQuery = (query: WindowQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 
@@ -53,7 +53,7 @@ export function exportHead(
   const { progress, query, grant, answer } = page
   const { exchange, envelope } = answer
   const { agentId, name } = progress.window
-  // A cursor that is missing or stands still is of no use: the next run begins a new generation instead.
+  // A cursor that is missing or repeated is useless: the next run begins a new generation instead.
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
   // What answers another question is kept, and says nothing of how far this window is.
   const isElsewhere = !query.convoIds && misread(query, envelope.query) !== null

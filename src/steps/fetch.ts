@@ -1,4 +1,4 @@
-// Fetching under a lease: from the window's frontier, page by page. Each page is durable before the next one is asked for,
+// Fetching under a lease: from the window's frontier, page by page. Each page is durable before the next one is requested,
 // so a kill costs the request in flight and nothing else.
 
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../workflows/steps.ts'
@@ -39,7 +39,7 @@ export const failureOf = (error: unknown): Failure => {
   return { code: error.code, kind: error.kind, what: error.message, hint: error.hint ?? null }
 }
 
-async function tellLedger(
+async function logAnswer(
   fetching: Fetching,
   grant: Grant,
   agentId: string,
@@ -49,7 +49,7 @@ async function tellLedger(
   await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error, ...answer })
 }
 
-/** Attempts that failed are told at once; the one that succeeds is told with what it billed. */
+/** Records failed attempts at once; the one that succeeds is recorded with the sessions that it billed. */
 function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, opened: number) {
   return {
     allow: () => mayAsk(fetching, grant, used, opened),
@@ -72,7 +72,7 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
         retryAfterMs: outcome.retryAfterMs,
       }
       used.answers.push(answer)
-      await tellLedger(fetching, grant, agentId, answer, outcome.error)
+      await logAnswer(fetching, grant, agentId, answer, outcome.error)
     },
   }
 }
@@ -91,14 +91,14 @@ async function keepBytes(fetching: Fetching, agentId: string, error: unknown): P
   await fetching.landing.landFailed({ atMs: exchange.sentAtMs, agentId, status: exchange.status, body: exchange.body })
 }
 
-/** Only what was bought is worth keeping: an answer of 200 that cannot be read may hold paid conversations. */
+/** Only a billed answer is worth keeping: a 200 that cannot be read may hold billed conversations. */
 const wasPaid = (error: unknown): boolean => error instanceof VendorError && error.exchange?.status === 200
 
 /** What an error means for a lease. One that ran out before its next request left has merely ended. */
 function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
   if (isCode(error, 'HOUR_SPENT')) return null
   const failure = failureOf(error)
-  // What a full disk cannot keep is not to be bought.
+  // Nothing is exported that a full disk cannot keep.
   if (failure.kind === 'transient' || failure.kind === 'storage') fetching.gate.close()
   return failure
 }
@@ -108,7 +108,7 @@ const answerOf = (answer: ExportAnswer): Answer => ({
   receivedAtMs: answer.exchange.receivedAtMs,
   status: 200,
   returned: answer.envelope.data.length,
-  // Where nobody tells what was billed, no less is reckoned with than the records show.
+  // Without a reported figure, count the sessions that the records show.
   billed: answer.envelope.usage?.billableUsedThisRequest ?? sessionsShown(answer.envelope.data),
   usage: answer.envelope.usage,
   rateLimit: answer.envelope.rateLimit,
@@ -125,18 +125,18 @@ async function landPage(
   const { agentId } = progress.window
   fetching.clock.tell(answer.exchange)
   const head = exportHead(fetching, { ...page, grant })
-  const told = answerOf(answer)
+  const received = answerOf(answer)
   // Neither is left behind when the other one fails.
   const [landed, written] = await Promise.allSettled([
     fetching.landing.land(head, answer.exchange.body),
-    tellLedger(fetching, grant, agentId, told, null),
+    logAnswer(fetching, grant, agentId, received, null),
   ])
   if (landed.status === 'rejected') throw landed.reason
   fetching.pending.add(landed.value, head)
   if (written.status === 'rejected') throw written.reason
-  used.answers.push(told)
-  used.sessions += told.billed ?? told.returned
-  fetching.onPage?.({ agentId, records: told.returned, billed: told.billed })
+  used.answers.push(received)
+  used.sessions += received.billed ?? received.returned
+  fetching.onPage?.({ agentId, records: received.returned, billed: received.billed })
   return advance(progress, head.facts!)
 }
 
@@ -147,8 +147,8 @@ const stuck = (progress: WindowProgress): ConvohouseError =>
   })
 
 /**
- * Pages in a row, in one run, that look at nothing and tell of more: real ones skip conversations, but they have looked at some. Where the
- * vendor does not tell what it has looked at, four times as many.
+ * Pages in a row, in one run, that scan no conversation and promise more: real ones skip conversations, but have scanned some. Four times
+ * as many where the vendor does not report what it has scanned.
  */
 const MAX_IDLE_PAGES = 50
 
@@ -164,7 +164,7 @@ const elsewhere = ({ window, sequence }: WindowProgress, field: string): Convoho
     hint: 'Report it to the vendor with that request. What came is kept; what was asked for counts as not read.',
   })
 
-/** @throws API_PROTOCOL where the vendor says that it has read another query than was asked */
+/** @throws API_PROTOCOL where the vendor echoes another query than was sent */
 function expectAnswers(progress: WindowProgress, query: WindowQuery, { envelope }: ExportAnswer): void {
   const field = misread(query, envelope.query)
   if (field !== null && !isById(progress.window.kind)) throw elsewhere(progress, field)
@@ -235,7 +235,7 @@ export async function pastLanded(fetching: Fetching, start: WindowProgress, limi
   return progress
 }
 
-/** Lands an answer that refused a single id; the ledger has been told of it. */
+/** Lands an answer that refused a single id; the lease log has it already. */
 async function landRefusal(
   fetching: Fetching,
   grant: Grant,
@@ -246,7 +246,7 @@ async function landRefusal(
   return advance(page.progress, head.facts!)
 }
 
-/** A window that can hold nothing: one moment of 2001, in whichever unit it is read. It tells the usage and bills nothing. */
+/** A window that can hold nothing: one moment of 2001, in whichever unit it is read. It reports the usage and bills nothing. */
 const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
 
 /** Asks for nothing of an agent, under a lease. @throws what the vendor refuses */
@@ -261,9 +261,9 @@ async function askNothing(
   const { vendor, signal } = fetching
   const answer = await vendor.exportConversations({ agentId, query: NOTHING, signal, attempts })
   fetching.clock.tell(answer.exchange)
-  const told = answerOf(answer)
-  used.answers.push(told)
-  await tellLedger(fetching, grant, agentId, told, null)
+  const received = answerOf(answer)
+  used.answers.push(received)
+  await logAnswer(fetching, grant, agentId, received, null)
 }
 
 async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
@@ -280,7 +280,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     const { query } = next
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
-      // How far it is stands, whatever is wrong with the page.
+      // Progress is kept, whatever is wrong with the page.
       progress = await landPage(fetching, grant, used, { ...next, answer })
       expectAnswers(progress, query, answer)
       return progress
@@ -333,7 +333,7 @@ const outcomeOf = (
   failure,
 })
 
-/** Asks for nothing, to be told the usage. Its answer is not landed: nobody paid for it. */
+/** Requests an empty window to learn the usage. Its answer does not land: it was not billed. */
 export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<LeaseAnswers> {
   const unused: LeaseAnswers = { answers: [], failure: null }
   return underLease(fetching, grant, { agentId, window: 'probe', unused }, () =>

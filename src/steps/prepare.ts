@@ -1,4 +1,4 @@
-// Preparing a run: who the agents are, what has landed, what the ledger tells of the quota, and the plan that follows.
+// Preparing a run: the agents, the pages that have landed, the quota by the lease log, and the plan that follows.
 
 import type { Failure, Prepared, SyncRequest } from '../../workflows/steps.ts'
 import { AGENTS } from '../catalog/resources/agents.ts'
@@ -47,15 +47,15 @@ function joined(listed: readonly ListedAgent[], known: readonly ListedAgent[]): 
 
 const SHOWN_CHARS = 60
 
-/** What a person should know of an agent that cannot be asked for; its id may hold anything. */
+/** Warning about an agent that no request can name; its id may hold anything. */
 const unusableText = (id: string): string =>
   `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} has an ID that no request can carry: its conversations are not exported. All others are.`
 
-/** What a person should know of a configured organization that cannot be asked for. */
+/** Warning about a configured organization that no request can name. */
 const unusableOrganizationText = (id: string): string =>
   `\`organizations\` names ${JSON.stringify(id.slice(0, SHOWN_CHARS))}, an ID that no request can carry: it has no name in the tables. Mend or remove it.`
 
-/** As the warehouse knows them, without those that cannot be asked for. */
+/** Agents in the warehouse, without those that no request can name. */
 async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<ListedAgent[]> {
   return (await knownAgents(warehouse.writer, workspaceId)).filter(({ agentId }) => isSegment(agentId))
 }
@@ -178,7 +178,7 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
   }
   const period = await periodNow(fetching)
   const entries = await logged(fetching, period, nowMs)
-  // This process holds the warehouse, so whoever wrote those leases holds it no more.
+  // This process holds the warehouse, so the writers of those leases no longer do.
   return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota: period })
 }
 
@@ -187,7 +187,7 @@ function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
   return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
 }
 
-/** The flags that ask for that full export: one from another time on begins anew, and bills everything again. */
+/** Flags of that full export: with other times a new one begins, and bills everything again. */
 const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
   [
     ...agents.map(agentId => ` --agent ${agentId}`),
@@ -195,7 +195,7 @@ const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
     ...(untilMs === null ? [] : [` --until ${momentText(untilMs)}`]),
   ].join('')
 
-/** Full exports that were begun and not finished, told to whoever syncs without them. */
+/** Warnings about unfinished full exports, for a sync that does not continue them. */
 function unfinishedFulls(
   { full = [] }: KnownWindows,
   { agents, request, droppedMs }: { agents: readonly ListedAgent[]; request: SyncRequest; droppedMs: number | null },
@@ -218,7 +218,7 @@ async function drop({ landing, now, warehouse, workspaceId }: Planning, run: str
   await dropFulls(warehouse.writer, workspaceId, untilMs)
 }
 
-/** Prepares and plans; nothing is bought, and no full export dropped where consent is asked for first. @throws AGENT_UNKNOWN, and access errors of the vendor */
+/** Prepares and plans; exports nothing, and drops no full export before consent. @throws AGENT_UNKNOWN, and access errors of the vendor */
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
   const governor = await recalled(fetching, request)

@@ -1,6 +1,6 @@
-// A page of ids that the vendor refuses as a whole, since it does not have one of them: the document does not say what unknown ids are
-// answered with. Halves are asked for until the ids that are refused stand alone. A refusal bills nothing; that of a single id
-// lands, since it tells of the id what no other page does.
+// A page of ids that the vendor refuses because it does not have one of them: the document does not say how unknown ids are
+// answered. Halves are requested until each refused id is alone. A refusal bills nothing; that of a single id lands, since no other
+// page says anything about the id.
 import { isCode } from '../core/errors.ts'
 import { isById, type WindowProgress, withFewerIds } from '../core/windows.ts'
 import type { ExportAnswer } from '../vendor/answers.ts'
@@ -50,7 +50,7 @@ async function hasAgent({ progress, askNothing }: RefusedIds): Promise<boolean |
   }
 }
 
-/** Where the window stands behind the refusal; null where it was about something else. @throws what asking and landing do */
+/** The window's progress after the refusal; null where it was about something else. @throws what requesting and landing do */
 export async function pastRefusedIds(refused: RefusedIds): Promise<WindowProgress | null> {
   const { progress, asked, error, land } = refused
   const exchange = error instanceof VendorError ? error.exchange : undefined

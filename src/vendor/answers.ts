@@ -1,4 +1,4 @@
-// Reads what an attempt brought: the answer that was asked for, or the error that it amounts to.
+// Reads the result of an attempt: the expected answer, or an error.
 
 import { isById, type Resource } from '../catalog/resources/resource.ts'
 import { isTooDeepAround } from '../catalog/surroundings.ts'
@@ -16,7 +16,7 @@ export interface ExportAnswer {
   exchange: Exchange
   /** Some bytes of the body are no UTF-8: they read as U+FFFD, and are in `exchange.body` as they came. */
   invalidUtf8: boolean
-  /** What stands around the records is nested deeper than is ever read. */
+  /** The envelope is nested deeper than is ever read. */
   isTooDeepAround: boolean
   /** Its `data` was read for its shape alone: texts and keys beyond ASCII may be misread there. */
   envelope: ExportEnvelope
@@ -54,7 +54,7 @@ export function readExportAnswer(sent: Sent, asked: RequestContext, selected: bo
   }
 }
 
-/** True where the bill is told by a number that a double does not hold. */
+/** True where the bill has a number that a double does not hold. */
 function losesDigits(parsed: unknown): boolean {
   const { logId, summary } = (parsed as { usage?: Record<string, unknown> | null }).usage ?? {}
   return [logId, summary].some(value => Number.isInteger(value) && !Number.isSafeInteger(value))
@@ -114,7 +114,7 @@ function withoutToken(exchange: Exchange, { token }: RequestContext): Exchange {
   return count === 0 ? exchange : { ...exchange, body: bytes, tokensMasked: count }
 }
 
-/** Where `_issues` tells of a token that was echoed. */
+/** Path in `_issues` of a token that was echoed. */
 const TOKEN_PATH = '(API token)'
 
 /** Paths of what was masked before the answer was read. */

@@ -1,5 +1,5 @@
-// The vendor's API as convohouse uses it. Typed answers or typed errors; transient faults are tried again here, the hourly limit
-// is not: that is news for whoever keeps the budget.
+// The vendor's API as convohouse uses it. Typed answers or typed errors; transient faults are retried here, but not the hourly
+// limit, which is the governor's business.
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
@@ -43,7 +43,7 @@ export interface ExportRequest {
   agentId: string
   query: ExportQuery
   signal?: AbortSignal
-  /** Every attempt may cost quota: asked before each, told of each. */
+  /** Every attempt may cost quota: consulted before and notified after each. */
   attempts?: AttemptObserver
 }
 
@@ -59,7 +59,7 @@ export interface ResourceRequest {
   signal?: AbortSignal
 }
 
-/** `isPaged` is false where the vendor refused every parameter: then this is the only page that can be asked for. */
+/** `isPaged` is false where the vendor refused every parameter: then this is the only page that can be requested. */
 export type Paged<Answer> = Answer & { isPaged: boolean }
 
 /**
@@ -130,7 +130,7 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
 
 const JSON_TYPE = 'application/json'
 
-/** Asks for a page of a listing, of which the document shows no parameters: where the first is refused with them, once more without. */
+/** Requests a page of a listing. The document shows no parameters: where the first page is refused with them, once more without. */
 async function askPaged<T extends object>(
   page: number,
   ask: (isPaged: boolean) => Promise<T>,
@@ -157,13 +157,13 @@ interface Call<T> {
 function createCaller({
   transport,
   policy,
-  ...told
+  ...context
 }: { transport: Transport; policy: AttemptPolicy } & Pick<RequestContext, 'token' | 'origin' | 'timeoutMs'>) {
   return {
     run<T>({ target, accept, keepsBody, read, maxAttempts, signal, attempts: observer }: Call<T>): Promise<T> {
       // Each request under way listens to it, and lets go in the end: more than ten listeners are no leak here.
       if (signal) setMaxListeners(0, signal)
-      const asked = (attempt: number): RequestContext => ({ ...told, target, attempt, keepsBody })
+      const asked = (attempt: number): RequestContext => ({ ...context, target, attempt, keepsBody })
       return runAttempts<T>(maxAttempts === undefined ? policy : { ...policy, maxAttempts }, {
         send: () => transport.send(target, { accept, signal }),
         read: (sent, attempt) => read(sent, asked(attempt)),

@@ -1,5 +1,5 @@
 // What surrounds the records in an answer, read as tolerantly as the notes on the API ask: unknown keys pass, paging may be
-// flat (section 4.12) or under `paging` (2.11), and what is not told reads as null. Only what nobody could go on without
+// flat (section 4.12) or under `paging` (2.11), and what is missing reads as null. Only what is indispensable
 // (`data`, whether there is more) is a fault when it is missing. Messages name fields, never values.
 
 import { z } from 'zod'
@@ -18,7 +18,7 @@ import type { EchoedQuery } from './echo.ts'
 export interface ExportEnvelope {
   data: unknown[]
   hasMore: boolean
-  /** May be null although `hasMore` is true: who paged with which cursor knows whether that is a fault. */
+  /** May be null although `hasMore` is true: the caller knows whether that is a fault. */
   nextCursor: string | null
   limit?: number
   /** Conversations looked at, those skipped for want of a human message included. */
@@ -56,7 +56,7 @@ const flagOf = (value: unknown): boolean | undefined =>
 /** `hasMore`, where a listing may do without it. */
 const flagIfAny = z.preprocess(value => flagOf(value) ?? null, z.boolean().nullable()).catch(null)
 
-/** How a listing tells of its end, beside the list or under `paging`. */
+/** Fields that mark the end of a listing, beside the list or under `paging`. */
 export const listPaging = {
   total: count,
   hasMore: flagIfAny,
