@@ -19,7 +19,7 @@ import { examine, type Finding, fail, ok, type Subject, skip, warn } from './fin
 
 const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
 
-/** True where the file's owner is not the only one who can read it; Windows has no such mode. */
+/** True if other users can read the file. Windows has no such mode. */
 const isOpen = async (file: string): Promise<boolean> =>
   process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
 
@@ -37,7 +37,7 @@ export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
   })
 }
 
-/** Who waits for a diagnosis does not wait as long as a sync does. */
+/** Timeout of the request: shorter than that of a sync, since a person waits. */
 const PATIENCE_MS = 15 * SECOND
 
 const agentsOf = ({ envelope }: ResourceAnswer): number => envelope?.total ?? envelope?.records.length ?? 0
@@ -49,8 +49,8 @@ function answeredFinding(subject: Subject, apiUrl: string, answer: ResourceAnswe
   return warn(subject, found, 'Check the workspace id; if it is correct, there is nothing to read yet.')
 }
 
-/** What a refusal tells of the vendor's clock. */
-function toldBy(error: unknown, sentAtMs: number) {
+/** The server time in a refusal; null if it has none. */
+function serverTimeOf(error: unknown, sentAtMs: number) {
   const serverDateMs = error instanceof ConvohouseError ? error.facts.serverDateMs : null
   return typeof serverDateMs === 'number' ? { serverDateMs, sentAtMs, receivedAtMs: Date.now() } : null
 }
@@ -74,22 +74,22 @@ export async function apiChecks(workspace: WorkspaceConfig): Promise<Finding[]> 
     return [answeredFinding(subject, workspace.apiUrl, answer), clockFinding(workspace.id, answer.receipt)]
   } catch (error) {
     const api = isCode(error, 'TOKEN_MISSING') ? skip(subject, 'not asked: there is no token') : fail(subject, error)
-    return [api, clockFinding(workspace.id, toldBy(error, sentAtMs))]
+    return [api, clockFinding(workspace.id, serverTimeOf(error, sentAtMs))]
   }
 }
 
-/** The same findings where nobody is to be asked. */
+/** The same findings with --offline. */
 export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
   ['api', 'clock'].map(check => skip({ check, workspaceId }, 'not asked (--offline)'))
 
-/** Beyond this a clock is not just ticking a little differently. */
+/** A smaller difference is normal drift. */
 const A_FEW_SECONDS_MS = 5 * SECOND
 
 const HINTS =
   "Synchronise the machine's clock (NTP). Until then windows end by the vendor's clock, as its list of agents " +
   "reports it, so nothing is skipped or billed twice; ages such as --since 30d and displayed times use this machine's clock."
 
-/** `told` is null where no answer came. */
+/** `told` is null without an answer. */
 export function clockFinding(workspaceId: string, told: Dated | null): Finding {
   const subject = { check: 'clock', workspaceId }
   const aheadMs = told && aheadBy(told)
@@ -99,7 +99,7 @@ export function clockFinding(workspaceId: string, told: Dated | null): Finding {
   return warn(subject, `is ${formatDuration(Math.abs(aheadMs))} ${behind} the vendor's`, HINTS)
 }
 
-/** Refusals are remembered so long; the last answer that told a usage, however old it is. */
+/** How far back the lease log is read for the last answer. */
 const REMEMBERED_MS = 7 * DAY
 
 async function lastAnswer(leaseLog: LeaseLog, nowMs: number): Promise<RequestMade | undefined> {

@@ -1,4 +1,4 @@
-// The configuration: where it was found, and what it names.
+// The configuration: its place, workspaces and data folder.
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
@@ -15,19 +15,19 @@ export interface DoctorFlags {
 
 export interface Configured {
   findings: Finding[]
-  /** Those that are to be looked at; none where there is no configuration. */
+  /** The workspaces to check; none without a configuration. */
   workspaces: WorkspaceConfig[]
-  /** Every one that is configured; null where that is not known. */
+  /** All configured workspaces; null if unknown. */
   all: string[] | null
-  /** Null where there is none that can be read. */
+  /** Null if it cannot be read. */
   config: Config | null
-  /** Null where a configuration that cannot be read may name another data folder than the one that goes without saying. */
+  /** Null if an unreadable configuration may name a data folder other than the default. */
   storage: Storage | null
 }
 
 const SUBJECT = { check: 'configuration' }
 
-/** Without a configuration there still is a data folder. */
+/** Without a configuration the default data folder is checked. */
 function storageWithout(error: unknown, path: string | undefined): Storage | null {
   return isCode(error, 'CONFIG_MISSING') && path === undefined ? storageOf(undefined) : null
 }

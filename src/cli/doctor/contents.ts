@@ -1,4 +1,4 @@
-// What is in the warehouse: its own rules, records that could not be loaded, pages that are not loaded.
+// The contents of the warehouse: its own rules, quarantined records, and pages that are not loaded yet.
 import { openStores } from '../../app/stores.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
@@ -13,7 +13,7 @@ const AGENTS = { check: 'agents' }
 const QUARANTINE = { check: 'quarantine' }
 const WORKSPACES = { check: 'workspaces' }
 
-/** Null where the rule holds. */
+/** Null if the rule holds. */
 async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding | null> {
   const query = sql.trimEnd().replace(/;$/, '')
   try {
@@ -25,7 +25,7 @@ async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding 
     return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
   } catch (error) {
     if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long`)
-    // Of another version: its tables are not those that the rule speaks of.
+    // A warehouse of another version lacks tables or columns of the rule.
     if (isCode(error, 'SQL_INVALID')) return skip(RULES, `${name} does not apply to this version of the warehouse`)
     throw error
   }
@@ -49,7 +49,7 @@ function quarantineFindings(rows: Rows): Promise<Finding[]> {
   })
 }
 
-/** Agents that no request can be made for. */
+/** Agents whose id no request can carry. */
 function agentsFindings(rows: Rows): Promise<Finding[]> {
   return examine(AGENTS, async () => {
     const known = await rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM agents ORDER BY id')
@@ -60,7 +60,7 @@ function agentsFindings(rows: Rows): Promise<Finding[]> {
   })
 }
 
-/** Workspaces that were synced once and are not configured: nothing new comes to them. */
+/** Workspaces in the warehouse that are no longer configured: they are not synced any more. */
 function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<Finding[]> {
   return examine(WORKSPACES, async () => {
     const others = (await workspacesIn(rows)).filter(id => !configured.includes(id))

@@ -22,12 +22,12 @@ const isThere = (folder: string): Promise<boolean> =>
     },
   )
 
-/** The folder, or the nearest one above it that is there: where it would be made. */
+/** The folder, or its nearest existing parent, in which it would be created. */
 export async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }
 
-/** Lands a few bytes as a page would land, and takes them away again. @throws HOME_UNUSABLE */
+/** Writes a small file as durably as a page, and removes it. @throws HOME_UNUSABLE */
 async function tryWriting(folder: string): Promise<void> {
   const file = join(folder, `.doctor-${process.pid}-${randomBytes(6).toString('hex')}`)
   try {
@@ -65,9 +65,9 @@ const SPACE = { check: 'space' }
 const FILE_SYSTEM = { check: 'file system' }
 
 const MB = 1_000_000
-/** Below this the next pages may not land. */
+/** Below this, pages may not land. */
 const TOO_LITTLE_BYTES = 64 * MB
-/** DuckDB writes what does not fit in memory to disk, and the landing goes on growing. */
+/** DuckDB spills to disk, and the landing grows. */
 const LITTLE_BYTES = 1_000 * MB
 
 export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: Room): Finding {
@@ -110,7 +110,7 @@ export function diskChecks(home: string): Promise<Finding[]> {
 
 export interface FileSystem {
   name: string
-  /** `network`: locks and syncs are somebody else's promise. `memory`: gone at the next start. */
+  /** `network`: locks and fsync depend on the server. `memory`: lost at a restart. */
   nature: 'disk' | 'network' | 'memory'
 }
 
@@ -135,9 +135,9 @@ const KNOWN: Readonly<Record<number, FileSystem>> = {
   1702057286: { name: 'FUSE', nature: 'network' },
 }
 
-/** Null for a number that is not known, and for systems that number theirs otherwise. */
+/** Null for an unknown number, and for systems other than Linux. */
 export const fileSystemOf = (type: number, platform: NodeJS.Platform = process.platform): FileSystem | null =>
-  // Read as signed by some systems: only its 32 bits count.
+  // Some systems return it as a signed number: compare its 32 bits.
   platform === 'linux' ? (KNOWN[type >>> 0] ?? null) : null
 
 export interface Volume {

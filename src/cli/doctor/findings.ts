@@ -1,10 +1,10 @@
-// What one check found: a line for people, an object for machines.
+// The finding of one check: a line for people, an object for machines.
 
 import { counted } from '../../core/words.ts'
 import { describeError } from '../terminal/error-text.ts'
 import { type Look, plain, type Style } from '../terminal/style.ts'
 
-/** `skip`: not looked at, and why is said. */
+/** `skip`: not checked, with the reason. */
 export type State = 'ok' | 'warn' | 'fail' | 'skip'
 
 export interface Subject {
@@ -43,13 +43,13 @@ export const warn = (subject: Subject, found: string, hint: string): Finding =>
 
 export const skip = (subject: Subject, why: string): Finding => finding(subject, 'skip', { found: why })
 
-/** A failure, as its error tells it. */
+/** A failed check, from its error. */
 export function fail(subject: Subject, error: unknown): Finding {
   const { code, what, hint, exitCode } = describeError(error)
   return finding(subject, 'fail', { found: what, hint: hint ?? null, code, exitCode })
 }
 
-/** Makes findings; what is thrown meanwhile is one too, so that no check keeps the others from their turn. */
+/** Runs a check. A thrown error becomes a failed finding, so that the other checks still run. */
 export async function examine(subject: Subject, work: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await work()

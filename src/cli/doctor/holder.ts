@@ -1,10 +1,10 @@
-// Who holds the warehouse.
+// Finds the process that holds the warehouse.
 import { isCode } from '../../core/errors.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
 import type { Storage } from '../query/storage.ts'
 
-/** `free`: nobody holds it, and it could be opened. `pid` is null where the system does not tell. */
+/** `free`: no process holds it, and it opens. `pid` is null if the system does not report it. */
 export type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }
 
 /** Opens the warehouse for reading, and closes it again. @throws HOME_UNUSABLE where it is damaged */

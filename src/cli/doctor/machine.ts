@@ -31,19 +31,19 @@ export function nodeFinding(node: string, { version, oldestNode }: PackageFacts)
 
 const SUBJECT = { check: 'memory' }
 
-/** What the process itself takes beside DuckDB: pages under way, and what DuckDB does not count. */
+/** Memory of the process besides DuckDB's limit: pages in flight, and what DuckDB does not count. */
 const BESIDE_BYTES = 400_000_000
 
 export interface Memory {
   machineBytes: number
-  /** What the container (cgroup) may have; null where it is not bounded. */
+  /** The limit of the container (cgroup); null without one. */
   containerBytes: number | null
 }
 
 /** Of this process. */
 export function memoryOf(): Memory {
   const machineBytes = totalmem()
-  // An unbounded cgroup tells an absurdly large number.
+  // An unlimited cgroup reports an absurdly large number.
   const bound = process.constrainedMemory() ?? 0
   return { machineBytes, containerBytes: bound > 0 && bound < machineBytes ? bound : null }
 }
@@ -53,7 +53,7 @@ export interface MemoryLimits {
   replayMemoryLimit: string
 }
 
-/** A sync is looked at first: of a replay alone that does not fit, only its own setting is told. */
+/** Checks `memoryLimit` first, then `replayMemoryLimit`; the hint names the setting that does not fit. */
 export function memoryFinding(limits: MemoryLimits, { machineBytes, containerBytes }: Memory): Finding {
   const has = containerBytes ?? machineBytes
   const whose = containerBytes === null ? 'the machine has' : 'this container may have'

@@ -1,4 +1,4 @@
-// The warehouse: whether it is there and opens, who holds it, and which version it is.
+// The warehouse: whether it exists and opens, which process holds it, its version, and what killed processes left behind.
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -55,7 +55,7 @@ async function opened(storage: Storage, holding: Exclude<Holding, { state: 'miss
   return { findings: [found, migration], holding, rows }
 }
 
-/** `landedPages`: whether there is anything that a missing warehouse would have. */
+/** `landedPages`: a missing warehouse is a problem only if pages have landed. */
 export async function warehouseChecks(storage: Storage, landedPages: number): Promise<WarehouseFound> {
   try {
     const holding = await findHolder(storage)
@@ -74,7 +74,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** What is there only because somebody was killed, and whoever comes next takes in or removes. */
+/** Files that a killed process left; the next sync cleans them up. */
 async function leftovers(home: string): Promise<string[]> {
   const [socket, log] = await Promise.all([isThere(join(home, 'query.sock')), isThere(`${warehouseFile(home)}.wal`)])
   return [...(socket ? ['its socket'] : []), ...(log ? ['its last commits in the log'] : [])]

@@ -1,4 +1,4 @@
-// Webhooks: whether secrets are there and long enough, what receivers have refused, and what keeps events from the tables. No secret is shown.
+// Webhooks: missing or short secrets, refused requests, and events that cannot be applied. No secret is shown.
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { DAY, formatDuration } from '../../core/time.ts'
 import { counted } from '../../core/words.ts'
@@ -11,7 +11,7 @@ import { examine, type Finding, ok, type Subject, warn } from './findings.ts'
 
 const CHECK = 'webhooks'
 
-/** Refusals of the last day are to be looked into; older ones `status` tells. */
+/** Refusals of the last day are warnings; `status` shows older ones. */
 const RECENT_MS = DAY
 
 function refusedFindings(subject: Subject, refused: readonly Refused[]): Finding[] {
@@ -47,7 +47,7 @@ interface WebhooksOf {
   source: string
 }
 
-/** Of one workspace; nothing where it has no webhooks. */
+/** The findings of one workspace; none without webhooks. */
 export async function webhooksCheck(of: WebhooksOf): Promise<Finding[]> {
   const { home, workspace } = of
   const subject = { check: CHECK, workspaceId: workspace.id }
@@ -59,7 +59,7 @@ export async function webhooksCheck(of: WebhooksOf): Promise<Finding[]> {
   ]
 }
 
-/** Of all workspaces together: secrets that two of them have, and refusals that nobody knows whose they were. */
+/** Findings across workspaces: secrets that two of them share, and refusals that no workspace can be named for. */
 export async function commonWebhooksCheck(config: Pick<Config, 'home' | 'workspaces' | 'source'>): Promise<Finding[]> {
   const subject = { check: CHECK }
   const unknown = (await readRefused(config.home)).filter(({ workspaceId }) => workspaceId === null)
@@ -67,7 +67,7 @@ export async function commonWebhooksCheck(config: Pick<Config, 'home' | 'workspa
     try {
       return readWorkspaceSecrets({ ...config, workspaces: [workspace] }).length > 0
     } catch {
-      // Told of the workspace itself.
+      // Reported for the workspace itself.
       return false
     }
   })
