@@ -1,4 +1,4 @@
-// The quota as the vendor last told it, read off the leases ledger, which knows of probes too.
+// The quota as the vendor last reported it, from the lease log, which includes probes.
 import type { WorkspaceConfig } from '../config.ts'
 import { type Budget, budgetOf } from '../core/budget.ts'
 import { NO_OUTLOOK, projectedSessions } from '../core/estimate.ts'
@@ -16,7 +16,7 @@ export interface QuotaStatus {
   overagePacks: number
   requestsLeft: number
   requestsPerHour: number
-  toldAt: string
+  reportedAt: string
 }
 
 export interface QuotaQuestion {
@@ -26,7 +26,7 @@ export interface QuotaQuestion {
   nowMs: number
 }
 
-/** The governor as the lease log tells it; null where the vendor has told no usage yet. @throws HOME_UNUSABLE */
+/** The governor, recovered from the lease log; null until the vendor has reported usage. @throws HOME_UNUSABLE */
 async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promise<GovernorState | null> {
   const hourMs = settings?.hourMs ?? HOUR
   const entries = await leaseLog.recent(nowMs, hourMs)
@@ -35,14 +35,14 @@ async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promis
     hourReserveShare: settings.hourReserveShare,
     headReserveShare: settings.headReserveShare,
   }
-  // Leases are folded too: without them nobody knows which answers were under way at once, and counts what they billed twice.
+  // Leases count too: they show which answers were in flight at once; without them their bills would count twice.
   const governor = recoverGovernor({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
   if (!governor.quota.known || governor.quota.reportedAtMs === null) return null
-  // What is under way, or was lost in flight, is for the next sync to judge: here only what was told counts.
+  // Open leases are for the next sync to settle: here only reported usage counts.
   return { ...governor, leases: [] }
 }
 
-/** Null where the vendor has told nothing yet. @throws HOME_UNUSABLE */
+/** Null until the vendor has reported usage. @throws HOME_UNUSABLE */
 export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus | null> {
   const governor = await governorNow(question)
   if (governor === null) return null
@@ -55,11 +55,11 @@ export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus 
     overagePacks: quota.overagePacks,
     requestsLeft: rateLimit.requestsLeft,
     requestsPerHour: rateLimit.requestsPerHour,
-    toldAt: momentText(quota.reportedAtMs!),
+    reportedAt: momentText(quota.reportedAtMs!),
   }
 }
 
-/** What new conversations take until the period is over, as far as the warehouse tells. */
+/** What the warehouse knows about the sessions of new conversations until the period ends. */
 export interface QuotaOutlook {
   /** Sessions a day. */
   knownPerDay: number
@@ -68,11 +68,11 @@ export interface QuotaOutlook {
 }
 
 export interface QuotaForecast extends Budget {
-  /** Sessions used when the period is over, if new conversations alone are exported until then; null: not known. */
+  /** Sessions used at the end of the period if only new conversations are exported until then; null: unknown. */
   projectedSessions: number | null
 }
 
-/** The budget with what is kept for new conversations, and where it leads, as far as that is `known`; null where the vendor has told nothing yet. @throws HOME_UNUSABLE */
+/** The budget with its reserve for new conversations and, when `known` is given, a projection; null until the vendor has reported usage. @throws HOME_UNUSABLE */
 export async function quotaForecast(
   question: QuotaQuestion,
   known: QuotaOutlook | null,

@@ -139,7 +139,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     await run(there, 'sync')
     there.sandbox.clock.advance(86_400_000)
     const planned = await run(there, 'plan', '--full')
-    expect(planned.stdout).toContain('Nothing was bought. `convohouse sync` with the same flags carries it out.')
+    expect(planned.stdout).toContain('Nothing was exported. `convohouse sync` with the same flags executes this plan.')
     const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
     expect(stopped.stdout).toContain('left. The same command continues where it stopped.')
     const shown = async () => {

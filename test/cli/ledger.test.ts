@@ -2,14 +2,14 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { WorkspaceLedger } from '../../src/cli/ledger/workspace.ts'
 import { DAY } from '../../src/core/time.ts'
+import type { WorkspaceReconciliation } from '../../src/reports/reconciliation.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { cli, type Scene, scene, start, temporaryFolder } from './cli-process.ts'
 import { whileSlowed } from './slowed.ts'
 
-async function ledger(env: Record<string, string>, ...args: string[]): Promise<WorkspaceLedger> {
+async function ledger(env: Record<string, string>, ...args: string[]): Promise<WorkspaceReconciliation> {
   const { code, stdout, stderr } = await cli(['ledger', '--json', ...args], { env })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout).workspaces[0]
@@ -56,7 +56,7 @@ async function synced(): Promise<Scene> {
 }
 
 describe('the ledger', () => {
-  it('tells by agent what the generator says, and names every difference with what would mend it', async () => {
+  it('tells by agent what the generator says, and names every difference with a hint', async () => {
     const { env, sandbox } = await synced()
     const { rows, totals, differences, readThrough } = await ledger(env)
     const truth = truthOf(sandbox)
@@ -81,7 +81,7 @@ describe('the ledger', () => {
     expect(people.stdout).toContain('\nmonth ')
     expect(people.stdout).toMatch(/\ntotal +300 /)
     expect(people.stdout).toMatch(
-      /\n {2}\d+ conversations were looked at and not given, as no person had written in them/,
+      /\n {2}\d+ conversations were scanned and not returned, since no person had written in them/,
     )
     expect(people.stdout).toMatch(/ About [\d,]+ sessions?\.\n/)
     const csv = await cli(['ledger', '--by', 'day', '--format', 'csv'], { env })
@@ -112,7 +112,7 @@ describe('the ledger', () => {
     }
   })
 
-  it('names what is incomplete, stale, missing, quarantined or not covered, and what mending costs', async () => {
+  it('names what is incomplete, stale, missing, quarantined or not covered, and what following the hints costs', async () => {
     const { env, home, sandbox } = await synced()
     const [agent, other] = sandbox.world.agentIds()
     const pick = (n: number) =>
@@ -155,7 +155,7 @@ describe('the ledger', () => {
     const { env, home } = await synced()
     await inWarehouse(home, 'UPDATE _requests SET scanned = returned')
     const { stdout } = await cli(['ledger'], { env })
-    expect(stdout).toContain('No difference: all that the vendor looked at was given, and is held.')
+    expect(stdout).toContain('No difference: all conversations that the vendor scanned were returned and are held.')
   })
 
   it('can be asked while a sync runs, and not before there is a warehouse', async () => {

@@ -32,7 +32,7 @@ it('a data folder that is mistyped stays as it is: what cannot do without a ware
   }
   for (const [command, said] of [
     ['status', 'There is no warehouse in'],
-    ['plan', 'Nothing was bought.'],
+    ['plan', 'Nothing was exported.'],
     ['doctor', 'does not exist yet'],
   ] as const) {
     const { code, stdout, made } = await inNothing(env, command)

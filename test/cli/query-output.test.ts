@@ -60,7 +60,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     const pipe = join(await temporaryFolder(), 'pipe')
     await promisify(execFile)('mkfifo', [pipe])
     const { code, stderr } = await answerTo(pipe, format)
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('it is no file') })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('it is not a file') })
     expect((await lstat(pipe)).isFIFO()).toBe(true)
   })
 

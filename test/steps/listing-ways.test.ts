@@ -1,9 +1,10 @@
 // The document shows `{agents, starredAgents}` and no more: agents are listed from vendors that page in every way that it allows.
 import { describe, expect, it } from 'vitest'
+import { openStores } from '../../src/app/stores.ts'
 import { workspaceLines } from '../../src/cli/status/status-text.ts'
-import { workspaceStatus } from '../../src/cli/status/workspace.ts'
 import { startProgress } from '../../src/cli/sync/progress.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
+import { workspaceStatus } from '../../src/reports/status.ts'
 import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 import { type Listed, type ListingAnswer, listingVendor, pageOf } from './listing-vendor.ts'
@@ -34,9 +35,13 @@ const missing = (simulated: SimulatedApp) => agentIds(simulated, '_missing_since
 const starredOf = ({ agents }: Listed) => agents.filter(({ starred }) => starred)
 
 async function statusText({ config, app, clock }: SimulatedApp): Promise<string> {
+  const workspaceId = config.workspaces[0]!.id
+  const stores = openStores(config.home)
   const status = await workspaceStatus({
     home: config.home,
-    workspaceId: config.workspaces[0]!.id,
+    landing: stores.landing.workspace(workspaceId),
+    leaseLog: stores.leaseLog({ workspaceId, run: 'status' }),
+    workspaceId,
     settings: config.workspaces[0],
     rows: sql => app.warehouse.writer.rows(sql),
     isHeld: () => true,

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ledgerLines } from '../../src/cli/ledger/ledger-text.ts'
-import { workspaceLedger } from '../../src/cli/ledger/workspace.ts'
+import { ledgerLines } from '../../src/cli/ledger.ts'
+import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { SimulatedApp, SimulatedAppOptions } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
@@ -57,7 +57,7 @@ const numbered = (row: Record<string, unknown>) =>
   )
 
 async function ledger({ simulated }: Scene) {
-  const told = await workspaceLedger({
+  const told = await reconcileWorkspace({
     rows: async <R>(sql: string) => (await simulated.rows(sql)).map(numbered) as R[],
     workspaceId: 'ws_demo',
     settings: simulated.config.workspaces[0],
@@ -83,7 +83,7 @@ describe('conversations in which no person has written, known by events alone', 
     const told = await ledger(known)
     expect(told).toMatchObject({ notExportable: 4 })
     expect([told.incomplete, told.missing, told.stale]).toEqual([undefined, undefined, undefined])
-    expect(told.text).toContain('4 rows were asked for by id, looked at and not given: no person has written in them.')
+    expect(told.text).toContain('4 rows were requested by id, scanned and not returned: no person has written in them.')
   })
 
   it('are told from those that are gone, though both are asked for at once, and bill nothing', async () => {

@@ -13,6 +13,6 @@ Examples:
   $ convohouse dictionary --output docs/data-dictionary.md`,
     )
     .action(async (flags: { output?: string }) => {
-      const { runDictionary } = await import('../dictionary/run-dictionary.ts')
+      const { runDictionary } = await import('../dictionary.ts')
       await runDictionary(flags)
     })

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
+import { BYS } from '../../reports/reconciled-counts.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, oneOf, repeated } from '../flags/values.ts'
-import { BYS } from '../ledger/counts.ts'
-import type { LedgerFlags } from '../ledger/run-ledger.ts'
+import type { LedgerFlags } from '../ledger.ts'
 import type { RowFormat } from '../output/format.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const satisfies readonly RowFormat[]
@@ -33,6 +33,6 @@ A day is the day of a conversation's ts in the workspace's time zone. The view \
 counts the conversations that the vendor looked at: those it returned, and those it skipped because no person had written in them.`,
     )
     .action(async (flags: LedgerFlags) => {
-      const { runLedger } = await import('../ledger/run-ledger.ts')
+      const { runLedger } = await import('../ledger.ts')
       await runLedger(flags)
     })

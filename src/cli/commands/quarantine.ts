@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
-import type { QuarantineFlags } from '../quarantine/entries.ts'
+import type { QuarantineFlags } from '../quarantine/quarantine.ts'
 
 const WHICH = 'an id that `list` shows, or FILE#ELEMENT'
 
@@ -11,7 +11,7 @@ const listCommand = (): Command =>
   addFlags(
     new Command('list').description('list the records, with the reason and since when; works while a sync runs'),
   ).action(async (flags: QuarantineFlags) => {
-    const { runList } = await import('../quarantine/run-list.ts')
+    const { runList } = await import('../quarantine/quarantine.ts')
     await runList(flags)
   })
 
@@ -19,7 +19,7 @@ const showCommand = (): Command =>
   addFlags(new Command('show').description('print a record as it landed; works while a sync runs'))
     .argument('<record>', WHICH)
     .action(async (record: string, flags: QuarantineFlags) => {
-      const { runShow } = await import('../quarantine/run-show.ts')
+      const { runShow } = await import('../quarantine/quarantine.ts')
       await runShow(record, flags)
     })
 
@@ -27,9 +27,9 @@ const retryCommand = (): Command =>
   addFlags(
     new Command('retry').description('read records from the landing again, and load those that can be loaded now'),
   )
-    .argument('[records...]', `${WHICH}; none: all`)
+    .argument('[records...]', `${WHICH}; default: all`)
     .action(async (records: string[], flags: QuarantineFlags) => {
-      const { runRetry } = await import('../quarantine/run-retry.ts')
+      const { runRetry } = await import('../quarantine/retry.ts')
       await runRetry(records, flags)
     })
 

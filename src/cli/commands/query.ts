@@ -3,7 +3,7 @@ import { DAY, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, filled, oneOf, whole } from '../flags/values.ts'
 import type { Format } from '../output/format.ts'
-import type { QueryFlags } from '../query/run-query.ts'
+import type { QueryFlags } from '../query.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const satisfies readonly Format[]
 
@@ -46,6 +46,6 @@ Examples:
 Times in the warehouse are UTC and end in Z; times that the SQL computes from them have no zone.`,
     )
     .action(async (sql: string | undefined, flags: QueryFlags) => {
-      const { runQueryCommand } = await import('../query/run-query.ts')
+      const { runQueryCommand } = await import('../query.ts')
       await runQueryCommand(sql, flags)
     })

@@ -12,10 +12,10 @@ import { makeFolder } from '../../files/durable.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../../run/embedded.ts'
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
+import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { writeResult } from '../output/write.ts'
 import { planLines } from '../plan/plan-text.ts'
-import { queryWarehouse } from '../query/warehouse-client.ts'
 import { chooseDisplays } from '../sync/displays.ts'
 import { plannedBy } from '../sync/progress.ts'
 import { print } from '../terminal/print.ts'
@@ -112,7 +112,7 @@ async function ask({ config, stop }: Demo, queries: readonly DemoQuery[]): Promi
   const style = styleOf(process.stdout)
   for (const { title, sql } of queries) {
     print(style('bold', title), ...sql.split('\n').map(line => style('dim', `  ${line}`)), '')
-    const result = await queryWarehouse({ storage: config, sql, timeoutMs: QUERY_TIMEOUT_MS, signal: stop.stopping })
+    const result = await queryWarehouse(config, { sql, timeoutMs: QUERY_TIMEOUT_MS, signal: stop.stopping })
     await writeResult({ result, format: 'table', to: process.stdout })
     print('')
   }

@@ -3,7 +3,7 @@ import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { type Storage, storageOf } from '../query/storage.ts'
+import { type Storage, storageOf } from '../storage.ts'
 import { type Finding, fail, ok } from './findings.ts'
 
 export interface DoctorFlags {

@@ -2,10 +2,10 @@
 import { openStores } from '../../app/stores.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
+import { landingStatus, workspacesIn } from '../../reports/status.ts'
 import { isSegment } from '../../vendor/address.ts'
+import type { Rows } from '../../warehouse/query/rows.ts'
 import { type SqlFile, warehouseChecks } from '../../warehouse/sql-files.ts'
-import { type Rows, workspacesIn } from '../status/reading.ts'
-import { landingStatus } from '../status/workspace.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }

@@ -2,7 +2,7 @@
 import { isCode } from '../../core/errors.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
-import type { Storage } from '../query/storage.ts'
+import type { Storage } from '../storage.ts'
 
 /** `free`: no process holds it, and it opens. `pid` is null if the system does not report it. */
 export type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }

@@ -4,12 +4,12 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytes } from '../../core/words.ts'
 import { fileBytes } from '../../files/stored-bytes.ts'
+import { warehouseSize } from '../../reports/disk-usage.ts'
 import { REBUILT } from '../../run/rebuild.ts'
 import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
-import type { Storage } from '../query/storage.ts'
-import { type Rows, reportRows } from '../status/reading.ts'
-import { warehouseSize } from '../status/sizes.ts'
+import { type Rows, warehouseRows } from '../../warehouse/query/rows.ts'
+import type { Storage } from '../storage.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 import { findHolder, type Holding, holderText } from './holder.ts'
 
@@ -42,7 +42,7 @@ async function migrationFinding(rows: Rows): Promise<Finding> {
 }
 
 async function opened(storage: Storage, holding: Exclude<Holding, { state: 'missing' }>): Promise<WarehouseFound> {
-  const rows = reportRows(storage)
+  const rows = warehouseRows(storage)
   const file = `${warehouseFile(storage.home)}, ${bytes(await warehouseSize(warehouseFile(storage.home)))}`
   try {
     await rows('SELECT 1')

@@ -1,13 +1,14 @@
-// A plan for people: what would be read, what it would cost, and what is left to pay it with.
+// A plan for people: what a sync would read, what it would cost, and what is left of rate limit and quota.
 import type { Prepared } from '../../../workflows/steps.ts'
-import { type Budget, budgetOf } from '../../core/budget.ts'
-import { type Estimate, PERIOD_DAYS, type Range } from '../../core/estimate.ts'
+import { type Budget, budgetOf, unlimited } from '../../core/budget.ts'
+import { type Estimate, type Layout, layOut, PERIOD_DAYS, type Range } from '../../core/estimate.ts'
+import { requestsFor } from '../../core/governor.ts'
 import type { PlannedWindow } from '../../core/planner.ts'
+import { sessionsFor } from '../../core/session-budget.ts'
 import { DAY } from '../../core/time.ts'
 import { isById } from '../../core/windows.ts'
 import { count, counted, hours, range, utc } from '../../core/words.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
-import { layoutOf } from './budget.ts'
 
 export interface PlanFacts {
   workspaceId: string
@@ -45,12 +46,12 @@ function windowRow(
   return [agentId, titles.get(agentId) ?? '', kind, ...bounds(progress), state, ...prices]
 }
 
-/** `1,200 to 1,900 conversations`, with what cannot be priced said beside it. */
+/** `1,200 to 1,900 conversations`, and how many windows cannot be estimated. */
 function totals({ plan }: Prepared): string {
   const { total, unknown, windows } = plan
-  if (windows.length === 0) return 'Nothing to read: everything up to now is there.'
+  if (windows.length === 0) return 'Nothing to read: everything up to now is stored.'
   if (unknown === windows.length)
-    return `In all: unknown. There is no free count; what was never read cannot be priced.`
+    return `In all: unknown. The API has no free count; what was never read cannot be estimated.`
   const noun = (amount: Range, one: string) =>
     `${range(amount)} ${amount.high === 1 && amount.low === 1 ? one : `${one}s`}`
   const priced = [
@@ -62,6 +63,18 @@ function totals({ plan }: Prepared): string {
   return `In all: ${priced.join(', ')}${rest}.`
 }
 
+/** How many hours and billing periods the estimated part of a plan takes. */
+export function layoutOf({ plan, governor }: Prepared, nowMs: number): Layout {
+  const all = unlimited(governor)
+  const budget = budgetOf(governor, nowMs)
+  return layOut(plan.total, {
+    requestsPerHour: Math.max(1, budget.rateLimit.requestsPerHour),
+    requestsLeft: Math.max(0, requestsFor(all, 'tail', nowMs)),
+    sessionsLeft: Math.max(0, sessionsFor(all, 'tail', nowMs)),
+    sessionsPerPeriod: Math.max(1, budget.quota.includedSessions - budget.reserveForNewSessions),
+  })
+}
+
 function duration({ prepared, nowMs }: PlanFacts): string[] {
   const { plan } = prepared
   if (plan.windows.length === 0 || plan.unknown === plan.windows.length) return []
@@ -71,12 +84,12 @@ function duration({ prepared, nowMs }: PlanFacts): string[] {
   return [`Takes: ${layout.hours.high === 0 ? 'fits into this hour' : hours(layout.hours)}, ${periods}.`]
 }
 
-/** What is left this hour and this period. */
+/** What is left of the rate limit and of the quota. */
 export function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget, unknownAgents = 0): string[] {
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
   const sessions = quota.known
     ? `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} this period`
-    : `sessions unknown until the first answer (the document includes ${count(quota.includedSessions)} a period)`
+    : `sessions unknown until the first answer (a period includes ${count(quota.includedSessions)} by the API document)`
   return [
     `Left: ${requests}; ${sessions}.`,
     unknownAgents === 0
@@ -85,18 +98,18 @@ export function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget,
   ]
 }
 
-/** What the reserve goes by: the vendor does not tell when a period turns. */
+/** The length that the reserve assumes: the vendor does not report when a period ends. */
 function periodLine({ plan, governor }: Prepared): string[] {
   if (!governor.quota.known) return []
   const { periodLengthMs } = plan
   return [
     periodLengthMs === null
-      ? `How long a period lasts is not told; ${PERIOD_DAYS} days are assumed.`
+      ? `The length of a billing period is not reported; ${PERIOD_DAYS} days are assumed.`
       : `Periods so far lasted about ${counted(Math.round(periodLengthMs / DAY), 'day')}.`,
   ]
 }
 
-/** Totals, time and budget, without the windows one by one. */
+/** Totals, time and budget, without the list of windows. */
 export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),

@@ -2,7 +2,7 @@
 import { readConfig } from '../../config.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { spoolRoot } from '../../spool/folders.ts'
-import { metricsOf } from '../metrics/serve-metrics.ts'
+import { metricsOf } from '../serve-metrics.ts'
 import { log, print, printJsonLine, stampLines } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals, untilStopping } from '../terminal/signals.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'

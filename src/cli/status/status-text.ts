@@ -1,17 +1,16 @@
-// The status for people.
+// The status of a workspace for people.
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
+import type { AgentStatus, Span } from '../../reports/coverage.ts'
+import type { EventsStatus, RefusedStatus } from '../../reports/events.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
+import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
+import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
-import type { AgentStatus, Span } from './agents.ts'
-import type { EventsStatus, RefusedStatus } from './events.ts'
-import type { Finding } from './findings.ts'
-import { runLines } from './runs-text.ts'
-import type { WorkspaceStatus } from './workspace.ts'
 
 const COLUMNS = [
   { name: 'agent' },
@@ -45,10 +44,10 @@ const agentRow = (agent: AgentStatus): string[] => [
 ]
 
 function quotaText(quota: QuotaStatus | null, nowMs: number): string {
-  if (quota === null) return 'not told yet'
+  if (quota === null) return 'not reported yet'
   const sessions = `${count(quota.usedSessions)} of ${counted(quota.includedSessions, 'session')} used, ${count(quota.sessionsLeft)} left`
   const requests = `${count(quota.requestsLeft)} of ${counted(quota.requestsPerHour, 'request')} left this hour`
-  return `${sessions}; ${requests} (told ${ago(Date.parse(quota.toldAt), nowMs)})`
+  return `${sessions}; ${requests} (reported ${ago(Date.parse(quota.reportedAt), nowMs)})`
 }
 
 function findingsText({ findings }: WorkspaceStatus): string {
@@ -65,7 +64,7 @@ function findingsText({ findings }: WorkspaceStatus): string {
 const timesIn = ({ occurrences, record, exampleFile }: Finding): string =>
   `${counted(occurrences, 'time')}, in ${record}, e.g. in ${exampleFile}`
 
-/** The most frequent findings, and where more is told. */
+/** The most frequent findings, and where to find more. */
 function findingLines({ findings }: WorkspaceStatus): string[] {
   const { topDrift, topIssues, quarantined } = findings
   return [
@@ -81,45 +80,45 @@ function findingLines({ findings }: WorkspaceStatus): string[] {
 const cutOffLines = ({ agentsCutOff }: WorkspaceStatus['findings']): string[] =>
   agentsCutOff === null
     ? []
-    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as gone`]
+    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as missing`]
 
 const unusableLines = (agents: readonly AgentStatus[]): string[] =>
   agents
     .filter(({ agentId }) => !isSegment(agentId))
     .map(
       ({ agentId }) =>
-        `  unusable     agent ${JSON.stringify(agentId)}: no request can carry its ID, so its conversations are not exported`,
+        `  unusable     agent ${JSON.stringify(agentId)}: no request can contain its ID, so its conversations are not exported`,
     )
 
 const gapLines = (agents: readonly AgentStatus[]): string[] =>
   agents.flatMap(({ agentId, gaps }) => gaps.map(gap => `  gap          ${agentId}: ${spanText(gap)}`))
 
-const restingLines = (resting: WorkspaceStatus['resting']): string[] =>
-  resting.map(
+const backingOffLines = (windows: WorkspaceStatus['backingOff']): string[] =>
+  windows.map(
     ({ agentId, window, until }) =>
-      `  resting      ${agentId}: ${window} came no further; watches and schedules try it again ${second(until)} UTC, \`sync\` at once`,
+      `  backing off  ${agentId}: ${window} made no progress; watches and schedules try it again ${second(until)} UTC, \`sync\` at once`,
   )
 
-/** Whoever applies events does so within seconds; only what waits longer is worth a word. */
+/** Events are applied within seconds; a longer wait is reported. */
 const SOON_MS = 30 * SECOND
 
 function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: number): string[] {
   const waitsMs = waitingSince === null ? 0 : nowMs - Date.parse(waitingSince)
   return [
-    ...(waitsMs > SOON_MS ? [`the oldest has waited for ${formatDuration(waitsMs)}`] : []),
+    ...(waitsMs > SOON_MS ? [`the oldest has waited ${formatDuration(waitsMs)}`] : []),
     ...(unreadableSegments > 0
       ? [`${counted(unreadableSegments, 'segment')} of the spool cannot be read, and their events are not counted`]
       : []),
   ]
 }
 
-/** Why events are not applied, and when that is tried again. */
+/** Why events are not applied, and when the next attempt is. */
 function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
   if (failing === null) return []
   const { what, code, hint, since, nextTry, attempts, pid } = failing
   const isOverdue = nowMs - Date.parse(nextTry) > SOON_MS
   const next = isOverdue
-    ? `was to be tried again ${second(nextTry)} UTC: process ${pid}, which applied events, has ended or hangs`
+    ? `the next try was due ${second(nextTry)} UTC: process ${pid}, which applied events, has ended or hangs`
     : `next try ${second(nextTry)} UTC`
   return [
     `  not applied  ${what} (${code})`,
@@ -128,14 +127,14 @@ function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
   ]
 }
 
-/** Requests that were refused, and what to do about each kind. */
+/** Refused requests, and what to do about each kind. */
 export const refusedLines = (refused: readonly RefusedStatus[], nowMs: number): string[] =>
   refused.flatMap(({ reason, count: times, first, last }) => [
     `  refused      ${refusedText({ reason, count: times, firstMs: Date.parse(first), lastMs: Date.parse(last) }, nowMs)}`,
     `               → ${hintOf({ reason })}`,
   ])
 
-/** Nothing is said of webhooks where there are none. */
+/** Nothing for a workspace without webhooks. */
 function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   const { received, types, conversationsChanged, conversationsNotExported, failing, unreadableSegments, refused } =
     events
@@ -160,15 +159,14 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
 export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: GridOptions = {}): string[] {
   const { style = plain } = options
   const { landing, agents } = status
-  const stretch =
-    status.oldestAt && status.newestAt ? `, ${second(status.oldestAt)} – ${second(status.newestAt)} UTC` : ''
+  const span = status.oldestAt && status.newestAt ? `, ${second(status.oldestAt)} – ${second(status.newestAt)} UTC` : ''
   return [
     style('bold', `Workspace ${status.workspaceId}`),
-    `  held         ${counted(status.conversations, 'conversation')}${stretch}`,
+    `  held         ${counted(status.conversations, 'conversation')}${span}`,
     ...runLines(status, nowMs),
     `  quota        ${quotaText(status.quota, nowMs)}`,
-    `  windows      ${status.openWindows === 0 ? 'all that were begun are finished' : `${counted(status.openWindows, 'window')} begun and not finished`}`,
-    ...restingLines(status.resting),
+    `  windows      ${status.openWindows === 0 ? 'none unfinished' : `${counted(status.openWindows, 'window')} started and not finished`}`,
+    ...backingOffLines(status.backingOff),
     `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
     ...eventLines(status, nowMs),
     `  findings     ${findingsText(status)}`,
@@ -177,5 +175,74 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     ...unusableLines(agents),
     ...gapLines(agents),
     ...(agents.length > 0 ? ['', ...grid(COLUMNS, agents.map(agentRow), options)] : []),
+  ]
+}
+
+const since = (at: string | null, nowMs: number): string =>
+  at === null ? 'at an unknown time' : ago(Date.parse(at), nowMs)
+
+const by = ({ origin }: RunStatus): string => (origin === null ? '' : ` by ${origin}`)
+
+const process = ({ pid }: RunStatus): string => (pid === null ? '' : `, PID ${pid}`)
+
+const counts = ({ conversations, requests, sessions, quarantined }: RunStatus): string =>
+  [
+    counted(conversations ?? 0, 'conversation'),
+    counted(requests ?? 0, 'request'),
+    counted(sessions ?? 0, 'session'),
+    ...(quarantined ? [`${counted(quarantined, 'record')} quarantined`] : []),
+  ].join(', ')
+
+const OUTCOMES: Partial<Record<string, string>> = {
+  interrupted: 'stopped on request',
+  declined: 'declined, nothing was exported',
+}
+
+/** Why, and what to do. */
+const whyLines = ({ errorCode, error, hint }: RunStatus): string[] => [
+  ...(error === null ? [] : [`               ${errorCode === null ? '' : `${errorCode}: `}${error}`]),
+  ...(hint === null ? [] : [`               → ${hint}`]),
+]
+
+const took = (run: RunStatus): string => formatDuration(run.durationMs ?? 0)
+
+function stateText(run: RunStatus, nowMs: number): string {
+  const started = `started ${since(run.startedAt, nowMs)}${by(run)}`
+  switch (run.state) {
+    case 'running':
+      return `running, ${started}${process(run)}`
+    case 'paused':
+      return `paused ${since(run.pausedAt, nowMs)} (\`convohouse resume\` continues it), ${started}`
+    case 'waiting':
+      return `waiting for a Temporal worker, last seen ${since(run.seenAt, nowMs)}, ${started}`
+    case 'killed':
+      return `killed, last seen ${since(run.endedAt, nowMs)}, ${started}${process(run)}`
+    case 'ended':
+      return `${OUTCOMES[run.outcome ?? ''] ?? run.outcome} ${since(run.endedAt, nowMs)}${by(run)}, after ${took(run)} (${counts(run)})`
+  }
+}
+
+const successLines = (run: RunStatus | null, nowMs: number): string[] =>
+  run === null
+    ? ['  last success none yet']
+    : [`  last success ${since(run.endedAt, nowMs)}${by(run)}, took ${took(run)} (${counts(run)})`, ...whyLines(run)]
+
+function failureLines(run: RunStatus | null, nowMs: number): string[] {
+  if (run === null) return []
+  const failure =
+    run.state === 'killed' ? stateText(run, nowMs) : `${since(run.endedAt, nowMs)}${by(run)}, after ${took(run)}`
+  return [`  last failure ${failure}`, ...whyLines(run)]
+}
+
+/** The last run unless it is one of the other two, the last success, and the last failure if any. */
+export function runLines({ lastRun, lastSuccess, lastFailure }: RunsStatus, nowMs: number): string[] {
+  if (lastRun === null) return ['  last run     none yet']
+  const isOther =
+    ['running', 'paused', 'waiting'].includes(lastRun.state) ||
+    (lastRun.run !== lastSuccess?.run && lastRun.run !== lastFailure?.run)
+  return [
+    ...(isOther ? [`  last run     ${stateText(lastRun, nowMs)}`, ...whyLines(lastRun)] : []),
+    ...successLines(lastSuccess, nowMs),
+    ...failureLines(lastFailure, nowMs),
   ]
 }

@@ -1,5 +1,5 @@
 // Refused webhooks as text, for the receiver's log, `status` and `doctor`.
-import { DAY, formatDuration, MINUTE } from '../../core/time.ts'
+import { formatDuration, MINUTE } from '../../core/time.ts'
 import { ago, counted, utc } from '../../core/words.ts'
 import { REFUSALS, type Refusal } from '../../receiver/refusals.ts'
 import type { Refused } from '../../spool/refusal-record.ts'
@@ -41,9 +41,6 @@ const reasonOf = (reason: string): Reason =>
   isKnown(reason)
     ? { ...REASONS[reason], what: `${REASONS[reason].what} (${REFUSALS[reason]})` }
     : { what: reason, hint: NOBODY }
-
-/** How long a refusal is reported, ms. */
-export const SHOWN_MS = 7 * DAY
 
 export const hintOf = ({ reason }: Pick<Refused, 'reason'>): string => reasonOf(reason).hint
 

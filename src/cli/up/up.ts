@@ -9,7 +9,6 @@ import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { provideTemporal } from '../../run/temporal/server/temporal-cli.ts'
 import { restrictUmask } from '../../warehouse/umask.ts'
 import { findHolder } from '../doctor/holder.ts'
-import { listenAnywhere, metricsOf } from '../metrics/serve-metrics.ts'
 import {
   CLOSE_MS,
   hasWebhooks,
@@ -18,6 +17,7 @@ import {
   rereadSecretsOnSighup,
   waitsForText,
 } from '../receive/open-receiver.ts'
+import { listenAnywhere, metricsOf } from '../serve-metrics.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'

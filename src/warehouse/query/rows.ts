@@ -1,27 +1,61 @@
-// Rows of small SELECTs about the warehouse, for programs: from the process that holds it, whichever that is. A file that nobody holds
-// is not opened: a reader would keep a sync from its lock.
+// Rows of small SELECTs about the warehouse itself, as plain objects: for reports and metrics.
+import { SECOND } from '../../core/time.ts'
 import type { Connectable } from '../connection.ts'
+import { timestampText } from './formats/time-text.ts'
 import { queryHolder } from './http/holder-client.ts'
 import { runQuery } from './query.ts'
-import type { QueryResult } from './results.ts'
+import type { Cell, QueryResult, Shape } from './results.ts'
 import type { QueryLimits } from './session.ts'
+import { openWarehouseClient, queryWarehouse, type WarehouseAccess } from './warehouse-client.ts'
 
-/** Numbers are below those that a double holds; times are to be asked for as such numbers. */
+export type Fact = string | number | boolean | null
+
+/** Runs one SELECT. Counts are numbers; a time is ISO-8601, and UTC, as all times of the bookkeeping are. */
 export type Rows = <R>(sql: string) => Promise<R[]>
 
+/** In the process that holds the warehouse, without a slot of the query queue. @throws QUERY_TIMEOUT, SQL_INVALID */
+export const rowsHere = (instance: Connectable, limits: QueryLimits): Rows =>
+  rowsBy(async sql => runQuery({ ...limits, sql, connection: await instance.connect() }))
+
+/**
+ * From the process of this machine that holds the warehouse. A file that no process holds is not opened: the reader would keep a sync
+ * from its lock. @throws WAREHOUSE_LOCKED when none answers; QUERY_TIMEOUT, SQL_INVALID
+ */
+export const rowsOfHolder = (home: string, limits: QueryLimits): Rows =>
+  rowsBy(sql => queryHolder({ ...limits, home, sql }))
+
+const TIMEOUT_MS = 30 * SECOND
+
+/** From the file, opened for each SELECT, or from its holder. @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
+export const warehouseRows = (access: WarehouseAccess): Rows =>
+  rowsBy(sql => queryWarehouse(access, { sql, timeoutMs: TIMEOUT_MS }))
+
+/** As `warehouseRows`, for many SELECTs: the file is opened once. `isHeld`: another process answered the last one. */
+export async function withWarehouseRows<T>(
+  access: WarehouseAccess,
+  work: (rows: Rows, isHeld: () => boolean) => Promise<T>,
+): Promise<T> {
+  const client = openWarehouseClient(access)
+  try {
+    return await work(
+      rowsBy(sql => client.query({ sql, timeoutMs: TIMEOUT_MS })),
+      client.isHeld,
+    )
+  } finally {
+    client.close()
+  }
+}
+
 const rowsBy =
-  (ask: (sql: string) => Promise<QueryResult>): Rows =>
+  (query: (sql: string) => Promise<QueryResult>): Rows =>
   async <R>(sql: string) => {
-    const { columns, batches, close } = await ask(sql)
+    const { columns, batches, close } = await query(sql)
     try {
       const rows: R[] = []
       for await (const batch of batches) {
         for (let row = 0; row < batch.rows; row++) {
-          const cells = columns.map(({ name }, at) => {
-            const cell = batch.columns[at]![row]!
-            return [name, typeof cell === 'bigint' ? Number(cell) : cell]
-          })
-          rows.push(Object.fromEntries(cells) as R)
+          const fields = columns.map(({ name, shape }, at) => [name, factOf(batch.columns[at]![row]!, shape)])
+          rows.push(Object.fromEntries(fields) as R)
         }
       }
       return rows
@@ -30,10 +64,8 @@ const rowsBy =
     }
   }
 
-/** In the process that holds the warehouse: beside the queries of others, however many there are. @throws QUERY_TIMEOUT, SQL_INVALID */
-export const rowsHere = (instance: Connectable, limits: QueryLimits): Rows =>
-  rowsBy(async sql => runQuery({ ...limits, sql, connection: await instance.connect() }))
-
-/** From another process of this machine. @throws WAREHOUSE_LOCKED where none answers; QUERY_TIMEOUT, SQL_INVALID */
-export const rowsOfHolder = (home: string, limits: QueryLimits): Rows =>
-  rowsBy(sql => queryHolder({ ...limits, home, sql }))
+function factOf(cell: Cell, shape: Shape): Fact {
+  if (cell === null) return null
+  if (shape.kind === 'timestamp') return timestampText(cell as bigint, { ...shape, zone: true })
+  return typeof cell === 'bigint' ? Number(cell) : (cell as Fact)
+}

@@ -1,7 +1,7 @@
 // A run of Temporal's that newer work preempted, as `status` tells of it.
 import { expect, it } from 'vitest'
-import { runsStatus } from '../../../src/cli/status/runs.ts'
-import { runLines } from '../../../src/cli/status/runs-text.ts'
+import { runLines } from '../../../src/cli/status/status-text.ts'
+import { runsStatus } from '../../../src/reports/runs.ts'
 import { beginRun, endRun } from '../../../src/warehouse/runs.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
 
@@ -22,6 +22,6 @@ it('goes on, with a worker or waiting for one, and has not ended', async () => {
     )
   const running = await told(true)
   expect(running.lastRun).toMatchObject({ state: 'running', endedAt: null, outcome: null, success: null })
-  expect(runLines(running, NOW)[0]).toMatch(/^ {2}last run {5}running, begun/)
+  expect(runLines(running, NOW)[0]).toMatch(/^ {2}last run {5}running, started/)
   expect((await told(false)).lastRun).toMatchObject({ state: 'waiting', endedAt: null })
 })

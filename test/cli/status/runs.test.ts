@@ -92,7 +92,7 @@ describe('a sync that goes on', () => {
     const during = await runsIn(env)
     expect(during.lastRun).toMatchObject({ state: 'running', pid: running.process.pid, outcome: null, endedAt: null })
     expect(await statusText(env)).toMatch(
-      new RegExp(`last run {5}running, begun .+ by sync, PID ${running.process.pid}`),
+      new RegExp(`last run {5}running, started .+ by sync, PID ${running.process.pid}`),
     )
     running.process.kill('SIGKILL')
     await running.ended

@@ -1,14 +1,13 @@
 // The metrics of a command that runs for long, and where they are served.
-
-import { openStores } from '../../app/stores.ts'
-import type { App } from '../../app.ts'
-import type { Config } from '../../config.ts'
-import { isCode } from '../../core/errors.ts'
-import { listenForScrapes, type MetricsListener } from '../../metrics/listen.ts'
-import type { MetricsPage } from '../../metrics/page.ts'
-import { type ProcessMetrics, type ProcessRole, processMetrics } from '../../metrics/process-metrics.ts'
-import { packageFacts } from '../package-facts.ts'
-import { openAppWhenReleased } from '../sync/open-app.ts'
+import { openStores } from '../app/stores.ts'
+import type { App } from '../app.ts'
+import type { Config } from '../config.ts'
+import { isCode } from '../core/errors.ts'
+import { listenForScrapes, type MetricsListener } from '../metrics/listen.ts'
+import type { MetricsPage } from '../metrics/page.ts'
+import { type ProcessMetrics, type ProcessRole, processMetrics } from '../metrics/process-metrics.ts'
+import { packageFacts } from './package-facts.ts'
+import { openAppWhenReleased } from './sync/open-app.ts'
 
 /** Where those look first who collect metrics of Temporal's SDK. */
 const USUAL = { host: '127.0.0.1', port: 9_464 }

@@ -1,22 +1,23 @@
-// `convohouse quarantine retry`: quarantined records tried again, under the warehouse's lock.
+// `convohouse quarantine retry`: loads quarantined records again, in this process, which holds the warehouse meanwhile.
 import type { App } from '../../app.ts'
 import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
 import { counted } from '../../core/words.ts'
+import { type QuarantinedRecord, quarantinedRecords, recordsNamed } from '../../reports/quarantine.ts'
 import { type RetryReport, retryRecords } from '../../run/quarantine-retry.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
+import type { Rows } from '../../warehouse/query/rows.ts'
 import { chooseWorkspaces } from '../flags/workspaces.ts'
-import type { Rows } from '../status/reading.ts'
 import { openAppWhenReleased } from '../sync/open-app.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { type Entry, named, type QuarantineFlags, quarantined } from './entries.ts'
+import type { QuarantineFlags } from './quarantine.ts'
 
-/** Rows as the holder of the warehouse reads them itself. */
+/** Rows of the warehouse that this process holds. */
 const rowsOf =
   ({ warehouse }: App): Rows =>
   <R>(sql: string) =>
     warehouse.writer.rows<R>(sql)
 
-const lines = (reports: readonly (Entry & { staysFor: string | null })[]): string[] => {
+const lines = (reports: readonly (QuarantinedRecord & { staysFor: string | null })[]): string[] => {
   const staying = reports.filter(({ staysFor }) => staysFor !== null)
   const loaded = reports.length - staying.length
   if (reports.length === 0) return ['No record is quarantined.']
@@ -31,15 +32,15 @@ async function retryAll(
   app: App,
   workspaces: readonly WorkspaceConfig[],
   names: readonly string[],
-): Promise<(Entry & { staysFor: string | null })[]> {
+): Promise<(QuarantinedRecord & { staysFor: string | null })[]> {
   const ids = new Set(workspaces.map(({ id }) => id))
-  const all = (await quarantined(rowsOf(app))).filter(({ workspaceId }) => ids.has(workspaceId))
-  const chosen = names.length === 0 ? all : [...new Set(named(all, names))]
-  const reports: (Entry & { staysFor: string | null })[] = []
+  const all = (await quarantinedRecords(rowsOf(app))).filter(({ workspaceId }) => ids.has(workspaceId))
+  const chosen = names.length === 0 ? all : [...new Set(recordsNamed(all, names))]
+  const reports: (QuarantinedRecord & { staysFor: string | null })[] = []
   for (const workspace of workspaces) {
-    const entries = chosen.filter(({ workspaceId }) => workspaceId === workspace.id)
-    const report: RetryReport = await retryRecords({ config, app, workspace, records: entries })
-    for (const entry of entries) reports.push({ ...entry, staysFor: report(entry) })
+    const records = chosen.filter(({ workspaceId }) => workspaceId === workspace.id)
+    const report: RetryReport = await retryRecords({ config, app, workspace, records })
+    for (const record of records) reports.push({ ...record, staysFor: report(record) })
   }
   return reports
 }
@@ -52,8 +53,8 @@ export async function runRetry(names: readonly string[], flags: QuarantineFlags)
   const app = await openAppWhenReleased(config)
   try {
     const reports = await retryAll(config, app, workspaces, names)
-    const quarantinedStill = reports.filter(({ staysFor }) => staysFor !== null)
-    if (flags.json) printJson({ loaded: reports.length - quarantinedStill.length, stillQuarantined: quarantinedStill })
+    const stillQuarantined = reports.filter(({ staysFor }) => staysFor !== null)
+    if (flags.json) printJson({ loaded: reports.length - stillQuarantined.length, stillQuarantined })
     else print(...lines(reports))
   } finally {
     await app.close()

@@ -1,9 +1,9 @@
 // `convohouse dictionary`: every table and column, as the catalog declares them.
 import { writeFile } from 'node:fs/promises'
-import { dictionary } from '../../catalog/dictionary.ts'
-import { RECORD_TYPES } from '../../catalog/records.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { log } from '../terminal/print.ts'
+import { dictionary } from '../catalog/dictionary.ts'
+import { RECORD_TYPES } from '../catalog/records.ts'
+import { invalidFlag } from './flags/values.ts'
+import { log } from './terminal/print.ts'
 
 /** @throws FLAG_INVALID where the file cannot be written */
 export async function runDictionary({ output }: { output?: string }): Promise<void> {

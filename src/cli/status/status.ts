@@ -1,16 +1,17 @@
-// `convohouse status`: what is there and how current it is. Asks nobody but the data folder.
+// `convohouse status`: what is stored, how current it is, and what is left of the quota. Reads only the data folder.
+import { openStores } from '../../app/stores.ts'
 import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
+import { warehouseSize } from '../../reports/disk-usage.ts'
+import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
+import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
+import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseIds } from '../flags/workspaces.ts'
-import { configIfAny, type Storage, storageOf } from '../query/storage.ts'
+import { configIfAny, type Storage, storageOf } from '../storage.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
-import { type RefusedStatus, refusedStatus } from './events.ts'
-import { type Rows, withReportRows, workspacesIn } from './reading.ts'
-import { warehouseSize } from './sizes.ts'
 import { refusedLines, workspaceLines } from './status-text.ts'
-import { type WorkspaceStatus, workspaceStatus } from './workspace.ts'
 
 export interface StatusFlags {
   config?: string
@@ -18,7 +19,7 @@ export interface StatusFlags {
   json?: boolean
 }
 
-/** Rows of the warehouse, or null where there is none yet. */
+/** Rows of the warehouse and its workspaces; null when there is none yet. */
 async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
     return { rows, known: await workspacesIn(rows) }
@@ -30,7 +31,7 @@ async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string
 
 interface Shown {
   statuses: WorkspaceStatus[]
-  /** Webhooks of no workspace that anybody knows. */
+  /** Refused webhooks that cannot be attributed to a workspace. */
   refused: RefusedStatus[]
   size: number
 }
@@ -51,16 +52,19 @@ function show({ statuses, refused, size }: Shown, storage: Storage): void {
 async function statusesOf(
   flags: StatusFlags,
   storage: Storage,
-  { asked, isHeld }: { asked: Rows; isHeld: () => boolean },
+  { rows: query, isHeld }: { rows: Rows; isHeld: () => boolean },
 ): Promise<WorkspaceStatus[]> {
   const config = configIfAny(flags.config)
-  const { rows, known } = await rowsIfAny(asked)
+  const { rows, known } = await rowsIfAny(query)
   const configured = config ? config.workspaces : []
   const all = [...new Set([...configured.map(({ id }) => id), ...known])]
+  const stores = openStores(storage.home)
   const statuses: WorkspaceStatus[] = []
   for (const workspaceId of chooseIds(all, flags.workspace)) {
     const settings = configured.find(({ id }) => id === workspaceId)
-    statuses.push(await workspaceStatus({ home: storage.home, workspaceId, settings, rows, isHeld, nowMs: Date.now() }))
+    const [landing, leaseLog] = [stores.landing.workspace(workspaceId), stores.leaseLog({ workspaceId, run: 'status' })]
+    const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
+    statuses.push(await workspaceStatus(options))
   }
   return statuses
 }
@@ -68,7 +72,7 @@ async function statusesOf(
 /** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
 export async function runStatus(flags: StatusFlags): Promise<void> {
   const storage = storageOf(flags.config)
-  const statuses = await withReportRows(storage, (asked, isHeld) => statusesOf(flags, storage, { asked, isHeld }))
+  const statuses = await withWarehouseRows(storage, (rows, isHeld) => statusesOf(flags, storage, { rows, isHeld }))
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
   if (flags.json)

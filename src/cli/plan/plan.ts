@@ -1,4 +1,4 @@
-// `convohouse plan`: what a sync would do, without buying anything.
+// `convohouse plan`: what a sync would read and cost; exports nothing.
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,10 +17,9 @@ import { lookUpIn } from '../sync/look-up.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { isTerminal, styleOf } from '../terminal/style.ts'
-import { layoutOf } from './budget.ts'
-import { type PlanFacts, planLines } from './plan-text.ts'
+import { layoutOf, type PlanFacts, planLines } from './plan-text.ts'
 
-/** The plan and the budget as one value. */
+/** The plan, the budget and how long the plan takes, as one object. */
 export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
   workspaceId,
   plan: prepared.plan,
@@ -35,24 +34,24 @@ function show(facts: PlanFacts, asFlagged: boolean): void {
   print(
     ...planLines(facts, { width, style: styleOf(process.stdout) }),
     '',
-    `Nothing was bought. \`convohouse sync\`${asFlagged ? ' with the same flags' : ''} carries it out.`,
+    `Nothing was exported. \`convohouse sync\`${asFlagged ? ' with the same flags' : ''} executes this plan.`,
   )
 }
 
-/** True where a sync without flags may do something else. */
+/** True when a sync without flags may do something else. */
 const isFlagged = ({ json: _json, wait, ...others }: SyncFlags): boolean => !wait || Object.keys(others).length > 0
 
-interface PlaceToPlan {
+interface PlanningHome {
   config: Config
-  leave(): Promise<void>
+  remove(): Promise<void>
 }
 
-/** The data folder; where nothing is there yet, one for the moment: a plan makes none, and so not in a place that was mistyped. */
-async function placeToPlan(config: Config): Promise<PlaceToPlan> {
+/** The data folder, or a temporary one when there is none yet: a plan creates no data folder, so none at a mistyped path. */
+async function planningHome(config: Config): Promise<PlanningHome> {
   if (existsSync(warehouseFile(config.home)) || (await openStores(config.home).landing.exists()))
-    return { config, leave: async () => {} }
+    return { config, remove: async () => {} }
   const home = await mkdtemp(join(tmpdir(), 'convohouse-plan-'))
-  return { config: { ...config, home }, leave: () => rm(home, { recursive: true, force: true }) }
+  return { config: { ...config, home }, remove: () => rm(home, { recursive: true, force: true }) }
 }
 
 /** Plans each chosen workspace in turn, and prints it. */
@@ -62,14 +61,13 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
   const workspaces = workspacesFor(configured, flags)
   const named = await namedBy(flags)
   const stop = stopOnSignals()
-  const place = await placeToPlan(configured)
-  const { config } = place
+  const planning = await planningHome(configured)
+  const { config } = planning
   const app = await openApp({ config })
   try {
     for (const workspace of workspaces) {
       const lookUp = lookUpIn(app, workspace.id)
       const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
-      // Nothing is under way that had to be finished.
       const prepared = await planOnly({ config, workspace, app, request, signal: stop.stopping }).catch(error => {
         throw withLines(error, named)
       })
@@ -79,7 +77,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
     }
   } finally {
     await app.close()
-    await place.leave()
+    await planning.remove()
     stop.release()
   }
 }

@@ -1,7 +1,7 @@
 // Where the warehouse lies, for commands that can do without a workspace.
 import { availableParallelism } from 'node:os'
-import { type Config, DEFAULT_MEMORY_LIMITS, readConfig, readHome } from '../../config.ts'
-import { isCode } from '../../core/errors.ts'
+import { type Config, DEFAULT_MEMORY_LIMITS, readConfig, readHome } from '../config.ts'
+import { isCode } from '../core/errors.ts'
 
 export type Storage = Pick<Config, 'home' | 'memoryLimit' | 'replayMemoryLimit' | 'threads'>
 

@@ -1,26 +1,26 @@
-// Runs as `status` tells them: the last one, the last that succeeded and the last that failed, each with what became of it.
-import type { Fact, Rows } from './reading.ts'
+// The last run of a workspace, the last that succeeded and the last that failed, each with its state and outcome.
+import type { Fact, Rows } from '../warehouse/query/rows.ts'
 
 export interface RunStatus {
   run: string
-  /** Who asked: sync, watch, schedule or backfill; null in rows of earlier versions. */
+  /** What started it: sync, watch, schedule or backfill; null in rows of earlier versions. */
   origin: string | null
-  /** `waiting`: it goes on as soon as a worker of Temporal is there. */
+  /** `waiting`: continues as soon as a Temporal worker runs. */
   state: 'running' | 'paused' | 'waiting' | 'killed' | 'ended'
   startedAt: string
-  /** Null while it goes on. Of one that was killed: when it was last seen. */
+  /** Null while it runs. For a killed run: when it was last seen. */
   endedAt: string | null
-  /** When it was last known to go on; null once it has ended. */
+  /** When it was last known to run; null once it has ended. */
   seenAt: string | null
   pausedAt: string | null
-  /** The process that holds, or held, the warehouse. */
+  /** The process that holds or held the warehouse. */
   pid: number | null
-  /** From its beginning to its end. */
+  /** From start to end. */
   durationMs: number | null
-  /** Null while it goes on. */
+  /** Null while it runs. */
   outcome: string | null
   success: boolean | null
-  /** Why it did not come to its end; of one that goes on, why its last attempt failed. */
+  /** Why it failed; for one that still runs, why its last attempt failed. */
   errorCode: string | null
   error: string | null
   hint: string | null
@@ -39,20 +39,20 @@ export interface RunsStatus {
 
 export const NO_RUNS: RunsStatus = { lastRun: null, lastSuccess: null, lastFailure: null }
 
-const KILLED_HINT = 'The next sync goes on where it stopped; nothing that landed is lost.'
+const KILLED_HINT = 'The next sync continues where it stopped; nothing that landed is lost.'
 
 type Row = Record<string, Fact | undefined>
 
-/** An embedded run dies with the process that holds the warehouse; one of Temporal's goes on with the next worker. */
+/** An embedded run dies with the process that holds the warehouse; a run on Temporal continues with the next worker. */
 function stateOf(row: Row, isHeld: boolean): RunStatus['state'] {
-  const goesOn = row.outcome === 'preempted' && row.host === 'temporal'
-  if (row.ended_at && !goesOn) return row.outcome === 'killed' ? 'killed' : 'ended'
+  const continues = row.outcome === 'preempted' && row.host === 'temporal'
+  if (row.ended_at && !continues) return row.outcome === 'killed' ? 'killed' : 'ended'
   if (row.paused_at) return 'paused'
   if (isHeld) return 'running'
   return row.host === 'temporal' ? 'waiting' : 'killed'
 }
 
-/** A warehouse that an earlier version wrote has fewer columns until it is written again. */
+/** A warehouse of an earlier version has fewer columns until it is migrated. */
 function runOf(row: Row, isHeld: boolean): RunStatus {
   const text = (name: string) => (row[name] ?? null) as string | null
   const number = (name: string) => (row[name] ?? null) as number | null
@@ -83,13 +83,13 @@ function runOf(row: Row, isHeld: boolean): RunStatus {
   }
 }
 
-/** The row of one that was preempted and goes on tells of an end that is none: of its last leg. */
-const goingOn = (run: RunStatus): RunStatus =>
+/** The row of a preempted run that continues holds the end of its last part, which is not the end of the run. */
+const withoutPartialEnd = (run: RunStatus): RunStatus =>
   run.state === 'ended' || run.state === 'killed'
     ? run
     : { ...run, endedAt: null, durationMs: null, outcome: null, success: null }
 
-/** `here` is the condition that names the workspace; `isHeld`: another process holds the warehouse. */
+/** `here` is the condition that selects the workspace; `isHeld`: another process holds the warehouse. */
 export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean): Promise<RunsStatus> {
   const newest = async (which: string): Promise<Row | null> => {
     const [row] = await rows<Row>(
@@ -102,11 +102,11 @@ export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean
   const success = 'success' in last ? 'success' : "outcome IN ('done', 'limit-reached', 'preempted')"
   const succeeded = await newest(success)
   const failed = await newest(`NOT (${success}) AND outcome NOT IN ('interrupted', 'declined')`)
-  const told = (row: Row | null) => row && runOf(row, isHeld())
-  const lastRun = goingOn(runOf(last, isHeld()))
+  const statusOf = (row: Row | null) => row && runOf(row, isHeld())
+  const lastRun = withoutPartialEnd(runOf(last, isHeld()))
   return {
     lastRun,
-    lastSuccess: told(succeeded),
-    lastFailure: lastRun.state === 'killed' ? lastRun : told(failed),
+    lastSuccess: statusOf(succeeded),
+    lastFailure: lastRun.state === 'killed' ? lastRun : statusOf(failed),
   }
 }

@@ -1,38 +1,37 @@
-// What `status` tells of webhook events: received and applied, waiting, of which types, and what no export knows of.
-import { momentText } from '../../core/time.ts'
-import { type DrainFailure, readDrainFailure } from '../../spool/drain-failure.ts'
-import { type Refused, readRefused } from '../../spool/refusal-record.ts'
-import { spoolWaiting } from '../../spool/waiting.ts'
-import { SHOWN_MS } from '../terminal/refusal-text.ts'
-import type { Rows } from './reading.ts'
+// Webhook events of a workspace: received, applied and waiting, by type; refused requests; conversations that events know and no export does.
+import { DAY, momentText } from '../core/time.ts'
+import { type DrainFailure, readDrainFailure } from '../spool/drain-failure.ts'
+import { type Refused, readRefused } from '../spool/refusal-record.ts'
+import { spoolWaiting } from '../spool/waiting.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
 
 export interface EventTypeStatus {
   type: string
   events: number
-  /** ISO-8601 UTC: when the last one was received. A type that never came is not subscribed, or there was none. */
+  /** When the last one was received, ISO-8601 UTC. A type that is not listed is not subscribed, or never occurred. */
   last: string
 }
 
 export interface EventsStatus {
-  /** Those that were applied, and those that wait. */
+  /** Applied and waiting. */
   received: number
   applied: number
   waiting: number
   waitingBytes: number
-  /** Since when the oldest of them waits, ISO-8601 UTC, about; null where none does. */
+  /** When the oldest waiting event arrived, ISO-8601 UTC, approximately; null when none waits. */
   waitingSince: string | null
-  /** Segments of the spool that cannot be read: their events wait, too, and are not counted. */
+  /** Spool segments that cannot be read: their events wait too, and are not counted. */
   unreadableSegments: number
-  /** Why they are not applied; null where nothing fails. Times are ISO-8601 UTC. */
+  /** Why events are not applied; null when nothing fails. Times are ISO-8601 UTC. */
   failing:
     | (Pick<DrainFailure, 'code' | 'what' | 'hint' | 'attempts' | 'pid'> & { since: string; nextTry: string })
     | null
-  /** Requests to its receivers that were refused in the last days, the latest first. Times are ISO-8601 UTC. */
+  /** Requests that receivers refused in the last seven days, the latest first. Times are ISO-8601 UTC. */
   refused: RefusedStatus[]
   types: EventTypeStatus[]
-  /** Conversations that events have told of, and no export. */
+  /** Conversations that events name and no export has returned. */
   conversationsNotExported: number
-  /** Conversations that have changed since they were exported. */
+  /** Conversations that changed after they were exported. */
   conversationsChanged: number
 }
 
@@ -41,11 +40,13 @@ export interface RefusedStatus extends Pick<Refused, 'reason' | 'count'> {
   last: string
 }
 
-/** Of a workspace; null: of those that nobody knows whose they were. */
+const REFUSALS_SHOWN_MS = 7 * DAY
+
+/** Refused requests of a workspace; `null`: those that cannot be attributed to one. */
 export async function refusedStatus(home: string, workspaceId: string | null, nowMs: number): Promise<RefusedStatus[]> {
   const all = await readRefused(home)
   return all
-    .filter(refused => refused.workspaceId === workspaceId && nowMs - refused.lastMs < SHOWN_MS)
+    .filter(refused => refused.workspaceId === workspaceId && nowMs - refused.lastMs < REFUSALS_SHOWN_MS)
     .map(({ reason, count, firstMs, lastMs }) => ({
       reason,
       count,
@@ -63,7 +64,7 @@ const conversationsSql = (here: string): string => `
     count(*) FILTER (_complete AND _dirty_since IS NOT NULL)::INTEGER AS "conversationsChanged"
   FROM conversations WHERE ${here}`
 
-/** A warehouse that an earlier version wrote has no table of them before it is written again. */
+/** A warehouse of an earlier version has no such table until it is migrated. */
 const HAS_TABLE = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'webhook_events'"
 
 const NONE = { conversationsNotExported: 0, conversationsChanged: 0 }
@@ -75,7 +76,7 @@ async function failingOf(home: string, workspaceId: string): Promise<EventsStatu
   return { ...rest, since: momentText(sinceMs), nextTry: momentText(nextMs) }
 }
 
-/** `rows` is null where there is no warehouse yet; `here` restricts to the workspace. */
+/** `rows` is null when there is no warehouse yet; `here` is the condition that selects the workspace. */
 export async function eventsStatus(options: {
   home: string
   workspaceId: string
@@ -85,7 +86,7 @@ export async function eventsStatus(options: {
 }): Promise<EventsStatus> {
   const { home, workspaceId, here, nowMs } = options
   const rows = options.rows && (await options.rows(HAS_TABLE)).length > 0 ? options.rows : null
-  // Waiting first: what is applied meanwhile counts twice, never not at all.
+  // Waiting events first: one that is applied in between counts twice rather than not at all.
   const waiting = await spoolWaiting(home, workspaceId)
   const types = rows ? await rows<EventTypeStatus>(typesSql(here)) : []
   const [conversations = NONE] = rows ? await rows<typeof NONE>(conversationsSql(here)) : []

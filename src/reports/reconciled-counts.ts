@@ -1,11 +1,11 @@
-// The ledger's rows, asked of the `_ledger` view.
-import { quoteText } from '../../catalog/layout.ts'
-import type { Rows } from '../status/reading.ts'
+// The counts of a reconciliation, from the `_ledger` view: by agent, day or month.
+import { quoteText } from '../catalog/layout.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
 
 export const BYS = ['agent', 'day', 'month'] as const
 export type By = (typeof BYS)[number]
 
-/** What is counted, in the order in which it is shown; the view's head says what each of them means. */
+/** The counts in the order in which they are shown; the view's header defines each. */
 const COUNTS = {
   scanned: 'scanned',
   returned: 'returned',
@@ -24,18 +24,18 @@ export const COUNT_NAMES = Object.keys(COUNTS) as CountName[]
 export type Counts = Record<CountName, number>
 
 /** `key`: an agent, a day or a month; null for conversations without `ts`. */
-export type LedgerRow = Counts & { key: string | null }
+export type ReconciliationRow = Counts & { key: string | null }
 
 const KEYS: Record<By, string> = { agent: 'l.agent_id', day: 'l.day::VARCHAR', month: "strftime(l.day, '%Y-%m')" }
 
-/** Agents by their size; days and months with the newest first. */
+/** Agents by size; days and months newest first. */
 const orderOf = (by: By): string => (by === 'agent' ? `scanned DESC, ${KEYS.agent}` : `${KEYS[by]} DESC NULLS LAST`)
 
 export interface Scope {
   workspaceIds: readonly string[]
-  /** None: all. */
+  /** None means all. */
   agents: readonly string[]
-  /** Days before that of this moment are left out, and so is what has no `ts`; null: nothing is. */
+  /** Leaves out days before that of this moment, and conversations without `ts`; null: leaves out nothing. */
   sinceMs: number | null
 }
 
@@ -58,30 +58,30 @@ const sums = (names: Readonly<Record<string, string>>): string =>
 
 const FROM = 'FROM _ledger l LEFT JOIN _workspaces z ON z.workspace_id = l.workspace_id'
 
-/** The SELECT that answers a ledger in SQL's own names, for programs. */
-export function ledgerSql(scope: Scope, by: By): string {
+/** The SELECT of the rows under their SQL names, for programs. */
+export function reconciliationSql(scope: Scope, by: By): string {
   const columns = Object.fromEntries(Object.values(COUNTS).map(column => [column, column]))
   return `SELECT l.workspace_id, ${KEYS[by]} AS "${by}", ${sums(columns)} ${FROM}
     WHERE ${conditions(scope)} GROUP BY l.workspace_id, ${KEYS[by]} ORDER BY l.workspace_id, ${orderOf(by)}`
 }
 
-/** Rows of one workspace. */
-export const ledgerRows = (rows: Rows, scope: Scope, by: By): Promise<LedgerRow[]> =>
-  rows<LedgerRow>(`SELECT ${KEYS[by]} AS key, ${sums(COUNTS)} ${FROM}
+/** The rows of one workspace. */
+export const reconciliationRows = (rows: Rows, scope: Scope, by: By): Promise<ReconciliationRow[]> =>
+  rows<ReconciliationRow>(`SELECT ${KEYS[by]} AS key, ${sums(COUNTS)} ${FROM}
     WHERE ${conditions(scope)} GROUP BY ${KEYS[by]} ORDER BY ${orderOf(by)}`)
 
-export const totalsOf = (rows: readonly LedgerRow[]): Counts =>
+export const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>
   Object.fromEntries(COUNT_NAMES.map(name => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Counts
 
-export interface Price {
-  /** Sessions that one conversation has billed, on average; at least 1. */
+export interface RepairPrice {
+  /** Sessions that a conversation billed on average; at least 1. */
   perConversation: number
-  /** Sessions that reading again what skipped some would bill. */
+  /** Sessions that reading again the pages that skipped conversations would bill. */
   hiddenBehind: number
 }
 
-/** What mending would cost, as far as what was bought tells. */
-export async function priceOf(rows: Rows, scope: Scope): Promise<Price> {
+/** What following the hints would bill, by what exports have billed so far. */
+export async function repairPrice(rows: Rows, scope: Scope): Promise<RepairPrice> {
   const billed = `SELECT sum(billed) / nullif(sum(returned), 0) FROM _windows WHERE ${oneOf('workspace_id', scope.workspaceIds)}`
   const [price = { perConversation: null, hiddenBehind: 0 }] = await rows<{
     perConversation: number | null

@@ -1,0 +1,130 @@
+// `convohouse ledger`: the reconciliation report, for people and for programs. Queries only the warehouse.
+import { SECOND } from '../core/time.ts'
+import { count, counted } from '../core/words.ts'
+import type { Difference } from '../reports/differences.ts'
+import {
+  type By,
+  COUNT_NAMES,
+  type CountName,
+  type Counts,
+  type ReconciliationRow,
+  reconciliationSql,
+  type Scope,
+} from '../reports/reconciled-counts.ts'
+import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../reports/reconciliation.ts'
+import { workspacesIn } from '../reports/status.ts'
+import { warehouseRows, withWarehouseRows } from '../warehouse/query/rows.ts'
+import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
+import { invalidFlag } from './flags/values.ts'
+import { chooseIds } from './flags/workspaces.ts'
+import { chooseFormat, type RowFormat } from './output/format.ts'
+import { visible } from './output/table.ts'
+import { writeResult } from './output/write.ts'
+import { configIfAny, type Storage, storageOf } from './storage.ts'
+import { type GridOptions, grid } from './terminal/grid.ts'
+import { print, printJson } from './terminal/print.ts'
+import { isTerminal, plain, styleOf } from './terminal/style.ts'
+
+export interface LedgerFlags {
+  config?: string
+  workspace?: string
+  agent?: string[]
+  /** ms since the epoch. */
+  since?: number
+  by: By
+  format?: RowFormat
+  json?: boolean
+}
+
+/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
+export async function runLedger(flags: LedgerFlags): Promise<void> {
+  if (flags.json && flags.format)
+    throw invalidFlag(
+      '--json and --format contradict each other.',
+      'Leave one of the two out: --json prints everything, --format the rows.',
+    )
+  const config = configIfAny(flags.config)
+  const storage = storageOf(flags.config)
+  const { agent: agents = [], since: sinceMs = null, by } = flags
+  if (flags.format) {
+    const rows = warehouseRows(storage)
+    const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
+    await expectAgents(rows, { workspaceIds, agents, sinceMs })
+    return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
+  }
+  const ledgers = await withWarehouseRows(storage, async rows => {
+    const found: WorkspaceReconciliation[] = []
+    const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
+    await expectAgents(rows, { workspaceIds, agents, sinceMs })
+    for (const workspaceId of workspaceIds) {
+      const settings = config?.workspaces.find(({ id }) => id === workspaceId)
+      found.push(await reconcileWorkspace({ rows, workspaceId, settings, agents, sinceMs, by, nowMs: Date.now() }))
+    }
+    return found
+  })
+  if (flags.json) printJson({ home: storage.home, workspaces: ledgers })
+  else show(ledgers)
+}
+
+const TIMEOUT_MS = 60 * SECOND
+
+/** Only the rows, for programs. */
+async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerFlags): Promise<void> {
+  const result = await queryWarehouse(storage, { sql: reconciliationSql(scope, by), timeoutMs: TIMEOUT_MS })
+  const chosen = chooseFormat(format, process.stdout) as RowFormat
+  await writeResult({ result, format: chosen, to: process.stdout })
+}
+
+function show(ledgers: readonly WorkspaceReconciliation[]): void {
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  const options = { width, style: styleOf(process.stdout) }
+  if (ledgers.length === 0) print('Nothing has been read yet: run `convohouse sync`.')
+  for (const [at, ledger] of ledgers.entries()) print(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
+}
+
+/** Lines about one workspace. */
+export function ledgerLines(ledger: WorkspaceReconciliation, options: GridOptions = {}): string[] {
+  const { style = plain } = options
+  const { readThrough, workspaceId } = ledger
+  const through = readThrough === null ? '' : `, read through ${readThrough.slice(0, 19).replace('T', ' ')} UTC`
+  return [style('bold', `Workspace ${workspaceId}${through}`), '', ...table(ledger, options), '', ...closing(ledger)]
+}
+
+const HEADS: Record<CountName, string> = {
+  scanned: 'scanned',
+  returned: 'returned',
+  skipped: 'skipped',
+  held: 'held',
+  quarantined: 'quarantined',
+  incomplete: 'incomplete',
+  seenInEvents: 'by events',
+  knownStale: 'stale',
+  missing: 'missing',
+  notExportable: 'not exportable',
+}
+
+function table({ by, rows, totals }: WorkspaceReconciliation, options: GridOptions): string[] {
+  const columns = [{ name: by }, ...COUNT_NAMES.map(name => ({ name: HEADS[name], right: true }))]
+  const lines = [...rows.map(row => [keyText(row, by), ...cells(row)]), ['total', ...cells(totals)]]
+  return grid(columns, lines, options)
+}
+
+const keyText = ({ key }: ReconciliationRow, by: By): string => key ?? (by === 'agent' ? '' : 'no ts')
+
+const cells = (counts: Counts): string[] => COUNT_NAMES.map(name => count(counts[name]))
+
+function closing({ differences, totals }: WorkspaceReconciliation): string[] {
+  if (differences.length > 0) return ['Differences, and what to do about each:', ...differences.flatMap(sentences)]
+  if (totals.held === 0) return ['Nothing has been read.']
+  return ['No difference: all conversations that the vendor scanned were returned and are held.']
+}
+
+const sentences = (difference: Difference): string[] => [
+  `  ${visible(difference.what)}`,
+  `    → ${difference.hint}${priceText(difference)}`,
+]
+
+function priceText({ sessions }: Difference): string {
+  if (sessions === null) return ' The cost is unknown, since none of it has been exported.'
+  return sessions === 0 ? ' It costs nothing.' : ` About ${counted(sessions, 'session')}.`
+}

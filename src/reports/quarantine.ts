@@ -1,0 +1,73 @@
+// The quarantined records: which they are, and what landed of each.
+import { createHash } from 'node:crypto'
+import { webhookEvent } from '../catalog/event-records.ts'
+import { RECORD_TYPES } from '../catalog/records.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import type { LandingStore } from '../landing/landing.ts'
+import { quarantinedEvent } from '../warehouse/events/apply.ts'
+import { storedEvent } from '../warehouse/events/stored.ts'
+import { landedRecord } from '../warehouse/load/coerce-page.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
+
+export interface QuarantinedRecord {
+  /** Short hash of file and element. */
+  id: string
+  workspaceId: string
+  /** Record type. */
+  record: string
+  file: string
+  /** Position in the page, from 1. */
+  element: number
+  reason: string
+  /** ISO-8601 UTC */
+  since: string
+}
+
+const ID_LENGTH = 8
+
+const idOf = (file: string, element: number): string =>
+  createHash('sha256').update(`${file}#${element}`).digest('hex').slice(0, ID_LENGTH)
+
+/** The quarantined records of a workspace, or of all; oldest first. */
+export async function quarantinedRecords(rows: Rows, workspaceId?: string): Promise<QuarantinedRecord[]> {
+  const found = await rows<Omit<QuarantinedRecord, 'id'>>(`
+    SELECT workspace_id AS "workspaceId", record, file, element, reason, quarantined_at AS since
+    FROM _quarantine ORDER BY quarantined_at, file, element`)
+  return found
+    .filter(record => workspaceId === undefined || record.workspaceId === workspaceId)
+    .map(record => ({ id: idOf(record.file, record.element), ...record }))
+}
+
+/** The records with these names: an id, or FILE#ELEMENT. @throws RECORD_UNKNOWN */
+export function recordsNamed(records: readonly QuarantinedRecord[], names: readonly string[]): QuarantinedRecord[] {
+  return names.map(name => {
+    const record = records.find(({ id, file, element }) => name === id || name === `${file}#${element}`)
+    if (record) return record
+    throw new ConvohouseError('RECORD_UNKNOWN', {
+      what: `No quarantined record is called ${JSON.stringify(name)}.`,
+      hint: 'Use an id that `convohouse quarantine list` shows, or FILE#ELEMENT.',
+    })
+  })
+}
+
+/** The bytes of a record as it landed; an event is complete, also the parts that could be loaded. @throws LANDING_CORRUPT */
+export async function recordBytes(
+  rows: Rows,
+  landing: LandingStore,
+  quarantined: QuarantinedRecord,
+): Promise<Uint8Array> {
+  const { workspaceId, record, file, element } = quarantined
+  if (record === webhookEvent.name) {
+    const event = await storedEvent({ rows }, workspaceId, quarantinedEvent(file))
+    return event?.payload ?? Buffer.from('null')
+  }
+  const type = RECORD_TYPES.find(({ name }) => name === record)
+  const body = await landing.workspace(workspaceId).body(file)
+  const found = type && landedRecord(type, body, element)
+  if (found) return found
+  throw new ConvohouseError('LANDING_CORRUPT', {
+    what: `The landed file ${file} has no element ${element}.`,
+    hint: 'Restore it from a backup.',
+    facts: { file },
+  })
+}

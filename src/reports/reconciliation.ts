@@ -1,0 +1,84 @@
+// The reconciliation of one workspace: what the vendor reported against what the tables hold, by agent, day or month, and every difference.
+import { quoteText } from '../catalog/layout.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { parseMoment } from '../core/time.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
+import { readCoverage, type Uncovered } from './coverage.ts'
+import { type Difference, differencesOf } from './differences.ts'
+import {
+  type By,
+  type Counts,
+  type ReconciliationRow,
+  reconciliationRows,
+  repairPrice,
+  type Scope,
+  totalsOf,
+} from './reconciled-counts.ts'
+
+export interface WorkspaceReconciliation {
+  workspaceId: string
+  by: By
+  /** ISO-8601 UTC; null when nothing has been read. */
+  readThrough: string | null
+  rows: ReconciliationRow[]
+  totals: Counts
+  differences: Difference[]
+  uncovered: Uncovered[]
+}
+
+export interface ReconciliationOptions {
+  rows: Rows
+  workspaceId: string
+  /** Undefined for a workspace that is in the warehouse and not configured. */
+  settings: WorkspaceConfig | undefined
+  /** Only these agents; none means all. */
+  agents: readonly string[]
+  /** Only days from that of this moment on, ms; null: all. */
+  sinceMs: number | null
+  by: By
+  nowMs: number
+}
+
+export async function reconcileWorkspace(options: ReconciliationOptions): Promise<WorkspaceReconciliation> {
+  const { rows: query, workspaceId, settings, agents, sinceMs, by } = options
+  const scope: Scope = { workspaceIds: [workspaceId], agents, sinceMs }
+  const rows = await reconciliationRows(query, scope, by)
+  const totals = totalsOf(rows)
+  const coverage = await readCoverage(query, { workspaceId, agents, sinceMs: wantedSince(options) })
+  const price = await repairPrice(query, scope)
+  return {
+    workspaceId,
+    by,
+    readThrough: coverage.readThrough,
+    rows,
+    totals,
+    differences: differencesOf({ totals, price, coverage, settings }),
+    uncovered: coverage.uncovered,
+  }
+}
+
+/** The later of the requested and the configured begin; null: everything is wanted. */
+function wantedSince({ sinceMs, settings, nowMs }: ReconciliationOptions): number | null {
+  const configured = settings?.since == null ? null : (parseMoment(settings.since, nowMs) ?? null)
+  if (sinceMs === null || configured === null) return sinceMs ?? configured
+  return Math.max(sinceMs, configured)
+}
+
+/** @throws AGENT_UNKNOWN for an agent that the warehouse does not know: a mistyped id would look like an agent that was never read */
+export async function expectAgents(rows: Rows, { workspaceIds, agents }: Scope): Promise<void> {
+  if (agents.length === 0 || workspaceIds.length === 0) return
+  const known = await rows<{ id: string }>(
+    `SELECT DISTINCT agent_id AS id FROM (
+       SELECT workspace_id, agent_id FROM agents UNION SELECT workspace_id, agent_id FROM conversations
+     ) WHERE workspace_id IN (${workspaceIds.map(quoteText).join(', ')}) ORDER BY id`,
+  )
+  const ids = known.map(({ id }) => id)
+  const unknown = agents.find(agent => !ids.includes(agent))
+  if (unknown === undefined) return
+  throw new ConvohouseError('AGENT_UNKNOWN', {
+    what: `The warehouse has no agent ${JSON.stringify(unknown)}.`,
+    hint: `Choose one of: ${ids.slice(0, 10).join(', ') || '(none)'}.`,
+    facts: { agentId: unknown },
+  })
+}

@@ -1,0 +1,176 @@
+// The state of one workspace: conversations, agents, runs, quota, findings, landing and webhook events.
+import { quoteText } from '../catalog/layout.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import { momentText } from '../core/time.ts'
+import type { Landing } from '../landing/landing.ts'
+import type { LeaseLog } from '../landing/lease-log.ts'
+import { LISTING_PATH, SECRET_REMOVED } from '../warehouse/load/findings.ts'
+import { pausedWindows } from '../warehouse/planning/planner-queries.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
+import { type AgentStatus, agentStatus } from './coverage.ts'
+import { type EventsStatus, eventsStatus } from './events.ts'
+import { type QuotaStatus, quotaStatus } from './quota.ts'
+import { NO_RUNS, type RunsStatus, runsStatus } from './runs.ts'
+
+export interface WorkspaceStatus extends RunsStatus {
+  workspaceId: string
+  conversations: number
+  newestAt: string | null
+  oldestAt: string | null
+  agents: AgentStatus[]
+  /** Windows that were started and are not finished. */
+  openWindows: number
+  /** Windows that watches and schedules skip until then, since they made no progress; `until` is ISO-8601 UTC. */
+  backingOff: { agentId: string; window: string; until: string }[]
+  /** Null until the vendor has reported usage. */
+  quota: QuotaStatus | null
+  findings: Findings
+  landing: LandingStatus
+  events: EventsStatus
+}
+
+export interface LandingStatus {
+  pages: number
+  notLoaded: number
+  bytes: number
+}
+
+/** `rows` is null when there is no warehouse yet. `isHeld`: another process holds it. @throws HOME_UNUSABLE, WAREHOUSE_LOCKED */
+export async function workspaceStatus(options: {
+  home: string
+  landing: Landing
+  leaseLog: Pick<LeaseLog, 'recent'>
+  workspaceId: string
+  /** Undefined for a workspace that is in the warehouse and not configured. */
+  settings: WorkspaceConfig | undefined
+  rows: Rows | null
+  isHeld: () => boolean
+  nowMs: number
+}): Promise<WorkspaceStatus> {
+  const { home, landing, workspaceId, rows, isHeld, nowMs } = options
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const agents = rows ? await agentStatus(rows, workspaceId) : []
+  return {
+    workspaceId,
+    conversations: agents.reduce((sum, agent) => sum + agent.conversations, 0),
+    newestAt: last(agents.map(agent => agent.newestAt)),
+    oldestAt: first(agents.map(agent => agent.oldestAt)),
+    agents,
+    openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
+    backingOff: rows ? await windowsBackingOff(rows, workspaceId, nowMs) : [],
+    ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
+    quota: await quotaStatus(options),
+    findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
+    landing: await landingStatus(landing, workspaceId, rows),
+    events: await eventsStatus({ home, workspaceId, rows, here, nowMs }),
+  }
+}
+
+const last = (texts: (string | null)[]): string | null =>
+  texts.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
+const first = (texts: (string | null)[]): string | null =>
+  texts.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
+
+async function windowsBackingOff(
+  rows: Rows,
+  workspaceId: string,
+  nowMs: number,
+): Promise<WorkspaceStatus['backingOff']> {
+  const paused = await pausedWindows({ rows }, workspaceId, nowMs)
+  return paused.map(({ agentId, window, untilMs }) => ({ agentId, window, until: momentText(untilMs) }))
+}
+
+/** Landed pages and their size. Without a warehouse (`rows` is null) none is loaded. @throws HOME_UNUSABLE */
+export async function landingStatus(landing: Landing, workspaceId: string, rows: Rows | null): Promise<LandingStatus> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  // Loads first: a page that lands between the two counts as not loaded, and the difference is never negative.
+  const loads = rows ? await rows<{ file: string }>(`SELECT file FROM _loads WHERE ${here}`) : []
+  const loaded = new Set(loads.map(({ file }) => file))
+  const pages = await landing.list()
+  return {
+    pages: pages.length,
+    notLoaded: pages.filter(({ address }) => !loaded.has(address)).length,
+    bytes: await landing.storedBytes(),
+  }
+}
+
+/** Workspaces that were ever synced, by id. */
+export async function workspacesIn(rows: Rows): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads UNION SELECT workspace_id FROM _workspaces ORDER BY id',
+  )
+  return found.map(({ id }) => id)
+}
+
+/** A path in `_drift` or `_issues`: the type that was seen there, how often, and a file that has it. */
+export interface Finding {
+  record: string
+  path: string
+  seen: string
+  occurrences: number
+  lastSeen: string
+  exampleFile: string
+}
+
+export interface IssueFinding extends Finding {
+  issue: string
+  declared: string | null
+}
+
+/** What loading found; see the tables `_drift`, `_issues` and `_quarantine`. */
+export interface Findings {
+  driftPaths: number
+  issuePaths: number
+  issues: number
+  quarantined: number
+  /** Why the newest listing of agents may be incomplete; null when it is complete. */
+  agentsCutOff: string | null
+  /** The most frequent ones. */
+  topDrift: Finding[]
+  topIssues: IssueFinding[]
+  /** Secrets that were removed before anything was written: expected, hence not counted as issues. */
+  secretsRemoved: number
+}
+
+const NO_FINDINGS: Findings = {
+  driftPaths: 0,
+  issuePaths: 0,
+  issues: 0,
+  quarantined: 0,
+  agentsCutOff: null,
+  topDrift: [],
+  topIssues: [],
+  secretsRemoved: 0,
+}
+
+const TOP = 3
+
+/** `here` is the condition that selects the workspace. */
+async function findingsStatus(rows: Rows, here: string): Promise<Findings> {
+  const [counts] = await rows<Omit<Findings, 'topDrift' | 'topIssues' | 'agentsCutOff'>>(countsSql(here))
+  const [cutOff] = await rows<{ issue: string }>(cutOffSql(here))
+  return {
+    ...NO_FINDINGS,
+    ...counts,
+    agentsCutOff: cutOff?.issue ?? null,
+    topDrift: await rows<Finding>(topSql('_drift', '', here)),
+    topIssues: await rows<IssueFinding>(topSql('_issues', 'issue, declared,', `${here} AND NOT ${REMOVED}`)),
+  }
+}
+
+const REMOVED = `issue = ${quoteText(SECRET_REMOVED)}`
+
+const countsSql = (here: string): string => `
+  SELECT (SELECT count(*) FROM _drift WHERE ${here}) AS "driftPaths", (SELECT count(*) FROM _issues WHERE ${here} AND NOT ${REMOVED}) AS "issuePaths",
+    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here} AND NOT ${REMOVED}) AS issues,
+    (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here} AND ${REMOVED}) AS "secretsRemoved",
+    (SELECT count(*) FROM _quarantine WHERE ${here}) AS quarantined`
+
+/** A listing that equals the one before is not landed again, so the newest landed one is current. */
+const cutOffSql = (here: string): string => `
+  SELECT issue FROM _issues WHERE ${here} AND record = 'agent' AND path = '${LISTING_PATH}'
+    AND last_seen >= (SELECT max(sent_at) FROM _requests WHERE ${here} AND stream = 'agents') ORDER BY last_seen DESC LIMIT 1`
+
+const topSql = (table: '_drift' | '_issues', more: string, here: string): string => `
+  SELECT record, path, ${more} seen, occurrences, last_seen AS "lastSeen", example_file AS "exampleFile"
+  FROM ${table} WHERE ${here} ORDER BY occurrences DESC, path LIMIT ${TOP}`

@@ -1,0 +1,119 @@
+// Queries of the warehouse from a process that does not write it: opened for reading here when no process holds it, else answered by the
+// process that holds it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isCode } from '../../core/errors.ts'
+import { SECOND } from '../../core/time.ts'
+import { warehouseFile } from '../open.ts'
+import type { ResultLayout } from './casts.ts'
+import { queryHolder, queryHolderToParquet } from './http/holder-client.ts'
+import { copyToParquet, type ParquetFile } from './parquet.ts'
+import { runQuery } from './query.ts'
+import { openReader, type Reader } from './reader.ts'
+import type { QueryResult } from './results.ts'
+import type { QueryLimits } from './session.ts'
+
+/** Where the warehouse is, and what a process that opens it may use. */
+export interface WarehouseAccess {
+  /** The data folder. */
+  home: string
+  /** As DuckDB writes it: `1GB`. */
+  memoryLimit: string
+  threads: number
+}
+
+export interface ClientQuery extends QueryLimits {
+  sql: string
+  maxRows?: number
+  /** What the values are cast for; `rows` by default. */
+  layout?: ResultLayout
+}
+
+/** A holder does not answer yet when it has just started, and no more when it ends. */
+const RETRY_FOR_MS = 3 * SECOND
+const RETRY_EVERY_MS = 100
+
+/** Reads the file itself, else asks the holder; retries for a moment when the file changes hands in between. */
+async function locallyOrByHolder<T>(
+  locally: () => Promise<T>,
+  byHolder: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const untilMs = Date.now() + RETRY_FOR_MS
+  for (;;) {
+    try {
+      return await locally()
+    } catch (error) {
+      if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
+    }
+    try {
+      return await byHolder()
+    } catch (error) {
+      if (!isCode(error, 'WAREHOUSE_LOCKED') || Date.now() > untilMs || signal?.aborted) throw error
+      await sleep(RETRY_EVERY_MS)
+    }
+  }
+}
+
+const openLocally = ({ home, memoryLimit, threads }: WarehouseAccess, parquetFile?: string): Promise<Reader> =>
+  openReader({ file: warehouseFile(home), memoryLimit, threads, ...(parquetFile && { parquetFile }) })
+
+export interface WarehouseClient {
+  /** Runs one SELECT; close its result before the next query. @throws as `queryWarehouse` */
+  query(query: ClientQuery): Promise<QueryResult>
+  /** True when another process, which holds the warehouse, answered the last query. */
+  isHeld(): boolean
+  close(): void
+}
+
+/** For several queries in sequence: opening the warehouse takes as long as a small query. */
+export function openWarehouseClient(access: WarehouseAccess): WarehouseClient {
+  let reader: Reader | null = null
+  let held = false
+  return {
+    query(query) {
+      const locally = async () => {
+        reader ??= await openLocally(access)
+        held = false
+        return runQuery({ ...query, connection: reader.connection })
+      }
+      const byHolder = async () => {
+        const result = await queryHolder({ ...query, home: access.home })
+        held = true
+        return result
+      }
+      return locallyOrByHolder(locally, byHolder, query.signal)
+    },
+    isHeld: () => held,
+    close() {
+      reader?.close()
+      reader = null
+    },
+  }
+}
+
+/**
+ * Runs one SELECT; close its result.
+ * @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED, TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
+ */
+export async function queryWarehouse(access: WarehouseAccess, query: ClientQuery): Promise<QueryResult> {
+  const client = openWarehouseClient(access)
+  try {
+    const result = await client.query(query)
+    return { ...result, close: () => result.close().finally(client.close) }
+  } catch (error) {
+    client.close()
+    throw error
+  }
+}
+
+/** Writes the result of one SELECT to a Parquet file. @throws as `queryWarehouse`, and HOME_UNUSABLE */
+export function queryWarehouseToParquet(
+  access: WarehouseAccess,
+  query: Omit<ClientQuery, 'maxRows' | 'layout'> & { file: string },
+): Promise<ParquetFile> {
+  const locally = async () => {
+    const reader = await openLocally(access, query.file)
+    return copyToParquet({ ...query, connection: reader.connection }).finally(() => reader.close())
+  }
+  return locallyOrByHolder(locally, () => queryHolderToParquet({ ...query, home: access.home }), query.signal)
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { ledgerLines } from '../../src/cli/ledger.ts'
+import { DAY } from '../../src/core/time.ts'
+import { differencesOf, type Settings } from '../../src/reports/differences.ts'
+import { COUNT_NAMES, type Counts } from '../../src/reports/reconciled-counts.ts'
+
+const A_DAY = '1d'
+
+const none = Object.fromEntries(COUNT_NAMES.map(name => [name, 0])) as Counts
+
+const hintOfStale = (settings: Settings | undefined): string => {
+  const differences = differencesOf({
+    totals: { ...none, knownStale: 2 },
+    price: { perConversation: 1.5, hiddenBehind: 0 },
+    coverage: { uncovered: [], unread: [], readThrough: null },
+    settings,
+  })
+  expect(differences).toMatchObject([{ kind: 'stale', count: 2, sessions: 3 }])
+  return differences[0]!.hint
+}
+
+describe('rows that have changed since they were exported', () => {
+  it('are exported again after the configured quiet, all of them or those that events did not report in full', () => {
+    const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02 }
+    expect(hintOfStale({ ...settings, refreshOn: 'change' })).toBe(
+      `\`convohouse sync\` exports them again after ${A_DAY} of quiet.`,
+    )
+    const hint = hintOfStale({ ...settings, refreshOn: 'message' })
+    expect(hint).toContain(`after ${A_DAY} of quiet where a message was written since`)
+    expect(hint).toContain('`refreshOn: change` exports all of them again')
+    expect(hintOfStale(undefined)).toBe('`convohouse sync` exports them again after a time of quiet.')
+  })
+})
+
+describe('an agent that is not read at all', () => {
+  it('is named in characters that a terminal shows and does not obey', () => {
+    const coverage = { uncovered: [], unread: ['a\u001b]0;owned\u0007'], readThrough: null }
+    const found = { totals: none, price: { perConversation: 1, hiddenBehind: 0 }, coverage, settings: undefined }
+    const differences = differencesOf(found)
+    const ledger = { workspaceId: 'ws', by: 'agent', readThrough: null, rows: [], totals: none, differences } as const
+    const text = ledgerLines({ ...ledger, rows: [], uncovered: [] }).join(' ')
+    expect(text).toContain('a\\u001b]0;owned\\u0007')
+    expect(text).not.toMatch(/\p{Cc}/u)
+  })
+})
