@@ -76,6 +76,19 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
   return tables
 }
 
+/** Columns that were renamed after the tables were stored; `sql/meta` holds the migrations. */
+const RENAMED: Record<string, Record<string, string>> = { conversation_observations: { told: 'reported' } }
+
+function storedTables(): Record<string, string[]> {
+  const tables = JSON.parse(gunzipSync(readFileSync(stored('tables.json.gz'))).toString()) as Record<string, string[]>
+  for (const [name, columns] of Object.entries(RENAMED)) {
+    const rename = (line: string) =>
+      Object.entries(JSON.parse(line) as object).map(([column, value]) => [columns[column] ?? column, value] as const)
+    tables[name] = tables[name]!.map(line => JSON.stringify(sortedKeys(Object.fromEntries(rename(line))))).sort()
+  }
+  return tables
+}
+
 async function withApp<T>(config: Config, use: (app: App) => Promise<T>): Promise<T> {
   const app = await openApp({ config })
   try {
@@ -173,9 +186,10 @@ describe('data of an earlier version', () => {
       const tables = await userTables(app)
       if (process.env.STORE_TABLES === '1')
         writeFileSync(stored('tables.json.gz'), gzipSync(`${JSON.stringify(tables, null, 1)}\n`, { level: 9 }))
-      const expected = JSON.parse(gunzipSync(readFileSync(stored('tables.json.gz'))).toString()) as typeof tables
-      expect(Object.keys(tables)).toEqual(Object.keys(expected))
-      for (const [name, lines] of Object.entries(tables)) expect(lines, name).toEqual(expected[name])
+      const expected = storedTables()
+      expect(Object.keys(tables)).toEqual(expect.arrayContaining(Object.keys(expected)))
+      // Tables that were added since hold nothing: that version landed no pages for them.
+      for (const [name, lines] of Object.entries(tables)) expect(lines, name).toEqual(expected[name] ?? [])
       const kinds = await app.warehouse.writer.rows<{ kind: string; windows: number }>(
         'SELECT kind, count(*)::INTEGER AS windows FROM _windows GROUP BY kind ORDER BY kind',
       )
