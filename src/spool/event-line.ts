@@ -45,8 +45,8 @@ function writeHex8(value: number, to: Buffer, at: number): void {
 }
 
 /**
- * Lines of events that are synced together, for one write: in `room` where they fit, else in memory of their own. Three pieces a line,
- * for `writev`, cost twice as much to hand over as they cost to copy.
+ * The lines of events that are synced together, for one write: assembled in `buffer` where they fit, else in new memory. Passing three pieces per
+ * line to `writev` costs twice as much as copying them.
  */
 export function linesOf(events: readonly SpoolEvent[], batch: number, buffer: Buffer = Buffer.alloc(0)): Buffer {
   const heads = events.map(event => headOf(event, batch))

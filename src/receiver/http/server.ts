@@ -43,7 +43,7 @@ interface Way {
   response: ServerResponse
   /** The workspace in the address, if any. */
   addressed: string | null
-  /** Tells a sender who has asked that the body may come. */
+  /** Sends `100 Continue` to a sender that has asked for it. */
   proceed: (() => void) | undefined
 }
 
