@@ -205,7 +205,7 @@ describe('plan', () => {
     expect(stdout).toContain('the beginning')
     expect(stdout).toContain('In all: unknown.')
     expect(stdout).toContain('Left: 1,500 of 1,500 requests this hour')
-    expect(stdout).toContain('Nothing was bought.')
+    expect(stdout).toContain('Nothing was exported.')
     const requests = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)).json()) as {
       requests: unknown[]
     }

@@ -78,10 +78,10 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     expect((await there.run('pause')).stdout).toContain('paused')
     first.process.kill('SIGINT')
     const { code, stderr } = await first.ended
-    expect([code, stderr]).toEqual([0, expect.stringContaining('goes on at Temporal')])
+    expect([code, stderr]).toEqual([0, expect.stringContaining('The sync continues on Temporal')])
     expect((await there.run('allow', '--overage-packs', '3')).stdout).toContain('allowed')
     const nothing = await there.run('allow')
-    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('Nothing is allowed')])
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('No limit is given')])
     const second = there.begin('sync', '--on', 'temporal')
     await second.said('an identical sync is already running')
     await second.said('paused: no requests')
