@@ -9,7 +9,7 @@ const PAGE = readFileSync(join(ROOT, 'docs', 'invariants.md'), 'utf8')
 const items = PAGE.split(/^(?=\d+\. )/m)
   .slice(1)
   .map(text => {
-    const held = [...text.matchAll(/`(test\/[^`]+\.test\.ts)` › (.+)$/gm)]
+    const held = [...text.matchAll(/`(test\/[^`]+\.ts)` › (.+)$/gm)]
     return {
       number: Number.parseInt(text, 10),
       held: held.map(([, file, title]) => ({ file: file!, title: title!.trim() })),

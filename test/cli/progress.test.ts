@@ -75,7 +75,7 @@ describe('progress', () => {
 
   it('is a plan that is being made, and what that waits for, until there is one', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
-    expect(live(listing)).toEqual(['ws  planning: listing the agents and reading what has landed'])
+    expect(live(listing)).toEqual(['ws  planning: listing the agents, checking what has landed'])
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
     expect(live(held)[0]).toMatch(/^ws {2}planning: waiting for leases of an earlier run, until \d\d:\d\d UTC at most$/)
     const governor = newGovernor()

@@ -20,7 +20,7 @@ describe('sync', () => {
     const { code, stdout, stderr } = await cli(['sync'], { env })
     expect(code).toBe(0)
     expect(stderr).toContain(
-      'ws_demo: planning: listing the agents and reading what has landed\nws_demo: reading 3 windows of',
+      'ws_demo: planning: listing the agents, checking what has landed\nws_demo: reading 3 windows of',
     )
     expect(stdout).toContain('ws_demo: up to date')
     expect(stdout).toMatch(/sessions left this period/)

@@ -69,7 +69,7 @@ describe('an API that cannot be reached', () => {
     expect(code).toBe(5)
     expect(stdout).toBe('')
     expect(stderr.split('\n')).toEqual([
-      'ws: planning: listing the agents and reading what has landed',
+      'ws: planning: listing the agents, checking what has landed',
       expect.stringMatching(
         /^error API_UNAVAILABLE: 127\.0\.0\.1:\d+ shows a TLS certificate that is self-signed, so nothing was sent/,
       ),

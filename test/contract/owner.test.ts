@@ -26,7 +26,7 @@ import { reportOf, startWorker } from './hosts.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
 /** Pages of the sync that outgrows its histories. */
-const PAGES = rounds('HISTORY_PAGES', { usual: 90, deep: 5000 })
+const PAGES = rounds('HISTORY_PAGES', { usual: 120, deep: 5000 })
 const PAGE = 2
 /** Some nine leases; a server would let a history grow to thousands of events. */
 const SUGGESTED_EVENTS = 60

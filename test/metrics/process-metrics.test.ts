@@ -149,7 +149,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
       ])
     }
     const { code, stderr } = await begin('sync', '--metrics', address).ended
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--metrics is of use with --watch alone')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--metrics needs --watch')])
   })
 })
 

@@ -78,7 +78,7 @@ it('an agent with an id that no request can carry costs that agent alone, and is
     CONVOHOUSE_WORKSPACE: 'ws_demo',
   }
   const { stdout: status } = await cli(['status'], { env })
-  expect(status).toContain('unusable     agent "..": no request can carry its ID')
+  expect(status).toContain('unusable     agent "..": no request can contain its ID')
   const { stdout: doctor } = await cli(['doctor'], { env })
   expect(doctor).toMatch(/^warn {2}agents .*"\.\."/m)
 })

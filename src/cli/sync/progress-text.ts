@@ -11,10 +11,10 @@ import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './
 export const waitingText = (waiting: Waiting, nowMs: number): string =>
   `waiting until ${clockTime(waiting.untilMs, nowMs)} (${waiting.reason === 'hour' ? 'hour spent' : waitReason(waiting)})`
 
-/** `planning: listing the agents and reading what has landed`. */
+/** `planning: listing the agents, checking what has landed`. */
 export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>
   heldUntilMs === null
-    ? 'planning: listing the agents and reading what has landed'
+    ? 'planning: listing the agents, checking what has landed'
     : `planning: waiting for leases of an earlier run, until ${clockTime(heldUntilMs, nowMs)} at most`
 
 function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }: SyncAhead, nowMs: number): string {

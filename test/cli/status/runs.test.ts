@@ -106,7 +106,7 @@ describe('a sync that goes on', () => {
     })
     expect(after.lastFailure).toEqual(after.lastRun)
     expect(await statusText(env)).toMatch(
-      /last failure killed, last seen .+ by sync, PID \d+\n +→ The next sync goes on/,
+      /last failure killed, last seen .+ by sync, PID \d+\n +→ The next sync continues/,
     )
 
     expect((await cli(['sync', '--max-requests', '1'], { env })).code).toBe(0)
