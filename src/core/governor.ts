@@ -11,12 +11,9 @@
 // a request for a window that can hold nothing, which bills nothing. As sessions run out, pages get smaller. A request that never
 // reached the vendor costs nothing; what a lost answer may have billed is held back until a usage report.
 //
-// Reserves: part of the rate limit for people and refreshes, part of it for new conversations; part of the quota for new conversations;
-// and a few sessions per open lease in case a page bills more than expected (the lease then requests no further page), so that there is
-// no overage as long as no page exceeds that reserve.
-//
-// The quota's reserve covers the new conversations of the period's remaining days, at their known rate. The history of an unknown agent
-// starts with small pages, each of which improves the estimate of that rate.
+// Reserves: of the rate limit for people, refreshes and new conversations; of the quota for new conversations; and a few sessions per lease
+// in case a page bills more than expected (the lease then requests no further page), so that no overage occurs within that reserve.
+// The quota's reserve covers the period's remaining days at the known rate; small first pages of an unknown agent improve that estimate.
 import { type Allowance, raised } from './allowance.ts'
 import { applyUsage } from './billing-period.ts'
 import { type Outlook, updateOutlook } from './estimate.ts'
