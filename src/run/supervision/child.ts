@@ -1,8 +1,8 @@
 // The supervised process, which holds the warehouse: it obeys its supervisor and ends with it.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
-import { deferred } from './deferred.ts'
 import { type ChildMessage, DATABASE_INVALIDATED, type SupervisorMessage, type Work, type Working } from './messages.ts'
 
 export interface SupervisorLink {
@@ -22,7 +22,7 @@ const INVALIDATED = /database has been invalidated/
 
 /** Connects to the supervisor; calls `stop` each time it asks to end. */
 export function connectToSupervisor(stop: () => void): SupervisorLink {
-  const work = deferred<Work | null>()
+  const work = newDeferred<Work | null>()
   const tell = (message: ChildMessage): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {})
   }

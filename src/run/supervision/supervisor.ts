@@ -6,8 +6,8 @@
 // The child ends when this process does, for any reason: its channel closes.
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { newDeferred } from '../../../workflows/deferred.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
-import { deferred } from './deferred.ts'
 import {
   type ChildMessage,
   DATABASE_INVALIDATED,
@@ -67,9 +67,9 @@ const howText = ({ code, signal }: Exit): string =>
 
 export function supervise(options: SupervisorOptions): Supervisor {
   const { entry, args, sharesTerminal = false, endsByItself = false, remark } = options
-  const held = deferred<boolean>()
-  const working = deferred<Working>()
-  const ended = deferred<number>()
+  const held = newDeferred<boolean>()
+  const working = newDeferred<Working>()
+  const ended = newDeferred<number>()
   let child: ChildProcess | null = null
   let work: Work | null = null
   let [hasHeld, hasWorked, stopping, pauseMs] = [false, false, false, FIRST_PAUSE_MS]

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
-import { warehouseFault } from '../fault.ts'
+import { isLocked, warehouseFault } from '../fault.ts'
 import { createSpillParent, readerSpillFolder } from '../temporary-files.ts'
 import { partOf } from './parquet.ts'
 
@@ -83,8 +83,7 @@ async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: st
 
 function openError(file: string, cause: unknown): ConvohouseError {
   const message = cause instanceof Error ? cause.message : String(cause)
-  // DuckDB gives the lock no code of its own. Linux and macOS say the first, Windows the second.
-  if (/Conflicting lock is held|being used by another process/.test(message)) {
+  if (isLocked(cause)) {
     const pid = /\(PID (\d+)\)/.exec(message)?.[1]
     return new ConvohouseError('WAREHOUSE_LOCKED', {
       what: `Another process${pid ? ` (PID ${pid})` : ''} holds the warehouse ${file}.`,
