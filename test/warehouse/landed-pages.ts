@@ -15,6 +15,18 @@ export const AGENT = 'agent-1'
 /** When pages were requested unless a test says otherwise. */
 export const SENT_AT_MS = Date.UTC(2026, 10, 20, 9)
 
+/** A usage report without any count. */
+export const NO_USAGE = {
+  periodKey: null,
+  billableUsedThisRequest: null,
+  billableUsedThisPeriod: null,
+  includedQuota: null,
+  billableRemainingThisPeriod: null,
+  overageUsedThisPeriod: null,
+  overagePacksCharged: null,
+  exportRequestCount: null,
+}
+
 const inspectConversations = compileInspection(conversation)
 const inspectAgents = compileInspection(agent)
 

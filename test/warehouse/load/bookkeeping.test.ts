@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { CATALOG_VERSION } from '../../../src/catalog/records.ts'
 import { REQUESTS_TABLE } from '../../../src/catalog/requests-table.ts'
 import { MINUTE } from '../../../src/core/time.ts'
-import { freshWindow, landAgents, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { freshWindow, landAgents, landConversations, NO_USAGE, SENT_AT_MS } from '../landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
@@ -12,17 +12,6 @@ const shown = (ms: number): string =>
     .toISOString()
     .replace('T', ' ')
     .replace(/(\.000)?Z$/, '')
-
-const NOTHING_TOLD = {
-  periodKey: null,
-  billableUsedThisRequest: null,
-  billableUsedThisPeriod: null,
-  includedQuota: null,
-  billableRemainingThisPeriod: null,
-  overageUsedThisPeriod: null,
-  overagePacksCharged: null,
-  exportRequestCount: null,
-}
 
 describe('a loaded page', () => {
   it('is in _loads, with how many records it held and whether it was coerced', async () => {
@@ -43,7 +32,7 @@ describe('a loaded page', () => {
     const window = freshWindow({ agentId: 'agent-7' })
     const facts = { scanned: 5, billed: 3 }
     const bill = { logId: 'export_7', summary: '3 sessions' }
-    const usage = { ...NOTHING_TOLD, exportRequestCount: 12 }
+    const usage = { ...NO_USAGE, exportRequestCount: 12 }
     const landed = await landConversations(workspace.landing, { records: [{ ID: 'a' }], window, facts, usage, bill })
     await workspace.load(landed)
     expect(await workspace.rows('_requests')).toEqual([
@@ -86,7 +75,7 @@ describe('a loaded page', () => {
       await landConversations(workspace.landing, { records: [{ ID: 'a' }] }),
       await landConversations(workspace.landing, {
         records: [],
-        usage: { ...NOTHING_TOLD, periodKey: '2026-11', billableUsedThisPeriod: 120, includedQuota: 50_000 },
+        usage: { ...NO_USAGE, periodKey: '2026-11', billableUsedThisPeriod: 120, includedQuota: 50_000 },
         rateLimit: { requestsPerHour: 1_500, remainingHour: 1_499 },
       }),
     )

@@ -19,7 +19,7 @@ import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../../src/warehouse/load/load-input.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
-import { landConversations } from '../landed-pages.ts'
+import { landConversations, NO_USAGE } from '../landed-pages.ts'
 import { SMALL } from '../temporary-warehouse.ts'
 
 let home: string
@@ -68,17 +68,6 @@ const columnsOf = (warehouse: Warehouse, table: string) =>
     'SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $table ORDER BY column_index',
     { table },
   )
-
-const NO_USAGE = {
-  periodKey: null,
-  billableUsedThisRequest: null,
-  billableUsedThisPeriod: null,
-  includedQuota: null,
-  billableRemainingThisPeriod: null,
-  overageUsedThisPeriod: null,
-  overagePacksCharged: null,
-  exportRequestCount: null,
-}
 
 /** The columns that migration 14 renamed, under their names from before. */
 async function restoreNames(writer: Writer): Promise<void> {
