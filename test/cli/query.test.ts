@@ -7,6 +7,7 @@ import { tableFromIPC } from 'apache-arrow'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { cli, MAIN, TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 let env: Record<string, string>
 let folder: string
@@ -20,8 +21,7 @@ beforeAll(async () => {
     CONVOHOUSE_WORKSPACE: 'ws_demo',
     CONVOHOUSE_HOME: join(folder, 'data'),
   }
-  const { execPath } = process
-  await promisify(execFile)(execPath, [MAIN, 'sync'], { env: { PATH: process.env.PATH, ...env } })
+  expect((await inProcess(['sync'], { env })).code).toBe(0)
   await sandbox.close()
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -37,7 +37,7 @@ describe('query', () => {
   })
 
   it('answers in json', async () => {
-    const { stdout } = await cli(['query', SQL, '--format', 'json'], { env })
+    const { stdout } = await inProcess(['query', SQL, '--format', 'json'], { env })
     expect(JSON.parse(stdout)).toEqual([
       { n: 0, x: 'a0' },
       { n: 1, x: 'a1' },
@@ -45,12 +45,12 @@ describe('query', () => {
   })
 
   it('answers in csv where it is piped, and in a table where it is asked to', async () => {
-    expect((await cli(['query', 'SELECT 1 AS one'], { env })).stdout).toBe('one\r\n1\r\n')
-    expect((await cli(['query', SQL, '--format', 'table'], { env })).stdout).toContain('(2 rows)')
+    expect((await inProcess(['query', 'SELECT 1 AS one'], { env })).stdout).toBe('one\r\n1\r\n')
+    expect((await inProcess(['query', SQL, '--format', 'table'], { env })).stdout).toContain('(2 rows)')
   })
 
   it('takes SQL that begins with a comment, flags before or behind it', async () => {
-    const answers = (...args: string[]) => cli(['query', ...args], { env })
+    const answers = (...args: string[]) => inProcess(['query', ...args], { env })
     const [eight, nine] = ['-- why\nSELECT 8 AS n', '--why\nSELECT 9 AS n']
     expect(await answers(eight!, '--format', 'csv')).toEqual({ code: 0, stdout: 'n\r\n8\r\n', stderr: '' })
     expect(await answers('--format', 'csv', nine!)).toEqual({ code: 0, stdout: 'n\r\n9\r\n', stderr: '' })
@@ -61,22 +61,22 @@ describe('query', () => {
   it('takes the SQL from a file and from standard input, and not from two places', async () => {
     const file = join(await temporaryFolder(), 'q.sql')
     await writeFile(file, 'SELECT 7 AS seven')
-    expect((await cli(['query', '--file', file], { env })).stdout).toBe('seven\r\n7\r\n')
-    expect((await cli(['query'], { env, stdin: 'SELECT 8 AS eight;\n' })).stdout).toBe('eight\r\n8\r\n')
-    const twice = await cli(['query', 'SELECT 1', '--file', file], { env })
+    expect((await inProcess(['query', '--file', file], { env })).stdout).toBe('seven\r\n7\r\n')
+    expect((await inProcess(['query'], { env, stdin: 'SELECT 8 AS eight;\n' })).stdout).toBe('eight\r\n8\r\n')
+    const twice = await inProcess(['query', 'SELECT 1', '--file', file], { env })
     expect(twice.stderr).toContain('SQL is given twice')
-    expect((await cli(['query', '--file', `${file}.not`], { env })).stderr).toContain('cannot be read')
+    expect((await inProcess(['query', '--file', `${file}.not`], { env })).stderr).toContain('cannot be read')
   })
 
   it('writes a file in the format of its ending, whole or not at all', async () => {
     const out = await temporaryFolder()
     for (const name of ['a.csv', 'a.json', 'a.parquet', 'a.arrow'])
-      expect((await cli(['query', 'FROM conversations', '-o', join(out, name)], { env })).code).toBe(0)
+      expect((await inProcess(['query', 'FROM conversations', '-o', join(out, name)], { env })).code).toBe(0)
     expect((await readFile(join(out, 'a.parquet'))).subarray(0, 4).toString()).toBe('PAR1')
     expect(tableFromIPC(await readFile(join(out, 'a.arrow'))).numRows).toBeGreaterThan(250)
     expect(JSON.parse(await readFile(join(out, 'a.json'), 'utf8')).length).toBeGreaterThan(250)
-    await cli(['query', 'SELECT broken', '-o', join(out, 'b.csv')], { env })
-    const unclear = await cli(['query', 'SELECT 1', '-o', join(out, 'b.xyz')], { env })
+    await inProcess(['query', 'SELECT broken', '-o', join(out, 'b.csv')], { env })
+    const unclear = await inProcess(['query', 'SELECT 1', '-o', join(out, 'b.xyz')], { env })
     expect(unclear.stderr).toContain('names no format')
     expect((await readdir(out)).sort()).toEqual(['a.arrow', 'a.csv', 'a.json', 'a.parquet'])
   })
@@ -84,7 +84,7 @@ describe('query', () => {
   it('writes Arrow that can be read at any place into files, and a stream elsewhere', async () => {
     const out = await temporaryFolder()
     const head = async (name: string, ...more: string[]) => {
-      expect((await cli(['query', SQL, '-o', join(out, name), ...more], { env })).code).toBe(0)
+      expect((await inProcess(['query', SQL, '-o', join(out, name), ...more], { env })).code).toBe(0)
       const bytes = await readFile(join(out, name))
       expect(tableFromIPC(bytes).numRows).toBe(2)
       return bytes.subarray(0, 6).toString()
@@ -99,42 +99,42 @@ describe('query', () => {
   })
 
   it.each(['csv', 'json', 'ndjson', 'table'])('writes an infinity as %s', async format => {
-    const { code, stdout } = await cli(['query', 'SELECT 1e400 AS v', '--format', format], { env })
+    const { code, stdout } = await inProcess(['query', 'SELECT 1e400 AS v', '--format', format], { env })
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Infinity') })
   })
 
   it('tells the times of the warehouse with their zone, and those that the SQL makes of them without', async () => {
     const sql =
       "SELECT ts, ts AT TIME ZONE 'UTC' AT TIME ZONE 'America/Los_Angeles' AS there FROM conversations LIMIT 1"
-    const [{ ts, there }] = JSON.parse((await cli(['query', sql, '--format', 'json'], { env })).stdout)
+    const [{ ts, there }] = JSON.parse((await inProcess(['query', sql, '--format', 'json'], { env })).stdout)
     expect(ts).toMatch(/^[-\d]{10}T[:\d]{8}\.\d{3}Z$/)
     expect(there).toMatch(/^[-\d]{10}T[:\d]{8}\.\d{3}$/)
     expect([7, 8]).toContain((Date.parse(ts) - Date.parse(`${there}Z`)) / 3_600_000)
   })
 
   it('shows where the SQL is wrong, and where to look names up', async () => {
-    const table = await cli(['query', 'SELECT * FROM conversatons'], { env })
+    const table = await inProcess(['query', 'SELECT * FROM conversatons'], { env })
     expect(table.code).toBe(2)
     expect(table.stderr).toContain('Did you mean "conversations"?')
     expect(table.stderr).toContain('LINE 1: SELECT * FROM conversatons\n                      ^')
     expect(table.stderr).toContain('SHOW TABLES')
-    const column = await cli(['query', 'SELECT chanel FROM conversations'], { env })
+    const column = await inProcess(['query', 'SELECT chanel FROM conversations'], { env })
     expect(column.stderr).toContain('Candidate bindings')
     expect(column.stderr).toContain('DESCRIBE conversations')
   })
 
   it('only reads', async () => {
-    const { code, stderr } = await cli(['query', 'DELETE FROM conversations'], { env })
+    const { code, stderr } = await inProcess(['query', 'DELETE FROM conversations'], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('error SQL_REFUSED')
   })
 
   it('stops at its timeout, and at its number of rows', async () => {
     const slow = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range < 0'
-    const { code, stderr } = await cli(['query', slow, '--timeout', '300ms'], { env })
+    const { code, stderr } = await inProcess(['query', slow, '--timeout', '300ms'], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('error QUERY_TIMEOUT')
-    const cut = await cli(['query', 'FROM range(10)', '--max-rows', '2'], { env })
+    const cut = await inProcess(['query', 'FROM range(10)', '--max-rows', '2'], { env })
     expect(cut.stdout.trim().split('\r\n')).toHaveLength(3)
     expect(cut.stderr).toContain('There are more rows')
   })
@@ -148,7 +148,7 @@ describe('query', () => {
   })
 
   it('says that there is no warehouse yet', async () => {
-    const { code, stderr } = await cli(['query', 'SELECT 1'], {
+    const { code, stderr } = await inProcess(['query', 'SELECT 1'], {
       env: { CONVOHOUSE_HOME: join(dirname(folder), 'none') },
     })
     expect(code).toBe(6)
@@ -158,7 +158,7 @@ describe('query', () => {
 
 describe('status', () => {
   it('tells what is there and what is left', async () => {
-    const { code, stdout } = await cli(['status', '--json'], { env })
+    const { code, stdout } = await inProcess(['status', '--json'], { env })
     expect(code).toBe(0)
     const [workspace] = JSON.parse(stdout).workspaces
     expect(workspace).toMatchObject({
@@ -171,14 +171,14 @@ describe('status', () => {
     })
     expect(workspace.agents).toHaveLength(3)
     for (const agent of workspace.agents) expect(agent).toMatchObject({ gaps: [], covered: [{ from: null }] })
-    const people = await cli(['status'], { env })
+    const people = await inProcess(['status'], { env })
     expect(people.stdout).toContain('Workspace ws_demo')
     expect(people.stdout).toContain('the beginning – ')
   })
 
   it('says so, and is content, where nothing is there yet', async () => {
     const cwd = await temporaryFolder()
-    const { code, stdout } = await cli(['status'], { cwd })
+    const { code, stdout } = await inProcess(['status'], { cwd })
     expect(code).toBe(0)
     expect(stdout).toContain('There is no warehouse')
   })
@@ -187,9 +187,9 @@ describe('status', () => {
 describe('dictionary', () => {
   it('describes the tables, on standard output or in a file', async () => {
     const file = join(await temporaryFolder(), 'dictionary.md')
-    const { stdout } = await cli(['dictionary'])
+    const { stdout } = await inProcess(['dictionary'])
     expect(stdout).toContain('## conversations')
-    expect((await cli(['dictionary', '--output', file])).code).toBe(0)
+    expect((await inProcess(['dictionary', '--output', file])).code).toBe(0)
     expect(await readFile(file, 'utf8')).toBe(stdout)
   })
 })
