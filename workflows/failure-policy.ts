@@ -8,7 +8,7 @@
 //   vendor (other)               the window ends with the failure
 //   input, access, storage, …    the run fails
 import type { ErrorCode } from '../src/core/errors.ts'
-import { restarted, sortOf, type WindowProgress } from '../src/core/windows.ts'
+import { restarted, sortOf, type WindowProgress } from '../src/core/planning/windows.ts'
 import { fail, type Restarts, type Run, stop } from './run.ts'
 import type { Failure } from './steps.ts'
 

@@ -1,7 +1,8 @@
 // The host of the orchestration, as the orchestration sees it: time, ids, requests from people, and a place to publish progress.
-import type { Allowance } from '../src/core/allowance.ts'
+
 import type { ErrorCode } from '../src/core/errors.ts'
-import type { GovernorState } from '../src/core/governor.ts'
+import type { Allowance } from '../src/core/governor/allowance.ts'
+import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { Failure } from './steps.ts'
 
 export interface Host {

@@ -1,7 +1,7 @@
 // Lost leases: the worker that held the lease was given up, but may still be alive and asking the vendor. So the lease is not granted
 // again until the lease log says that it has ended or that its process is dead, or until its deadline and one request's timeout have
 // passed. Then the orchestration recovers what it brought.
-import type { Grant } from '../src/core/governor.ts'
+import type { Grant } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome } from './steps.ts'
 

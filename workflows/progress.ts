@@ -1,7 +1,7 @@
 // Progress of a workspace's syncs, for followers: a fold over the host's updates, and the plan without its details.
 
 import type { ErrorCode } from '../src/core/errors.ts'
-import type { Plan } from '../src/core/planner.ts'
+import type { Plan } from '../src/core/planning/planner.ts'
 import { momentText } from '../src/core/time.ts'
 import type { ProgressUpdate } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'

@@ -1,7 +1,8 @@
 // The report of a sync: counts, outcome, and what a person should know about it.
-import { sessionsLeft } from '../src/core/quota.ts'
+
+import { pageSessions, sessionsFor } from '../src/core/governor/session-budget.ts'
+import { sessionsLeft } from '../src/core/quota/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
-import { pageSessions, sessionsFor } from '../src/core/session-budget.ts'
 import { isUrgent, type Run } from './run.ts'
 import type { Finished, SyncReport } from './steps.ts'
 

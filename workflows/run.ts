@@ -1,7 +1,7 @@
 // The state of one sync: the queue of its windows, what its concurrent loops share, and the checkpoint that it hands over.
 import type { ErrorCode } from '../src/core/errors.ts'
-import type { GovernorState } from '../src/core/governor.ts'
-import type { WindowProgress } from '../src/core/windows.ts'
+import type { GovernorState } from '../src/core/governor/governor.ts'
+import type { WindowProgress } from '../src/core/planning/windows.ts'
 import { type Deferred, newDeferred } from './deferred.ts'
 import type { Host } from './host.ts'
 import { type Loader, startLoader } from './loader.ts'

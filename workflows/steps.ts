@@ -1,10 +1,10 @@
 // The Steps port: everything that the orchestration needs from the outside world, as types. Inputs and results are plain JSON:
 // references and counts, never records, never a token.
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
-import type { Answer, GovernorState, Grant } from '../src/core/governor.ts'
-import type { Plan } from '../src/core/planner.ts'
+import type { Answer, GovernorState, Grant } from '../src/core/governor/governor.ts'
+import type { Plan } from '../src/core/planning/planner.ts'
+import type { WindowProgress } from '../src/core/planning/windows.ts'
 import type { Origin, Reserve } from '../src/core/run-record.ts'
-import type { WindowProgress } from '../src/core/windows.ts'
 
 /** A requested sync. */
 export interface SyncRequest {

@@ -1,6 +1,6 @@
 // Syncing a workspace: plan, read windows with leases in concurrent loops while landed pages are loaded, report. Plain functions over
 // (steps, host): the embedded engine calls them in process, Temporal inside a workflow. Deterministic in their arguments.
-import type { GovernorState } from '../src/core/governor.ts'
+import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
 import { addFinished, emptyReport, finalReport } from './report.ts'
 import { type Checkpoint, checkpointOf, fail, newRun, type PreemptedSync, resumePreempted, stop } from './run.ts'

@@ -1,7 +1,7 @@
 // The window loop: takes a window from the queue, asks the governor for a lease, reads as far as the lease goes, puts the window back.
 // Several loops run at the same time over one queue and one governor.
-import { type Decision, type Grant, govern, requestLease } from '../src/core/governor.ts'
-import { idsFitting, isById, type WindowProgress } from '../src/core/windows.ts'
+import { type Decision, type Grant, govern, requestLease } from '../src/core/governor/governor.ts'
+import { idsFitting, isById, type WindowProgress } from '../src/core/planning/windows.ts'
 import { applyFailurePolicy } from './failure-policy.ts'
 import { handOver, isUrgent, notifyChange, type Run, requeueWindow, stop, takeWindow } from './run.ts'
 import type { LeaseAnswers, LeaseOutcome } from './steps.ts'

@@ -1,4 +1,4 @@
--- What the landed answers have reported under each key of a billing period (src/core/period-keys.ts), oldest first. Looks 200 days back,
+-- What the landed answers have reported under each key of a billing period (src/core/quota/period-keys.ts), oldest first. Looks 200 days back,
 -- over the last six monthly periods. Leaves out a key that only one answer reported: that may have been a mistake.
 --
 -- `carried` and `behind` derive from the first $first_reports reports under a key: a report should include what requests billed

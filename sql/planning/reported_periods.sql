@@ -1,4 +1,4 @@
--- What the landed answers have reported of each billing period that is proved (src/core/quota.ts), oldest first; the first reported one,
+-- What the landed answers have reported of each billing period that is proved (src/core/quota/quota.ts), oldest first; the first reported one,
 -- unproved, where none is. Looks 100 days back, which is longer than any period.
 --
 -- Two answers in a row that report another key prove its period, if the second was asked for after the first had come. They prove

@@ -1,7 +1,7 @@
 // A workspace's drain steps, one instance per process, so that concurrent callers drain one after the other.
 import type { App } from '../app.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import { type SpoolSteps, spoolSteps } from '../steps/drain.ts'
+import { type SpoolSteps, spoolSteps } from '../steps/events/drain.ts'
 
 export function spoolOf(options: {
   app: App

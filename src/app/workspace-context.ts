@@ -4,7 +4,7 @@ import { newRunId, openSource, withReleasers } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { type ExportSteps, makeExportSteps, type WorkspaceContext } from '../steps/export-steps.ts'
+import { type ExportSteps, makeExportSteps, type WorkspaceContext } from '../steps/export/export-steps.ts'
 import { openStores } from './stores.ts'
 
 export interface WorkspaceContexts {

@@ -5,7 +5,7 @@ import { tablesOf } from './ddl.ts'
 import { type Column, layoutOf } from './layout.ts'
 import { REQUESTS_TABLE } from './requests-table.ts'
 import { isById } from './resources/resource.ts'
-import { RESOURCES } from './resources.ts'
+import { RESOURCES } from './resources/resources.ts'
 import type { RecordType } from './shape.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')

@@ -2,10 +2,11 @@
 //
 // A stage is a temporary table `s` with the record's fields as columns (a single STRUCT column costs twice as much to
 // read back) and `__agent`, the agent of the page.
+
+import { ELEMENT, extraSql, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
 import { type ChildTable, type Column, type Layout, quoteName, quoteText } from './layout.ts'
 import type { Lift } from './shape.ts'
 import { COERCED_EXTRA } from './staging.ts'
-import { ELEMENT, extraSql, subtree, type UnknownTree } from './unknown.ts'
 
 /** Key columns of a staged record, as SELECT items. */
 export function keyItems(layout: Layout, workspaceId: string): string[] {

@@ -1,8 +1,8 @@
 // Every record type of the warehouse.
 
-import { conversation } from './conversation.ts'
-import { EVENT_RECORDS } from './event-records.ts'
-import { RESOURCES } from './resources.ts'
+import { conversation } from './conversation/conversation.ts'
+import { EVENT_RECORDS } from './events/event-records.ts'
+import { RESOURCES } from './resources/resources.ts'
 import type { RecordType } from './shape.ts'
 
 /** Record types that landed pages hold. */

@@ -1,5 +1,5 @@
 // The bookkeeping of requests, described: what an answer cost, and what identifies its bill. Its columns are made by sql/meta.
-import { STREAMS } from './resources.ts'
+import { STREAMS } from './resources/resources.ts'
 
 interface BookColumn {
   name: string

@@ -1,8 +1,9 @@
 // The schema that DuckDB reads records with: the fields of the record type under the API's own names, plus the unknown
 // paths of the batch at hand. Never sniffed: sniffing misses keys that appear late.
+
+import { ELEMENT, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
 import { quoteName } from './layout.ts'
 import type { Field, Fields, Scalar } from './shape.ts'
-import { ELEMENT, subtree, type UnknownTree } from './unknown.ts'
 
 const STAGED: Record<Scalar['type'], string> = {
   text: 'VARCHAR',

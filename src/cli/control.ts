@@ -1,7 +1,7 @@
 // `convohouse pause`, `resume`, `allow` and `cancel`: sends the request to the owner workflow of each chosen workspace.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
 import { readConfig } from '../config.ts'
-import type { Allowance } from '../core/allowance.ts'
+import type { Allowance } from '../core/governor/allowance.ts'
 import { type Absence, awaitWorker, hasPollers } from '../run/temporal/client/await-worker.ts'
 import { connectClient } from '../run/temporal/client/connection.ts'
 import { ownerId } from '../run/temporal/client/owner.ts'

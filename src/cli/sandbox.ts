@@ -1,7 +1,7 @@
 // `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
 
 import { readFile } from 'node:fs/promises'
-import type { EventName } from '../catalog/events.ts'
+import type { EventName } from '../catalog/events/event-types.ts'
 import type { ScriptRule } from '../sandbox/faults/fault-settings.ts'
 import type { TsUnit } from '../sandbox/options.ts'
 import { SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'

@@ -1,5 +1,5 @@
 // Numbers, sizes and moments as words for people.
-import { rangeText } from './estimate.ts'
+import { rangeText } from './planning/estimate.ts'
 import { DAY, formatDuration, HOUR, momentText } from './time.ts'
 
 /** `12,345`. */

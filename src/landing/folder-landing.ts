@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { access, readdir, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
-import { STREAMS } from '../catalog/resources.ts'
+import { STREAMS } from '../catalog/resources/resources.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'

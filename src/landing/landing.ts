@@ -1,6 +1,6 @@
 // The port of the landing: raw pages of the vendor's API, stored once and never changed. Everything outside of this folder knows pages by
 // their addresses (page-address.ts) and reads them through these operations: an implementation may keep a page per file or many in a bundle.
-import type { Stream } from '../catalog/resources.ts'
+import type { Stream } from '../catalog/resources/resources.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import type { PageHead } from './page.ts'
 import type { PagePlace } from './page-address.ts'

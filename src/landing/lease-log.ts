@@ -1,6 +1,6 @@
 // The port of the lease log: every lease when it is granted, every request's outcome, every lease's end. After a kill the governor's state is
 // rebuilt from it: a lease without an end counts as fully spent until its hour has passed.
-import type { LeaseEntry } from '../core/lease-entries.ts'
+import type { LeaseEntry } from '../core/governor/lease-entries.ts'
 
 export interface LeaseLog {
   /** Resolves when the entry is durable. Entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */

@@ -8,7 +8,7 @@
 // The month is the one in which the window was opened, so a folder holds at most a month of an agent's pages. Addresses are stored in
 // `_loads`, `_folders` and findings: their form must not change.
 import { posix } from 'node:path'
-import type { Stream } from '../catalog/resources.ts'
+import type { Stream } from '../catalog/resources/resources.ts'
 import { caselessPathSegment, pathSegment } from '../files/path-segment.ts'
 
 export interface PagePlace {

@@ -3,10 +3,10 @@
 import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, crc32, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
-import type { PageNotes } from '../catalog/inspect.ts'
+import type { PageNotes } from '../catalog/inspection/inspect.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../core/reported-usage.ts'
-import type { PageFacts } from '../core/windows.ts'
+import type { PageFacts } from '../core/planning/windows.ts'
+import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../core/quota/reported-usage.ts'
 import type { PagePlace } from './page-address.ts'
 
 export interface PageHead {

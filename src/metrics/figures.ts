@@ -1,6 +1,6 @@
 // Reads each workspace's figures for the metrics from the warehouse.
-import { knownPerDay } from '../core/estimate.ts'
-import { periodsOf } from '../core/period-keys.ts'
+import { knownPerDay } from '../core/planning/estimate.ts'
+import { periodsOf } from '../core/quota/period-keys.ts'
 import type { QuotaOutlook } from '../reports/quota.ts'
 import type { Params } from '../warehouse/connection.ts'
 import { densityByAgent } from '../warehouse/planning/planner-queries.ts'

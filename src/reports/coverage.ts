@@ -1,6 +1,6 @@
 // How far the agents of a workspace have been read: covered spans, gaps between them, and what is wanted and was not read.
 import { quoteText } from '../catalog/layout.ts'
-import { type Coverage, gaps } from '../core/coverage.ts'
+import { type Coverage, gaps } from '../core/planning/coverage.ts'
 import { readByAgent } from '../warehouse/planning/full-exports.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFiles } from '../warehouse/sql-files.ts'

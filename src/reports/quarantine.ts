@@ -1,6 +1,6 @@
 // The quarantined records: which they are, and what landed of each.
 import { createHash } from 'node:crypto'
-import { webhookEvent } from '../catalog/event-records.ts'
+import { webhookEvent } from '../catalog/events/event-records.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { LandingStore } from '../landing/landing.ts'

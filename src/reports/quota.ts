@@ -1,10 +1,10 @@
 // The quota as the vendor last reported it, from the lease log, which includes probes.
 import type { WorkspaceConfig } from '../config.ts'
-import { type Budget, budgetOf } from '../core/budget.ts'
-import { NO_OUTLOOK, projectedSessions } from '../core/estimate.ts'
-import type { GovernorState } from '../core/governor.ts'
-import { recoverGovernor } from '../core/governor-recovery.ts'
-import { lengthOf, type periodsOf } from '../core/period-keys.ts'
+import { type Budget, budgetOf } from '../core/governor/budget.ts'
+import type { GovernorState } from '../core/governor/governor.ts'
+import { recoverGovernor } from '../core/governor/governor-recovery.ts'
+import { NO_OUTLOOK, projectedSessions } from '../core/planning/estimate.ts'
+import { lengthOf, type periodsOf } from '../core/quota/period-keys.ts'
 import { HOUR, momentText } from '../core/time.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 

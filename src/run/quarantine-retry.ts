@@ -1,6 +1,6 @@
 // Retries a workspace's quarantined records, file by file.
 import type { App } from '../app.ts'
-import { webhookEvent } from '../catalog/event-records.ts'
+import { webhookEvent } from '../catalog/events/event-records.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
 import { loadContext } from '../steps.ts'

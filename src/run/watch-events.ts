@@ -21,7 +21,7 @@ export interface WatchEvents {
   drained: { counts(): DrainCounts; drain?(): Promise<unknown> }
   home: string
   workspace: WorkspaceConfig
-  told: (counts: EventCounts) => void
+  onCounts: (counts: EventCounts) => void
 }
 
 const LOOK_EVERY_MS = SECOND
@@ -36,7 +36,7 @@ export interface EventWatch {
 }
 
 /** Reports the counts every second, from the first event on, until `end`. */
-export function watchEvents({ drained, home, workspace, told }: WatchEvents): EventWatch {
+export function watchEvents({ drained, home, workspace, onCounts: told }: WatchEvents): EventWatch {
   const ending = new AbortController()
   const { signal } = ending
   const waitingNow = countWaiting(home, workspace.id)

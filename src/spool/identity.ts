@@ -1,7 +1,7 @@
 // The identity of an event: an event that is delivered twice has one ID, whatever the order of its keys. Deriving it costs more than all other
 // work on an event, so it is mostly left to the reader of the spool, after the acknowledgement.
 import { createHash } from 'node:crypto'
-import { eventTypeOf } from '../catalog/event-type.ts'
+import { eventTypeOf } from '../catalog/events/identify-type.ts'
 import { canonicalText } from '../json/canonical.ts'
 import type { SpoolEvent } from './event-line.ts'
 

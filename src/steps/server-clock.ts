@@ -11,7 +11,7 @@ export interface ServerClock {
   /** Accepted offset of the server's clock, ms ahead of ours. */
   aheadMs(): number
   /** Takes an answer into account. */
-  tell(exchange: Dated): void
+  observe(exchange: Dated): void
 }
 
 /** When an answer was sent and received by our clock, and by the server's `Date`, ms. */
@@ -37,7 +37,7 @@ export function openServerClock(knownAheadMs = 0): ServerClock {
     passedAt: localMs => localMs + Math.min(aheadMs, doubtedMs ?? aheadMs),
     doubts: () => doubtedMs !== null,
     aheadMs: () => aheadMs,
-    tell(exchange) {
+    observe(exchange) {
       const told = aheadBy(exchange)
       if (told === null) return
       const differs = Math.abs(told - aheadMs) > JITTER_MS

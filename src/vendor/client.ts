@@ -14,11 +14,11 @@ import {
   readExportAnswer,
   readResourceAnswer,
 } from './answers.ts'
-import { type AttemptObserver, type AttemptPolicy, runAttempts } from './attempts.ts'
 import type { Exchange } from './exchange.ts'
 import { notAllowed, type RequestContext, unanswered } from './faults.ts'
-import { Slots } from './slots.ts'
-import { createTransport, type Sent, type Transport } from './transport.ts'
+import { type AttemptObserver, type AttemptPolicy, runAttempts } from './http/attempts.ts'
+import { Slots } from './http/slots.ts'
+import { createTransport, type Sent, type Transport } from './http/transport.ts'
 
 export interface VendorClientOptions {
   /** Base URL, in any of the spellings that `readApiAddress` takes. */

@@ -11,7 +11,7 @@ import {
   type ReportedUsage,
   sanitizeRateLimit,
   sanitizeUsage,
-} from '../core/reported-usage.ts'
+} from '../core/quota/reported-usage.ts'
 import { ExactNumber } from '../json/exact-json.ts'
 import type { EchoedQuery } from './echo.ts'
 

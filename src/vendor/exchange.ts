@@ -1,6 +1,6 @@
 // One request and its response, with times of the client's clock and the vendor's headers.
 
-import { boundedWaitMs } from '../core/reported-usage.ts'
+import { boundedWaitMs } from '../core/quota/reported-usage.ts'
 
 /** A response without its body. Times are ms since the epoch. */
 export interface Receipt {

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { recordChecks } from '../catalog/checks.ts'
 import { quoteText } from '../catalog/layout.ts'
+import { recordChecks } from './checks.ts'
 import type { Params } from './connection.ts'
 
 export interface SqlFile {

@@ -1,9 +1,9 @@
 // A landing filled with the sandbox's conversations, as a sync would leave it: pages of 100, inspected, compressed.
 
-import { conversation } from '../../src/catalog/conversation.ts'
-import { compileInspection } from '../../src/catalog/inspect.ts'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
+import { compileInspection } from '../../src/catalog/inspection/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
-import { openWindow, type Window } from '../../src/core/windows.ts'
+import { openWindow, type Window } from '../../src/core/planning/windows.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import { createWorld } from '../../src/sandbox/world/world.ts'

@@ -1,7 +1,7 @@
 // A large warehouse in little time: some ten thousand conversations are loaded by the real code, and then multiplied inside
 // DuckDB, each copy with new ids, with its child rows, its sighting, and its number.
 import { createHash } from 'node:crypto'
-import { conversation } from '../../src/catalog/conversation.ts'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { tablesOf } from '../../src/catalog/ddl.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'

@@ -6,7 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openWindow } from '../../src/core/windows.ts'
+import { openWindow } from '../../src/core/planning/windows.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Landing } from '../../src/landing/landing.ts'
 import { mix } from '../../src/sandbox/world/random.ts'

@@ -1,6 +1,6 @@
 // Records as no vendor should send them: declared and undeclared keys, values of right and wrong types, at every depth.
 import fc from 'fast-check'
-import { conversation } from '../../src/catalog/conversation.ts'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import type { Field, Fields } from '../../src/catalog/shape.ts'
 
 type Json = Record<string, unknown>

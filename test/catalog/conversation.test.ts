@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { conversation } from '../../src/catalog/conversation.ts'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import { agent } from '../../src/catalog/resources/agents.ts'
 import { fieldPaths } from './field-paths.ts'

@@ -1,7 +1,7 @@
 // Each type of event is told by its name in any of four fields, and by its own fields where no name is given.
 import { describe, expect, it } from 'vitest'
-import { eventTypeOf } from '../../src/catalog/event-type.ts'
-import { EVENT_TYPES, type Mark, UNKNOWN_EVENT } from '../../src/catalog/events.ts'
+import { EVENT_TYPES, type Mark, UNKNOWN_EVENT } from '../../src/catalog/events/event-types.ts'
+import { eventTypeOf } from '../../src/catalog/events/identify-type.ts'
 
 /** Section 6.3 of the API's document. */
 const NAMES = `agent_created agent_updated agent_deleted message_received conversation_updated organisation_created

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { conversation } from '../../src/catalog/conversation.ts'
-import { compileInspection, needsCoercion, type PageNotes } from '../../src/catalog/inspect.ts'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
+import { compileInspection, needsCoercion, type PageNotes } from '../../src/catalog/inspection/inspect.ts'
 
 const inspect = compileInspection(conversation)
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { conversation } from '../../src/catalog/conversation.ts'
-import { safePath } from '../../src/catalog/safe-path.ts'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
+import { safePath } from '../../src/catalog/inspection/safe-path.ts'
 
 const told = (...keys: string[]): string => safePath(conversation.fields, keys)
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { conversation } from '../../src/catalog/conversation.ts'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { dictionary } from '../../src/catalog/dictionary.ts'
+import { unknownTree } from '../../src/catalog/inspection/unknown-fields.ts'
 import { RECORD_TYPES } from '../../src/catalog/records.ts'
 import { recordSchema } from '../../src/catalog/schema.ts'
 import { recordStruct } from '../../src/catalog/staging.ts'
-import { unknownTree } from '../../src/catalog/unknown.ts'
 
 const golden = (name: string): unknown[] =>
   JSON.parse(readFileSync(join(import.meta.dirname, `../golden/${name}.records.json`), 'utf8')) as unknown[]

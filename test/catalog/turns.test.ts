@@ -1,7 +1,7 @@
 // Transcripts of whatever shape: what was said, by whom and when.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { messagesOf } from '../../src/catalog/turns.ts'
+import { messagesOf } from '../../src/catalog/events/turns.ts'
 import { readExactly } from '../../src/json/exact-json.ts'
 
 const AT = Date.UTC(2026, 10, 20, 9)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { liveDisplay } from '../../src/cli/sync/live-display.ts'
 import { boardOn, fitting } from '../../src/cli/terminal/board.ts'
 import { plain } from '../../src/cli/terminal/style.ts'
-import { newGovernor } from '../../src/core/governor.ts'
+import { newGovernor } from '../../src/core/governor/governor.ts'
 import { emptyReport } from '../../workflows/report.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 

@@ -15,7 +15,7 @@ import {
 import { liveLines } from '../../src/cli/sync/progress-text.ts'
 import { reportLines } from '../../src/cli/sync/report-text.ts'
 import type { ErrorCode } from '../../src/core/errors.ts'
-import { newGovernor } from '../../src/core/governor.ts'
+import { newGovernor } from '../../src/core/governor/governor.ts'
 import { ago, bytes, counted, range } from '../../src/core/words.ts'
 import type { SyncAhead } from '../../src/run/temporal/client/follow.ts'
 import type { PlanSummary } from '../../workflows/progress.ts'

@@ -1,8 +1,8 @@
 // Whatever a vendor's answers hold, the rules that run inside a workflow neither throw nor wait for ever.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Answer, type GovernorState, govern, newGovernor, requestLease } from '../../src/core/governor.ts'
-import { recoverGovernor } from '../../src/core/governor-recovery.ts'
+import { type Answer, type GovernorState, govern, newGovernor, requestLease } from '../../src/core/governor/governor.ts'
+import { recoverGovernor } from '../../src/core/governor/governor-recovery.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { clockTime, utc } from '../../src/core/words.ts'
 import { readExportEnvelope } from '../../src/vendor/envelopes.ts'

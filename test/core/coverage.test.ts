@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cover, coverAll, coveredSeconds, gaps, type Interval } from '../../src/core/coverage.ts'
+import { cover, coverAll, coveredSeconds, gaps, type Interval } from '../../src/core/planning/coverage.ts'
 
 const LAST = 60
 

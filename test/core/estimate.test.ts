@@ -12,9 +12,9 @@ import {
   projectedSessions,
   sessionsShown,
   totalOf,
-} from '../../src/core/estimate.ts'
+} from '../../src/core/planning/estimate.ts'
+import { newProgress, openWindow } from '../../src/core/planning/windows.ts'
 import { DAY } from '../../src/core/time.ts'
-import { newProgress, openWindow } from '../../src/core/windows.ts'
 
 const density = { perDay: { low: 10, high: 30 }, newPerDay: 20, sessionsPerConversation: 1.5 }
 const tenDays = (10 * DAY) / 1_000

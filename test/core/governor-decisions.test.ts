@@ -9,8 +9,8 @@ import {
   govern,
   newGovernor,
   requestLease,
-} from '../../src/core/governor.ts'
-import { sessionsFor, surpriseReserve } from '../../src/core/session-budget.ts'
+} from '../../src/core/governor/governor.ts'
+import { sessionsFor, surpriseReserve } from '../../src/core/governor/session-budget.ts'
 import { MINUTE } from '../../src/core/time.ts'
 
 const NOW = 1_750_000_000_000

@@ -9,10 +9,10 @@ import {
   govern,
   newGovernor,
   requestLease,
-} from '../../src/core/governor.ts'
-import { PACK_SESSIONS } from '../../src/core/quota.ts'
-import { surpriseReserve } from '../../src/core/session-budget.ts'
-import type { WindowKind } from '../../src/core/windows.ts'
+} from '../../src/core/governor/governor.ts'
+import { surpriseReserve } from '../../src/core/governor/session-budget.ts'
+import type { WindowKind } from '../../src/core/planning/windows.ts'
+import { PACK_SESSIONS } from '../../src/core/quota/quota.ts'
 
 export interface ModelOptions {
   governor: Partial<GovernorOptions>

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type GovernorState, govern, newGovernor, requestLease, requestsFor } from '../../src/core/governor.ts'
-import { recoverGovernor } from '../../src/core/governor-recovery.ts'
-import type { LeaseEntry } from '../../src/core/lease-entries.ts'
-import { sessionsFor } from '../../src/core/session-budget.ts'
+import { type GovernorState, govern, newGovernor, requestLease, requestsFor } from '../../src/core/governor/governor.ts'
+import { recoverGovernor } from '../../src/core/governor/governor-recovery.ts'
+import type { LeaseEntry } from '../../src/core/governor/lease-entries.ts'
+import { sessionsFor } from '../../src/core/governor/session-budget.ts'
 
 const START = 1_750_000_000_000
 const OPTIONS = { requestsPerHour: 50 }

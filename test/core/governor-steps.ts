@@ -1,7 +1,7 @@
 // Random runs of the governor's model: what people, workers and the vendor may do, in whatever order.
 import fc from 'fast-check'
-import type { Decision } from '../../src/core/governor.ts'
-import type { WindowKind } from '../../src/core/windows.ts'
+import type { Decision } from '../../src/core/governor/governor.ts'
+import type { WindowKind } from '../../src/core/planning/windows.ts'
 import { type Fate, GovernorModel, type ModelOptions } from './governor-model.ts'
 
 export type Step =

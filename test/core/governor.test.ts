@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type GovernorState, requestLease } from '../../src/core/governor.ts'
-import { surpriseReserve } from '../../src/core/session-budget.ts'
+import { type GovernorState, requestLease } from '../../src/core/governor/governor.ts'
+import { surpriseReserve } from '../../src/core/governor/session-budget.ts'
 import { MINUTE } from '../../src/core/time.ts'
 import { greedyOptions, greedySteps, kinds, options, ran, steps, TOLD_ONCE } from './governor-steps.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { surpriseReserve } from '../../src/core/session-budget.ts'
+import { surpriseReserve } from '../../src/core/governor/session-budget.ts'
 import { HOUR } from '../../src/core/time.ts'
 import type { GovernorModel, ModelOptions } from './governor-model.ts'
 import { greedySteps, ran, type Step, TOLD_ONCE } from './governor-steps.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { pageRangeOf, reachingTo } from '../../src/core/page-range.ts'
-import { advance, newProgress, openWindow, type PageFacts, type WindowKind } from '../../src/core/windows.ts'
+import { pageRangeOf, reachingTo } from '../../src/core/planning/page-range.ts'
+import { advance, newProgress, openWindow, type PageFacts, type WindowKind } from '../../src/core/planning/windows.ts'
 
 const openedAtMs = Date.UTC(2026, 5, 1)
 const windowOf = (kind: WindowKind, fromSec: number | null = 1_000, toSec = 2_000) =>

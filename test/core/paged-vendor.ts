@@ -1,5 +1,5 @@
 // A vendor reduced to its paging: conversations on a `ts` axis, a closed range, an order, a limit and a cursor.
-import type { PageFacts, Window, WindowQuery } from '../../src/core/windows.ts'
+import type { PageFacts, Window, WindowQuery } from '../../src/core/planning/windows.ts'
 
 export interface Told {
   id: number

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { applyUsage } from '../../src/core/billing-period.ts'
-import { type KeyReports, lengthOf, periodsOf } from '../../src/core/period-keys.ts'
-import { newQuota } from '../../src/core/quota.ts'
+import { applyUsage } from '../../src/core/quota/billing-period.ts'
+import { type KeyReports, lengthOf, periodsOf } from '../../src/core/quota/period-keys.ts'
+import { newQuota } from '../../src/core/quota/quota.ts'
 import { DAY } from '../../src/core/time.ts'
 import { answersOf, keyedRuns } from './keyed-vendor.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Coverage, cover } from '../../src/core/coverage.ts'
+import { type Coverage, cover } from '../../src/core/planning/coverage.ts'
 import {
   type AgentFacts,
   NO_REFRESH,
@@ -9,9 +9,9 @@ import {
   planWindows,
   pollSeconds,
   takesMostOfQuota,
-} from '../../src/core/planner.ts'
+} from '../../src/core/planning/planner.ts'
+import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { newProgress, type WindowProgress } from '../../src/core/windows.ts'
 
 const NOW = 1_750_000_000_000
 const NOW_SEC = NOW / 1_000

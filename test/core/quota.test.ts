@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { applyUsage } from '../../src/core/billing-period.ts'
+import { applyUsage } from '../../src/core/quota/billing-period.ts'
 import {
   countBilled,
   holdPending,
@@ -8,9 +8,9 @@ import {
   type QuotaState,
   resolvesAtMs,
   sessionsLeft,
-} from '../../src/core/quota.ts'
-import { recoverQuota } from '../../src/core/quota-recovery.ts'
-import type { ReportedUsage } from '../../src/core/reported-usage.ts'
+} from '../../src/core/quota/quota.ts'
+import { recoverQuota } from '../../src/core/quota/quota-recovery.ts'
+import type { ReportedUsage } from '../../src/core/quota/reported-usage.ts'
 
 const usage = (told: Partial<ReportedUsage>): ReportedUsage => ({
   periodKey: 'p1',

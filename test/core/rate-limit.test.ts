@@ -8,7 +8,7 @@ import {
   type RateLimitState,
   requestsLeft,
   requestsThisHour,
-} from '../../src/core/rate-limit.ts'
+} from '../../src/core/governor/rate-limit.ts'
 
 const HOUR = 3_600_000
 const NOW = 1_750_000_000_000

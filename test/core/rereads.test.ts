@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { planRereads, type ReadRange, type RereadOptions } from '../../src/core/rereads.ts'
+import { planRereads, type ReadRange, type RereadOptions } from '../../src/core/planning/rereads.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 
 const NOW = Date.UTC(2026, 5, 20)

@@ -1,7 +1,7 @@
 // What becomes of ids that are asked for and not answered: the vendor tells only how many it looked at.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { unansweredOf } from '../../src/core/unanswered.ts'
+import { unansweredOf } from '../../src/core/planning/unanswered-ids.ts'
 import {
   advance,
   idsFitting,
@@ -11,7 +11,7 @@ import {
   openWindow,
   type PageFacts,
   type WindowProgress,
-} from '../../src/core/windows.ts'
+} from '../../src/core/planning/windows.ts'
 
 type Fate = 'exported' | 'gone' | 'not exportable'
 

@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { backoffMs, backoffUntilMs } from '../../src/core/planning/window-backoff.ts'
+import {
+  advance,
+  newProgress,
+  openWindow,
+  type PageFacts,
+  type WindowProgress,
+} from '../../src/core/planning/windows.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { backoffMs, backoffUntilMs } from '../../src/core/window-backoff.ts'
-import { advance, newProgress, openWindow, type PageFacts, type WindowProgress } from '../../src/core/windows.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
 const WINDOW = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: NOW / 1_000, openedAtMs: NOW })

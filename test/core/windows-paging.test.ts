@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { coverAll, gaps } from '../../src/core/coverage.ts'
+import { coverAll, gaps } from '../../src/core/planning/coverage.ts'
 import {
   advance,
   coveredBy,
@@ -13,7 +13,7 @@ import {
   type Window,
   type WindowProgress,
   type WindowQuery,
-} from '../../src/core/windows.ts'
+} from '../../src/core/planning/windows.ts'
 
 interface Stored {
   id: number

@@ -12,7 +12,7 @@ import {
   type Window,
   type WindowProgress,
   type WindowQuery,
-} from '../../src/core/windows.ts'
+} from '../../src/core/planning/windows.ts'
 import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
 
 const OPENED_AT_MS = Date.UTC(2026, 10, 20, 9)

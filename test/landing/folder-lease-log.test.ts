@@ -2,7 +2,7 @@ import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../src/core/errors.ts'
-import type { LeaseGranted } from '../../src/core/lease-entries.ts'
+import type { LeaseGranted } from '../../src/core/governor/lease-entries.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import type { LeaseLog } from '../../src/landing/lease-log.ts'

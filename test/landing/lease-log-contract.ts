@@ -1,7 +1,7 @@
 // What every implementation of the lease log's port must do. An implementation's own test file calls `leaseLogContract`.
 import { describe, expect, it } from 'vitest'
-import type { LeaseGranted, RequestMade } from '../../src/core/lease-entries.ts'
-import type { ReportedUsage } from '../../src/core/reported-usage.ts'
+import type { LeaseGranted, RequestMade } from '../../src/core/governor/lease-entries.ts'
+import type { ReportedUsage } from '../../src/core/quota/reported-usage.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { LeaseLog } from '../../src/landing/lease-log.ts'
 

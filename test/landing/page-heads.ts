@@ -1,5 +1,5 @@
 // Heads of pages as the landing keeps them; a test names what it is about.
-import { emptyNotes } from '../../src/catalog/inspect.ts'
+import { emptyNotes } from '../../src/catalog/inspection/inspect.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { PagePlace } from '../../src/landing/page-address.ts'
 

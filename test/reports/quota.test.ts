@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { RequestMade } from '../../src/core/lease-entries.ts'
+import type { RequestMade } from '../../src/core/governor/lease-entries.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { quotaStatus } from '../../src/reports/quota.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'

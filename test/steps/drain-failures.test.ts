@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE, SECOND } from '../../src/core/time.ts'
-import { retryAfterMs } from '../../src/steps/drain-failures.ts'
+import { retryAfterMs } from '../../src/steps/events/drain-failures.ts'
 
 it('what fails is tried again after a second at first, then less and less often, and for ever once a minute at least', () => {
   expect(retryAfterMs(1)).toBe(SECOND)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { coverAll } from '../../src/core/coverage.ts'
+import { coverAll } from '../../src/core/planning/coverage.ts'
 import {
   coveredBy,
   isById,
@@ -13,8 +13,8 @@ import {
   WINDOW_KINDS,
   type WindowKind,
   type WindowProgress,
-} from '../../src/core/windows.ts'
-import { withPending } from '../../src/steps/facts.ts'
+} from '../../src/core/planning/windows.ts'
+import { withPending } from '../../src/steps/planning/agent-facts.ts'
 import { iso } from '../../src/warehouse/connection.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { addFinishedWindows, coverageByAgent } from '../../src/warehouse/planning/coverage.ts'

@@ -11,9 +11,9 @@ describe("the server's clock", () => {
   it('is believed where two answers in a row are off by more than its whole seconds can explain', () => {
     const clock = openServerClock()
     const ahead = { serverDateMs: NOW - 400 + 60_000, sentAtMs: NOW, receivedAtMs: NOW + 200 }
-    clock.tell(ahead)
+    clock.observe(ahead)
     expect([clock.at(NOW), clock.doubts()]).toEqual([NOW, true])
-    clock.tell(ahead)
+    clock.observe(ahead)
     expect(clock.doubts()).toBe(false)
     expect(Math.abs(clock.at(NOW) - (NOW + 60_000))).toBeLessThanOrEqual(500)
   })
@@ -21,13 +21,13 @@ describe("the server's clock", () => {
   it('is not moved by answers whose time is wrong now and then', () => {
     const clock = openServerClock()
     for (const off of [3_600_000, 0, -3_600_000, 7_200_000, 0])
-      clock.tell({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
+      clock.observe({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
     expect(clock.at(NOW)).toBe(NOW)
   })
 
   it('is taken for the earlier of two times as long as one of them is in doubt', () => {
     const clock = openServerClock()
-    const tell = (off: number) => clock.tell({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
+    const tell = (off: number) => clock.observe({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
     const passed = (off: number) => expect(Math.abs(clock.passedAt(NOW) - NOW - off)).toBeLessThanOrEqual(500)
     tell(3_600_000)
     passed(0)
@@ -40,8 +40,8 @@ describe("the server's clock", () => {
   it('does not jitter with whole seconds, nor with answers that say nothing', () => {
     const clock = openServerClock()
     for (const off of [-1_000, 0, 1_000])
-      clock.tell({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
-    clock.tell({ serverDateMs: null, sentAtMs: NOW, receivedAtMs: NOW })
+      clock.observe({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
+    clock.observe({ serverDateMs: null, sentAtMs: NOW, receivedAtMs: NOW })
     expect(clock.at(NOW)).toBe(NOW)
   })
 })

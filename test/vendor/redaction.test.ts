@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redactSecrets, redactText } from '../../src/vendor/redaction.ts'
-import { isSecret, isSecretName, nameMeaning } from '../../src/vendor/secret-names.ts'
+import { redactSecrets, redactText } from '../../src/vendor/redaction/redaction.ts'
+import { isSecret, isSecretName, nameMeaning } from '../../src/vendor/redaction/secret-names.ts'
 
 describe('the name of a secret', () => {
   it.each([

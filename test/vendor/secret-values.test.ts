@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { maySecretBeIn, withoutSecretsInMessage, withoutSecretValues } from '../../src/vendor/secret-values.ts'
+import {
+  maySecretBeIn,
+  withoutSecretsInMessage,
+  withoutSecretValues,
+} from '../../src/vendor/redaction/secret-values.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Slots } from '../../src/vendor/slots.ts'
+import { Slots } from '../../src/vendor/http/slots.ts'
 
 describe('slots', () => {
   it('serve in the order of arrival, and give a slot back when the work fails', async () => {

@@ -10,7 +10,7 @@ import {
 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/vendor/token-mask.ts'
+import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/vendor/redaction/token-mask.ts'
 import { clientFor, failureOf, TOKEN } from './vendor-fixture.ts'
 
 /** Ways in which a program that dumps what it was sent may write it. */

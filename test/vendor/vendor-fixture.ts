@@ -1,8 +1,8 @@
 // A client beside its scripted server; both are gone when the test is over.
 
 import { onTestFinished } from 'vitest'
-import type { AttemptObserver, AttemptOutcome } from '../../src/vendor/attempts.ts'
 import { createVendorClient, type VendorClient, type VendorClientOptions } from '../../src/vendor/client.ts'
+import type { AttemptObserver, AttemptOutcome } from '../../src/vendor/http/attempts.ts'
 import { VendorError } from '../../src/vendor/vendor-error.ts'
 import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LeaseEnded, LeaseEntry, RequestMade } from '../../src/core/lease-entries.ts'
+import type { LeaseEnded, LeaseEntry, RequestMade } from '../../src/core/governor/lease-entries.ts'
 import { MINUTE, SECOND } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { FAULTS, type FaultName } from '../../src/sandbox/faults/fault-settings.ts'

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { openApp } from '../../src/app.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
-import { pollSeconds } from '../../src/core/planner.ts'
+import { pollSeconds } from '../../src/core/planning/planner.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'

@@ -2,7 +2,7 @@
 // request of the one is which page of the other.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { LeaseEntry, RequestMade } from '../../src/core/lease-entries.ts'
+import type { LeaseEntry, RequestMade } from '../../src/core/governor/lease-entries.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'

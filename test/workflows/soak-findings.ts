@@ -1,5 +1,5 @@
 // What is wrong with the evidence of a soak: each function returns what breaks one rule, and nothing where it holds.
-import type { RequestMade } from '../../src/core/lease-entries.ts'
+import type { RequestMade } from '../../src/core/governor/lease-entries.ts'
 import { HOUR } from '../../src/core/time.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { grouped } from './soak-account.ts'

@@ -1,5 +1,5 @@
 // What the view `_ledger` has to say of a soak, worked out from the sandbox's log and the account, not from the view's own tables.
-import { unansweredOf } from '../../src/core/unanswered.ts'
+import { unansweredOf } from '../../src/core/planning/unanswered-ids.ts'
 import type { SimulatedApp } from './open-simulated-app.ts'
 import { type AgentAccount, elementKey } from './soak-account.ts'
 import type { Evidence } from './soak-evidence.ts'

@@ -9,7 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import { ConvohouseError } from '../../src/core/errors.ts'
-import type { Grant } from '../../src/core/governor.ts'
+import type { Grant } from '../../src/core/governor/governor.ts'
 import { type ExportActivities, exportQueueBeside, HEARTBEAT_MS, type WarehouseActivities } from '../activities.ts'
 import type { Failure } from '../steps.ts'
 

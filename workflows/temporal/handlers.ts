@@ -1,7 +1,7 @@
 // The messages of a workspace's owner: updates and signals that request and control syncs, and queries for followers.
 import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler, uuid4 } from '@temporalio/workflow'
-import type { Allowance } from '../../src/core/allowance.ts'
-import type { GovernorState } from '../../src/core/governor.ts'
+import type { Allowance } from '../../src/core/governor/allowance.ts'
+import type { GovernorState } from '../../src/core/governor/governor.ts'
 import type { PlanSummary, Progress } from '../progress.ts'
 import {
   type AcceptedRequest,

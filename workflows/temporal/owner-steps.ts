@@ -1,8 +1,8 @@
 // The Steps port inside the owner: each step is an activity; lost leases are recovered.
 import { CancellationScope } from '@temporalio/workflow'
 import { ConvohouseError } from '../../src/core/errors.ts'
-import { rangeText } from '../../src/core/estimate.ts'
-import { isBilledAgain, needsConsent } from '../../src/core/planner.ts'
+import { rangeText } from '../../src/core/planning/estimate.ts'
+import { isBilledAgain, needsConsent } from '../../src/core/planning/planner.ts'
 import type { Host } from '../host.ts'
 import { fetchOrRecover, type LostLeaseHandling, probeOrRecover, waitUntilReleased } from '../lost-lease.ts'
 import { pagesFetched, planSummary } from '../progress.ts'

@@ -1,12 +1,12 @@
 // A plan for people: what a sync would read, what it would cost, and what is left of rate limit and quota.
 import type { Prepared } from '../../../workflows/steps.ts'
-import { type Budget, budgetOf, unlimited } from '../../core/budget.ts'
-import { type Estimate, type Layout, layOut, PERIOD_DAYS, type Range } from '../../core/estimate.ts'
-import { requestsFor } from '../../core/governor.ts'
-import type { PlannedWindow } from '../../core/planner.ts'
-import { sessionsFor } from '../../core/session-budget.ts'
+import { type Budget, budgetOf, unlimited } from '../../core/governor/budget.ts'
+import { requestsFor } from '../../core/governor/governor.ts'
+import { sessionsFor } from '../../core/governor/session-budget.ts'
+import { type Estimate, type Layout, layOut, PERIOD_DAYS, type Range } from '../../core/planning/estimate.ts'
+import type { PlannedWindow } from '../../core/planning/planner.ts'
+import { isById } from '../../core/planning/windows.ts'
 import { DAY } from '../../core/time.ts'
-import { isById } from '../../core/windows.ts'
 import { count, counted, hours, range, utc } from '../../core/words.ts'
 import { type GridOptions, grid } from '../terminal/grid.ts'
 

@@ -1,7 +1,7 @@
 // Asks for consent before a full export, and before a backfill or refresh that may use most of the quota; refuses without a terminal.
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { isBilledAgain, needsConsent } from '../../core/planner.ts'
+import { isBilledAgain, needsConsent } from '../../core/planning/planner.ts'
 import { range } from '../../core/words.ts'
 import { planSummary } from '../plan/plan-text.ts'
 import { log } from '../terminal/print.ts'

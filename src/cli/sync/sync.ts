@@ -198,7 +198,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
       const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
       const spool = spoolOf({ app, home: config.home, workspace, now: systemClock.now })
       const drained = { counts: spool.counts, drain: () => spool.drain({ workspaceId: workspace.id }) }
-      return [workspace.id, watchEvents({ drained, home: config.home, workspace, told })]
+      return [workspace.id, watchEvents({ drained, home: config.home, workspace, onCounts: told })]
     }),
   )
   try {

@@ -76,7 +76,7 @@ async function lookAtAll(on: FollowOptions): Promise<void> {
     const audience = audienceOf(client, workspaceId, on)
     const told = (counts: EventCounts) => audience.news({ kind: 'events', ...counts })
     const drained = { counts: () => supervisor.counts(workspaceId) }
-    const watching = watchEvents({ drained, home: config.home, workspace, told })
+    const watching = watchEvents({ drained, home: config.home, workspace, onCounts: told })
     try {
       await watchWorkspace({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
     } finally {

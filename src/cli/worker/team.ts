@@ -37,7 +37,7 @@ export async function runTeam({
   const childGone = new AbortController()
   void supervisor.ended.then(() => childGone.abort(new Error('the process that holds the warehouse has ended')))
   const holder = role === 'all' ? newRunId() : null
-  const begin = () => void supervisor.work({ place, holder, tells }).then(({ place: at }) => ready(at))
+  const begin = () => void supervisor.work({ place, holder, logsSyncs: tells }).then(({ place: at }) => ready(at))
   try {
     if (stopping.aborted) stop()
     if (holder === null) begin()

@@ -87,7 +87,7 @@ export async function runWarehouseChild(config: Config, install: () => Promise<s
       role: 'warehouse',
       place: work.place,
       ...(work.holder !== null && { holder: work.holder }),
-      ...(work.tells && { tell: log }),
+      ...(work.logsSyncs && { log: log }),
       ending: stop,
       async openApp() {
         isTaken = true

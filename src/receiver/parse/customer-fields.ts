@@ -1,6 +1,6 @@
 // Fields of an event that hold a person's words or names: only the workspace's own secret is removed from them (ADR 13).
-import { EVENT_TYPES } from '../../catalog/events.ts'
-import { nameMeaning } from '../../vendor/secret-names.ts'
+import { EVENT_TYPES } from '../../catalog/events/event-types.ts'
+import { nameMeaning } from '../../vendor/redaction/secret-names.ts'
 
 const DECLARED: ReadonlySet<string> = new Set(
   EVENT_TYPES.flatMap(({ fields }) =>

@@ -1,8 +1,8 @@
 // The meaning of member names, looked up by their bytes: nearly every name has been seen before, and decoding each one into a string would take
 // longer than the rest of the scan.
-import { EVENT_SECRET } from '../../catalog/events.ts'
-import { nameMeaning } from '../../vendor/secret-names.ts'
-import { withoutSecretValues } from '../../vendor/secret-values.ts'
+import { EVENT_SECRET } from '../../catalog/events/event-types.ts'
+import { nameMeaning } from '../../vendor/redaction/secret-names.ts'
+import { withoutSecretValues } from '../../vendor/redaction/secret-values.ts'
 import { isCustomerField } from './customer-fields.ts'
 
 /** Meanings of a name as bits; most names have none. */

@@ -6,7 +6,7 @@
 // nesting and many unknown names. Doubtful bodies are parsed.
 
 import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from '../../json/bytes.ts'
-import { maySecretBeIn } from '../../vendor/secret-values.ts'
+import { maySecretBeIn } from '../../vendor/redaction/secret-values.ts'
 import { isAt, MEANING, type Name, Names } from './names.ts'
 
 /** The member of the workspace's secret: its byte range includes one adjacent comma. */

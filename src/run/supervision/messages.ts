@@ -12,7 +12,7 @@ export interface Work {
   /** The command's id, where another of its processes runs leases. */
   holder: string | null
   /** Log lines when a sync begins and ends. */
-  tells: boolean
+  logsSyncs: boolean
 }
 
 export interface Working {

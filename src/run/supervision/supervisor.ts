@@ -49,7 +49,7 @@ const LONGEST_PAUSE_MS = 30 * SECOND
 const STABLE_MS = MINUTE
 /** Time to land and load what is in flight after `stop`; then the child is killed, which is safe at any moment. */
 const END_WITHIN_MS = 45 * SECOND
-const QUERIES_TOLD = 3
+const QUERIES_SHOWN = 3
 
 interface Exit {
   code: number | null
@@ -134,7 +134,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
 
   function startAgain(exit: Exit, life: { queries: string[]; livedMs: number }): void {
     if (life.livedMs > STABLE_MS) pauseMs = FIRST_PAUSE_MS
-    const ran = life.queries.slice(-QUERIES_TOLD).map(sql => `  it ran the query: ${sql}`)
+    const ran = life.queries.slice(-QUERIES_SHOWN).map(sql => `  it ran the query: ${sql}`)
     remark(
       `The process that holds the warehouse ${howText(exit)}; it is started again in ${pauseMs / SECOND} s. Nothing is lost.`,
       ...ran,

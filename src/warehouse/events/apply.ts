@@ -3,9 +3,9 @@
 //   read ─▶ drop applied events ─▶ `webhook_events` and own tables ─▶ transcripts ─▶ conversations ─▶ resources
 //
 // An event that cannot be loaded completely is stored in `webhook_events` alone, and quarantined with the reason.
-import { conversation } from '../../catalog/conversation.ts'
-import { webhookEvent } from '../../catalog/event-records.ts'
-import { emptyNotes } from '../../catalog/inspect.ts'
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import { webhookEvent } from '../../catalog/events/event-records.ts'
+import { emptyNotes } from '../../catalog/inspection/inspect.ts'
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Writer } from '../connection.ts'

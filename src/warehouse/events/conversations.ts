@@ -1,7 +1,7 @@
 // The effects of events on conversations: patches with the parts of the record that they carry, observations, and marks that the
 // stored copy is out of date.
-import { coerceRecord } from '../../catalog/coerce.ts'
-import { isObject } from '../../catalog/inspect.ts'
+import { coerceRecord } from '../../catalog/inspection/coerce.ts'
+import { isObject } from '../../catalog/inspection/inspect.ts'
 import type { Layout } from '../../catalog/layout.ts'
 import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -55,7 +55,7 @@ async function stageTouched(writer: Writer, events: readonly ConversationEvent[]
 /** The part of the record that an event carries (`lightConvoData`); null if it carries none. */
 function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | null {
   const light = payload.lightConvoData
-  return type?.tellsConversation === true && isObject(light) ? light : null
+  return type?.reportsConversation === true && isObject(light) ? light : null
 }
 
 /** The record's last change as the event reports it, ms; null if that lies ahead of the event, as for exports (`changed_at`). */

@@ -1,6 +1,6 @@
 // An event on its way from the spool into the tables: when it happened, and which conversation it belongs to.
-import { EVENT_TYPES, type EventType } from '../../catalog/events.ts'
-import { isObject } from '../../catalog/inspect.ts'
+import { EVENT_TYPES, type EventType } from '../../catalog/events/event-types.ts'
+import { isObject } from '../../catalog/inspection/inspect.ts'
 import { DAY, readTime } from '../../core/time.ts'
 import { ExactNumber, readExactly } from '../../json/exact-json.ts'
 

@@ -4,8 +4,8 @@
 //
 // For each key the highest version wins, so exports and events converge in any order and any number of times.
 
-import { coerceRecord } from '../../catalog/coerce.ts'
 import { childColumns, childSelect } from '../../catalog/extraction.ts'
+import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { sentFields } from '../../catalog/shape.ts'
 import { COERCED_EXTRA, recordStruct } from '../../catalog/staging.ts'

@@ -1,12 +1,13 @@
 // The records that an event brings: its row in `webhook_events`, one in its type's own table, and transcripts. They are coerced one by
 // one, since they are few and of any shape, and staged like the records of pages.
-import { type CoercedRecord, coerceRecord } from '../../catalog/coerce.ts'
-import { EVENT_ID, modelHistory, OWN_RECORDS, transcript, webhookEvent } from '../../catalog/event-records.ts'
-import { withoutTypeName } from '../../catalog/event-type.ts'
+
+import { EVENT_ID, modelHistory, OWN_RECORDS, transcript, webhookEvent } from '../../catalog/events/event-records.ts'
+import { withoutTypeName } from '../../catalog/events/identify-type.ts'
+import { messagesOf } from '../../catalog/events/turns.ts'
+import { type CoercedRecord, coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
-import { messagesOf } from '../../catalog/turns.ts'
 import { writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer } from '../connection.ts'
 import { STAGE } from '../load/stage.ts'
@@ -27,7 +28,7 @@ export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, 
       .filter(event => event.typeName === name)
       .flatMap(event => coerced(type, event, { ...withoutTypeName(event.payload), [EVENT_ID]: event.id })),
   ])
-  const ofConversations = events.filter(({ type }) => type?.tellsConversation === true)
+  const ofConversations = events.filter(({ type }) => type?.reportsConversation === true)
   const all: [RecordType, EventRecord[]][] = [
     [webhookEvent, events.flatMap(eventRecord)],
     ...own,

@@ -1,27 +1,29 @@
 // Agents, organizations and clients from events: rows of those that no listing has returned yet, and marks on deleted ones. Each resource
 // derives from all its events again, so the order of arrival does not matter.
-import { EVENT_TYPES, type TellsOf } from '../../catalog/events.ts'
+import { EVENT_TYPES, type ReportedResource } from '../../catalog/events/event-types.ts'
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
-import { resourceOfRecord } from '../../catalog/resources.ts'
+import { resourceOfRecord } from '../../catalog/resources/resources.ts'
 import { iso, type Writer } from '../connection.ts'
 import { markResource } from '../load/missing.ts'
 import { lastNumber } from '../load/record-numbers.ts'
 import { type IncomingEvent, idOf } from './incoming.ts'
 
-type Table = TellsOf['table']
+type Table = ReportedResource['table']
 
 interface Resource {
   layout: Layout
   /** Column of its id, in its own table and in `webhook_events`. */
   id: string
-  columns: TellsOf['columns']
-  goesWith: TellsOf['goesWith']
+  columns: ReportedResource['columns']
+  goesWith: ReportedResource['goesWith']
   types: string[]
   deleting: string[]
 }
 
-const RESOURCE_EVENTS = EVENT_TYPES.flatMap(({ name, tellsOf }) => (tellsOf ? [{ name, ...tellsOf }] : []))
+const RESOURCE_EVENTS = EVENT_TYPES.flatMap(({ name, reportedResource }) =>
+  reportedResource ? [{ name, ...reportedResource }] : [],
+)
 const typesOf = (table: string) => RESOURCE_EVENTS.filter(type => type.table === table)
 
 /** Resources whose tables the catalog declares. */
@@ -128,7 +130,7 @@ async function updateResource(
 
 function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {
   const ids = events.flatMap(({ type, payload }) => {
-    const id = type?.tellsOf?.table === table ? idOf(payload[type.tellsOf.id]) : null
+    const id = type?.reportedResource?.table === table ? idOf(payload[type.reportedResource.id]) : null
     return id === null ? [] : [id]
   })
   return [...new Set(ids)]

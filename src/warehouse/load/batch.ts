@@ -1,10 +1,10 @@
 // A batch before it is loaded: which files are staged as they landed, which are coerced first, and which undeclared paths
 // the schema includes.
-import { conversation } from '../../catalog/conversation.ts'
-import { compileInspection, needsCoercion } from '../../catalog/inspect.ts'
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import { compileInspection, needsCoercion } from '../../catalog/inspection/inspect.ts'
+import { isTooDeepAround, TOO_DEEP_AROUND } from '../../catalog/inspection/surroundings.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
-import { isTooDeepAround, TOO_DEEP_AROUND } from '../../catalog/surroundings.ts'
 import { type CoercedFile, removeCoerced, writeCoerced } from '../temporary-files.ts'
 import type { LoadedFile } from './bookkeeping.ts'
 import { type CoercedPage, coercePage } from './coerce-page.ts'

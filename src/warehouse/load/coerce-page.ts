@@ -1,10 +1,10 @@
 // The tolerant path of loading: splits a page whose records cannot be staged as they are, and coerces each record to declared types. The
 // batch writes them to temporary files that the same SQL reads.
 import { isUtf8 } from 'node:buffer'
-import { coerceRecord, type Issue } from '../../catalog/coerce.ts'
-import { isObject, jsonType } from '../../catalog/inspect.ts'
-import { envelopeOf } from '../../catalog/resources.ts'
-import { safePath } from '../../catalog/safe-path.ts'
+import { coerceRecord, type Issue } from '../../catalog/inspection/coerce.ts'
+import { isObject, jsonType } from '../../catalog/inspection/inspect.ts'
+import { safePath } from '../../catalog/inspection/safe-path.ts'
+import { envelopeOf } from '../../catalog/resources/resources.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { elementTexts } from '../../json/element-texts.ts'
 import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../../json/exact-json.ts'

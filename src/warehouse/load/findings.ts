@@ -1,12 +1,12 @@
 // Findings in pages and events: schema drift (`_drift`) and data issues (`_issues`), one row for each path. Paths, types and counts; never a
 // value, nor a key that may be one.
 
-import type { Issue } from '../../catalog/coerce.ts'
-import { webhookEvent } from '../../catalog/event-records.ts'
-import type { PageNotes } from '../../catalog/inspect.ts'
-import { ANY_KEY, safeKey } from '../../catalog/safe-path.ts'
+import { webhookEvent } from '../../catalog/events/event-records.ts'
+import type { Issue } from '../../catalog/inspection/coerce.ts'
+import type { PageNotes } from '../../catalog/inspection/inspect.ts'
+import { ANY_KEY, safeKey } from '../../catalog/inspection/safe-path.ts'
+import { UNREAD_TIME } from '../../catalog/inspection/unread-times.ts'
 import type { RecordType } from '../../catalog/shape.ts'
-import { UNREAD_TIME } from '../../catalog/unread-times.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import type { CoercedPage } from './coerce-page.ts'
 

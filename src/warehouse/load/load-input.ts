@@ -1,8 +1,8 @@
 // What loading takes: landed pages, and the context of a workspace. The heads of landed pages have this shape.
-import type { PageNotes } from '../../catalog/inspect.ts'
-import type { Stream } from '../../catalog/resources.ts'
-import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../core/reported-usage.ts'
-import type { PageFacts } from '../../core/windows.ts'
+import type { PageNotes } from '../../catalog/inspection/inspect.ts'
+import type { Stream } from '../../catalog/resources/resources.ts'
+import type { PageFacts } from '../../core/planning/windows.ts'
+import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../core/quota/reported-usage.ts'
 import type { Writer } from '../connection.ts'
 
 export interface LoadablePage {

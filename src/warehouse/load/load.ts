@@ -8,7 +8,7 @@
 // until the page at fault is found, and that page takes the tolerant path; if it fails there too, it is halved in turn
 // until the records at fault are found, and those are quarantined. Only a fault that no record causes (a full disk, a
 // corrupt file, a fault of ours) stops a window.
-import { RECORD_OF, type Stream } from '../../catalog/resources.ts'
+import { RECORD_OF, type Stream } from '../../catalog/resources/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
 import { warehouseFault } from '../fault.ts'

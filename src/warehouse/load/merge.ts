@@ -5,8 +5,8 @@
 // records that were there before; a first load of a window has almost none.
 
 import { childColumns, childSelect, keyItems, recordItems } from '../../catalog/extraction.ts'
+import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { isNumbered, type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
-import type { UnknownTree } from '../../catalog/unknown.ts'
 import { iso, type Writer } from '../connection.ts'
 import { lastNumber } from './record-numbers.ts'
 import { STAGE } from './stage.ts'

@@ -1,11 +1,11 @@
 // Records that the vendor no longer has: their rows stay, and say since when. Each answer's evidence is stored in `_absences`, and the
 // marks derive from all of it: they do not depend on whether a row was loaded before or after the answer.
-import { conversation } from '../../catalog/conversation.ts'
+import { conversation } from '../../catalog/conversation/conversation.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
-import { childrenOf, type DeclaredResource, resourceOf, type Stream } from '../../catalog/resources.ts'
-import { unansweredOf } from '../../core/unanswered.ts'
-import type { PageFacts } from '../../core/windows.ts'
+import { childrenOf, type DeclaredResource, resourceOf, type Stream } from '../../catalog/resources/resources.ts'
+import { unansweredOf } from '../../core/planning/unanswered-ids.ts'
+import type { PageFacts } from '../../core/planning/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import type { LoadablePage, LoadContext } from './load-input.ts'

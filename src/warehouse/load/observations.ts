@@ -1,7 +1,8 @@
 // Every sighting of a conversation is stored, whether or not its version wins: changes and spend by day derive from these
 // rows, and so do not depend on the order of arrival.
-import { coerceRecord } from '../../catalog/coerce.ts'
+
 import { keyItems } from '../../catalog/extraction.ts'
+import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { recordStruct } from '../../catalog/staging.ts'
 import { writeExactly } from '../../json/exact-json.ts'

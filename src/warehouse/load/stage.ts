@@ -1,10 +1,11 @@
 // Landed pages into one temporary table: the record's fields as columns, straight from the files. It is filled, and the
 // versions resolved, before the transaction that writes the warehouse begins.
+
+import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
-import type { UnknownTree } from '../../catalog/unknown.ts'
-import type { WindowKind } from '../../core/windows.ts'
+import type { WindowKind } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 import { isAboutRecords } from './quarantine-reason.ts'
 

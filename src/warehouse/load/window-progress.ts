@@ -1,8 +1,8 @@
 // The windows of a batch: their progress with its pages, their coverage, and the range of `ts` that each page covers. Written in the
 // transaction that loads the pages' records.
 import { quoteText } from '../../catalog/layout.ts'
-import { type PageRange, pageRangeOf, reachingTo } from '../../core/page-range.ts'
-import { advance, isById, newProgress, type WindowProgress } from '../../core/windows.ts'
+import { type PageRange, pageRangeOf, reachingTo } from '../../core/planning/page-range.ts'
+import { advance, isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { addFinishedWindows } from '../planning/coverage.ts'
 import type { LoadablePage } from './load-input.ts'

@@ -1,7 +1,7 @@
 // A batch's records on their way into the tables: staged and resolved by version, then merged inside the caller's transaction.
-import { conversation } from '../../catalog/conversation.ts'
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import { unknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { layoutOf } from '../../catalog/layout.ts'
-import { unknownTree } from '../../catalog/unknown.ts'
 import type { Writer } from '../connection.ts'
 import { reapplyPatches } from '../events/patches.ts'
 import { markDeleted } from '../events/resources.ts'

@@ -1,8 +1,8 @@
 // Retries quarantined records: reads them from the landing again, coerces them under the current catalog, and loads each in a
 // transaction of its own, which also deletes its row from `_quarantine`.
 
-import { emptyNotes } from '../../catalog/inspect.ts'
-import { RECORD_OF } from '../../catalog/resources.ts'
+import { emptyNotes } from '../../catalog/inspection/inspect.ts'
+import { RECORD_OF } from '../../catalog/resources/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { addCoerced, emptyBatch } from '../load/batch.ts'
 import { type CoercedPage, coercePage, issueOfUnreadable } from '../load/coerce-page.ts'

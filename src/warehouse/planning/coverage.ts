@@ -1,7 +1,7 @@
 // Coverage in the warehouse: which seconds finished windows cover, by agent.
 import { quoteText } from '../../catalog/layout.ts'
-import { type Coverage, cover, coverAll } from '../../core/coverage.ts'
-import { coveredBy, isById, type WindowProgress } from '../../core/windows.ts'
+import { type Coverage, cover, coverAll } from '../../core/planning/coverage.ts'
+import { coveredBy, isById, type WindowProgress } from '../../core/planning/windows.ts'
 import type { Writer } from '../connection.ts'
 
 const WHERE = (workspaceId: string): string => `workspace_id = ${quoteText(workspaceId)}`

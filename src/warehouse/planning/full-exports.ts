@@ -1,8 +1,8 @@
 // Full exports: their windows, until when they are dropped, and what another one would export again.
 import { quoteText } from '../../catalog/layout.ts'
-import { type Coverage, cover } from '../../core/coverage.ts'
-import { coveredByFullExport, type StoredDay } from '../../core/full-export.ts'
-import type { WindowProgress } from '../../core/windows.ts'
+import { type Coverage, cover } from '../../core/planning/coverage.ts'
+import { coveredByFullExport, type StoredDay } from '../../core/planning/full-export.ts'
+import type { WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import { coverageByAgent } from './coverage.ts'

@@ -1,6 +1,6 @@
 // Which ids the tables hold that resources are requested by, and when each was last requested.
 import { quoteText } from '../../catalog/layout.ts'
-import { type DeclaredResource, requestedBy } from '../../catalog/resources.ts'
+import { type DeclaredResource, requestedBy } from '../../catalog/resources/resources.ts'
 import { iso, type Writer } from '../connection.ts'
 
 export interface KnownId {

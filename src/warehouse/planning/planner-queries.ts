@@ -1,9 +1,9 @@
 // What a plan needs to know besides coverage and quota: unfinished windows, agents, and how many conversations they have.
 import { quoteText } from '../../catalog/layout.ts'
-import type { Density } from '../../core/estimate.ts'
-import { observedSince } from '../../core/planner.ts'
-import { backoffUntilMs } from '../../core/window-backoff.ts'
-import type { WindowProgress } from '../../core/windows.ts'
+import type { Density } from '../../core/planning/estimate.ts'
+import { observedSince } from '../../core/planning/planner.ts'
+import { backoffUntilMs } from '../../core/planning/window-backoff.ts'
+import type { WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 

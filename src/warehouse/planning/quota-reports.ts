@@ -1,6 +1,6 @@
 // What the landed answers have reported of billing periods and their keys.
-import { FIRST_REPORTS, type KeyReports } from '../../core/period-keys.ts'
-import type { recoverQuota } from '../../core/quota-recovery.ts'
+import { FIRST_REPORTS, type KeyReports } from '../../core/quota/period-keys.ts'
+import type { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 

@@ -1,7 +1,7 @@
 // Conversations and ranges of `ts` that may be worth exporting again.
-import type { ReadRange } from '../../core/rereads.ts'
+import type { ReadRange } from '../../core/planning/rereads.ts'
+import type { WindowProgress } from '../../core/planning/windows.ts'
 import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
-import type { WindowProgress } from '../../core/windows.ts'
 import { iso, type Params, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 

@@ -1,5 +1,5 @@
 // The fields of each type of event (API document, section 6.3), beside `event`, `createdAt` and the secret.
-import type { EventName } from '../../../src/catalog/events.ts'
+import type { EventName } from '../../../src/catalog/events/event-types.ts'
 
 type FieldType = 'string' | 'object' | 'array'
 

@@ -1,7 +1,7 @@
 // Events of any shape: each is kept, none stops the others, and what could not be loaded of one is told and can be tried again.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EVENT_TYPES, UNKNOWN_EVENT } from '../../../src/catalog/events.ts'
+import { EVENT_TYPES, UNKNOWN_EVENT } from '../../../src/catalog/events/event-types.ts'
 import { quarantinedEvent, retryEvent } from '../../../src/warehouse/events/apply.ts'
 import { storedEvent } from '../../../src/warehouse/events/stored.ts'
 import { AGENT } from '../landed-pages.ts'

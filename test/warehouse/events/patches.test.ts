@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { conversation } from '../../../src/catalog/conversation.ts'
+import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import { MINUTE } from '../../../src/core/time.ts'
 import { applyPatches, type Patch } from '../../../src/warehouse/events/patches.ts'

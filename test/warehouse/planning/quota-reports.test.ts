@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lengthOf, periodsOf } from '../../../src/core/period-keys.ts'
+import { lengthOf, periodsOf } from '../../../src/core/quota/period-keys.ts'
 import { DAY } from '../../../src/core/time.ts'
 import { keysReported } from '../../../src/warehouse/planning/quota-reports.ts'
 import { answersOf, keyedRuns } from '../../core/keyed-vendor.ts'

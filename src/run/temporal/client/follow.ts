@@ -5,7 +5,7 @@ import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@tempor
 import type { PlanSummary, Progress } from '../../../../workflows/progress.ts'
 import type { Failure, SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
-import type { GovernorState } from '../../../core/governor.ts'
+import type { GovernorState } from '../../../core/governor/governor.ts'
 import { SECOND } from '../../../core/time.ts'
 import { failureIn } from '../failure.ts'
 import { abortable } from './abortable.ts'

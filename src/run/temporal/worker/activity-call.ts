@@ -1,7 +1,7 @@
 // Runs an activity with heartbeats and the signals that end it.
 import { activityInfo, Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
-import type { Call } from '../../../steps/export-steps.ts'
+import type { Call } from '../../../steps/export/export-steps.ts'
 import { asFailure } from '../failure.ts'
 
 /** The two stages of a worker's shutdown. */

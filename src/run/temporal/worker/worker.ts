@@ -43,7 +43,7 @@ export interface WorkerSettings {
   /** Opens the warehouse; an export worker needs none. */
   openApp?(): Promise<App>
   /** Receives a line when a sync begins and when it ends. */
-  tell?(line: string): void
+  log?(line: string): void
   /** Called when the worker polls for tasks. */
   ready?(place: TemporalPlace): void
 }
@@ -108,7 +108,7 @@ const errorOf = (failure: Failure | null): ConvohouseError => {
 
 async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   const logs = taskLogs({ app, home: holding.config.home })
-  const lines = runLines(holding.tell ?? (() => {}))
+  const lines = runLines(holding.log ?? (() => {}))
   return Worker.create({
     ...common(holding),
     workflowBundle: await workflowCode(),

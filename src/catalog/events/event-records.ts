@@ -1,0 +1,133 @@
+// What the warehouse keeps of webhook events: a row for each in `webhook_events`, a table of its own for each type that
+// declares one, the transcripts that `conversation_updated` brings, and clients, which only events report.
+
+import type { RecordType } from '../shape.ts'
+import { any, text, time } from '../shape.ts'
+import { elements, lift } from '../unnest.ts'
+import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './event-types.ts'
+
+/** Key under which an event's record brings its id. No plain key starts so. */
+export const EVENT_ID = '__event'
+
+const eventId = { key: EVENT_ID, column: 'event_id' }
+const idField = { [EVENT_ID]: text('Id of the event', { column: 'event_id' }) }
+
+const fact = { perAgent: false, modifiedKey: null, extra: 'unknown', fact: true } as const
+
+/** Every event, of whatever type. */
+export const webhookEvent: RecordType = {
+  name: 'webhook_event',
+  table: 'webhook_events',
+  about: 'One row for each webhook event received, however often it was delivered',
+  id: eventId,
+  ...fact,
+  fields: {
+    ...idField,
+    type: text('Type, as declared; `unknown` where it cannot be determined'),
+    createdAt: time('When it happened, as the event says'),
+    receivedAt: time('When it was received first'),
+    agentId: text('Id of the agent'),
+    convoId: text('Id of the conversation', { column: 'conversation_id' }),
+    organisationId: text('Id of the organization', { column: 'organization_id' }),
+    clientId: text('Id of the client'),
+    payload: any('The event as sent, without its secrets', { pii: 'content' }),
+    removed: any('Secrets that were removed before it was kept: how many, by path; NULL where there were none'),
+  },
+  derived: [],
+}
+
+const ownTable = ({ name, about, fields, table }: EventType & { table: string }): RecordType => ({
+  name,
+  table,
+  about: `${about}: one row for each time`,
+  id: eventId,
+  ...fact,
+  fields: { ...idField, ...COMMON_EVENT_FIELDS, ...fields },
+  derived: [],
+})
+
+/** Of each type that has a table of its own, what a row of it is. */
+export const OWN_RECORDS: ReadonlyMap<string, RecordType> = new Map(
+  EVENT_TYPES.flatMap(({ table, ...type }) => (table === undefined ? [] : [[type.name, ownTable({ ...type, table })]])),
+)
+
+/** Of a conversation, from the newest event that carries it. */
+const fromNewestEvent = {
+  id: { key: 'convoId', column: 'conversation_id' },
+  perAgent: true,
+  selectable: true,
+  modifiedKey: null,
+  extra: 'unknown',
+} as const
+
+const sessionId = text('Session that the event was of')
+
+/** The messages in a list of turns (`turns.ts`), a row for each. */
+const messages = (table: string, about: string) =>
+  any('What was said, out of the list', {
+    hidden: true,
+    unnest: elements(table, about, [
+      lift('turn_position', 'position', ['turnPosition'], 'Position of its turn in the list as sent, from 1'),
+      lift('message_position', 'position', ['messagePosition'], 'Position of the message in its turn, from 1'),
+      lift('turn_id', 'text', ['turnId'], 'Id of the turn'),
+      lift('session_id', 'text', ['sessionId'], 'Session of the turn'),
+      lift('role', 'text', ['role'], 'Who wrote it'),
+      lift('text', 'text', ['text'], 'What was said', { pii: 'content' }),
+      lift('at', 'time', ['at'], 'When it was written'),
+    ]),
+  })
+
+export const transcript: RecordType = {
+  name: 'transcript',
+  table: 'conversation_transcripts',
+  about: 'One row for each conversation whose turns an event has reported',
+  ...fromNewestEvent,
+  fields: {
+    convoId: text('Id of the conversation', { column: 'conversation_id' }),
+    sessionId,
+    turns: any('The whole conversation, turn by turn, as sent', { pii: 'content' }),
+    messages: messages('conversation_turns', 'One row for each message of a conversation, by time'),
+  },
+  derived: [],
+}
+
+export const modelHistory: RecordType = {
+  name: 'model_history',
+  table: 'conversation_model_histories',
+  about: 'One row for each conversation whose model messages an event has reported',
+  ...fromNewestEvent,
+  fields: {
+    convoId: text('Id of the conversation', { column: 'conversation_id' }),
+    sessionId,
+    messagesHistory: any('Messages as the model saw them, as sent', { column: 'messages', pii: 'content' }),
+    messages: messages('conversation_model_messages', 'One row for each message as the model saw it'),
+  },
+  derived: [],
+}
+
+export const client: RecordType = {
+  name: 'client',
+  table: 'clients',
+  about: 'One row for each client of an organization that an event has reported',
+  id: { key: 'clientId', column: 'client_id' },
+  perAgent: false,
+  modifiedKey: null,
+  extra: 'unknown',
+  deletable: true,
+  fields: {
+    clientId: text('Id of the client'),
+    organisationId: text('Id of the organization', { column: 'organization_id' }),
+    organisationName: text('Name of the organization', { column: 'organization_name' }),
+    clientName: text('Name of the client', { pii: 'identity' }),
+    clientEmail: text('Email address of the client', { pii: 'identity' }),
+  },
+  derived: [],
+}
+
+export const EVENT_RECORDS: readonly RecordType[] = [
+  webhookEvent,
+  ...OWN_RECORDS.values(),
+  transcript,
+  modelHistory,
+  client,
+]

@@ -1,0 +1,228 @@
+// Every type of webhook event (section 6.3), one declaration each: its name, its own fields, the marks that identify it where
+// no field names the type, and its effect on the warehouse. A type that is not declared here is kept as `unknown`.
+
+import { any, type Fields, type PiiClass, text, time } from '../shape.ts'
+import { entries, lift } from '../unnest.ts'
+
+/** What only one type has: all of `has`, none of `lacks`, and that `operation`, as far as they are given. */
+export interface Mark {
+  has?: readonly string[]
+  lacks?: readonly string[]
+  operation?: string
+}
+
+/** A resource that an event reports: a row of `table`, by the id in `id`, with these columns from these fields. */
+export interface ReportedResource {
+  table: 'agents' | 'organizations' | 'clients'
+  id: string
+  columns: Readonly<Record<string, string>>
+  isDeleted: boolean
+  /** It is gone when the row of that table is which this column names. */
+  goesWith?: { table: ReportedResource['table']; column: string }
+}
+
+export interface EventType {
+  /** As the vendor calls it. */
+  name: string
+  about: string
+  /** Fields beside the common ones. */
+  fields: Fields
+  /** It is this type where any of these is found, and no mark of another type. */
+  marks: readonly Mark[]
+  /** A table of its own: a row for each event. */
+  table?: string
+  /** The conversation's record changes with it: the copy that is held is out of date. */
+  outdates?: boolean
+  /** Its `lightConvoData`, `turns` and `messagesHistory` are the conversation's own. */
+  reportsConversation?: boolean
+  reportedResource?: ReportedResource
+}
+
+/** Fields of every event. */
+export const COMMON_EVENT_FIELDS: Fields = { createdAt: time('When it happened') }
+
+/** Says whose an event is; it never touches a disk. */
+export const EVENT_SECRET = 'workspaceSecret'
+
+const identity = { pii: 'identity' as PiiClass }
+const content = { pii: 'content' as PiiClass }
+const staff = { pii: 'staff' as PiiClass }
+
+const operation = text('What was done')
+const channel = text('Channel', { channel: 'lower' })
+const agent: Fields = { agentId: text('Id of the agent'), agentName: text('Name of the agent') }
+const conversation: Fields = {
+  ...agent,
+  convoId: text('Id of the conversation', { column: 'conversation_id' }),
+  channel,
+}
+const organisation: Fields = {
+  organisationId: text('Id of the organization', { column: 'organization_id' }),
+  organisationName: text('Name of the organization', { column: 'organization_name' }),
+}
+
+const formAnswers = entries('form_submission_answers', 'question', 'One row for each answer of a form', [
+  lift('answer', 'text', ['value', 'answer'], 'The answer, as text', { orSelf: 'whole', pii: 'identity' }),
+])
+
+const CHANGES = ['created', 'updated', 'deleted'] as const
+type Change = (typeof CHANGES)[number]
+
+/** A resource of the workspace: created, updated and deleted are a type each. */
+const changes = <N extends string>(
+  resource: N,
+  about: string,
+  {
+    fields,
+    mark,
+    reportedResource,
+  }: { fields: Fields; mark: Mark; reportedResource: Omit<ReportedResource, 'isDeleted'> },
+): (EventType & { name: `${N}_${Change}` })[] =>
+  CHANGES.map(change => ({
+    name: `${resource}_${change}` as const,
+    about: `${about} was ${change}`,
+    fields: { ...fields, operation },
+    marks: [{ ...mark, operation: change }],
+    reportedResource: { ...reportedResource, isDeleted: change === 'deleted' },
+  }))
+
+const own = (...keys: string[]): Mark[] => keys.map(key => ({ has: [key] }))
+
+const TYPES = [
+  ...changes('agent', 'An agent', {
+    fields: { ...agent, agentPlatform: text('Platform: vg or vf') },
+    mark: { has: ['agentId'], lacks: ['convoId'] },
+    reportedResource: {
+      table: 'agents',
+      id: 'agentId',
+      columns: { title: 'agentName', agent_platform: 'agentPlatform' },
+    },
+  }),
+  {
+    name: 'message_received',
+    about: 'A contact has written a message',
+    fields: {
+      ...conversation,
+      messageContent: text('The message', content),
+      messageType: text('Kind of message'),
+      from: text('Who wrote it', identity),
+    },
+    marks: own('messageContent', 'messageType'),
+    table: 'messages_received',
+    outdates: true,
+  },
+  {
+    name: 'conversation_updated',
+    about: 'A conversation was persisted',
+    fields: {
+      ...conversation,
+      sessionId: text('Session of the conversation'),
+      region: text('Region: eu or na'),
+      lightConvoData: any('A part of the conversation record', content),
+      turns: any('The whole conversation, turn by turn', content),
+      messagesHistory: any('Messages as the model saw them', content),
+      operation,
+    },
+    marks: own('lightConvoData', 'turns', 'messagesHistory', 'sessionId'),
+    outdates: true,
+    reportsConversation: true,
+  },
+  ...changes('organisation', 'An organization', {
+    fields: organisation,
+    mark: { has: ['organisationId'], lacks: ['clientId', 'convoId', 'agentId'] },
+    reportedResource: { table: 'organizations', id: 'organisationId', columns: { name: 'organisationName' } },
+  }),
+  ...changes('client', 'A client of an organization', {
+    fields: {
+      ...organisation,
+      clientId: text('Id of the client'),
+      clientName: text('Name of the client', identity),
+      clientEmail: text('Email address of the client', identity),
+    },
+    mark: { has: ['clientId'] },
+    reportedResource: {
+      table: 'clients',
+      id: 'clientId',
+      columns: {
+        organization_id: 'organisationId',
+        organization_name: 'organisationName',
+        client_name: 'clientName',
+        client_email: 'clientEmail',
+      },
+      goesWith: { table: 'organizations', column: 'organization_id' },
+    },
+  }),
+  {
+    name: 'lead_captured',
+    about: 'A contact has left a name or an address',
+    fields: {
+      ...agent,
+      leadName: text('Name', identity),
+      leadEmail: text('Email address', identity),
+      leadPhone: text('Telephone number', identity),
+      channel,
+      operation,
+    },
+    marks: [...own('leadName', 'leadEmail', 'leadPhone'), { operation: 'captured' }],
+    table: 'leads',
+  },
+  {
+    name: 'form_submitted',
+    about: 'A contact has filled in a form',
+    fields: {
+      ...conversation,
+      formType: text('Kind of form: ui_engine_form or ui_engine_input'),
+      formData: any('Answers by question, as sent', { ...identity, unnest: formAnswers }),
+    },
+    marks: own('formType', 'formData'),
+    table: 'form_submissions',
+    outdates: true,
+  },
+  {
+    name: 'chat_delegated',
+    about: 'A chat was assigned to a person',
+    fields: {
+      ...conversation,
+      assignedToUserId: text('Id of the assignee', staff),
+      assignedToUserName: text('Name of the assignee', staff),
+      assignedToUserEmail: text('Email address of the assignee', staff),
+      delegatedByUserId: text('Id of who assigned it', staff),
+      delegatedByUserName: text('Name of who assigned it', staff),
+      customerName: text('Name of the contact', identity),
+      customerEmail: text('Email address of the contact', identity),
+      customerPhone: text('Telephone number of the contact', identity),
+      operation,
+    },
+    marks: [...own('assignedToUserId', 'delegatedByUserId'), { operation: 'delegated' }],
+    table: 'chat_delegations',
+    outdates: true,
+  },
+  {
+    name: 'bug_reported',
+    about: 'A person has reported a fault of an agent',
+    fields: {
+      ...conversation,
+      bugDescription: text('What is wrong', content),
+      imageUrl: text('Address of a screenshot', content),
+      reportedByUserId: text('Id of who reported it', staff),
+      reportedByUserName: text('Name of who reported it', staff),
+      reportedByUserEmail: text('Email address of who reported it', staff),
+      operation,
+    },
+    marks: [...own('bugDescription', 'reportedByUserId'), { operation: 'reported' }],
+    table: 'bug_reports',
+  },
+  {
+    name: 'webhook_test',
+    about: 'Sent to see whether the address is reachable',
+    fields: { message: text('What it says') },
+    marks: [{ has: ['message'], lacks: ['agentId', 'convoId', 'operation'] }],
+  },
+] as const satisfies readonly EventType[]
+
+export type EventName = (typeof TYPES)[number]['name']
+
+export const EVENT_TYPES: readonly (EventType & { name: EventName })[] = TYPES
+
+/** Type of an event that cannot be determined. */
+export const UNKNOWN_EVENT = 'unknown'

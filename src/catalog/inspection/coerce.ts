@@ -1,0 +1,113 @@
+// The tolerant path: a record that cannot be staged as it is, taken apart field by field. Casts that lose nothing are
+// taken, any other value goes to `extra` as it came, and nothing of the record is lost (notes on the API, "Shapes").
+import { ExactNumber } from '../../json/exact-json.ts'
+import { type Field, type Fields, type RecordType, sentFields } from '../shape.ts'
+import { COERCED_EXTRA } from '../staging.ts'
+import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
+import { safeKey } from './safe-path.ts'
+import { inExtra } from './unknown-fields.ts'
+import { mayHoldTimes, UNREAD_TIME, unreadTimes } from './unread-times.ts'
+
+/** A value that did not fit, or was coerced while it was read. The path is safe to show; it never contains a value. */
+export interface Issue {
+  path: string
+  issue: string
+  declared: string | null
+  seen: string
+}
+
+export interface CoercedRecord {
+  /** The record in declared types only, with what did not fit under `__extra`, of the record or of a list's element. */
+  record: Record<string, unknown>
+  issues: Issue[]
+  /** Undeclared keys that hold a value, as safe paths; one entry for each occurrence. */
+  drift: { path: string; seen: string }[]
+}
+
+type Json = Record<string, unknown>
+type Findings = Pick<CoercedRecord, 'issues' | 'drift'>
+
+/** Casts that lose nothing, beyond those that DuckDB takes by itself. */
+function cast(field: Field, value: unknown): unknown {
+  if (field.kind !== 'scalar' || typeof value !== 'string') return undefined
+  const trimmed = value.trim()
+  if (field.type === 'boolean' && /^(true|false)$/i.test(trimmed)) return trimmed.toLowerCase() === 'true'
+  if ((field.type === 'number' || field.type === 'time') && trimmed !== value && fits(field, trimmed)) return trimmed
+  return undefined
+}
+
+const wrongType = (path: string, field: Field, value: unknown): Issue => {
+  const beyond = field.kind === 'scalar' && field.type === 'number' && jsonType(value) === 'number'
+  const issue = beyond ? 'more than a number holds' : 'wrong type'
+  return { path, issue, declared: declaredAs(field), seen: jsonType(value) }
+}
+
+function coerceField(field: Field, value: unknown, path: string, found: Findings): { kept: unknown; spare: unknown } {
+  if (!fits(field, value)) {
+    const taken = cast(field, value)
+    if (taken !== undefined) return { kept: taken, spare: undefined }
+    found.issues.push(wrongType(path, field, value))
+    return { kept: null, spare: value }
+  }
+  if (field.kind === 'scalar' && mayHoldTimes(field))
+    for (const unread of unreadTimes(field, value, path)) found.issues.push({ ...unread, issue: UNREAD_TIME })
+  if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
+    return { kept: value, spare: undefined }
+  if (field.kind === 'group') return coerceObject(field.fields, value as Json, `${path}.`, found)
+  const elements = (value as (Json | null)[]).map(
+    element => element && coerceElement(field.fields, element, `${path}[].`, found),
+  )
+  return { kept: elements, spare: undefined }
+}
+
+function coerceObject(
+  fields: Fields,
+  object: Json,
+  prefix: string,
+  found: Findings,
+): { kept: Json; spare: Json | undefined } {
+  const kept: Json = {}
+  const spare: Json = {}
+  for (const [key, value] of Object.entries(object)) {
+    const field = Object.hasOwn(fields, key) ? fields[key] : undefined
+    if (!field && value !== null) found.drift.push({ path: prefix + safeKey(key), seen: jsonType(value) })
+    const coerced = field
+      ? coerceField(field, value, prefix + key, found)
+      : { kept: undefined, spare: value ?? undefined }
+    if (coerced.kept !== undefined) kept[key] = coerced.kept
+    if (coerced.spare !== undefined) Object.defineProperty(spare, key, { value: coerced.spare, enumerable: true })
+  }
+  return { kept, spare: Object.keys(spare).length > 0 ? ordered(spare) : undefined }
+}
+
+/** Also a key such as `__proto__` is one like any other. */
+const ordered = (spare: Json): Json =>
+  Object.defineProperties(
+    {},
+    Object.fromEntries(
+      Object.keys(spare)
+        .sort(inExtra)
+        .map(key => [key, { value: spare[key], enumerable: true }]),
+    ),
+  )
+
+/** A record, or an element of a list, with its own spare values under `__extra`: each row has its own `extra`. */
+function coerceElement(fields: Fields, object: Json, prefix: string, found: Findings): Json {
+  const { kept, spare } = coerceObject(fields, object, prefix, found)
+  return { ...kept, ...(spare && { [COERCED_EXTRA]: spare }) }
+}
+
+/** An id in the one spelling that DuckDB gives it too; as text where a number would lose digits on the way. */
+function coerceId(id: unknown): unknown {
+  if (!(id instanceof ExactNumber)) return id
+  return /^-?\d+$/.test(id.text) || Number.isSafeInteger(Number(id.text)) ? id : id.text
+}
+
+/** Mends one record; null where it has no usable id or is no object, and so can only be quarantined. */
+export function coerceRecord(type: RecordType, element: unknown): CoercedRecord | null {
+  if (!isObject(element) || !hasId(type, element)) return null
+  const found: Findings = { issues: [], drift: [] }
+  const record = coerceElement(sentFields(type), element, '', found)
+  record[type.id.key] = coerceId(record[type.id.key])
+  return { record, ...found }
+}

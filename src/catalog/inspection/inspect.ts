@@ -1,0 +1,226 @@
+// Inspection: one walk over a parsed page on its way in, where the CPU waits for the network anyway. It notes paths that
+// the catalog does not declare and values of another type than declared. It never fails a page.
+import { readTime } from '../../core/time.ts'
+import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
+import { type Field, type Fields, type RecordType, type Scalar, sentFields } from '../shape.ts'
+import { ELEMENT, isPlainKey } from './unknown-fields.ts'
+import { mayHoldTimes, type UnreadTime, unreadTimes } from './unread-times.ts'
+
+export interface PageNotes {
+  /** Undeclared paths: how often, and the JSON type first seen there. */
+  unknown: Record<string, { count: number; seen: string }>
+  /** Values of a wrong type: the file must take the tolerant path. */
+  mismatched: Record<string, { count: number; declared: string; seen: string }>
+  /** Times that are 0, by which the vendor means "never": NULL in the warehouse. */
+  zeroTimes: Record<string, number>
+  /** Texts where a time is expected that hold none: kept as text, NULL as a time. */
+  unreadTimes: Record<string, { count: number; declared: string; seen: string }>
+  /** What cannot be a column of the stage, by its raw path: the file must take the tolerant path. Not safe to show. */
+  awkward: string[]
+  /** Secrets that were removed before the page landed, by path. */
+  removed?: Readonly<Record<string, number>>
+}
+
+/** Undeclared paths that one page may bring into a schema; beyond it, keys are data, and take the tolerant path. */
+const MAX_UNKNOWN_PATHS = 200
+
+export const jsonType = (value: unknown): string => {
+  if (value === null) return 'null'
+  if (value instanceof ExactNumber) return 'number'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+/** As JSON writes numbers, and DuckDB reads them out of a text: no `007`. */
+const NUMERIC = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+const INTEGER = /^-?\d+$/
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+
+export const isScalar = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || value instanceof ExactNumber
+
+/** The digits of a number, or of a text that is one. */
+const numeralOf = (value: unknown): string | undefined => {
+  if (value instanceof ExactNumber) return value.text
+  return typeof value === 'string' && NUMERIC.test(value) ? value : undefined
+}
+
+/** True where a DOUBLE holds the number as it is: an integer beyond 2^53 would lose digits, and be another number. */
+function isExact(value: unknown): boolean {
+  const numeral = numeralOf(value)
+  const number = numeral === undefined ? value : Number(numeral)
+  if (typeof number !== 'number' || !Number.isFinite(number)) return false
+  if (Number.isSafeInteger(number) || !Number.isInteger(number)) return true
+  // The digits of a parsed number are lost: its page is read again, with them.
+  return numeral !== undefined && (!INTEGER.test(numeral) || BigInt(numeral) === BigInt(number))
+}
+
+const numberIn = (value: unknown): number => Number(numeralOf(value) ?? value)
+
+/** True where DuckDB's cast to the declared type loses nothing. */
+function scalarFits(type: Scalar['type'], value: unknown): boolean {
+  switch (type) {
+    case 'text':
+      return isScalar(value)
+    case 'moment':
+      return isScalar(value) && typeof value !== 'boolean'
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'number':
+      return isExact(value)
+    case 'time':
+      return isExact(value) && !('reason' in readTime(numberIn(value)) && numberIn(value) !== 0)
+    default:
+      return true
+  }
+}
+
+/** True where a value may be staged as the field declares it; null and absent are both NULL. */
+export function fits(field: Field, value: unknown): boolean {
+  if (value === null || value === undefined) return true
+  switch (field.kind) {
+    case 'scalar':
+      return scalarFits(field.type, value)
+    case 'group':
+      return isObject(value)
+    case 'texts':
+      return Array.isArray(value) && value.every(isScalar)
+    case 'objects':
+      return Array.isArray(value) && value.every(element => element === null || isObject(element))
+  }
+}
+
+type Walk = (object: Record<string, unknown>, notes: PageNotes) => void
+
+export const declaredAs = (field: Field): string =>
+  field.kind === 'scalar' ? field.type : field.kind === 'group' ? 'object' : `array of ${field.kind}`
+
+function noteMismatch(notes: PageNotes, path: string, field: Field, value: unknown): void {
+  notes.mismatched[path] ??= { count: 0, declared: declaredAs(field), seen: jsonType(value) }
+  notes.mismatched[path].count += 1
+}
+
+function noteUnread(notes: PageNotes, { path, declared, seen }: UnreadTime): void {
+  notes.unreadTimes[path] ??= { count: 0, declared, seen }
+  notes.unreadTimes[path].count += 1
+}
+
+function noteAwkward(notes: PageNotes, path: string): void {
+  if (notes.awkward.length < MAX_UNKNOWN_PATHS && !notes.awkward.includes(path)) notes.awkward.push(path)
+}
+
+/** True where a value is nested deeper than DuckDB is ever given to read. */
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some(element => isTooDeep(element, levels - 1))
+  for (const key in value) if (isTooDeep((value as Record<string, unknown>)[key], levels - 1)) return true
+  return false
+}
+
+function noteUnknown(notes: PageNotes, path: string, key: string, value: unknown, taken: ReadonlySet<string>): void {
+  if (value === null) return
+  if (isTooDeep(value)) noteAwkward(notes, path)
+  const known = notes.unknown[path]
+  if (known) {
+    known.count += 1
+    return
+  }
+  const paths = Object.keys(notes.unknown)
+  const full = paths.length >= MAX_UNKNOWN_PATHS
+  if (full || !isPlainKey(key) || taken.has(key.toLowerCase()) || clashes(paths, path)) noteAwkward(notes, path)
+  else notes.unknown[path] = { count: 1, seen: jsonType(value) }
+}
+
+const clashes = (paths: readonly string[], path: string): boolean => {
+  const lower = path.toLowerCase()
+  return paths.some(other => other !== path && other.toLowerCase() === lower)
+}
+
+/** Compiles the checks of one field: called with a value that is neither null nor absent. */
+function compileField(field: Field, path: string): (value: unknown, notes: PageNotes) => void {
+  if (field.kind === 'scalar') {
+    const { type } = field
+    const hasTimes = mayHoldTimes(field)
+    if (type === 'any' || type === 'loose') {
+      return (value, notes) => {
+        if (isTooDeep(value)) noteAwkward(notes, path)
+        if (hasTimes) for (const unread of unreadTimes(field, value, path)) noteUnread(notes, unread)
+      }
+    }
+    return (value, notes) => {
+      if (!scalarFits(type, value)) noteMismatch(notes, path, field, value)
+      else if (hasTimes) for (const unread of unreadTimes(field, value, path)) noteUnread(notes, unread)
+      else if (type === 'time' && numberIn(value) === 0) notes.zeroTimes[path] = (notes.zeroTimes[path] ?? 0) + 1
+    }
+  }
+  if (field.kind === 'texts') {
+    return (value, notes) => {
+      if (!fits(field, value)) noteMismatch(notes, path, field, value)
+    }
+  }
+  const inner = compile(field.fields, field.kind === 'group' ? `${path}.` : `${path}${ELEMENT}.`)
+  return (value, notes) => {
+    if (!fits(field, value)) noteMismatch(notes, path, field, value)
+    else if (field.kind === 'group') inner(value as Record<string, unknown>, notes)
+    else
+      for (const element of value as unknown[]) if (element !== null) inner(element as Record<string, unknown>, notes)
+  }
+}
+
+function compile(fields: Fields, prefix: string): Walk {
+  const checks = new Map(Object.entries(fields).map(([key, field]) => [key, compileField(field, prefix + key)]))
+  const taken = new Set([...checks.keys()].map(key => key.toLowerCase()))
+  return (object, notes) => {
+    for (const key in object) {
+      const value = object[key]
+      const check = checks.get(key)
+      if (check === undefined) noteUnknown(notes, prefix + key, key, value, taken)
+      else if (value !== null) check(value, notes)
+    }
+  }
+}
+
+export type Inspect = (records: readonly unknown[]) => PageNotes
+
+// No prototype: a key of the record may be called `constructor`.
+const bare = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
+
+export const emptyNotes = (): PageNotes => ({
+  unknown: bare(),
+  mismatched: bare(),
+  zeroTimes: bare(),
+  unreadTimes: bare(),
+  awkward: [],
+})
+
+/** Compiles the inspection of a record type's pages. */
+export function compileInspection(record: RecordType): Inspect {
+  const walk = compile(sentFields(record), '')
+  return records => {
+    const notes = emptyNotes()
+    for (const element of records) {
+      if (!isObject(element) || !hasId(record, element)) {
+        notes.mismatched[''] ??= { count: 0, declared: `object with ${record.id.key}`, seen: jsonType(element) }
+        notes.mismatched[''].count += 1
+      } else {
+        // Digits of an id must not be lost, and only the tolerant path knows whether they would be.
+        const id = element[record.id.key]
+        if (typeof id === 'number' && !Number.isSafeInteger(id)) noteAwkward(notes, record.id.key)
+        walk(element, notes)
+      }
+    }
+    return notes
+  }
+}
+
+/** A record without its id cannot be kept under any key. */
+export function hasId(record: RecordType, element: Record<string, unknown>): boolean {
+  const id = element[record.id.key]
+  return (typeof id === 'string' && id !== '') || typeof id === 'number' || id instanceof ExactNumber
+}
+
+/** True where a page's records cannot be staged as they are. */
+export const needsCoercion = (notes: PageNotes): boolean =>
+  notes.awkward.length > 0 || Object.keys(notes.mismatched).length > 0

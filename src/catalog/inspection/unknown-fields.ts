@@ -1,0 +1,68 @@
+// Fields that the catalog does not declare. Inspection finds their paths on the way in; a batch of files is read with
+// those paths added to its schema as JSON, and they end in `extra`, nested as they came.
+import { quoteName, quoteText } from '../layout.ts'
+
+/** Paths as a tree: `detailedCost.twilioCost` is `{ detailedCost: { twilioCost: null } }`; `[]` steps into a list. */
+export interface UnknownTree {
+  [segment: string]: UnknownTree | null
+}
+
+/** The step from a list to its elements, in a path. */
+export const ELEMENT = '[]'
+
+/**
+ * A key that may become a column of the stage. Anything else (dots, quotes, control characters, our own `__`
+ * prefix, great length) sends its file through the tolerant path.
+ */
+export const isPlainKey = (key: string): boolean => key.length <= 128 && /^(?!__)[\p{L}\p{N}_$-]+$/u.test(key)
+
+/** Builds the tree of dotted paths, as inspection writes them. */
+export function unknownTree(paths: Iterable<string>): UnknownTree {
+  // No prototype: a segment may be called `constructor`.
+  const root: UnknownTree = Object.create(null)
+  for (const path of paths) {
+    const segments = path.replaceAll(ELEMENT, `.${ELEMENT}`).split('.')
+    const leaf = segments.pop()!
+    let node = root
+    for (const segment of segments) {
+      node[segment] ??= Object.create(null) as UnknownTree
+      node = node[segment] as UnknownTree
+    }
+    node[leaf] ??= null
+  }
+  return root
+}
+
+/** Keys that JavaScript lists first in every object, by their numbers. */
+const isIndex = (key: string): boolean => /^(0|[1-9]\d{0,8})$/.test(key)
+
+/**
+ * In which order keys stand in `extra`, whichever way a record came: those that look like indices by number, all others by their code
+ * points, as DuckDB sorts texts (`members`).
+ */
+export function inExtra(a: string, b: string): number {
+  if (isIndex(a) && isIndex(b)) return Number(a) - Number(b)
+  if (isIndex(a) !== isIndex(b)) return isIndex(a) ? -1 : 1
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
+/** The subtree at a declared path of objects and lists, or none. */
+export function subtree(tree: UnknownTree | null | undefined, segment: string): UnknownTree | null {
+  return tree?.[segment] ?? null
+}
+
+/**
+ * SQL of the JSON object that holds the tree's values below `sql`, NULL where none is there.
+ * Strings are joined, because `concat_ws` skips absent parts: `json_object` would write them as nulls.
+ */
+export function extraSql(tree: UnknownTree | null, sql: string): string {
+  const keys = Object.keys(tree ?? {}).sort(inExtra)
+  const parts = keys.flatMap(key => {
+    const below = tree![key]
+    if (key === ELEMENT || below?.[ELEMENT]) return []
+    const value = below ? extraSql(below, `${sql}.${quoteName(key)}`) : `${sql}.${quoteName(key)}`
+    return value === 'NULL' ? [] : [`${quoteText(`${JSON.stringify(key)}:`)} || ${value}`]
+  })
+  if (parts.length === 0) return 'NULL'
+  return `('{' || nullif(concat_ws(',', ${parts.join(', ')}), '') || '}')::JSON`
+}

@@ -1,0 +1,51 @@
+// Values that hold no readable time where one is expected: a date as a person writes it, the name of a time zone, the 30th of February. They
+// are kept as they came, are NULL as a time, and count as data issues.
+import { isMoment } from '../../core/time.ts'
+import { ExactNumber } from '../../json/exact-json.ts'
+import type { Lift, Scalar } from '../shape.ts'
+import { ELEMENT } from './unknown-fields.ts'
+
+/** What `_issues` says of one. */
+export const UNREAD_TIME = 'no time that can be read'
+
+export interface UnreadTime {
+  path: string
+  declared: string
+  seen: string
+}
+
+const timesOf = (field: Scalar): readonly Lift[] => (field.unnest?.lift ?? []).filter(({ type }) => type === 'time')
+
+/** True where a field is, or its elements hold, a time that may be a text. */
+export const mayHoldTimes = (field: Scalar): boolean => field.type === 'moment' || timesOf(field).length > 0
+
+/** A scalar as `->>` writes it; null for what is no scalar, and for an empty text. */
+function textOf(value: unknown): string | null {
+  if (value instanceof ExactNumber) return value.text
+  if (value === null || value === undefined || typeof value === 'object' || value === '') return null
+  return String(value)
+}
+
+const seenAs = (value: unknown): string => (value instanceof ExactNumber ? 'number' : typeof value)
+
+/** The times that cannot be read in a value of this field; `path` is the field's. */
+export function unreadTimes(field: Scalar, value: unknown, path: string): UnreadTime[] {
+  if (field.type === 'moment') {
+    const text = textOf(value)
+    return text === null || isMoment(text) ? [] : [{ path, declared: 'moment', seen: seenAs(value) }]
+  }
+  if (!Array.isArray(value)) return []
+  const lifts = timesOf(field)
+  const unread: UnreadTime[] = []
+  for (const element of value as readonly unknown[]) {
+    if (typeof element !== 'object' || element === null) continue
+    for (const { keys } of lifts) {
+      const key = keys.find(name => textOf((element as Record<string, unknown>)[name]) !== null)
+      if (key === undefined) continue
+      const found = (element as Record<string, unknown>)[key]
+      if (!isMoment(textOf(found)!))
+        unread.push({ path: `${path}${ELEMENT}.${key}`, declared: 'time', seen: seenAs(found) })
+    }
+  }
+  return unread
+}

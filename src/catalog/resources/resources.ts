@@ -1,0 +1,54 @@
+// Everything that lands as pages: the declared API resources, and conversations.
+import { conversation } from '../conversation/conversation.ts'
+import type { RecordType } from '../shape.ts'
+import { AGENTS } from './agents.ts'
+import { ORGANIZATIONS } from './organizations.ts'
+import { isById, type Resource, type ResourceById } from './resource.ts'
+import { TEAMS } from './teams.ts'
+import { TOOLS } from './tools.ts'
+
+/** In the order in which they are requested and loaded. */
+const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS] as const
+
+export type ResourceStream = (typeof DECLARED)[number]['stream']
+export type Stream = 'conversations' | ResourceStream
+
+export type DeclaredResource = Resource & { stream: ResourceStream }
+
+export const RESOURCES: readonly DeclaredResource[] = DECLARED
+
+export const STREAMS: readonly Stream[] = ['conversations', ...DECLARED.map(({ stream }) => stream)]
+
+/** The resource whose pages a stream holds; undefined for conversations. */
+export const resourceOf = (stream: Stream): DeclaredResource | undefined =>
+  RESOURCES.find(resource => resource.stream === stream)
+
+/** Resources whose ids are in paths, in the order in which something is requested by them. */
+export const requestedIds = (): DeclaredResource[] =>
+  [...new Set(RESOURCES.filter(isById).map(({ parent, stream }) => parent ?? stream))].flatMap(owner =>
+    RESOURCES.filter(({ stream }) => stream === owner),
+  )
+
+/** Resources that are requested by an id of this one: itself, where its own id is in its path, then its children. */
+export const requestedBy = ({ stream }: DeclaredResource): (DeclaredResource & ResourceById)[] =>
+  RESOURCES.filter(isById).filter(resource => (resource.parent ?? resource.stream) === stream)
+
+/** Resources that are listed for each id of this one. */
+export const childrenOf = ({ stream }: DeclaredResource): DeclaredResource[] =>
+  RESOURCES.filter(({ parent }) => parent === stream)
+
+/** The record type of each stream's pages, in the order in which they are loaded. */
+export const RECORD_OF: Readonly<Record<Stream, RecordType>> = {
+  ...(Object.fromEntries(RESOURCES.map(({ stream, record }) => [stream, record])) as Record<
+    ResourceStream,
+    RecordType
+  >),
+  conversations: conversation,
+}
+
+/** The resource of a record type; undefined for conversations and for what events bring. */
+export const resourceOfRecord = (type: RecordType): DeclaredResource | undefined =>
+  RESOURCES.find(({ record }) => record === type)
+
+/** Keys of a page's body that hold its records: lists, or one record. */
+export const envelopeOf = (record: RecordType): readonly string[] => resourceOfRecord(record)?.envelope ?? ['data']

@@ -1,0 +1,62 @@
+// The governor after a restart: its state is rebuilt from the lease log.
+
+import type { QuotaState } from '../quota/quota.ts'
+import {
+  type GovernorOptions,
+  type GovernorState,
+  govern,
+  holdBack,
+  type Lease,
+  NONE_LOST,
+  newGovernor,
+} from './governor.ts'
+import type { LeaseEntry, LeaseGranted } from './lease-entries.ts'
+import { countRequest } from './rate-limit.ts'
+
+/**
+ * Folds the entries of the lease log, oldest first, into a new governor.
+ *
+ * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). Each of them made at most
+ * the one request that was in flight: it is counted, and what it may have billed is held back until a usage report. Otherwise an open
+ * lease counts as spent until its hour has passed.
+ *
+ * `quota`: what landed answers report. The last usage in the lease log alone may be too low.
+ */
+export function recoverGovernor(
+  options: Partial<GovernorOptions>,
+  entries: readonly LeaseEntry[],
+  recalled: { nowMs: number; holdersDead: boolean; quota?: QuotaState },
+): GovernorState {
+  const fresh = newGovernor(options)
+  const state = entries.reduce(applyEntry, { ...fresh, quota: recalled.quota ?? fresh.quota })
+  const { leases, ...rest } = recalled.holdersDead
+    ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recalled.nowMs), state), leases: [] }
+    : state
+  // Earlier spending is not part of this run.
+  return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }
+}
+
+function applyEntry(state: GovernorState, entry: LeaseEntry): GovernorState {
+  if (entry.kind === 'lease') return { ...state, leases: [...state.leases, leaseOf(entry)] }
+  if (entry.kind === 'end') return govern(state, { kind: 'ended', lease: entry.lease })
+  return govern(state, { kind: 'answered', lease: entry.lease, answer: entry })
+}
+
+const leaseOf = (entry: LeaseGranted): Lease => ({
+  id: entry.lease,
+  // Reserves apply to new leases only, so the window's kind does not matter here.
+  kind: entry.window === 'probe' ? 'probe' : 'head',
+  requests: entry.requests,
+  made: 0,
+  sessions: entry.sessions,
+  billed: 0,
+  pageSessions: entry.pageSessions,
+  grantedAtMs: entry.atMs,
+  deadlineMs: entry.deadlineMs,
+})
+
+const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState => ({
+  ...state,
+  rateLimit: countRequest(state.rateLimit, nowMs),
+  quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
+})

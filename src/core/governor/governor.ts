@@ -1,0 +1,397 @@
+// The governor decides who may ask the vendor, how often and for how much. It is a reducer: (state, event, now) in, a new
+// state and a decision out; time, ids and answers are arguments. One governor owns a workspace's quota.
+//
+//              429, or the vendor fails                 a minute has passed: one lease of one request
+//      open ───────────────────────────────▶ paused ─────────────────────────────────────────────────▶ probing
+//       ▲                                      ▲                                                          │
+//       │                                      └────────────────── 429, or it fails again ────────────────┤
+//       └────────────────────────────────────────────────────────── an answer ────────────────────────────┘
+//
+// Requests and sessions are leased: they count as spent until their lease ends. Before the first usage report the only lease is a probe:
+// a request for a window that can hold nothing, which bills nothing. As sessions run out, pages get smaller. A request that never
+// reached the vendor costs nothing; what a lost answer may have billed is held back until a usage report.
+//
+// Reserves: of the rate limit for people, refreshes and new conversations; of the quota for new conversations; and a few sessions per lease
+// in case a page bills more than expected (the lease then requests no further page), so that no overage occurs within that reserve.
+// The quota's reserve covers the period's remaining days at the known rate; small first pages of an unknown agent improve that estimate.
+
+import { type Outlook, updateOutlook } from '../planning/estimate.ts'
+import type { WindowKind, WindowProgress } from '../planning/windows.ts'
+import { applyUsage } from '../quota/billing-period.ts'
+import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs } from '../quota/quota.ts'
+import { isVendorFailure, type ReportedRateLimit, type ReportedUsage, sanitizeAnswer } from '../quota/reported-usage.ts'
+import { MINUTE } from '../time.ts'
+import { type Allowance, raised } from './allowance.ts'
+import {
+  applyReportedLimit,
+  countRequest,
+  newRateLimit,
+  nextFreeRequestMs,
+  type RateLimitState,
+  requestsLeft,
+} from './rate-limit.ts'
+import {
+  pageSessions,
+  pageSize,
+  runSessions,
+  sessionsFor,
+  surpriseReserve,
+  unseenSessions,
+  withPacks,
+} from './session-budget.ts'
+
+export interface GovernorOptions {
+  hourMs: number
+  /** Until the vendor reports another number. */
+  requestsPerHour: number
+  /** Share of the rate limit that is reserved for conversations requested by id. */
+  hourReserveShare: number
+  /** Sessions reserved for new conversations at least, whatever the outlook. */
+  projectedSessions: number
+  /** Share of the included sessions reserved for them at least. */
+  headReserveShare: number
+  allowedPacks: number
+  /** A person allowed the packs for this run: history may use them, beyond the current usage. Absent: false. */
+  packsForHistory?: boolean
+  maxRequests: number | null
+  maxSessions: number | null
+  maxPage: number
+  leaseMs: number
+}
+
+export const GOVERNOR_DEFAULTS: GovernorOptions = {
+  hourMs: 60 * MINUTE,
+  requestsPerHour: 1_500,
+  hourReserveShare: 0.02,
+  projectedSessions: 0,
+  headReserveShare: 0,
+  allowedPacks: 0,
+  maxRequests: null,
+  maxSessions: null,
+  maxPage: 100,
+  leaseMs: 10 * MINUTE,
+}
+
+export interface Lease {
+  id: string
+  kind: WindowKind | 'probe'
+  requests: number
+  /** Requests known to have been made. */
+  made: number
+  sessions: number
+  billed: number
+  /** Sessions that one of its pages is expected to bill. */
+  pageSessions: number
+  grantedAtMs: number
+  deadlineMs: number
+}
+
+type Mode = 'open' | 'paused' | 'probing'
+
+export interface GovernorState {
+  options: GovernorOptions
+  mode: Mode
+  /** When the answer arrived that paused it. Answers to earlier requests do not end the pause. */
+  pausedSinceMs: number
+  pausedUntilMs: number
+  rateLimit: RateLimitState
+  quota: QuotaState
+  leases: readonly Lease[]
+  /** By this run, for `--max-requests` and `--max-sessions`. */
+  spent: { requests: number; sessions: number }
+  /** Answers of this run that never arrived, and the sessions that they may have billed. */
+  lost: { answers: number; sessions: number }
+  /** The highest ratio that a page has billed. */
+  sessionsPerConversation: number
+  /** Pages that billed more than was left of their lease. */
+  breaches: number
+  /** Expected use by new conversations; absent in states of older versions. */
+  outlook?: Outlook
+  /** Sessions used, and the period, when packs were allowed for history. */
+  packsFrom?: { key: string | null; sessions: number } | null
+}
+
+export interface Grant {
+  lease: string
+  kind: WindowKind | 'probe'
+  requests: number
+  sessions: number
+  /** Page size. */
+  limit: number
+  /** A page may be requested only while the lease has this many sessions left. */
+  pageSessions: number
+  deadlineMs: number
+}
+
+export type Decision =
+  | { kind: 'grant'; grant: Grant }
+  | { kind: 'wait'; untilMs: number; reason: 'paused' | 'hour' | 'leased' }
+  | { kind: 'refuse'; reason: 'period' | 'max-requests' | 'max-sessions' }
+
+export interface Answer {
+  sentAtMs: number
+  receivedAtMs: number
+  /** HTTP status; null where no answer came. */
+  status: number | null
+  /** Aborted by us: says nothing about the vendor. */
+  givenUp?: boolean
+  /** No connection was made: the vendor can neither have counted nor billed it. */
+  unsent?: boolean
+  returned: number
+  billed: number | null
+  usage: ReportedUsage | null
+  rateLimit: ReportedRateLimit | null
+  retryAfterMs: number | null
+}
+
+export type GovernorEvent =
+  | { kind: 'answered'; lease: string | null; answer: Answer }
+  | { kind: 'ended'; lease: string }
+  | { kind: 'seen'; before: WindowProgress; after: WindowProgress }
+  | ({ kind: 'allow' } & Allowance)
+
+/** Sessions per conversation before anything is known. */
+const ASSUMED_SESSIONS = 1.25
+/** A lease takes at most this share of the sessions left, so that other leases need not shrink their pages. */
+const LEASE_SHARE = 0.5
+
+export const NONE_LOST: GovernorState['lost'] = { answers: 0, sessions: 0 }
+
+export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorState => {
+  const all = { ...GOVERNOR_DEFAULTS, ...options }
+  return {
+    options: all,
+    mode: 'open',
+    pausedSinceMs: 0,
+    pausedUntilMs: 0,
+    rateLimit: newRateLimit(all.hourMs, all.requestsPerHour),
+    quota: newQuota(),
+    leases: [],
+    spent: { requests: 0, sessions: 0 },
+    lost: NONE_LOST,
+    sessionsPerConversation: ASSUMED_SESSIONS,
+    breaches: 0,
+  }
+}
+
+const outstandingRequests = (state: GovernorState): number =>
+  state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
+
+/** Holds back what a page without an answer may have billed: the expected sessions and the surprise reserve. */
+export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
+  holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions), sinceMs)
+
+/** Share of the rate limit reserved for polls for new conversations: a backfill does not delay them. */
+const HEAD_HOUR_SHARE = 0.05
+
+function requestReserve({ options, rateLimit }: GovernorState, kind: WindowKind | 'probe'): number {
+  if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
+  const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)
+  return kind === 'head' ? forPeople : forPeople + Math.floor(rateLimit.requestsPerHour * HEAD_HOUR_SHARE)
+}
+
+/** Requests that a window of that kind may still lease now. */
+export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {
+  const { options, rateLimit } = state
+  const outstanding = outstandingRequests(state)
+  const run =
+    options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
+  return Math.min(requestsLeft(rateLimit, nowMs, outstanding) - requestReserve(state, kind), run)
+}
+
+function grantLease(state: GovernorState, grant: Grant, nowMs: number): [GovernorState, Decision] {
+  const lease: Lease = {
+    id: grant.lease,
+    kind: grant.kind,
+    requests: grant.requests,
+    made: 0,
+    sessions: grant.sessions,
+    billed: 0,
+    pageSessions: grant.pageSessions,
+    grantedAtMs: nowMs,
+    deadlineMs: grant.deadlineMs,
+  }
+  const mode = state.mode === 'paused' ? 'probing' : state.mode
+  return [
+    { ...state, mode, leases: [...state.leases, lease] },
+    { kind: 'grant', grant },
+  ]
+}
+
+const waitUntil = (
+  state: GovernorState,
+  untilMs: number,
+  reason: 'paused' | 'hour' | 'leased',
+): [GovernorState, Decision] => [state, { kind: 'wait', untilMs, reason }]
+
+const refuse = (
+  state: GovernorState,
+  reason: 'period' | 'max-requests' | 'max-sessions',
+): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
+
+/** A probe that ended without an answer leaves the governor paused. */
+const withLeases = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
+  ...state,
+  leases,
+  mode: state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode,
+})
+
+/** An hour after its deadline a lease without an end holds no request any more; what it may have billed is held back. */
+function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorState {
+  const leases = state.leases.filter(lease => lease.deadlineMs + state.options.hourMs > nowMs)
+  if (leases.length === state.leases.length) return state
+  const left = withLeases(state, leases)
+  const lost = state.leases.filter(lease => lease.sessions > 0 && !leases.includes(lease))
+  const quota = lost.reduce((held, lease) => holdBack(held, lease.sessions - lease.billed, nowMs), left.quota)
+  return { ...left, quota }
+}
+
+function grantProbe(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+  const alone = state.quota.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
+  if (!alone) return waitUntil(state, nowMs + MINUTE, 'leased')
+  const deadlineMs = nowMs + state.options.leaseMs
+  return grantLease(
+    state,
+    { lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs },
+    nowMs,
+  )
+}
+
+/** No page fits into the sessions left. */
+function noPageFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+  // Sessions of other leases may come back unspent.
+  if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
+  if (runSessions(state) < pageSessions(state, 1)) return refuse(state, 'max-sessions')
+  // So may sessions held back for lost answers, late reports or an unproved period: a usage report decides.
+  const clearsUp = resolvesAtMs(state.quota)
+  if (clearsUp === null) return refuse(state, 'period')
+  return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, lease, nowMs)
+}
+
+/**
+ * Requests a lease of up to `wants` requests for a window of that kind; `probe` bills nothing. `limit` keeps the page size of a running
+ * generation if the sessions left allow it; `largest` is the largest page size.
+ */
+export function requestLease(
+  given: GovernorState,
+  asked: { lease: string; kind: WindowKind | 'probe'; wants: number; limit?: number | null; largest?: number },
+  nowMs: number,
+): [GovernorState, Decision] {
+  const state = withPacks(withoutExpiredLeases(given, nowMs))
+  const { options } = state
+  if (state.mode === 'probing') return waitUntil(state, nowMs + options.hourMs / 60, 'paused')
+  if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waitUntil(state, state.pausedUntilMs, 'paused')
+
+  const probe = asked.kind === 'probe' || !state.quota.known
+  if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refuse(state, 'max-requests')
+  const spender = probe ? 'probe' : asked.kind
+  const available = requestsFor(state, spender, nowMs)
+  if (available < 1) {
+    const againMs = nextFreeRequestMs(state.rateLimit, nowMs, requestReserve(state, spender))
+    return waitUntil(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
+  }
+  if (probe) return grantProbe(state, asked.lease, nowMs)
+
+  const kind = asked.kind as WindowKind
+  const sessions = sessionsFor(state, kind, nowMs)
+  const limit = pageSize(state, sessions, asked.largest ?? options.maxPage, asked.limit ?? null)
+  if (limit === undefined) return noPageFits(state, asked.lease, nowMs)
+  const page = pageSessions(state, limit)
+  const wanted = state.mode === 'paused' ? 1 : asked.wants
+  const affordable = Math.floor((sessions * LEASE_SHARE) / page)
+  const requests = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
+  const deadlineMs = nowMs + options.leaseMs
+  return grantLease(
+    state,
+    { lease: asked.lease, kind, requests, sessions: requests * page, limit, pageSessions: page, deadlineMs },
+    nowMs,
+  )
+}
+
+/** A lost answer or a failure of the vendor may hide a billed page. */
+const quotaWithHeldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): QuotaState =>
+  lease === undefined || lease.pageSessions === 0 || answer.status === 429 || answer.unsent
+    ? state.quota
+    : holdBack(state.quota, lease.pageSessions, answer.receivedAtMs)
+
+/** Counts an answer that never arrived; an answer with an error status is not lost. */
+const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState['lost'] =>
+  lease === undefined || lease.pageSessions === 0 || answer.status !== null || answer.unsent
+    ? lost
+    : { answers: lost.answers + 1, sessions: lost.sessions + lease.pageSessions }
+
+const withUnseenAnswer = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
+  ...state,
+  quota: quotaWithHeldBack(state, lease, answer),
+  lost: lostAfter(state, lease, answer),
+})
+
+const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
+  ...withUnseenAnswer(state, lease, answer),
+  mode: 'paused',
+  pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
+  pausedUntilMs: Math.max(
+    state.pausedUntilMs,
+    answer.receivedAtMs + Math.max(state.options.hourMs / 60, answer.retryAfterMs ?? 0),
+  ),
+})
+
+function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
+  const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
+  const certain = (answer.usage?.billableUsedThisRequest ?? null) !== null
+  const billedAnswer = { ...answer, billed, certain, unseen: unseenSessions(state, lease) }
+  const quota = answer.usage
+    ? applyUsage(state.quota, answer.usage, billedAnswer)
+    : countBilled(state.quota, billedAnswer)
+  // A small page says little about the next one.
+  const share = answer.returned >= 10 ? billed / answer.returned : 0
+  const breach = lease !== undefined && billed > lease.sessions - lease.billed
+  return {
+    ...state,
+    quota,
+    breaches: state.breaches + (breach ? 1 : 0),
+    sessionsPerConversation: Math.max(state.sessionsPerConversation, share),
+    spent: { ...state.spent, sessions: state.spent.sessions + billed },
+    leases: state.leases.map(held => (held === lease ? { ...held, billed: held.billed + billed } : held)),
+  }
+}
+
+function answered(state: GovernorState, leaseId: string | null, answer: Answer): GovernorState {
+  const leaseIn = (leases: readonly Lease[]) => leases.find(held => held.id === leaseId)
+  if (answer.unsent) return answer.givenUp ? state : pauseAfter(state, leaseIn(state.leases), answer)
+  const counted: GovernorState = {
+    ...state,
+    rateLimit: countRequest(state.rateLimit, answer.receivedAtMs),
+    spent: { ...state.spent, requests: state.spent.requests + 1 },
+    leases: state.leases.map(lease => (lease.id === leaseId ? { ...lease, made: lease.made + 1 } : lease)),
+  }
+  const limited = answer.rateLimit
+    ? { ...counted, rateLimit: applyReportedLimit(counted.rateLimit, answer.rateLimit, answer) }
+    : counted
+  const stale = state.mode !== 'open' && answer.sentAtMs < state.pausedSinceMs
+  const mode = stale ? state.mode : 'open'
+  const lease = leaseIn(limited.leases)
+  if (answer.status === 200) return { ...countBilledAnswer(limited, lease, answer), mode }
+  if (answer.givenUp) return withUnseenAnswer(limited, lease, answer)
+  return isVendorFailure(answer.status) ? pauseAfter(limited, lease, answer) : { ...limited, mode }
+}
+
+/** Applies an event. Events of one lease come in order; leases may interleave. */
+export function govern(state: GovernorState, event: GovernorEvent): GovernorState {
+  switch (event.kind) {
+    case 'answered':
+      return answered(state, event.lease, sanitizeAnswer(event.answer))
+    case 'ended':
+      return withLeases(
+        state,
+        state.leases.filter(lease => lease.id !== event.lease),
+      )
+    case 'seen':
+      return state.outlook ? { ...state, outlook: updateOutlook(state.outlook, event.before, event.after) } : state
+    case 'allow': {
+      const options = { ...state.options, ...raised(state.options, event) }
+      const forHistory = options.allowedPacks > state.options.allowedPacks ? { packsForHistory: true } : {}
+      return { ...state, options: { ...options, ...forHistory } }
+    }
+  }
+}

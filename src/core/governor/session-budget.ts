@@ -1,0 +1,118 @@
+// Sessions that may be leased: for new conversations all that are left of the quota, for history those beyond the reserve for new
+// conversations; less the sessions of open leases and, per lease, a reserve in case a page bills more than expected.
+import { headReserve, NO_OUTLOOK, type Outlook } from '../planning/estimate.ts'
+import type { WindowKind } from '../planning/windows.ts'
+import { PACK_SESSIONS, possiblyUsed, type QuotaState, sessionsLeft } from '../quota/quota.ts'
+
+/** Share of the included sessions held back in case a page bills more than expected. */
+const SURPRISE_SHARE = 0.001
+const MIN_SURPRISE_SESSIONS = 4
+const MARGIN = 1.2
+/** Smaller page sizes: few steps, because each one begins a new generation. */
+const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
+/** A generation ends for larger pages once so many of them fit. */
+const ROOM_TO_GROW = 4
+
+/** The part of the governor's state that decides how many sessions may be leased. */
+export interface SessionBudget {
+  options: {
+    projectedSessions: number
+    headReserveShare: number
+    allowedPacks: number
+    packsForHistory?: boolean
+    maxSessions: number | null
+  }
+  quota: QuotaState
+  outlook?: Outlook
+  packsFrom?: { key: string | null; sessions: number } | null
+  leases: readonly { sessions: number; billed: number }[]
+  spent: { sessions: number }
+  lost: { sessions: number }
+  sessionsPerConversation: number
+}
+
+export const surpriseReserve = (includedSessions: number): number =>
+  Math.max(MIN_SURPRISE_SESSIONS, Math.ceil(includedSessions * SURPRISE_SHARE))
+
+const outstandingSessions = (state: SessionBudget): number =>
+  state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
+
+/** Sessions that the run may still spend, without what lost answers may have billed and the reserve for one page. */
+export const runSessions = ({ options, spent, lost }: SessionBudget): number =>
+  options.maxSessions === null
+    ? Number.POSITIVE_INFINITY
+    : options.maxSessions - spent.sessions - lost.sessions - MIN_SURPRISE_SESSIONS
+
+/** All kinds except new conversations and conversations that a person named. */
+const YIELDS_TO_HEAD: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
+
+/** Age of the period, ms; null: not known. */
+const ageOf = ({ sinceMs = null }: QuotaState, nowMs: number): number | null =>
+  sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
+
+/** Sessions reserved for new conversations. */
+function sessionReserve({ options, quota, outlook }: SessionBudget, nowMs: number): number {
+  const { includedSessions } = quota
+  const fixed = Math.min(includedSessions, options.projectedSessions)
+  const ageMs = ageOf(quota, nowMs)
+  const leftSessions = Math.max(0, includedSessions - possiblyUsed(quota))
+  const floorShare = options.headReserveShare
+  const expected = headReserve({ outlook: outlook ?? NO_OUTLOOK, ageMs, includedSessions, leftSessions, floorShare })
+  return Math.max(fixed, expected)
+}
+
+/** Unused sessions of packs that a person allowed for history; they are part of no reserve. */
+function packsForHistory({ options, quota, packsFrom }: SessionBudget): number {
+  if (!packsFrom || packsFrom.key !== quota.key) return Number.NEGATIVE_INFINITY
+  return (
+    packsFrom.sessions + options.allowedPacks * PACK_SESSIONS - possiblyUsed(quota) - (quota.pending?.sessions ?? 0)
+  )
+}
+
+/** Records the usage at which packs were allowed for history. */
+export function withPacks<S extends SessionBudget>(state: S): S {
+  const { options, quota, packsFrom } = state
+  if (!options.packsForHistory || options.allowedPacks === 0 || !quota.known) return state
+  if (packsFrom && packsFrom.key === quota.key) return state
+  return { ...state, packsFrom: { key: quota.key, sessions: possiblyUsed(quota) } }
+}
+
+/** Sessions that a window of that kind may still lease. */
+export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: number): number {
+  const { options, quota } = state
+  const surprise = surpriseReserve(quota.includedSessions)
+  const left = sessionsLeft(quota, options.allowedPacks)
+  const forKind = YIELDS_TO_HEAD.has(kind)
+    ? Math.min(left, Math.max(left - sessionReserve(state, nowMs), packsForHistory(state)))
+    : left
+  const buying = state.leases.filter(lease => lease.sessions > 0).length
+  const run = runSessions(state) - buying * MIN_SURPRISE_SESSIONS
+  return Math.floor(Math.min(forKind - (buying + 1) * surprise, run) - outstandingSessions(state))
+}
+
+export const pageSessions = (state: SessionBudget, limit: number): number =>
+  Math.ceil(limit * Math.max(1, state.sessionsPerConversation * (limit > 1 ? MARGIN : 1)))
+
+/** Page size that fits into those sessions; undefined where none fits. Keeps that of a running generation, unless larger pages fit again. */
+export function pageSize(
+  state: SessionBudget,
+  sessions: number,
+  largest: number,
+  running: number | null,
+): number | undefined {
+  const fitting = (room: number) =>
+    [largest, ...PAGE_SIZES].find(limit => limit <= largest && pageSessions(state, limit) * room <= sessions)
+  const roomy = fitting(ROOM_TO_GROW)
+  const runs = running !== null && running <= largest && pageSessions(state, running) <= sessions
+  return runs && running >= (roomy ?? 0) ? running : runs && roomy ? roomy : fitting(1)
+}
+
+/** Sessions that other open leases may have billed. */
+export function unseenSessions(
+  { leases, quota }: SessionBudget,
+  lease: SessionBudget['leases'][number] | undefined,
+): number {
+  const buying = leases.filter(held => held !== lease && held.sessions > 0)
+  const held = buying.reduce((sum, { sessions, billed }) => sum + Math.max(0, sessions - billed), 0)
+  return held + buying.length * surpriseReserve(quota.includedSessions)
+}

@@ -1,0 +1,45 @@
+// Windows over ids: split into pieces, without ids that unfinished windows of earlier runs cover.
+import { DAY } from '../time.ts'
+import { newProgress, openWindow, type WindowKind, type WindowProgress } from './windows.ts'
+
+/** Conversation ids by agent. */
+export type IdsByAgent = Readonly<Record<string, readonly string[]>>
+
+/** Each page of a window carries all of its ids. */
+const MAX_IDS_PER_WINDOW = 1_000
+
+/** After a day the conversations of an unfinished selection are too old for a new request. */
+const RESUMES_WITHIN_MS = DAY
+
+export interface IdWindows {
+  resumed: WindowProgress[]
+  opened: WindowProgress[]
+}
+
+/** Windows of `kind` for these ids of one agent. Resumes unfinished ones, so that a killed run's ids are not billed twice. */
+export function idWindows(options: {
+  agentId: string
+  kind: WindowKind
+  ids: readonly string[]
+  /** Unfinished windows of that agent. */
+  open: readonly WindowProgress[]
+  nowMs: number
+}): IdWindows {
+  const { agentId, kind, ids, open, nowMs } = options
+  const asked = new Set(ids)
+  const resumed = open.filter(
+    ({ window }) =>
+      window.kind === kind &&
+      window.openedAtMs > nowMs - RESUMES_WITHIN_MS &&
+      // A window that nobody named is worth finishing whatever is requested now.
+      (kind !== 'selected' || window.ids!.every(id => asked.has(id))),
+  )
+  for (const id of resumed.flatMap(({ window }) => window.ids!)) asked.delete(id)
+  const left = [...asked]
+  const opened = Array.from({ length: Math.ceil(left.length / MAX_IDS_PER_WINDOW) }, (_, index) => {
+    const piece = left.slice(index * MAX_IDS_PER_WINDOW, (index + 1) * MAX_IDS_PER_WINDOW)
+    // The time in their names distinguishes the pieces.
+    return newProgress(openWindow({ agentId, kind, fromSec: null, toSec: 0, openedAtMs: nowMs + index, ids: piece }))
+  })
+  return { resumed, opened }
+}

@@ -1,0 +1,336 @@
+// The planner: turns coverage, unfinished windows and the request into an ordered, priced list of windows. Pure:
+// `convohouse plan` prints exactly what `sync` executes.
+//
+//   since ──────────── tail (descending) ────────────┐ ┌── covered ──┐ ┌─ head (ascending) ─┐ settle │ now
+//
+// Head begins where coverage ends. Everything before is tail, newest first, so that the newest history needs the fewest requests. Ranges of
+// unfinished windows are not planned again.
+
+import { DAY, EARLIEST_MS } from '../time.ts'
+import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
+import {
+  type Density,
+  type Estimate,
+  estimateIds,
+  estimateRange,
+  knownPerDay,
+  type Outlook,
+  type PeriodAge,
+  projectedSessions,
+  totalOf,
+} from './estimate.ts'
+import {
+  coveredByFullExport,
+  estimateStored,
+  type FullExport,
+  newestFullExports,
+  resumableFullExport,
+  type StoredDay,
+} from './full-export.ts'
+import { type IdsByAgent, idWindows } from './id-windows.ts'
+import { planRereads, type RereadOptions } from './rereads.ts'
+import {
+  coveredBy,
+  type FullScope,
+  isById,
+  newProgress,
+  openWindow,
+  type WindowKind,
+  type WindowProgress,
+} from './windows.ts'
+
+export interface AgentFacts {
+  agentId: string
+  title: string | null
+  /** The vendor reports that it is gone: no requests for it. */
+  gone: boolean
+  coverage: Coverage
+  /** Unfinished windows, oldest first. */
+  open: readonly WindowProgress[]
+  /** Names of those that back off (window-backoff.ts): neither they nor their ranges are planned. */
+  backingOff?: readonly string[]
+  density: Density | null
+  /** Windows of full exports, finished or not; not in `open`. */
+  full?: readonly WindowProgress[]
+  /** Stored conversations by day; absent where no full export is planned. */
+  stored?: readonly StoredDay[]
+}
+
+export interface PlanOptions {
+  agents: readonly AgentFacts[]
+  /** The server's clock, ms. */
+  nowMs: number
+  settleMs: number
+  sinceMs: number | null
+  untilMs: number | null
+  /** `full` exports everything again; `selected` exports conversations by id. */
+  mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: IdsByAgent }
+  /** Full exports planned until then are dropped, ms; null or absent: none. */
+  droppedMs?: number | null
+  /** When this request planned its own full export, ms; null or absent: it has none. */
+  continuesMs?: number | null
+  /** What an incremental run exports again. */
+  refreshes: RefreshRequest
+  maxPage: number
+  idsPerRequest: number
+  requestsPerHour: number
+  period: PeriodAge
+}
+
+/** Conversations that may have changed or been missed, and are worth their price. */
+export interface RefreshRequest
+  extends Pick<RereadOptions, 'ranges' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
+  /** Changed or requested conversations. */
+  refresh: IdsByAgent
+  /** Random conversations. */
+  sample: IdsByAgent
+}
+
+export const NO_REFRESH: RefreshRequest = {
+  refresh: {},
+  sample: {},
+  ranges: [],
+  horizonMs: 0,
+  quietMs: 0,
+  budgetSessions: 0,
+  late: false,
+}
+
+export interface PlannedWindow {
+  progress: WindowProgress
+  /** An earlier run began it. */
+  resumes: boolean
+  estimate: Estimate | null
+}
+
+export interface Plan {
+  windows: PlannedWindow[]
+  /** Of the windows that can be priced. */
+  total: Estimate
+  /** Number of windows that cannot. */
+  unknown: number
+  /** Agents whose history has never been read. */
+  firstBackfills: number
+  /** Sessions that new conversations may use until the period ends. */
+  projectedSessions: number
+  /** Observed length of earlier periods; null: 31 days are assumed. */
+  periodLengthMs: number | null
+  /** Basis of that projection, which the governor updates; absent in plans of older versions. */
+  outlook?: Outlook
+}
+
+/** Share of the rate limit for polls for new conversations; the rest is for history. */
+const HEAD_SHARE = 0.8
+
+const second = (ms: number): number => Math.floor(ms / 1_000)
+
+function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
+  const claimed = agent.open
+    .filter(open => !isById(open.window.kind))
+    .reduce(
+      (all, open) => coveredBy(open).reduce(cover, all),
+      (agent.full ?? []).flatMap(coveredByFullExport).reduce(cover, agent.coverage),
+    )
+  const end = claimed.at(-1)?.to
+  return gaps(claimed, wanted).map(interval => ({
+    kind: end !== undefined && interval.from > end ? 'head' : 'tail',
+    interval,
+  }))
+}
+
+/** Least seconds between two polls of an agent, so that polls of all agents fit into the rate limit. */
+export const pollSeconds = (agents: number, requestsPerHour: number): number =>
+  Math.floor((agents / Math.max(1, requestsPerHour * HEAD_SHARE)) * 3_600)
+
+function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
+  const { window } = known
+  // Each run may read the maximum of idle pages again: an earlier run that gave up has not shown that they never end.
+  const progress = known.idle ? { ...known, idle: 0 } : known
+  const from = progress.lastTsMs !== null && window.kind === 'head' ? second(progress.lastTsMs) : window.fromSec
+  const to =
+    progress.lastTsMs !== null && window.kind !== 'head'
+      ? Math.min(window.toSec, second(progress.lastTsMs))
+      : window.toSec
+  if (window.kind === 'full' && agent.stored && agent.stored.length > 0)
+    return { progress, resumes, estimate: estimateStored(agent.stored, { from: from ?? 0, to }, options.maxPage) }
+  const estimate = isById(window.kind)
+    ? estimateIds(agent.density, (window.ids?.length ?? 0) - progress.asked, options.idsPerRequest)
+    : estimateRange(agent.density, from === null ? null : to - from + 1, options.maxPage)
+  return { progress, resumes, estimate }
+}
+
+function newWindow(agent: AgentFacts, kind: WindowKind, interval: Interval, options: PlanOptions): WindowProgress {
+  return newProgress(
+    openWindow({
+      agentId: agent.agentId,
+      kind,
+      fromSec: interval.from <= 0 ? null : interval.from,
+      toSec: interval.to,
+      openedAtMs: options.nowMs,
+    }),
+  )
+}
+
+function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], options: PlanOptions): PlannedWindow[] {
+  const { agentId, open } = agent
+  const { resumed, opened } = idWindows({ agentId, kind, ids, open, nowMs: options.nowMs })
+  return [
+    ...resumed.map(window => priced(window, true, agent, options)),
+    ...opened.map(window => priced(window, false, agent, options)),
+  ]
+}
+
+/** The requested seconds. */
+function requestedInterval({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
+  const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
+  // No request can carry a lower bound before EARLIEST_MS: such a window begins at the beginning.
+  const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : second(sinceMs)
+  // The last second is not complete until it has passed.
+  return { from, to: second(until) - 1 }
+}
+
+const scopeOf = ({ mode, untilMs }: PlanOptions): FullScope => ({
+  agents: mode.kind === 'full' ? [...mode.agents].sort() : [],
+  untilMs,
+})
+
+/** The unfinished full export that the request continues. */
+function resumedFullExport(options: PlanOptions): FullExport | null {
+  const { agents, nowMs, mode, droppedMs = null } = options
+  if (mode.kind !== 'full') return null
+  const windows = agents.flatMap(({ full = [] }) => full)
+  const there = agents.map(({ agentId }) => agentId)
+  return resumableFullExport(newestFullExports(windows, droppedMs), {
+    scope: scopeOf(options),
+    from: requestedInterval(options).from,
+    there,
+    nowMs,
+    continuesMs: options.continuesMs ?? null,
+  })
+}
+
+/** An agent's window of the continued or a new full export. */
+function fullWindow(agent: AgentFacts, wanted: Interval, options: Planning): PlannedWindow[] {
+  const { resumedFullExport: begun, nowMs } = options
+  const { agentId } = agent
+  const own = begun?.windows.find(({ window }) => window.agentId === agentId)
+  if (own) return own.done ? [] : [priced(own, true, agent, options)]
+  const fromSec = wanted.from <= 0 ? null : wanted.from
+  const bounds = begun ?? { fromSec, toSec: wanted.to, openedAtMs: nowMs }
+  const { toSec, openedAtMs } = bounds
+  const full = scopeOf(options)
+  const opened = openWindow({ agentId, kind: 'full', fromSec: bounds.fromSec, toSec, openedAtMs, full })
+  return [priced(newProgress(opened), false, agent, options)]
+}
+
+interface Planning extends PlanOptions {
+  resumedFullExport: FullExport | null
+}
+
+function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
+  const { agentId } = agent
+  if (options.mode.kind === 'selected') return pricedIds(agent, 'selected', options.mode.ids[agentId] ?? [], options)
+  const resumed = agent.open
+    .filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
+    .map(open => priced(open, true, agent, options))
+  const wanted = requestedInterval(options)
+  if (wanted.from > wanted.to) return resumed
+  if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
+  const poll = pollSeconds(options.agents.length, options.requestsPerHour)
+  const due = uncoveredRanges(agent, wanted).filter(
+    ({ kind, interval }) => kind !== 'head' || options.untilMs !== null || interval.to - interval.from + 1 >= poll,
+  )
+  const { refresh, sample } = options.refreshes
+  return [
+    ...resumed,
+    ...due.map(({ kind, interval }) => priced(newWindow(agent, kind, interval, options), false, agent, options)),
+    ...pricedIds(agent, 'refresh', refresh[agentId] ?? [], options),
+    ...pricedIds(agent, 'sample', sample[agentId] ?? [], options),
+  ]
+}
+
+/** Ranges to read again. Agents with an unfinished reread are left out. */
+function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWindow[] {
+  if (options.mode.kind !== 'incremental') return []
+  const underWay = new Set(
+    agents.flatMap(({ agentId, open }) => (open.some(({ window }) => window.kind === 'reread') ? [agentId] : [])),
+  )
+  const here = new Set(agents.map(({ agentId }) => agentId).filter(agentId => !underWay.has(agentId)))
+  const ranges = options.refreshes.ranges.filter(({ agentId }) => here.has(agentId))
+  return planRereads({ ...options, ...options.refreshes, ranges }).map(planned => ({
+    ...planned,
+    resumes: false,
+  }))
+}
+
+const KIND_ORDER: Record<WindowKind, number> = {
+  selected: 0,
+  head: 1,
+  refresh: 2,
+  reread: 3,
+  sample: 4,
+  tail: 5,
+  full: 6,
+}
+
+/** By kind; heads stalest first, everything else newest first. */
+const inReadingOrder = (a: PlannedWindow, b: PlannedWindow): number => {
+  const [x, y] = [a.progress.window, b.progress.window]
+  if (x.kind !== y.kind) return KIND_ORDER[x.kind] - KIND_ORDER[y.kind]
+  return x.kind === 'head' ? (x.fromSec ?? 0) - (y.fromSec ?? 0) : y.toSec - x.toSec
+}
+
+const isUnknown = (agent: AgentFacts): boolean =>
+  agent.density === null && agent.coverage.length === 0 && agent.open.every(({ pages }) => pages === 0)
+
+function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook {
+  return {
+    knownPerDay: knownPerDay(agents.flatMap(agent => (agent.density ? [agent.density] : []))),
+    unknownAgents: options.mode.kind === 'selected' ? 0 : agents.filter(isUnknown).length,
+    toSec: requestedInterval(options).to,
+    seenAgents: 0,
+    seenPerDay: 0,
+    seenConversations: 0,
+    periodLengthMs: options.period.lengthMs,
+  }
+}
+
+/** Plans a run. Deterministic in its options. */
+export function planWindows(options: PlanOptions): Plan {
+  const present = options.agents.filter(agent => !agent.gone)
+  const there = { ...options, agents: present }
+  const planning: Planning = { ...there, resumedFullExport: resumedFullExport(there) }
+  const own = present.flatMap(agent => windowsOf(agent, planning))
+  const windows = [...own, ...rereads(present, options)].sort(inReadingOrder)
+  const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
+  const outlook = outlookOf(present, options)
+  return {
+    windows,
+    total: totalOf(estimates),
+    unknown: windows.length - estimates.length,
+    firstBackfills:
+      options.mode.kind === 'selected'
+        ? 0
+        : present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length,
+    projectedSessions: projectedSessions(outlook, options.period.ageMs),
+    periodLengthMs: options.period.lengthMs,
+    outlook,
+  }
+}
+
+/** True where the plan exports and bills stored conversations again: a person must confirm it, whatever the price. */
+export const isBilledAgain = (plan: Plan): boolean =>
+  plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
+
+/** True where a person must confirm the plan. */
+export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
+  isBilledAgain(plan) || takesMostOfQuota(plan, includedSessions)
+
+/** True where history or a refresh may use most of the included sessions. */
+export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
+  const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
+  return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
+}
+
+export const DAYS_OBSERVED = 28
+export const observedSince = (nowMs: number): number => nowMs - DAYS_OBSERVED * DAY

@@ -1,0 +1,107 @@
+// Usage and limits that the vendor reports with each answer (section 2.11). Reports can be late, out of order, partial, or reset.
+
+import { HOUR } from '../time.ts'
+
+export interface ReportedUsage {
+  periodKey: string | null
+  billableUsedThisRequest: number | null
+  billableUsedThisPeriod: number | null
+  includedQuota: number | null
+  billableRemainingThisPeriod: number | null
+  overageUsedThisPeriod: number | null
+  overagePacksCharged: number | null
+  exportRequestCount: number | null
+}
+
+/** Identifies a billed answer at the vendor, for a dispute about a bill. Decides nothing. */
+export interface ReportedBill {
+  logId: string | null
+  summary: string | null
+}
+
+export interface ReportedRateLimit {
+  requestsPerHour: number | null
+  remainingHour: number | null
+}
+
+/** Higher counts are mistakes: no workspace has so many conversations, sessions or requests. */
+const MAX_COUNT = 1e12
+
+/** A JSON number: `Number` alone also reads hexadecimal, and the empty string as 0. */
+const NUMERAL = /^\s*-?\d+(\.\d+)?(e[+-]?\d+)?\s*$/i
+
+/** Null for anything but a number, or a numeric string, within MAX_COUNT. */
+function parseNumber(value: unknown): number | null {
+  const number = typeof value === 'string' && NUMERAL.test(value) ? Number(value) : value
+  return typeof number === 'number' && Math.abs(number) <= MAX_COUNT ? number : null
+}
+
+/** A used count, rounded up; null for a negative one. */
+export function parseCount(value: unknown): number | null {
+  const number = parseNumber(value)
+  return number === null || number < 0 ? null : Math.ceil(number)
+}
+
+/** An allowed count, rounded down; null for a negative one. */
+export function parseAllowance(value: unknown): number | null {
+  const number = parseNumber(value)
+  return number === null || number < 0 ? null : Math.floor(number)
+}
+
+/** A remaining count, rounded down; a negative one is 0. */
+export function parseRemaining(value: unknown): number | null {
+  const number = parseNumber(value)
+  return number === null ? null : Math.max(0, Math.floor(number))
+}
+
+/** Upper bound of a `Retry-After`: the vendor's limits reset within the hour. */
+const MAX_WAIT_MS = HOUR
+
+/** How long the vendor asks to wait, ms, at most an hour; null for a negative time. */
+export const boundedWaitMs = (ms: number | null): number | null =>
+  ms !== null && ms >= 0 ? Math.min(Math.ceil(ms), MAX_WAIT_MS) : null
+
+/** Reported usage with implausible counts as null. */
+export const sanitizeUsage = (usage: { [name in keyof ReportedUsage]?: unknown }): ReportedUsage => ({
+  periodKey: typeof usage.periodKey === 'string' ? usage.periodKey : null,
+  billableUsedThisRequest: parseCount(usage.billableUsedThisRequest),
+  billableUsedThisPeriod: parseCount(usage.billableUsedThisPeriod),
+  includedQuota: parseAllowance(usage.includedQuota),
+  billableRemainingThisPeriod: parseRemaining(usage.billableRemainingThisPeriod),
+  overageUsedThisPeriod: parseCount(usage.overageUsedThisPeriod),
+  overagePacksCharged: parseCount(usage.overagePacksCharged),
+  exportRequestCount: parseCount(usage.exportRequestCount),
+})
+
+/** Reported rate limit with implausible counts as null. */
+export const sanitizeRateLimit = (limits: { [name in keyof ReportedRateLimit]?: unknown }): ReportedRateLimit => ({
+  requestsPerHour: parseAllowance(limits.requestsPerHour),
+  remainingHour: parseRemaining(limits.remainingHour),
+})
+
+/** An answer with implausible counts as null, whether it comes from the client, an older worker or the lease log. Times are our clock's. */
+export const sanitizeAnswer = <
+  A extends {
+    returned: number
+    billed: number | null
+    usage: ReportedUsage | null
+    rateLimit: ReportedRateLimit | null
+    retryAfterMs: number | null
+  },
+>(
+  answer: A,
+): A => ({
+  ...answer,
+  returned: parseCount(answer.returned) ?? 0,
+  billed: parseCount(answer.billed),
+  usage: answer.usage && sanitizeUsage(answer.usage),
+  rateLimit: answer.rateLimit && sanitizeRateLimit(answer.rateLimit),
+  retryAfterMs: boundedWaitMs(answer.retryAfterMs),
+})
+
+/** Statuses below 500 that say nothing about the request itself: timeout, too early, too many. */
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** True where the vendor failed, or did not answer (null): the same request may be answered later. */
+export const isVendorFailure = (status: number | null): boolean =>
+  status === null || status >= 500 || RETRYABLE_STATUSES.has(status)

@@ -1,0 +1,139 @@
+// Sessions used in a billing period, by two counts: the vendor's reported usage, which may be late, and what our own answers billed,
+// which is certain. Reported usage less our own count is a lower bound of what everybody else used; together with our own count it never
+// exceeds the truth, however late the report is.
+//
+// A late counter also hides what others use. Once a report lacks requests of ours, every report is assumed to lack the same number of
+// requests (or the same time), until an hour has passed without such evidence.
+import { HOUR, MINUTE } from '../time.ts'
+
+/** One request of ours. */
+export interface OwnRequest {
+  sessions: number
+  sentAtMs: number
+  receivedAtMs: number
+}
+
+export interface UsageAccount {
+  /** Sessions that our own answers billed since this account began. */
+  own: number
+  /** Lower bound of all other sessions of the period; null before the first report. */
+  others: number | null
+  /** Our newest requests, by when they were answered. */
+  recent: readonly OwnRequest[]
+  /** The newest report, by when its request was sent. */
+  report: { usedSessions: number; sentAtMs: number } | null
+  /** Observed lag of reports, in requests of ours and in time; null: none. */
+  lag: { requests: number; ms: number; seenAtMs: number } | null
+}
+
+/** Longest lag that is assumed. Our own sessions are counted exactly in any case. */
+export const MAX_LAG_REQUESTS = 10
+export const MAX_LAG_MS = 10 * MINUTE
+
+const RECENT_KEPT = 60
+/** A lag that was not observed for so long is over. */
+const LAG_EXPIRES_MS = HOUR
+
+export const newAccount = (): UsageAccount => ({ own: 0, others: null, recent: [], report: null, lag: null })
+
+/** The account of the next period: the counter may be as late as before. */
+export const nextAccount = ({ recent, lag }: UsageAccount): UsageAccount => ({ ...newAccount(), recent, lag })
+
+const sumOf = (requests: readonly OwnRequest[]): number => requests.reduce((sum, { sessions }) => sum + sessions, 0)
+
+const lagAt = ({ lag }: UsageAccount, nowMs: number): UsageAccount['lag'] =>
+  lag && nowMs - lag.seenAtMs < LAG_EXPIRES_MS ? lag : null
+
+/** The newest requests whose sessions a report lacks, newest first; null where a lag within the bounds does not explain it. */
+function requestsLacking(before: readonly OwnRequest[], missing: number): OwnRequest[] | null {
+  const found: OwnRequest[] = []
+  for (const request of before.toReversed()) {
+    if (sumOf(found) >= missing) break
+    found.push(request)
+  }
+  return sumOf(found) >= missing ? found : null
+}
+
+/** The lag after a report that lacks `missing` sessions of ours. */
+function observedLag(account: UsageAccount, request: OwnRequest, missing: number): UsageAccount['lag'] {
+  const { sentAtMs } = request
+  const known = lagAt(account, sentAtMs)
+  if (missing <= 0) return known
+  const before = account.recent.filter(({ receivedAtMs }) => receivedAtMs < sentAtMs)
+  const found = requestsLacking([...before, request], missing)
+  if (found === null) return known
+  const ms = Math.max(0, ...found.filter(one => one !== request).map(({ receivedAtMs }) => sentAtMs - receivedAtMs))
+  // Neither is within the bounds: a mistake of one answer, not a late counter.
+  if (found.length > MAX_LAG_REQUESTS && ms > MAX_LAG_MS) return known
+  return {
+    requests: Math.min(MAX_LAG_REQUESTS, Math.max(known?.requests ?? 0, found.length)),
+    ms: Math.min(MAX_LAG_MS, Math.max(known?.ms ?? 0, ms)),
+    seenAtMs: sentAtMs,
+  }
+}
+
+/** Counts a request of ours whose answer reported what it billed. */
+function countRequest(account: UsageAccount, request: OwnRequest): UsageAccount {
+  const recent = [...account.recent, request].sort((a, b) => a.receivedAtMs - b.receivedAtMs).slice(-RECENT_KEPT)
+  return { ...account, own: account.own + request.sessions, recent }
+}
+
+/**
+ * Applies a report that came with a request of ours. `unseen`: sessions that our requests without an answer may have billed by then, and
+ * that must not count as those of others.
+ */
+export function applyReport(
+  account: UsageAccount,
+  usedSessions: number,
+  request: OwnRequest & { unseen: number },
+): UsageAccount {
+  const { unseen, ...own } = request
+  const next = countRequest(account, own)
+  // The order of two requests within one millisecond is unknown: such a request counts as neither.
+  const later = next.recent.filter(one => one !== own && one.receivedAtMs >= own.sentAtMs)
+  const missing = account.others === null ? 0 : account.others + next.own - sumOf(later) - usedSessions
+  const unsent = next.recent.filter(one => one !== own && one.sentAtMs > own.receivedAtMs)
+  const others = usedSessions - (next.own - sumOf(unsent)) - unseen
+  return {
+    ...next,
+    others: Math.max(account.others ?? 0, others),
+    report:
+      account.report && account.report.sentAtMs > own.sentAtMs
+        ? account.report
+        : { usedSessions, sentAtMs: own.sentAtMs },
+    lag: observedLag(account, own, missing),
+  }
+}
+
+/** Sessions that are certainly used. */
+export const certainSessions = ({ own, others }: UsageAccount): number => own + (others ?? 0)
+
+/** True for a request that a report may lack, by the observed lag. */
+function mayLack({ recent }: UsageAccount, lag: NonNullable<UsageAccount['lag']>, sentAtMs: number) {
+  const before = recent.filter(one => one.sentAtMs <= sentAtMs)
+  const newest = new Set(before.slice(-lag.requests))
+  return (one: OwnRequest) => newest.has(one) || one.receivedAtMs > sentAtMs - lag.ms
+}
+
+/** Sessions that may be used if the newest report is as late as observed; 0 without a lag. */
+export function possibleSessions(account: UsageAccount): number {
+  const { report: newest, recent } = account
+  const lag = newest && lagAt(account, newest.sentAtMs)
+  if (!newest || !lag) return 0
+  return newest.usedSessions + sumOf(recent.filter(mayLack(account, lag, newest.sentAtMs)))
+}
+
+/** True where a report requested at `sentAtMs` includes all that was billed until `sinceMs`, by the observed lag. */
+export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: number): boolean {
+  if (sentAtMs < sinceMs) return false
+  const lag = lagAt(account, sentAtMs)
+  if (lag === null) return true
+  const since = account.recent.filter(one => one.sentAtMs >= sinceMs && one.sentAtMs <= sentAtMs)
+  return since.length > lag.requests && sentAtMs >= sinceMs + lag.ms
+}
+
+/** From when on a report may include all that was billed so far, ms. */
+export function completeFromMs({ lag, recent }: UsageAccount): number {
+  const billed = recent.filter(({ sessions }) => sessions > 0)
+  return lag ? (billed.at(-1)?.receivedAtMs ?? 0) + lag.ms : 0
+}

@@ -1,0 +1,58 @@
+// The current failure of draining a workspace's spool: stored for `status`, retried with exponential backoff.
+import { diskErrorCode } from '../../core/disk.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { MINUTE, SECOND } from '../../core/time.ts'
+import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../../spool/drain-failure.ts'
+
+/** Freed disk space is noticed within a minute. */
+const RETRY = { firstMs: SECOND, longestMs: MINUTE }
+
+/** Wait after `attempts` failed attempts, ms. */
+export const retryAfterMs = (attempts: number): number =>
+  Math.min(RETRY.longestMs, RETRY.firstMs * 2 ** Math.min(attempts - 1, 30))
+
+const HINT = 'Give the data folder space and write permission; nothing has to be restarted.'
+
+const hintOf = ({ hint, cause }: ConvohouseError): string | null =>
+  diskErrorCode(cause) === null ? (hint ?? null) : HINT
+
+const describe = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> =>
+  error instanceof ConvohouseError
+    ? { code: error.code, what: error.message, hint: hintOf(error) }
+    : { code: 'UNEXPECTED', what: error instanceof Error ? error.message : String(error), hint: null }
+
+export class DrainFailures {
+  current: DrainFailure | null = null
+  /** An earlier process may have left a record. */
+  private mayBeKept = true
+  private readonly home: string
+  private readonly workspaceId: string
+  private readonly now: () => number
+
+  constructor({ home, workspaceId, now }: { home: string; workspaceId: string; now: () => number }) {
+    this.home = home
+    this.workspaceId = workspaceId
+    this.now = now
+  }
+
+  /** True where nothing fails or the retry is due. */
+  get isDue(): boolean {
+    return this.current === null || this.now() >= this.current.nextMs
+  }
+
+  async failed(error: unknown): Promise<void> {
+    const nowMs = this.now()
+    const { sinceMs, attempts } = this.current ?? { sinceMs: nowMs, attempts: 0 }
+    const nextMs = nowMs + retryAfterMs(attempts + 1)
+    this.current = { ...describe(error), sinceMs, attempts: attempts + 1, nextMs, pid: process.pid }
+    this.mayBeKept = true
+    await writeDrainFailure(this.home, this.workspaceId, this.current)
+  }
+
+  async succeeded(): Promise<void> {
+    this.current = null
+    if (!this.mayBeKept) return
+    this.mayBeKept = false
+    await clearDrainFailure(this.home, this.workspaceId)
+  }
+}

@@ -1,0 +1,97 @@
+// The head of a page of conversations: its place in its window, the query, and what the vendor reports about usage and limits.
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import { compileInspection, type PageNotes } from '../../catalog/inspection/inspect.ts'
+import { TOO_DEEP_AROUND } from '../../catalog/inspection/surroundings.ts'
+import type { Grant } from '../../core/governor/governor.ts'
+import {
+  isReaskingIds,
+  type PageFacts,
+  restartPoint,
+  type WindowProgress,
+  type WindowQuery,
+} from '../../core/planning/windows.ts'
+import { readTime } from '../../core/time.ts'
+import { isPlainText } from '../../json/body.ts'
+import type { PageHead } from '../../landing/page.ts'
+import { type ExportAnswer, maskedPaths } from '../../vendor/answers.ts'
+import { misread } from '../../vendor/echo.ts'
+import { countRemoved } from '../../vendor/redaction/redaction.ts'
+import { type Heading, pageHead } from '../page-head.ts'
+
+const inspect = compileInspection(conversation)
+
+/** `ts` of the page's records that have one, ms, in their order. */
+function timesOf(data: readonly unknown[]): number[] {
+  return data.flatMap(record => {
+    const ts = (record as { ts?: unknown } | null)?.ts
+    const ms = typeof ts === 'number' || typeof ts === 'string' ? readTime(Number(ts)).ms : null
+    return ms ?? []
+  })
+}
+
+/** Ids that were requested and not returned. */
+function missingIds(asked: readonly string[] | undefined, data: readonly unknown[]): string[] {
+  if (!asked) return []
+  const answered = new Set(data.map(record => String((record as { ID?: unknown } | null)?.ID)))
+  return asked.filter(id => !answered.has(id))
+}
+
+/** A query as it is written into heads. */
+export const textQuery = (query: WindowQuery): Record<string, string> =>
+  Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
+
+/** Paths are noted as they are: where any that was found is beyond ASCII, the records are read with their texts. */
+function inspected(answer: ExportAnswer): PageNotes {
+  const quick = inspect(answer.envelope.data)
+  const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(isPlainText)
+  const notes = isPlain ? quick : inspect(answer.records())
+  if (answer.isTooDeepAround) notes.awkward.push(TOO_DEEP_AROUND)
+  if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
+  const masked = maskedPaths(answer.exchange)
+  return masked.length === 0 ? notes : { ...notes, removed: countRemoved(masked) }
+}
+
+/** The head of a page of conversations that is about to land. */
+export function exportHead(
+  fetching: Heading,
+  page: { progress: WindowProgress; query: WindowQuery; grant: Grant; answer: ExportAnswer },
+): PageHead {
+  const { progress, query, grant, answer } = page
+  const { exchange, envelope } = answer
+  const { agentId, name } = progress.window
+  // A cursor that is missing or repeated is useless: the next run begins a new generation instead.
+  const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
+  // What answers another question is kept, and says nothing of how far this window is.
+  const isElsewhere = !query.convoIds && misread(query, envelope.query) !== null
+  const times = isElsewhere ? [] : timesOf(envelope.data)
+  const facts: PageFacts = {
+    window: progress.window,
+    generation: progress.generation,
+    sequence: progress.sequence,
+    limit: query.convoIds?.length ?? grant.limit,
+    cursorIn: query.cursor ?? null,
+    cursorOut: usable && !isElsewhere ? envelope.nextCursor : null,
+    hasMore: envelope.hasMore || isElsewhere,
+    returned: envelope.data.length,
+    scanned: envelope.scanned,
+    billed: envelope.usage?.billableUsedThisRequest ?? null,
+    firstTsMs: times[0] ?? null,
+    lastTsMs: restartPoint(progress.window, times),
+    missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
+    ...(query.convoIds
+      ? { askedBefore: progress.asked, ...(isReaskingIds(progress) && { again: true }) }
+      : { beginMs: progress.restartMs }),
+  }
+  return pageHead(fetching, exchange, {
+    place: { stream: 'conversations', agentId, window: name, generation: facts.generation, sequence: facts.sequence },
+    lease: grant.lease,
+    request: { path: `/v3/agents/${encodeURIComponent(agentId)}/convos/export`, query: textQuery(query) },
+    bodyBytes: exchange.body.length,
+    lastPage: !facts.hasMore,
+    facts,
+    usage: envelope.usage,
+    ...(envelope.bill && { bill: envelope.bill }),
+    rateLimit: envelope.rateLimit,
+    notes: inspected(answer),
+  })
+}

@@ -1,0 +1,50 @@
+// The steps of an export worker, which has landing, lease log and vendor client but no warehouse. The process that holds the warehouse
+// finds the landed pages in the landing.
+import type { HeldLease } from '../../../workflows/lost-lease.ts'
+import type { FetchInput, LeaseAnswers, LeaseOutcome, ProbeInput } from '../../../workflows/steps.ts'
+import type { FetchDependencies } from '../dependencies.ts'
+import { openServerClock, type ServerClock } from '../server-clock.ts'
+import { type CircuitBreaker, newCircuitBreaker } from './circuit-breaker.ts'
+import { type Fetching, fetchPages, probe } from './fetch.ts'
+import { heldUntilMs, leaseHeldUntilMs, recoverLease } from './lease-recovery.ts'
+
+/** A worker's resources for one workspace. */
+export interface WorkspaceContext extends Omit<FetchDependencies, 'signal' | 'stopping' | 'onPage'> {
+  /** Request timeout, ms. */
+  timeoutMs: number
+}
+
+/** The context of one activity. */
+export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'isHeld' | 'onPage'>
+
+export interface ExportSteps {
+  fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>
+  probe(input: ProbeInput, call: Call): Promise<LeaseAnswers>
+  recoverLease(input: FetchInput, call: Call): Promise<LeaseOutcome>
+  /** Until when `lease`, or any lease granted by a workflow, may still send requests; null: none may. */
+  heldUntilMs(lease?: HeldLease): Promise<number | null>
+}
+
+/** Landed pages are found by the process that holds the warehouse. */
+const NOBODY = { add: () => {} }
+
+/** The steps that need no warehouse. The leases of one process share the circuit breaker and the server clock. */
+export function makeExportSteps(workspaceContext: WorkspaceContext): ExportSteps {
+  const gate: CircuitBreaker = newCircuitBreaker()
+  let clock: ServerClock | null = null
+  const fetching = (run: string, aheadMs: number | undefined, call: Call): Fetching => {
+    clock ??= openServerClock(aheadMs)
+    return { ...workspaceContext, ...call, run, gate, clock, pending: NOBODY }
+  }
+  return {
+    fetchPages: ({ request, progress, grant, aheadMs }, call) =>
+      fetchPages(fetching(request.run, aheadMs, call), progress, grant),
+    probe: ({ request, agentId, grant, aheadMs }, call) => probe(fetching(request.run, aheadMs, call), agentId, grant),
+    recoverLease: ({ request, progress, grant, aheadMs }, call) =>
+      recoverLease(fetching(request.run, aheadMs, call), progress, grant),
+    heldUntilMs: lease =>
+      lease
+        ? leaseHeldUntilMs(workspaceContext, lease, workspaceContext.timeoutMs)
+        : heldUntilMs(workspaceContext, workspaceContext.timeoutMs),
+  }
+}

@@ -1,0 +1,104 @@
+// Recovers leases whose worker was killed or is presumed dead. A worker sends no request after it has logged the lease's end, nor after
+// the deadline. So once deadline and request timeout have passed, landing and lease log are complete. A worker that held the warehouse
+// sends none once another process holds it.
+import type { HeldLease } from '../../../workflows/lost-lease.ts'
+import type { LeaseOutcome } from '../../../workflows/steps.ts'
+import type { Answer, Grant } from '../../core/governor/governor.ts'
+import type { LeaseEntry, LeaseGranted, RequestMade } from '../../core/governor/lease-entries.ts'
+import type { WindowProgress } from '../../core/planning/windows.ts'
+import { type Fetching, pastLanded } from './fetch.ts'
+
+/** Id prefix of leases granted by a workflow: their workers may outlive the workflow. */
+export const WORKFLOW_LEASE = 'wf-'
+
+const answerOf = ({ kind: _kind, lease: _lease, agentId: _agentId, error: _error, ...answer }: RequestMade): Answer =>
+  answer
+
+/** The one request that may have been in flight when the worker was lost. Its bill is unknown. */
+const unobservedRequest = (nowMs: number): Answer => ({
+  sentAtMs: nowMs,
+  receivedAtMs: nowMs,
+  status: null,
+  givenUp: true,
+  returned: 0,
+  billed: null,
+  usage: null,
+  rateLimit: null,
+  retryAfterMs: null,
+})
+
+type LeaseReader = Pick<Fetching, 'leaseLog' | 'now' | 'settings' | 'holder'>
+
+async function entriesOf(
+  { leaseLog, now, settings }: LeaseReader,
+  { lease, deadlineMs }: HeldLease,
+): Promise<LeaseEntry[]> {
+  const sinceMs = deadlineMs - (settings.leaseMs ?? settings.hourMs)
+  const recent = await leaseLog.recent(now(), Math.max(settings.hourMs, now() - sinceMs))
+  return recent.filter(entry => entry.lease === lease)
+}
+
+/** The lease's outcome from landing and lease log; logs its end. Idempotent. */
+export async function recoverLease(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
+  const entries = await entriesOf(fetching, grant)
+  const requests = entries.filter((entry): entry is RequestMade => entry.kind === 'request')
+  const progress = await pastLanded(fetching, start, grant.limit)
+  const answers = requests.map(answerOf)
+  const began = entries.some(entry => entry.kind === 'lease')
+  const ended = entries.some(entry => entry.kind === 'end')
+  if (began && !ended) {
+    const atMs = fetching.now()
+    if (answers.length < grant.requests) {
+      const answer = unobservedRequest(atMs)
+      answers.push(answer)
+      const { agentId } = start.window
+      await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error: 'INTERRUPTED', ...answer })
+    }
+    await fetching.leaseLog.append({ kind: 'end', lease: grant.lease, atMs })
+  }
+  return {
+    progress,
+    answers,
+    pages: progress.pages - start.pages,
+    conversations: progress.returned - start.returned,
+    failure: null,
+  }
+}
+
+/** Valid only in the process that holds the warehouse. */
+const isDead = ({ holder }: LeaseGranted, own: string | undefined): boolean => holder !== undefined && holder !== own
+
+/**
+ * Until when leases of vanished workflows, such as a terminated one, may still send requests; null where none may.
+ * Valid only in the process that holds the warehouse. `graceMs`: request timeout.
+ */
+export async function heldUntilMs(
+  { leaseLog, now, settings, holder }: LeaseReader,
+  graceMs: number,
+): Promise<number | null> {
+  const recent = await leaseLog.recent(now(), Math.max(settings.hourMs, (settings.leaseMs ?? 0) + graceMs))
+  const ended = new Set(recent.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
+  const untilMs = recent.flatMap(entry =>
+    entry.kind === 'lease' &&
+    entry.lease.startsWith(WORKFLOW_LEASE) &&
+    !ended.has(entry.lease) &&
+    !isDead(entry, holder)
+      ? [entry.deadlineMs + graceMs]
+      : [],
+  )
+  const lastMs = Math.max(...untilMs)
+  return lastMs > now() ? lastMs : null
+}
+
+/** The same for one lease that was given up. A lease that is not in the log never starts: its worker first checks that it is still held. */
+export async function leaseHeldUntilMs(
+  reading: LeaseReader,
+  lease: HeldLease,
+  graceMs: number,
+): Promise<number | null> {
+  const entries = await entriesOf(reading, lease)
+  const isUsed = entries.some(entry => entry.kind === 'lease' && !isDead(entry, reading.holder))
+  const isOver = !isUsed || entries.some(({ kind }) => kind === 'end')
+  const untilMs = lease.deadlineMs + graceMs
+  return !isOver && untilMs > reading.now() ? untilMs : null
+}

@@ -1,0 +1,93 @@
+// The planner's input per agent, from the warehouse and from landed pages that are not loaded yet.
+import { type Coverage, cover } from '../../core/planning/coverage.ts'
+import type { Density } from '../../core/planning/estimate.ts'
+import type { StoredDay } from '../../core/planning/full-export.ts'
+import type { AgentFacts } from '../../core/planning/planner.ts'
+import { advance, coveredBy, isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
+import type { LoadablePage } from '../../warehouse/load/load-input.ts'
+import type { PausedWindow } from '../../warehouse/planning/planner-queries.ts'
+import type { ListedAgent } from '../listing/agents.ts'
+
+export interface KnownWindows {
+  /** Seconds covered, by agent. */
+  coverage: ReadonlyMap<string, Coverage>
+  open: readonly WindowProgress[]
+  /** Windows of full exports, finished or not; none of them is in `open`. */
+  full?: readonly WindowProgress[]
+}
+
+/** Adds unloaded pages to the stored days: a full export would bill both again. */
+export function withUnloaded(
+  stored: ReadonlyMap<string, readonly StoredDay[]>,
+  pages: readonly LoadablePage[],
+): Map<string, readonly StoredDay[]> {
+  const all = new Map(stored)
+  for (const { head } of pages) {
+    const { facts } = head
+    if (!facts || facts.returned === 0) continue
+    const { agentId } = facts.window
+    const seconds = [facts.firstTsMs, facts.lastTsMs].flatMap(ms => (ms == null ? [] : [Math.floor(ms / 1_000)]))
+    const range = seconds.length === 0 ? null : { from: Math.min(...seconds), to: Math.max(...seconds) }
+    const billed = facts.billed ?? facts.returned
+    const day = { range, conversations: facts.returned, billed, sessions: billed }
+    all.set(agentId, [...(all.get(agentId) ?? []), day])
+  }
+  return all
+}
+
+/** Applies unloaded pages to the windows known to the warehouse. */
+export function withPending(known: KnownWindows, pages: readonly LoadablePage[]): KnownWindows {
+  const keyOf = (agentId: string, name: string) => JSON.stringify([agentId, name])
+  const windows = new Map(known.open.map(progress => [keyOf(progress.window.agentId, progress.window.name), progress]))
+  for (const { head } of pages) {
+    if (!head.facts) continue
+    const { window } = head.facts
+    const key = keyOf(window.agentId, window.name)
+    windows.set(key, advance(windows.get(key) ?? newProgress(window), head.facts))
+  }
+  const coverage = new Map(known.coverage)
+  for (const progress of windows.values()) {
+    const { agentId, kind } = progress.window
+    if (!progress.done || isById(kind)) continue
+    coverage.set(agentId, coveredBy(progress).reduce(cover, coverage.get(agentId) ?? []))
+  }
+  const isFull = ({ window }: WindowProgress) => window.kind === 'full'
+  const finished = (known.full ?? []).filter(progress => progress.done)
+  return {
+    coverage,
+    open: [...windows.values()].filter(progress => !progress.done && !isFull(progress)),
+    full: [...finished, ...[...windows.values()].filter(isFull)],
+  }
+}
+
+/** One entry for each agent to plan for. */
+export function factsOf(options: {
+  agents: readonly ListedAgent[]
+  windows: KnownWindows
+  densities: ReadonlyMap<string, Density>
+  resting: readonly PausedWindow[]
+  stored: ReadonlyMap<string, readonly StoredDay[]>
+  selected: boolean
+}): AgentFacts[] {
+  const { windows, densities, resting } = options
+  const { full = [] } = windows
+  const open = new Map<string, WindowProgress[]>()
+  for (const progress of windows.open) {
+    const { agentId, kind } = progress.window
+    if ((kind === 'selected') !== options.selected) continue
+    const own = open.get(agentId)
+    if (own) own.push(progress)
+    else open.set(agentId, [progress])
+  }
+  return options.agents.map(({ agentId, title }) => ({
+    agentId,
+    title,
+    gone: false,
+    coverage: windows.coverage.get(agentId) ?? [],
+    open: open.get(agentId) ?? [],
+    backingOff: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
+    density: densities.get(agentId) ?? null,
+    full: full.filter(({ window }) => window.agentId === agentId),
+    stored: options.stored.get(agentId) ?? [],
+  }))
+}

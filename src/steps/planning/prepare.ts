@@ -1,0 +1,290 @@
+// Preparing a run: the agents, the pages that have landed, the quota by the lease log, and the plan that follows.
+
+import type { Failure, Prepared, SyncRequest } from '../../../workflows/steps.ts'
+import { AGENTS } from '../../catalog/resources/agents.ts'
+import { ConvohouseError, isUnanswered } from '../../core/errors.ts'
+import type { GovernorState } from '../../core/governor/governor.ts'
+import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
+import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
+import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
+import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
+import { needsConsent, type PlanOptions, planWindows } from '../../core/planning/planner.ts'
+import { lengthOf, periodsOf } from '../../core/quota/period-keys.ts'
+import type { QuotaState } from '../../core/quota/quota.ts'
+import { applyLandedUsage, recoverQuota } from '../../core/quota/quota-recovery.ts'
+import { DAY, momentText } from '../../core/time.ts'
+import { isSegment } from '../../vendor/address.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { coverageByAgent } from '../../warehouse/planning/coverage.ts'
+import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../../warehouse/planning/full-exports.ts'
+import { densityByAgent, knownAgents, openWindows, pausedWindows } from '../../warehouse/planning/planner-queries.ts'
+import { keysReported, periodSinceMs, reportedPeriods } from '../../warehouse/planning/quota-reports.ts'
+import { type Fetching, failureOf } from '../export/fetch.ts'
+import { type ListedAgent, listAgents } from '../listing/agents.ts'
+import type { Pending } from '../pending.ts'
+import { factsOf, type KnownWindows, withPending, withUnloaded } from './agent-facts.ts'
+import { planRefresh } from './refresh.ts'
+
+/** What fetching needs besides: what is loaded, and what is not yet. */
+export interface Planning extends Fetching {
+  warehouse: Warehouse
+  pending: Pending
+}
+
+interface Agents {
+  agents: ListedAgent[]
+  /** What a person should know of the listing. */
+  warnings: string[]
+  /** Why there is none. */
+  failure?: Failure
+}
+
+/** Those that were listed, and besides them those that were known before. */
+function joined(listed: readonly ListedAgent[], known: readonly ListedAgent[]): ListedAgent[] {
+  const ids = new Set(listed.map(({ agentId }) => agentId))
+  return [...listed, ...known.filter(({ agentId }) => !ids.has(agentId))]
+}
+
+const SHOWN_CHARS = 60
+
+/** Warning about an agent that no request can name; its id may hold anything. */
+const unusableText = (id: string): string =>
+  `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} has an ID that no request can carry: its conversations are not exported. All others are.`
+
+/** Warning about a configured organization that no request can name. */
+const unusableOrganizationText = (id: string): string =>
+  `\`organizations\` names ${JSON.stringify(id.slice(0, SHOWN_CHARS))}, an ID that no request can carry: it has no name in the tables. Mend or remove it.`
+
+/** Agents in the warehouse, without those that no request can name. */
+async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<ListedAgent[]> {
+  return (await knownAgents(warehouse.writer, workspaceId)).filter(({ agentId }) => isSegment(agentId))
+}
+
+/**
+ * The workspace's agents: listed now or, where the vendor does not answer, as the warehouse knows them; so too those that a listing
+ * does not tell of which may be cut off.
+ */
+async function agentsNow(fetching: Planning): Promise<Agents> {
+  try {
+    const { agents, unusable, cutOff } = await listAgents(fetching, fetching)
+    const warnings = unusable.map(unusableText)
+    if (cutOff === null) return { agents, warnings }
+    const known = await agentsKnown(fetching)
+    const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing here; none is marked as gone.`
+    return { agents: joined(agents, known), warnings: [warning, ...warnings] }
+  } catch (error) {
+    if (!isUnanswered(error)) throw error
+    const known = await agentsKnown(fetching)
+    if (known.length === 0) throw error
+    const warning = `The agents could not be listed (${(error as ConvohouseError).code}): those of the last listing are read, and new ones are missing here.`
+    return { agents: known, warnings: [warning], failure: failureOf(error) }
+  }
+}
+
+/**
+ * Where one answer told another time than ours, asks once more, unmetered: nobody looks again at a second that is covered, so none
+ * may be on the word of a single answer.
+ */
+async function settleClock({ clock, vendor, workspaceId, signal }: Planning): Promise<void> {
+  if (!clock.doubts()) return
+  try {
+    clock.observe((await vendor.resource({ resource: AGENTS, workspaceId, limit: 1, signal })).receipt)
+  } catch (error) {
+    if (!isUnanswered(error)) throw error
+  }
+}
+
+function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[] {
+  const unknown = wanted.find(id => !agents.some(agent => agent.agentId === id))
+  if (unknown !== undefined) {
+    throw new ConvohouseError('AGENT_UNKNOWN', {
+      what: `The workspace has no agent ${JSON.stringify(unknown)}.`,
+      hint: `Choose one of: ${
+        agents
+          .map(agent => agent.agentId)
+          .slice(0, 10)
+          .join(', ') || '(none)'
+      }.`,
+      facts: { agentId: unknown },
+    })
+  }
+  return wanted.length === 0 ? agents : agents.filter(agent => wanted.includes(agent.agentId))
+}
+
+/** The agents that were chosen; ids must be of agents that are there. */
+async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
+  const { agents: listed, ...told } = await agentsNow(fetching)
+  chosen(listed, Object.keys(refresh?.ids ?? {}))
+  return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), ...told }
+}
+
+async function knownWindows(fetching: Planning): Promise<KnownWindows> {
+  const { writer } = fetching.warehouse
+  const [coverage, open] = [
+    await coverageByAgent(writer, fetching.workspaceId),
+    await openWindows(writer, fetching.workspaceId),
+  ]
+  return withPending({ coverage, open, full: await fullWindows(writer, fetching.workspaceId) }, fetching.pending.all())
+}
+
+/** The quota, by all landed pages. */
+async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
+  const told = await reportedPeriods(warehouse.writer, workspaceId)
+  const pages = pending.all().filter(({ head }) => head.usage !== null)
+  const period = pages.reduce((state, { head }) => applyLandedUsage(state, head.usage!, head), recoverQuota(told))
+  const own = pages.reduce(
+    (sum, { head }) => sum + (head.usage!.periodKey === period.key ? (head.facts?.billed ?? 0) : 0),
+    0,
+  )
+  const certain = told.proved.find(({ key }) => key === period.key)?.certainSessions ?? 0
+  return { ...period, usedSessions: Math.max(period.usedSessions, certain + own) }
+}
+
+/** True where the vendor has reported what the period has used. */
+const reportsUsage = (entry: LeaseEntry): boolean =>
+  entry.kind === 'request' &&
+  (entry.usage?.billableUsedThisPeriod ?? entry.usage?.billableRemainingThisPeriod ?? null) !== null
+
+/**
+ * What the lease log has of the last hour. Where no usage is ever reported, nothing else knows what was exported: then also the
+ * requests of as long as a period may last.
+ */
+async function logged(
+  { leaseLog: ledger, settings }: Planning,
+  period: QuotaState,
+  nowMs: number,
+): Promise<LeaseEntry[]> {
+  const { hourMs } = settings
+  const recent = await ledger.recent(nowMs, hourMs)
+  if (period.known || recent.some(reportsUsage)) return recent
+  const all = await ledger.recent(nowMs, PERIOD_DAYS * DAY)
+  return all.filter(entry => entry.kind === 'request' || momentOf(entry) >= nowMs - hourMs)
+}
+
+async function recalled(fetching: Planning, request: SyncRequest): Promise<GovernorState> {
+  const { settings } = fetching
+  const nowMs = fetching.now()
+  const options = {
+    hourMs: settings.hourMs,
+    requestsPerHour: settings.requestsPerHour,
+    hourReserveShare: settings.hourReserveShare,
+    headReserveShare: settings.headReserveShare,
+    maxPage: settings.maxPage,
+    ...(settings.leaseMs !== undefined && { leaseMs: settings.leaseMs }),
+    allowedPacks: request.allowedPacks,
+    packsForHistory: request.unattended !== true,
+    maxRequests: request.maxRequests,
+    maxSessions: request.maxSessions,
+  }
+  const period = await periodNow(fetching)
+  const entries = await logged(fetching, period, nowMs)
+  // This process holds the warehouse, so the writers of those leases no longer do.
+  return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota: period })
+}
+
+function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
+  if (mode === 'selected') return { kind: 'selected', ids }
+  return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
+}
+
+/** Flags of that full export: with other times a new one begins, and bills everything again. */
+const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
+  [
+    ...agents.map(agentId => ` --agent ${agentId}`),
+    ...(fromSec === null ? [] : [` --since ${momentText(fromSec * 1_000)}`]),
+    ...(untilMs === null ? [] : [` --until ${momentText(untilMs)}`]),
+  ].join('')
+
+/** Warnings about unfinished full exports, for a sync that does not continue them. */
+function unfinishedFulls(
+  { full = [] }: KnownWindows,
+  { agents, request, droppedMs }: { agents: readonly ListedAgent[]; request: SyncRequest; droppedMs: number | null },
+): string[] {
+  if (request.mode !== 'incremental' || request.agents.length > 0) return []
+  const there = agents.map(({ agentId }) => agentId)
+  return newestFullExports(full, droppedMs).flatMap(begun => {
+    const left = agentsLeft(begun, there).length
+    if (left === 0) return []
+    const of = begun.agents.length === 0 ? there.length : begun.agents.length
+    return [
+      `a full export of ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flagsOf(begun)}\` goes on with it, \`convohouse sync --drop-full\` drops it`,
+    ]
+  })
+}
+
+/** Drops the full exports that were planned by then; noted beside the pages too, so that a replay elsewhere drops them as well. */
+async function drop({ landing, now, warehouse, workspaceId }: Planning, run: string, untilMs: number): Promise<void> {
+  await landing.noteRun({ run, fullsDroppedMs: untilMs }, now())
+  await dropFulls(warehouse.writer, workspaceId, untilMs)
+}
+
+/** Prepares and plans; exports nothing, and drops no full export before consent. @throws AGENT_UNKNOWN, and access errors of the vendor */
+export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
+  const { settings, warehouse, workspaceId } = fetching
+  const governor = await recalled(fetching, request)
+  const { agents, warnings: ofAgents, failure } = await agentsToPlan(fetching, request)
+  const unusable = settings.organizations.filter(id => !isSegment(id))
+  const warnings = [...ofAgents, ...unusable.map(unusableOrganizationText)]
+  await settleClock(fetching)
+  const nowMs = fetching.clock.passedAt(fetching.now())
+  const { quota } = governor
+  const periods = periodsOf(await keysReported(warehouse.writer, workspaceId))
+  const named = periods.find(({ keys }) => quota.key !== null && keys.includes(quota.key))
+  const since = named?.sinceMs ?? (await periodSinceMs(warehouse.writer, workspaceId, quota.key))
+  const refreshes = await planRefresh({
+    dependencies: fetching,
+    request,
+    quota: { includedSessions: quota.includedSessions, periodSinceMs: since },
+    nowMs,
+    waiting: fetching.pending.all().length,
+  })
+  const windows = await knownWindows(fetching)
+  const droppedMs = request.dropFull ? nowMs - 1 : await droppedFullsMs(warehouse.writer, workspaceId)
+  const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
+  const plan = planWindows({
+    agents: factsOf({
+      agents,
+      windows,
+      densities: await densityByAgent(warehouse.writer, workspaceId, nowMs),
+      resting: request.unattended ? await pausedWindows(warehouse.writer, workspaceId, nowMs) : [],
+      stored:
+        request.mode === 'full'
+          ? withUnloaded(await storedByDay(warehouse.writer, workspaceId), fetching.pending.all())
+          : new Map(),
+      selected: request.mode === 'selected',
+    }),
+    nowMs,
+    // A window must not close over what the mirror does not have yet.
+    settleMs: Math.max(settings.settleMs, settings.mirrorLagMs),
+    sinceMs: request.sinceMs,
+    untilMs: request.untilMs,
+    mode: modeOf(request),
+    droppedMs,
+    continuesMs: request.exporting?.fullMs ?? null,
+    refreshes,
+    maxPage: settings.maxPage,
+    idsPerRequest: settings.maxPage,
+    requestsPerHour: governor.rateLimit.requestsPerHour,
+    period: {
+      ageMs: since === null ? null : nowMs - since,
+      lengthMs: lengthOf(periods),
+    },
+  })
+  const isBegun = request.consented !== false || !needsConsent(plan, quota.includedSessions)
+  if (request.dropFull && isBegun) await drop(fetching, request.run, nowMs - 1)
+  return {
+    plan,
+    plannedAtMs: nowMs,
+    agents,
+    governor: {
+      ...governor,
+      quota: { ...quota, sinceMs: since ?? quota.sinceMs ?? null },
+      ...(plan.outlook && { outlook: plan.outlook }),
+    },
+    pagesWaiting: fetching.pending.all().length,
+    hasRows: windows.coverage.size > 0 || windows.open.length > 0,
+    ...(failure && plan.windows.length === 0 && { failure }),
+    aheadMs: fetching.clock.aheadMs(),
+    ...(warnings.length + unfinished.length > 0 && { warnings: [...warnings, ...unfinished] }),
+  }
+}

@@ -1,0 +1,132 @@
+// Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and a random
+// sample now and then. Runs only when everything landed is loaded: refreshing from stale state pays twice.
+import type { SyncRequest } from '../../../workflows/steps.ts'
+import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
+import type { IdsByAgent } from '../../core/planning/id-windows.ts'
+import { NO_REFRESH, type RefreshRequest } from '../../core/planning/planner.ts'
+import { DAY } from '../../core/time.ts'
+import {
+  agedIds,
+  billedByRereads,
+  type ConversationKey,
+  dirtyIds,
+  hidingRanges,
+  isTsLastActivity,
+  lastSampledMs,
+  lateRowsSeen,
+  randomIds,
+  refreshedSince,
+} from '../../warehouse/planning/refresh.ts'
+import type { StepsDependencies } from '../dependencies.ts'
+
+/** Dirty conversations that one run refreshes. */
+const MAX_DIRTY_PER_RUN = 5_000
+
+const SAMPLE_EVERY_MS = 7 * DAY
+/** Samples per billing period. */
+const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
+/** Ranges without suspicion that are read again with each sample. */
+const SAMPLED_RANGES = 5
+
+/** Observations older than this say nothing about the vendor's present behaviour. */
+const EVIDENCE_MS = 28 * DAY
+
+export interface Quota {
+  includedSessions: number
+  /** When the vendor first reported the period, ms; null: unknown. */
+  periodSinceMs: number | null
+}
+
+interface RefreshContext {
+  dependencies: StepsDependencies
+  request: SyncRequest
+  quota: Quota
+  nowMs: number
+}
+
+function byAgent(ids: Iterable<ConversationKey>): IdsByAgent {
+  const agents = new Map<string, Set<string>>()
+  for (const { agentId, id } of ids) agents.set(agentId, (agents.get(agentId) ?? new Set()).add(id))
+  return Object.fromEntries([...agents].map(([agentId, held]) => [agentId, [...held]]))
+}
+
+const pairs = (ids: IdsByAgent): ConversationKey[] =>
+  Object.entries(ids).flatMap(([agentId, held]) => held.map(id => ({ agentId, id })))
+
+/** The requested conversations, minus those that this request exported before it was planned again. */
+async function namedIds({ dependencies, request }: RefreshContext): Promise<IdsByAgent> {
+  const { refresh, exporting } = request
+  if (!refresh || !exporting) return refresh?.ids ?? {}
+  const asked = await refreshedSince(dependencies.warehouse.writer, dependencies.workspaceId, exporting.sinceMs)
+  const keys = new Set(asked.map(({ agentId, id }) => `${agentId} ${id}`))
+  return byAgent(pairs(refresh.ids).filter(({ agentId, id }) => !keys.has(`${agentId} ${id}`)))
+}
+
+async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
+  const { dependencies, request, nowMs } = asking
+  const { settings, warehouse, workspaceId } = dependencies
+  const { refresh, exporting } = request
+  const readBeforeMs = nowMs - settings.quietMs
+  const dirty = await dirtyIds(warehouse.writer, workspaceId, {
+    beforeMs: readBeforeMs,
+    skipKnown: settings.refreshOn === 'message',
+    limit: MAX_DIRTY_PER_RUN,
+  })
+  const aged =
+    refresh?.ageMs == null
+      ? []
+      : await agedIds(warehouse.writer, workspaceId, {
+          activeSinceMs: nowMs - refresh.ageMs,
+          readBeforeMs: Math.min(readBeforeMs, exporting?.sinceMs ?? readBeforeMs),
+        })
+  return [...pairs(await namedIds(asking)), ...dirty, ...aged]
+}
+
+async function sampleIds(asking: RefreshContext, dueMs: number): Promise<ConversationKey[]> {
+  const { dependencies, quota, nowMs } = asking
+  const { settings, warehouse, workspaceId } = dependencies
+  const count = Math.floor((quota.includedSessions * settings.sampleShare) / SAMPLES_PER_PERIOD)
+  if (count < 1 || nowMs < dueMs) return []
+  const seed = Math.floor(nowMs / SAMPLE_EVERY_MS)
+  return randomIds(warehouse.writer, workspaceId, { readBeforeMs: nowMs - settings.quietMs, count, seed })
+}
+
+/** Ranges to read again, and the remaining session budget for it in this period. */
+async function rangesToReread(
+  { dependencies, quota, nowMs }: RefreshContext,
+  sampling: boolean,
+): Promise<Pick<RefreshRequest, 'ranges' | 'budgetSessions' | 'late'>> {
+  const { settings, warehouse, workspaceId } = dependencies
+  const { writer } = warehouse
+  const none = { ranges: [], budgetSessions: 0, late: false }
+  if (settings.rereadShare === 0) return none
+  const late = await lateRowsSeen(writer, workspaceId, nowMs - EVIDENCE_MS)
+  const ranges = await hidingRanges(writer, workspaceId, {
+    sinceMs: nowMs - settings.rereadHorizonMs,
+    others: late ? 'all' : sampling ? SAMPLED_RANGES : 0,
+    seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
+  })
+  if (ranges.length === 0 || (await isTsLastActivity(writer, workspaceId, nowMs - EVIDENCE_MS))) return none
+  const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
+  const budget = Math.floor(quota.includedSessions * settings.rereadShare)
+  return { ranges, budgetSessions: Math.max(0, budget - spent), late }
+}
+
+/** What to export again now. `waiting`: landed pages that are not loaded yet. */
+export async function planRefresh(asking: RefreshContext & { waiting: number }): Promise<RefreshRequest> {
+  const { dependencies, request, waiting } = asking
+  const { settings, warehouse, workspaceId } = dependencies
+  if (request.mode !== 'incremental') return NO_REFRESH
+  const asked = { ...NO_REFRESH, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
+  if (waiting > 0) return { ...asked, refresh: await namedIds(asking) }
+  const refresh = await refreshIds(asking)
+  const dueMs = ((await lastSampledMs(warehouse.writer, workspaceId)) ?? 0) + SAMPLE_EVERY_MS
+  const sample = await sampleIds(asking, dueMs)
+  const refreshed = new Set(refresh.map(({ agentId, id }) => `${agentId} ${id}`))
+  return {
+    ...asked,
+    refresh: byAgent(refresh),
+    sample: byAgent(sample.filter(({ agentId, id }) => !refreshed.has(`${agentId} ${id}`))),
+    ...(await rangesToReread(asking, sample.length > 0)),
+  }
+}

@@ -1,0 +1,123 @@
+// Retries a request until it is answered, refused, or out of attempts.
+//
+//   slot ─▶ allow? ─▶ send ─▶ outcome ─▶ value
+//     ▲       │no        (always told)     │ transient
+//     │       ▼                            ▼
+//     └───────┼───────────────────────── back off
+//             ▼
+//         the last error
+//
+// An attempt may cost quota however it ends, so the observer hears of each allowed attempt exactly once, before its answer is used.
+
+import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
+import { backoffMs, LONGEST_RETRY_AFTER_MS } from './backoff.ts'
+import type { Slots } from './slots.ts'
+import type { Sent } from './transport.ts'
+
+export interface AttemptObserver {
+  /** Called right before each attempt, counted from 1; false prevents it. */
+  allow(attempt: number): boolean | Promise<boolean>
+  /** Called once for each allowed attempt, before its answer is used. */
+  outcome(outcome: AttemptOutcome): void | Promise<void>
+}
+
+/** Times are ms of this machine's clock. */
+export interface AttemptOutcome {
+  attempt: number
+  sentAtMs: number
+  receivedAtMs: number
+  /** Null where no answer came. */
+  status: number | null
+  /** Nothing was sent, so the vendor neither counted nor billed it. */
+  unsent: boolean
+  /** Null where the answer is usable. */
+  error: ErrorCode | null
+  /** `Retry-After`; null where absent. */
+  retryAfterMs: number | null
+}
+
+export interface AttemptPolicy {
+  maxAttempts: number
+  random: () => number
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  slots: Slots
+}
+
+export interface Attempts<T> {
+  send: () => Promise<Sent>
+  /** Parses the answer. @throws the error that the answer amounts to */
+  read: (sent: Sent, attempt: number) => T
+  /** Builds the error of an attempt that was not made. */
+  unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
+  observer: AttemptObserver | undefined
+  signal: AbortSignal | undefined
+}
+
+type Result<T> = { value: T } | { error: unknown }
+
+/** Runs the attempts. @throws the error of the last one */
+export async function runAttempts<T>(policy: AttemptPolicy, attempts: Attempts<T>): Promise<T> {
+  let failure: ConvohouseError | undefined
+  for (let attempt = 1; ; attempt++) {
+    if (failure && !(await waitForRetry(policy, attempts.signal, attempt - 1, failure)))
+      throw attempts.unsent(attempt, 'stopped')
+    const result = await policy.slots.run(() => attemptOnce(attempts, attempt, failure), attempts.signal)
+    if (result === undefined) throw attempts.unsent(attempt, 'stopped')
+    if ('value' in result) return result.value
+    if (attempt >= policy.maxAttempts || !isRetryable(result.error)) throw result.error
+    failure = result.error
+  }
+}
+
+async function attemptOnce<T>(
+  { send, read, unsent, observer }: Attempts<T>,
+  attempt: number,
+  failure: ConvohouseError | undefined,
+): Promise<Result<T>> {
+  if (observer && !(await observer.allow(attempt))) throw failure ?? unsent(attempt, 'not-allowed')
+  const sent = await send()
+  const result = settle(() => read(sent, attempt))
+  await observer?.outcome({
+    attempt,
+    sentAtMs: sent.sentAtMs,
+    receivedAtMs: sent.receivedAtMs,
+    status: sent.exchange?.status ?? null,
+    unsent: sent.exchange === null && sent.breakdown.unsent === true,
+    error: 'error' in result ? codeOf(result.error) : null,
+    retryAfterMs: sent.exchange?.retryAfterMs ?? null,
+  })
+  return result
+}
+
+function settle<T>(read: () => T): Result<T> {
+  try {
+    return { value: read() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+const codeOf = (error: unknown): ErrorCode => (error instanceof ConvohouseError ? error.code : 'API_PROTOCOL')
+
+/** 429 is not retried here: the governor decides when to send again. */
+function isRetryable(error: unknown): error is ConvohouseError {
+  if (!isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON')) return false
+  return retryAfterOf(error) <= LONGEST_RETRY_AFTER_MS
+}
+
+const retryAfterOf = ({ facts }: ConvohouseError): number => Number(facts.retryAfterMs ?? 0)
+
+/** Backs off; false where the signal ended the wait. */
+async function waitForRetry(
+  { random, sleep }: AttemptPolicy,
+  signal: AbortSignal | undefined,
+  attempt: number,
+  failure: ConvohouseError,
+): Promise<boolean> {
+  try {
+    await sleep(backoffMs(attempt, random(), retryAfterOf(failure)), signal)
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  }
+  return !signal?.aborted
+}

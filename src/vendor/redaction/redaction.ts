@@ -1,0 +1,268 @@
+// Removes secrets from JSON before it lands, and masks tokens in text before it is shown.
+//
+// A secret is recognised by its key, by the configuration that holds it, by a sibling field (an environment variable, a tool field or
+// header named after a secret, an audit entry about one), or by its value. Rules on names do not apply to customer data (ADR 13).
+
+import { safeKey } from '../../catalog/inspection/safe-path.ts'
+import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
+import { isSecret, isSecretName, nameMeaning } from './secret-names.ts'
+import { MASK, maySecretBeIn, withoutNamedSecret, withoutSecretValues } from './secret-values.ts'
+
+type JsonObject = Record<string, unknown>
+
+export interface Redacted {
+  value: unknown
+  /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. A key that may be data or a secret is `*`. */
+  droppedPaths: string[]
+}
+
+export interface RedactionOptions {
+  /** Keys whose values are kept without applying any rule. */
+  isUntouched?: (name: string) => boolean
+}
+
+/** A copy of a JSON value without its secrets. Idempotent. */
+export function redactSecrets(value: unknown, { isUntouched = () => false }: RedactionOptions = {}): Redacted {
+  const droppedPaths: string[] = []
+  const redaction: Redaction = { isUntouched, drop: place => droppedPaths.push(pathOf(place)) }
+  return { value: redact(value, ROOT, redaction), droppedPaths }
+}
+
+/** Removals by path; `[]` stands for every element of a list. */
+export type RemovedSecrets = Readonly<Record<string, number>>
+
+/** Counts removed secrets by path, list indexes left out. */
+export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
+  const counts = new Map<string, number>()
+  for (const dropped of droppedPaths) {
+    const path = dropped.replace(/\[\d+\]/g, '[]')
+    counts.set(path, (counts.get(path) ?? 0) + 1)
+  }
+  return Object.fromEntries(counts)
+}
+
+/** Masks every given secret in a text: plain, URL-encoded, escaped as in JSON, or in base64. */
+export function redactText(text: string, secrets: readonly string[]): string {
+  return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, MASK), text)
+}
+
+/** Every encoding of the secrets, longest first: a secret that starts with another one must be masked in full. */
+export function writtenForms(secrets: readonly string[]): string[] {
+  const forms = secrets.filter(secret => secret !== '').flatMap(formsOf)
+  return [...new Set(forms)].sort((a, b) => b.length - a.length)
+}
+
+function formsOf(secret: string): string[] {
+  // A lone surrogate cannot be URL-encoded.
+  const encodable = secret.replace(/\p{Surrogate}/gu, '\ufffd')
+  const encoded = encodeURIComponent(encodable)
+  const escaped = [JSON.stringify(secret).slice(1, -1)].flatMap(json => [json, json.replaceAll('/', '\\/')])
+  return [
+    secret,
+    encoded,
+    encoded.replace(/%[0-9A-F]{2}/g, byte => byte.toLowerCase()),
+    // JSON within a JSON string is escaped twice.
+    ...escaped.flatMap(json => [json, JSON.stringify(json).slice(1, -1)]),
+    ...base64Of(secret),
+  ]
+}
+
+/** The base64 characters that a secret yields at each of its three alignments, whatever surrounds it. */
+export function base64Of(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  const forms = [0, 1, 2].map(before => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '')
+    const whole = Math.floor(((before + bytes.length) * 8) / 6)
+    return text.slice(Math.ceil((before * 8) / 6), whole)
+  })
+  return forms.flatMap(form => [form, form.replaceAll('+', '-').replaceAll('/', '_')]).filter(form => form.length >= 8)
+}
+
+interface Redaction {
+  isUntouched: (name: string) => boolean
+  drop: (place: Place) => void
+}
+
+interface Place {
+  above: Place | null
+  key: string | number
+  depth: number
+  /** Inside the configuration of an external service. */
+  inPlace: boolean
+  /** Inside customer data, where names say nothing. */
+  isCustomerData: boolean
+}
+
+const ROOT: Place = { above: null, key: '', depth: 0, inPlace: false, isCustomerData: false }
+
+const within = (above: Place, key: string | number): Place => ({ ...above, above, key, depth: above.depth + 1 })
+
+/** Place of a member. The outermost configuration or customer data applies to everything inside. */
+function memberOf(above: Place, name: string): Place {
+  const place = within(above, name)
+  if (above.inPlace || above.isCustomerData) return place
+  const { isPlace, isCustomerData } = nameMeaning(name)
+  return isPlace ? { ...place, inPlace: true } : isCustomerData ? { ...place, isCustomerData } : place
+}
+
+/** True for keys that look like identifiers: digits only at the end, and no known form of a secret. */
+const isDisclosableName = (key: string): boolean =>
+  /^[A-Za-z_$][A-Za-z_$-]{0,39}\d{0,2}$/.test(key) && !maySecretBeIn(key)
+
+function pathOf({ above, key }: Place): string {
+  if (above === null) return ''
+  const path = pathOf(above)
+  if (typeof key === 'number') return `${path}[${key}]`
+  const told = isDisclosableName(key) ? safeKey(key) : '*'
+  return path === '' ? told : `${path}.${told}`
+}
+
+/** Values nested deeper than MAX_DEPTH become null: they are never read and could hide a secret. */
+function redact(value: unknown, place: Place, redaction: Redaction): unknown {
+  if (typeof value === 'string') return redactString(value, place, redaction)
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
+  if (place.depth + 1 > MAX_DEPTH) {
+    redaction.drop(place)
+    return null
+  }
+  return Array.isArray(value)
+    ? redactList(value, place, redaction)
+    : redactObject(value as JsonObject, place, redaction)
+}
+
+/** Masks secret values in a text; a text that holds JSON is redacted as JSON. */
+function redactString(text: string, place: Place, redaction: Redaction): string {
+  if (maySecretBeIn(text) && /^\s*["[{]/.test(text)) {
+    const kept = redactJsonText(text, place, redaction)
+    if (kept !== undefined) return kept
+  }
+  const plain = withoutSecretValues(text)
+  const kept = place.inPlace ? withoutNamedSecret(plain) : plain
+  if (kept !== text) redaction.drop(place)
+  return kept
+}
+
+/** Undefined where the text is no JSON. */
+function redactJsonText(text: string, place: Place, redaction: Redaction): string | undefined {
+  const dropped: Place[] = []
+  try {
+    const value = redact(JSON.parse(text), place, { ...redaction, drop: inner => dropped.push(inner) })
+    for (const inner of dropped) redaction.drop(inner)
+    return dropped.length === 0 ? text : JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
+
+function redactList(list: readonly unknown[], place: Place, redaction: Redaction): unknown[] {
+  return list.map((element, index) => {
+    const own = within(place, index)
+    if (place.inPlace && followsSecretName(list, index)) {
+      redaction.drop(own)
+      return MASK
+    }
+    return redact(element, own, redaction)
+  })
+}
+
+/** `["--api-key", "abc"]`: program arguments; `["X-Api-Key", "abc"]`: a header. */
+function followsSecretName(list: readonly unknown[], index: number): boolean {
+  const [name, value] = [list[index - 1], list[index]]
+  if (typeof name !== 'string' || typeof value !== 'string' || value === MASK) return false
+  const isOption = /^--?[A-Za-z]/.test(name) && !name.includes('=') && !value.startsWith('-')
+  return (isOption || (list.length === 2 && index === 1)) && isSecret(name, value, true)
+}
+
+function redactObject(object: JsonObject, place: Place, redaction: Redaction): JsonObject {
+  const besideSecret = namesBesideSecret(object, place)
+  const kept = Object.entries(object).flatMap(([name, value]): [string, unknown][] => {
+    if (redaction.isUntouched(name) && !place.inPlace) return [[name, value]]
+    const own = memberOf(place, name)
+    if (!place.isCustomerData) {
+      if (isNamedSecret(name, object, place) || besideSecret.has(name)) {
+        redaction.drop(own)
+        // Keeps the value as null, so that a second pass still reads `key` as a name.
+        return place.inPlace && besideSecret.has(name) ? [[name, null]] : []
+      }
+      if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, own, redaction)
+    }
+    if (withoutSecretValues(name) !== name) {
+      redaction.drop(own)
+      return []
+    }
+    return [[name, redact(value, own, redaction)]]
+  })
+  // fromEntries defines own properties, so a key `__proto__` stays data.
+  return Object.fromEntries(kept)
+}
+
+/** In `{ key: "order", value: 7 }` the field `key` holds a name, not a secret. */
+function isNamedSecret(name: string, object: JsonObject, { inPlace }: Place): boolean {
+  const isName = name === 'key' && CARRIED_VALUES.some(carried => carried in object)
+  return !isName && isSecret(name, object[name], inPlace)
+}
+
+const AUDITED_VALUES = ['oldValue', 'newValue']
+const CARRIED_VALUES = ['value', 'defaultValue']
+
+const NONE: ReadonlySet<string> = new Set()
+
+function namesBesideSecret(object: JsonObject, { inPlace, isCustomerData }: Place): ReadonlySet<string> {
+  if (isCustomerData) return NONE
+  return new Set([
+    ...(isEnvironmentVariable(object)
+      ? CARRIED_VALUES.filter(carried => (object[carried] ?? null) !== null)
+      : namedAfterSecret(object, inPlace)),
+    ...(isAuditEntry(object) && isAboutSecret(object)
+      ? AUDITED_VALUES.filter(audited => (object[audited] ?? null) !== null)
+      : []),
+  ])
+}
+
+function isEnvironmentVariable({ isEnv }: JsonObject): boolean {
+  return isEnv === true || isEnv === 1 || (typeof isEnv === 'string' && /^\s*(?:true|1)\s*$/i.test(isEnv))
+}
+
+/** `{ key: "Authorization", value: … }`; headers of MCP servers say `name` for `key`. */
+function namedAfterSecret(object: JsonObject, inPlace: boolean): string[] {
+  const names = [object.key, object.name].filter(own => typeof own === 'string')
+  return CARRIED_VALUES.filter(carried => names.some(own => isSecret(own, object[carried], inPlace)))
+}
+
+interface AuditEntry extends JsonObject {
+  field: string
+}
+
+function isAuditEntry(object: JsonObject): object is AuditEntry {
+  return typeof object.field === 'string' && AUDITED_VALUES.some(name => name in object)
+}
+
+/** The field is a dotted path with ids in brackets: `nodes[n1].tools[t2].serverUrlSecret` (section 2.4). */
+const namesIn = (field: string): string[] => field.split(/[.[\]"']+/).filter(name => name !== '')
+
+const isPlaceName = (name: string): boolean => nameMeaning(name).isPlace
+
+/** Variables, tool fields and headers may hold a secret under any name. */
+const HOLDS_ANYTHING = /^(?:variables?|fields?|headers?|env)$/i
+
+function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
+  const names = namesIn(field)
+  const inPlace = names.some(isPlaceName)
+  const isNamed = (name: string) => isSecret(name, oldValue, inPlace) || isSecret(name, newValue, inPlace)
+  return names.some(name => HOLDS_ANYTHING.test(name) || isNamed(name))
+}
+
+/** An audited value is a string; where an object changed, that string is JSON with the object's secrets. */
+function audited(entry: AuditEntry, name: string, own: Place, redaction: Redaction): [string, unknown][] {
+  const value = entry[name]
+  const place = { ...own, inPlace: own.inPlace || namesIn(entry.field).some(isPlaceName) }
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return [[name, redact(value, place, redaction)]]
+  const text = redactJsonText(value, place, redaction)
+  if (text !== undefined) return [[name, text]]
+  // Truncated JSON that names a secret cannot be redacted, so it is dropped.
+  if (!isSecretName(value)) return [[name, redactString(value, place, redaction)]]
+  redaction.drop(place)
+  return []
+}

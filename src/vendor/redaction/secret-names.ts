@@ -1,0 +1,113 @@
+// Rules on key names (notes on the API, "Secret-bearing fields"): which hold a secret, in which configurations any name ending in `key`
+// does, and which hold customer data, where no name rule applies.
+
+import { ExactNumber } from '../../json/exact-json.ts'
+
+/** The classification of a key by its name alone. */
+export interface NameMeaning {
+  /** A secret, unless the value is a boolean or empty. */
+  isSecret: boolean
+  /** A secret, unless the value is a count: `maxTokens: 4096` is kept, `accessTokens: ["abc"]` is not. */
+  isCounted: boolean
+  /** A secret where the value is a string: `X-Auth`, `basicAuth`. An object of that name is a configuration. */
+  isAuth: boolean
+  /** A secret inside the configuration of an external service. */
+  isKey: boolean
+  /** The configuration of an external service: `vapiConfig`, `externalVoiceSettings`, `mcpServers`, `env`, `headers`, `auth`. */
+  isPlace: boolean
+  /** Customer data, whatever names it uses inside. */
+  isCustomerData: boolean
+}
+
+const KEYS = 'api|pass|hmac|private|access|signing|encryption|client|subscription'
+/** Excludes `tokenizer` and `secretary`. */
+const SECRET = new RegExp(
+  `secret(?!ar(?:y|ies))|password|passwd|passphrase|passcode|pwd|token(?!i[sz])|credential|authori[sz]ation|bearer|jwt|cookie|magic[_\\-\\s]?code|(?:${KEYS})[_\\-.\\s]*key`,
+  'i',
+)
+/** `smtpPass`, `db_pass`, `dbpass`; not `bypass`, `compass`, `passThrough`. */
+const PASS = /(?<!by|com|sur|tres|over|under)pass\d*$/i
+
+/** Language model tokens: `tokenUsage`, `maxTokens`, `cumulativeInputTokens`, `tokenCount`. */
+const MODEL_TOKENS = /tokens?[_-]?usage|tokens(?!ecret)|token[_-]?(?:count|limit|budget|window)/gi
+const COUNTED = /tokens(?!ecret)|token[_-]?(?:count|limit|budget|window)/i
+const TOKEN_USAGE = /tokens?[_-]?usage/i
+
+const KEY = /key$/i
+const PUBLIC_KEY = /public[_\-\s]*key$/i
+const AUTH = /auth$/i
+const PLACE =
+  /configs?$|^mcp[_-]?servers?$|^env(?:ironment|[_-]?vars?)?$|headers?$|^auth(?:entication)?$|vapi|(?:voice|external)[\w-]*settings$/i
+
+/** Compared without case, `_` and `-`. */
+const CUSTOMER_DATA: ReadonlySet<string> = new Set([
+  'formdata',
+  'capturedvariables',
+  'turns',
+  'messageshistory',
+  'messages',
+  'message',
+  'notes',
+  'note',
+  'metrics',
+  'lightconvodata',
+])
+
+function meaningOf(name: string): NameMeaning {
+  // Removed before matching, so that `tokenUsageSecret` stays a secret.
+  const rest = name.replace(MODEL_TOKENS, '|')
+  return {
+    isSecret: SECRET.test(rest) || PASS.test(rest),
+    isCounted: COUNTED.test(name.replace(TOKEN_USAGE, '|')),
+    isAuth: AUTH.test(name),
+    isKey: KEY.test(name) && !PUBLIC_KEY.test(name),
+    isPlace: PLACE.test(name),
+    isCustomerData: CUSTOMER_DATA.has(name.replace(/[_-]/g, '').toLowerCase()),
+  }
+}
+
+/** Bounds the cache: names come from the sender. Most repeat, and matching costs more than parsing. */
+const MAX_CACHED_NAMES = 4_096
+const MAX_CACHED_CHARS = 64
+const meanings = new Map<string, NameMeaning>()
+
+export function nameMeaning(name: string): NameMeaning {
+  const known = meanings.get(name)
+  if (known !== undefined) return known
+  const found = meaningOf(name)
+  if (meanings.size < MAX_CACHED_NAMES && name.length <= MAX_CACHED_CHARS) meanings.set(name, found)
+  return found
+}
+
+/** True where the name alone marks a secret. */
+export const isSecretName = (name: string): boolean => nameMeaning(name).isSecret
+
+/** True where the value must not be kept. `inPlace`: inside the configuration of an external service. */
+export function isSecret(name: string, value: unknown, inPlace = false): boolean {
+  const { isSecret, isCounted, isAuth, isKey } = nameMeaning(name)
+  if (isSecret || (inPlace && isKey)) return !holdsOnly(value, isNothing)
+  if (isAuth && typeof value === 'string') return !isNothing(value)
+  return isCounted && !holdsOnly(value, isCount)
+}
+
+/** Booleans (also as text) and empty values are never secrets. */
+const isNothing = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  typeof value === 'boolean' ||
+  (typeof value === 'string' && /^\s*(?:true|false)?\s*$/i.test(value))
+
+const isCount = (value: unknown): boolean =>
+  isNothing(value) ||
+  typeof value === 'number' ||
+  value instanceof ExactNumber ||
+  (typeof value === 'string' && /^[\d.,\s]*$/.test(value))
+
+/** Counts and switches are nested a few levels at most. */
+const LEVELS = 10
+
+function holdsOnly(value: unknown, isAllowed: (leaf: unknown) => boolean, levels = LEVELS): boolean {
+  if (isAllowed(value)) return true
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber || levels === 0) return false
+  return Object.values(value).every(inner => holdsOnly(inner, isAllowed, levels - 1))
+}
