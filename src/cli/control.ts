@@ -1,14 +1,13 @@
 // `convohouse pause`, `resume`, `allow` and `cancel`: sends the request to the owner workflow of each chosen workspace.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
-import { readConfig } from '../config.ts'
 import type { Allowance } from '../core/governor/allowance.ts'
 import { type Absence, awaitWorker, hasPollers } from '../run/temporal/client/await-worker.ts'
 import { connectClient } from '../run/temporal/client/connection.ts'
 import { ownerId } from '../run/temporal/client/owner.ts'
+import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { invalidFlag } from './flags/values.ts'
-import { chooseWorkspaces } from './flags/workspaces.ts'
+import { noWorkerText } from './no-worker-text.ts'
 import { log, print } from './terminal/print.ts'
-import { noWorkerText } from './worker/no-worker-text.ts'
 
 export type ControlCommand = 'pause' | 'resume' | 'cancel' | 'allow'
 
@@ -37,24 +36,24 @@ function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
   }
 }
 
-type Word = (handle: WorkflowHandle) => Promise<unknown>
+type Update = (handle: WorkflowHandle) => Promise<unknown>
 
 /** The update that a worker has to answer; null for `cancel`, which the server accepts by itself. */
-function wordOf(steering: ControlCommand, flags: ControlFlags): Word | null {
+function updateOf(steering: ControlCommand, flags: ControlFlags): Update | null {
   if (steering === 'cancel') return null
   if (steering !== 'allow') return handle => handle.executeUpdate(steering)
   const args: [Allowance] = [allowanceOf(flags)]
   return handle => handle.executeUpdate<unknown, [Allowance]>('raiseBudget', { args })
 }
 
-interface Said {
+interface Addressed {
   handle: WorkflowHandle
   queue: string
-  word: Word | null
+  word: Update | null
 }
 
 /** Sends the request, and logs when no worker polls. */
-async function speak(client: Client, { handle, queue, word }: Said): Promise<void> {
+async function execute(client: Client, { handle, queue, word }: Addressed): Promise<void> {
   if (word) {
     const unanswered = (absence: Absence) => log(noWorkerText(absence, queue))
     await awaitWorker({ client, queue, unanswered })(() => word(handle))
@@ -65,12 +64,12 @@ async function speak(client: Client, { handle, queue, word }: Said): Promise<voi
 }
 
 /** True if a running sync received the request. */
-async function steer(client: Client, workspaceId: string, word: Word | null): Promise<boolean> {
+async function send(client: Client, workspaceId: string, word: Update | null): Promise<boolean> {
   const handle = client.workflow.getHandle(ownerId(workspaceId))
   try {
     const { status, taskQueue } = await handle.describe()
     if (status.name !== 'RUNNING') return false
-    await speak(client, { handle, queue: taskQueue, word })
+    await execute(client, { handle, queue: taskQueue, word })
     return true
   } catch (error) {
     // The sync may have ended meanwhile.
@@ -81,15 +80,12 @@ async function steer(client: Client, workspaceId: string, word: Word | null): Pr
 
 /** @throws FLAG_INVALID, TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN */
 export async function runControl(steering: ControlCommand, flags: ControlFlags): Promise<void> {
-  const word = wordOf(steering, flags)
-  const workspaces = chooseWorkspaces(
-    readConfig(flags.config === undefined ? {} : { path: flags.config }),
-    flags.workspace,
-  )
+  const word = updateOf(steering, flags)
+  const workspaces = chooseWorkspaces(configAt(flags.config), flags.workspace)
   const client = await connectClient()
   try {
     for (const { id } of workspaces) {
-      const heard = await steer(client, id, word)
+      const heard = await send(client, id, word)
       print(`${id}: ${heard ? DONE[steering] : 'no sync is running'}`)
     }
   } finally {

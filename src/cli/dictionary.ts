@@ -13,10 +13,7 @@ export async function runDictionary({ output }: { output?: string }): Promise<vo
     return
   }
   await writeFile(output, page).catch(cause => {
-    throw invalidFlag(
-      `--output: ${output} cannot be written (${cause.code}).`,
-      'Give a file in a folder that is there.',
-    )
+    throw invalidFlag(`--output: ${output} cannot be written (${cause.code}).`, 'Give a file in an existing folder.')
   })
   log(`Wrote ${output}`)
 }

@@ -7,7 +7,7 @@ import { print } from './terminal/print.ts'
 
 const NEXT = [
   'Next:',
-  '  1. Enter the id and the API address of your workspace.',
+  '  1. Enter the id and the API address of your workspace in that file.',
   '  2. export CONVOHOUSE_API_TOKEN=…   (the secret key of the workspace)',
   '  3. convohouse plan                 shows what a sync would read; it costs no session',
   '  4. convohouse sync',
@@ -22,7 +22,7 @@ function failure(file: string, cause: NodeJS.ErrnoException): ConvohouseError {
   }
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `${file} cannot be written (${cause.code ?? cause.message}).`,
-    hint: 'Run it in a folder that you may write to.',
+    hint: 'Run `convohouse init` in a folder with write permission.',
     cause,
   })
 }
@@ -36,99 +36,97 @@ export async function runInit({ force }: { force?: boolean }): Promise<void> {
   print(`Wrote ${file}`, '', ...NEXT)
 }
 
-/** Every setting with its default. A test reads it with `readConfig`. */
-export const CONFIG_TEMPLATE = `# Configuration of convohouse. Settings that begin with # have that value unless you change it.
+/** Every setting with its default. */
+export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is commented out shows its default.
 # Durations are written 90s, 15m, 2h or 1d.
 
-# The data folder: raw pages as they came, and the warehouse. A relative path counts from this file.
-# CONVOHOUSE_HOME, where it is set, wins.
+# The data folder: raw pages and the warehouse. A relative path is relative to this file. CONVOHOUSE_HOME overrides it.
 # home: convohouse-data
 
-# Memory that DuckDB may take; a sync takes some 650 MB beside it. A replay may take more, and is faster with it; without
-# replayMemoryLimit, memoryLimit holds for both where it is set.
-# Above a million conversations it may take 180 MB more for each further million, to know what is replaced.
+# Memory limit of DuckDB; a sync needs about 650 MB in addition. A replay is faster with more memory. If only memoryLimit is set, it
+# holds for both. Above a million conversations, a load may need 180 MB more for each further million.
 # memoryLimit: 448MB
 # replayMemoryLimit: 1GB
 
-# Threads that it may use (default: all that the machine has).
+# Threads of DuckDB (default: all of the machine).
 # threads: 4
 
-# For workers of Temporal: the prefix of their task queues, and how long a lease may be used before another worker may go on
-# from where it ended. Where Temporal is, its own variables say (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
+# For Temporal workers: the prefix of their task queues, and the time after which another worker may continue from where a lease
+# ended. Temporal's own variables configure the server (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
 # temporal: { queues: convohouse, lease: 2m }
 
-# Where the receiver of webhooks listens, the largest body that it takes, and from how many connections at once.
+# The webhook receiver: its address, the largest body, and the largest number of concurrent connections.
 # webhooks: { host: 127.0.0.1, port: 8787, maxBody: 8MB, maxConnections: 1000 }
 
-# Where workers, \`sync --watch\` and \`up\` serve metrics for Prometheus; --metrics says otherwise for one of them. Without it, \`up\`
-# serves them at 127.0.0.1:9464 or a free port, and the others where --metrics says. A receiver serves them itself.
+# Address at which workers, \`sync --watch\` and \`up\` serve metrics for Prometheus; --metrics overrides it. By default \`up\` uses
+# 127.0.0.1:9464 or a free port, and the others serve none. A receiver serves metrics at its own address.
 # metrics: 127.0.0.1:9464
 
 workspaces:
-  # One entry for each workspace. Its id is part of every key in the warehouse.
+  # One entry per workspace. Its id is part of every key in the warehouse.
   - id: my-workspace
 
     # Address of the API, without /v3.
     apiUrl: https://api.example.com
 
-    # Where the token is kept; never the token itself. A variable, or a file (mode 0600) with the token as its only line:
+    # Where the token is kept, never the token itself: a variable, or a file (mode 0600) with the token as its only line:
     #   token: { file: ./my-workspace.token }
     token: { env: CONVOHOUSE_API_TOKEN }
 
-    # The secret that the vendor puts into the workspace's webhooks, kept like the token. While it is exchanged there may be two.
+    # The secret that the vendor puts into the workspace's webhooks, kept like the token. Give two while you replace it.
     # webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }
 
-    # How far back to read: a date, or an age such as 90d. Without it everything there is.
+    # How far back to read: a date, or an age such as 90d. Without it, everything.
     # since: 90d
 
-    # Organizations whose names and teams are asked for, beside those that conversations name: ids. (The vendor has no list of them.)
+    # Ids of organizations whose names and teams are fetched, in addition to those that conversations name. (The vendor has no list.)
     # organizations: []
 
-    # When Temporal syncs it by itself, once \`convohouse schedule ensure\` has told it: every so often, or by a cron expression in UTC
-    # ({ cron: "0 * * * *" }); each time later by up to jitter.
+    # Interval of syncs on Temporal, or a cron expression in UTC ({ cron: "0 * * * *" }). Each start is delayed by up to jitter.
+    # \`convohouse schedule ensure\` applies it.
     # schedule: { every: 15m, jitter: 30s }
 
-    # How long a conversation's time must have passed before its second is read. Longer pays for most
-    # conversations once; shorter has them sooner.
+    # How old a conversation's time must be before its second is read. A longer time exports most conversations only once; a shorter
+    # time has them sooner.
     # settle: 2m
 
     # How late the mirror that the export reads from may be.
     # mirrorLag: 2m
 
-    # The time zone whose days are the days of reports.
+    # The time zone of days in reports.
     # timeZone: UTC
 
-    # Export requests an hour, until the vendor tells another number.
+    # Export requests per hour, until the vendor reports another limit.
     # requestsPerHour: 1500
 
     # Length of that hour. Only a sandbox has another one.
     # hour: 1h
 
-    # Share of the hour's requests that a sync leaves for people and other tools (0 to 0.9).
+    # Share of the hourly requests that a sync leaves to people and other tools (0 to 0.9).
     # hourReserve: 0.02
 
-    # Least share of the period's sessions that history leaves for conversations to come (0 to 0.9).
+    # Minimum share of the period's sessions that history leaves to new conversations (0 to 0.9).
     # headReserve: 0.1
 
-    # How long a conversation that has changed is left alone before it is bought again, once.
+    # How long a conversation must be unchanged before it is exported again, once.
     # quiet: 24h
 
-    # Which changes that is for: "change", any; "message", only where something was written since it was exported, or no event
-    # told what has changed. Fewer sessions are bought, and columns that only an export has stay as they were.
+    # Which changes count: "change", any change; "message", only a new message, or a change of unknown kind. With "message" fewer
+    # sessions are billed, and columns that only an export has are updated less often.
     # refreshOn: change
 
-    # The export skips conversations in which no person has written yet. Stretches of time that skipped some are read
-    # again, within so many days and for at most this share of the period's sessions (0 to 0.9; 0: never).
+    # The export skips conversations in which no person has written yet. Time ranges with skipped conversations are read again within
+    # this time, for at most this share of the period's sessions (0 to 0.9; 0: never).
     # rereadHorizon: 7d
     # rereadShare: 0.02
 
-    # A few conversations at random are bought again each week, to learn how stale the rest is: for at most this share of
-    # the period's sessions (0: never).
+    # Each week a few random conversations are exported again, to measure how stale the others are: for at most this share of the
+    # period's sessions (0: never).
     # sampleShare: 0.002
 
-    # Conversations a page, 1 to 100. Fewer cost more requests.
+    # Conversations per page, 1 to 100. Smaller pages cost more requests.
     # pageSize: 100
 
-    # How long one request may take.
+    # Timeout of one request.
     # timeout: 60s
 `

@@ -1,4 +1,4 @@
-// Facts of our package.json.
+// Version and supported Node, from package.json.
 import { readFileSync } from 'node:fs'
 
 export interface PackageFacts {

@@ -48,10 +48,10 @@ const GUIDE = `
 Try it without an account:   convohouse demo
 Start with your own:         convohouse init, then convohouse plan, then convohouse sync
 
-One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE, the file that holds it),
-CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the data folder. \`convohouse COMMAND --help\` shows examples.`
+A single workspace needs no configuration file: set CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE, the path of
+a file that holds it), CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the data folder. \`convohouse COMMAND --help\` shows examples.`
 
-/** The program. Usage errors are thrown as commander's errors; it prints nothing but help. */
+/** Creates the program. It throws usage errors as commander's errors and prints only help. */
 export function createProgram(): Command {
   const program = new Command('convohouse')
     .description(DESCRIPTION)

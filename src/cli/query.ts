@@ -13,11 +13,10 @@ import {
   queryWarehouseToParquet,
   type WarehouseAccess,
 } from '../warehouse/query/warehouse-client.ts'
+import { storageOf } from './flags/configuration.ts'
 import { invalidFlag } from './flags/values.ts'
 import { formatOfFile, resolveOutput, writeToFile } from './output/file.ts'
-import { chooseFormat, type Format } from './output/format.ts'
-import { writeResult } from './output/write.ts'
-import { storageOf } from './storage.ts'
+import { chooseFormat, type Format, writeResult } from './output/write.ts'
 import { log } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
 import { isTerminal } from './terminal/style.ts'

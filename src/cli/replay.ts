@@ -1,6 +1,5 @@
 // `convohouse replay`: rebuilds the warehouse from landed pages, without a request.
 import { existsSync } from 'node:fs'
-import { readConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { formatDuration, SECOND } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
@@ -8,8 +7,8 @@ import type { ReplayOptions, ReplayReport } from '../run/rebuild.ts'
 import { replay } from '../run/replay.ts'
 import { replayTables } from '../run/replay-tables.ts'
 import { warehouseFile } from '../warehouse/open.ts'
+import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { invalidFlag } from './flags/values.ts'
-import { chooseWorkspaces } from './flags/workspaces.ts'
 import { log, print, printJsonLine } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
 import { isTerminal } from './terminal/style.ts'
@@ -23,15 +22,15 @@ export interface ReplayFlags {
   json?: boolean
 }
 
-type Told = Parameters<NonNullable<ReplayOptions['tell']>>[0]
+type ReplayProgress = Parameters<NonNullable<ReplayOptions['tell']>>[0]
 
 const LINE_EVERY_MS = 5 * SECOND
 
-const progressLine = ({ workspaceId, files, of, records }: Told): string =>
+const progressLine = ({ workspaceId, files, of, records }: ReplayProgress): string =>
   `${workspaceId}: ${count(files)} of ${counted(of, 'page')}, ${counted(records, 'record')}`
 
 /** Reports progress: redrawn on a terminal, a line every five seconds elsewhere, or as JSON. */
-async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end: () => void }> {
+async function progressReporter(json: boolean): Promise<{ tell: (told: ReplayProgress) => void; end: () => void }> {
   if (json) return { tell: told => printJsonLine({ kind: 'progress', ...told }), end: () => {} }
   if (isTerminal(process.stderr)) {
     const { createLogUpdate } = await import('log-update')
@@ -43,7 +42,7 @@ async function teller(json: boolean): Promise<{ tell: (told: Told) => void; end:
     return { tell: told => draw(progressLine(told)), end }
   }
   let toldMs = Date.now()
-  const tell = (told: Told) => {
+  const tell = (told: ReplayProgress) => {
     if (Date.now() - toldMs < LINE_EVERY_MS) return
     toldMs = Date.now()
     log(progressLine(told))
@@ -79,9 +78,9 @@ const TOGETHER = [
 export async function runReplay(flags: ReplayFlags): Promise<void> {
   const { table: tables, allowIncomplete = false } = flags
   if (tables && allowIncomplete) throw invalidFlag(...TOGETHER)
-  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
-  const { tell, end } = await teller(flags.json === true)
+  const { tell, end } = await progressReporter(flags.json === true)
   const stop = stopOnSignals()
   const hadWarehouse = existsSync(warehouseFile(config.home))
   const begunMs = Date.now()

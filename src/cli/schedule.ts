@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../workflows/activities.ts'
 import { systemClock } from '../clock.ts'
-import { type Config, readConfig, type WorkspaceConfig } from '../config.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
 import { durationText, formatDuration } from '../core/time.ts'
 import { count, utc } from '../core/words.ts'
 import { hasPollers } from '../run/temporal/client/await-worker.ts'
@@ -18,14 +18,14 @@ import {
   type ScheduleState,
   scheduleState,
 } from '../run/temporal/client/schedules.ts'
+import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { invalidFlag } from './flags/values.ts'
-import { chooseWorkspaces } from './flags/workspaces.ts'
+import { noWorkerText } from './no-worker-text.ts'
 import { syncOnTemporal } from './sync/on-temporal.ts'
-import { type GridOptions, grid } from './terminal/grid.ts'
+import { type GridOptions, grid } from './terminal/columns.ts'
 import { log, print, printJson } from './terminal/print.ts'
 import { isTerminal, styleOf } from './terminal/style.ts'
-import { noWorkerText } from './worker/no-worker-text.ts'
 
 export interface ScheduleFlags {
   config?: string
@@ -45,7 +45,7 @@ async function eachChosen(
   work: (chosen: Chosen) => Promise<void>,
   behind: (app: Omit<Chosen, 'workspace'>) => Promise<void> = async () => {},
 ): Promise<void> {
-  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
   const client = await connectClient()
   try {
@@ -65,7 +65,11 @@ const ENSURED: Record<Ensured, string> = {
   none: 'none (none is configured)',
 }
 
-function tellEnsured(flags: ScheduleFlags, workspaceId: string, { ensured, text }: { ensured: Ensured; text: string }) {
+function printEnsured(
+  flags: ScheduleFlags,
+  workspaceId: string,
+  { ensured, text }: { ensured: Ensured; text: string },
+) {
   if (flags.json) printJson({ workspaceId, ensured })
   else print(`${workspaceId}: ${text}`)
 }
@@ -75,12 +79,12 @@ export const runEnsure = (flags: ScheduleFlags): Promise<void> =>
     flags,
     async ({ client, config, workspace }) => {
       const ensured = await ensureSchedule(client, { config, workspace })
-      tellEnsured(flags, workspace.id, { ensured, text: ENSURED[ensured] })
+      printEnsured(flags, workspace.id, { ensured, text: ENSURED[ensured] })
     },
     async ({ client, config }) => {
       if (flags.workspace !== undefined) return
       const text = 'deleted (the workspace is no longer configured)'
-      for (const id of await deleteUnconfigured(client, config)) tellEnsured(flags, id, { ensured: 'deleted', text })
+      for (const id of await deleteUnconfigured(client, config)) printEnsured(flags, id, { ensured: 'deleted', text })
     },
   )
 
@@ -98,7 +102,7 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
 }
 
 /** Warns if no worker polls: the server keeps the run until one does. */
-async function tellIfNobodyTakes(client: Client, { temporal }: Config): Promise<void> {
+async function warnWithoutWorker(client: Client, { temporal }: Config): Promise<void> {
   const queue = warehouseQueue(temporal.queues)
   if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The run waits for it.'))
 }
@@ -112,7 +116,7 @@ export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =
       else print(`${workspace.id}: ${change} done`)
     },
     async ({ client, config }) => {
-      if (change === 'trigger') await tellIfNobodyTakes(client, config)
+      if (change === 'trigger') await warnWithoutWorker(client, config)
     },
   )
 
@@ -193,7 +197,7 @@ export function checkRange({ since, until }: BackfillFlags, nowMs: number): void
 export async function runBackfill(flags: BackfillFlags): Promise<number> {
   checkRange(flags, systemClock.now())
   const { workspace, config: path, ...given } = flags
-  const config = readConfig(path === undefined ? {} : { path })
+  const config = configAt(path)
   const workspaces = chooseWorkspaces(config, workspace)
   const client = await connectClient()
   try {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeList, type NamedConversation, parseIds } from '../../src/cli/flags/ids-csv.ts'
+import { decodeList, type NamedConversation, parseIds } from '../../src/cli/flags/ids-file.ts'
 
 const named = (...all: [agentId: string | null, id: string, line: number][]): NamedConversation[] =>
   all.map(([agentId, id, line]) => ({ agentId, id, line }))

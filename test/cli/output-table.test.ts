@@ -2,8 +2,8 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cut, type TableOptions, table, visible } from '../../src/cli/output/table.ts'
-import { layOut } from '../../src/cli/output/table-layout.ts'
+import { type TableOptions, table } from '../../src/cli/output/table.ts'
+import { cut, layOut, visible } from '../../src/cli/terminal/columns.ts'
 import { runQuery } from '../../src/warehouse/query/query.ts'
 
 let instance: DuckDBInstance

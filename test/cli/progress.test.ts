@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exitCodeOfReport } from '../../src/cli/sync/exit-code.ts'
 import {
   overProgress,
   type Progress,
@@ -13,7 +12,8 @@ import {
   withPage,
 } from '../../src/cli/sync/progress.ts'
 import { liveLines } from '../../src/cli/sync/progress-text.ts'
-import { reportLines } from '../../src/cli/sync/report-text.ts'
+import { exitCodeOfReport, reportLines } from '../../src/cli/sync/report.ts'
+
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { newGovernor } from '../../src/core/governor/governor.ts'
 import { ago, bytes, counted, range } from '../../src/core/words.ts'

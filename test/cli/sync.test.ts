@@ -106,7 +106,7 @@ describe('sync', () => {
     await writeFile(file, `\uFEFFConversation ID;Agent ID\r\n"${one!.id}";${one!.a}\r\n\r\nnobody;${one!.a}\r\n`)
     const { code, stdout } = await cli(['sync', '--ids', file], { env })
     expect([code, stdout]).toEqual([0, expect.stringContaining('1 conversation in')])
-    expect(stdout).toContain('warning: Of 2 requested conversations 1 did not arrive: "nobody" (line 4).')
+    expect(stdout).toContain('warning: 1 of 2 requested conversations did not arrive: "nobody" (line 4).')
 
     await writeFile(file, `agent_id,conversation_id\n${one!.a},${one!.id}\nagent_typo,${one!.id}\n`)
     for (const command of ['sync', 'plan']) {
@@ -126,16 +126,16 @@ describe('sync', () => {
     const { code, stderr } = await cli(['sync', '--ids', file], { env })
     expect(code).toBe(2)
     expect(stderr).toContain(
-      'of 7 ids, 7 belong to no conversation that is in the warehouse: "x1" (line 1), "x2" (line 2), "x3" (line 3), "x4" (line 4), "x5" (line 5) and 2 more.',
+      '7 of 7 ids are not in the warehouse: "x1" (line 1), "x2" (line 2), "x3" (line 3), "x4" (line 4), "x5" (line 5) and 2 more.',
     )
     await writeFile(file, 'x1\n')
     const one = await cli(['sync', '--ids', file], { env })
-    expect(one.stderr).toContain('of 1 id, 1 belongs to no conversation')
+    expect(one.stderr).toContain('1 of 1 id is not in the warehouse')
     await writeFile(file, Buffer.from('PK\x03\x04\x14\0\x08'))
     const workbook = await cli(['sync', '--ids', file], { env })
     expect([workbook.code, workbook.stderr]).toEqual([2, expect.stringMatching(/is not a text file\.\n.*as CSV/)])
     const missing = await cli(['sync', '--ids', `${file}.not`], { env })
-    expect(missing.stderr).toContain('there is no such file')
+    expect(missing.stderr).toContain('the file does not exist')
   })
 
   it('stops at the limit of requests, and says so', async () => {

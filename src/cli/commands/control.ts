@@ -6,7 +6,7 @@ import { whole } from '../flags/values.ts'
 
 const ABOUT: Record<ControlCommand, { description: string; example: string }> = {
   pause: {
-    description: 'pause the sync on Temporal: it makes no request until it is resumed',
+    description: 'pause the sync on Temporal: it makes no requests until it is resumed',
     example: '     requests in flight still land',
   },
   resume: { description: 'resume a paused sync', example: '     continues where it stopped' },
@@ -20,24 +20,28 @@ const ABOUT: Record<ControlCommand, { description: string; example: string }> = 
   },
 }
 
-const steerCommand = (steering: ControlCommand): Command => {
-  const { description, example } = ABOUT[steering]
-  return addWorkspaceFlag(addConfigFlag(new Command(steering).description(description)))
-    .addHelpText('after', `\nExamples:\n  $ convohouse ${steering} --workspace ws_1${example}`)
+const controlCommand = (name: ControlCommand): Command => {
+  const { description, example } = ABOUT[name]
+  return addWorkspaceFlag(addConfigFlag(new Command(name).description(description)))
+    .addHelpText('after', `\nExamples:\n  $ convohouse ${name} --workspace ws_1${example}`)
     .action(async (flags: ControlFlags) => {
       const { runControl } = await import('../control.ts')
-      await runControl(steering, flags)
+      await runControl(name, flags)
     })
 }
 
-export const pauseCommand = (): Command => steerCommand('pause')
-export const resumeCommand = (): Command => steerCommand('resume')
+export const pauseCommand = (): Command => controlCommand('pause')
+export const resumeCommand = (): Command => controlCommand('resume')
 export const allowCommand = (): Command =>
-  steerCommand('allow')
+  controlCommand('allow')
     .option(
       '--overage-packs <n>',
-      'overage packs that it may use, in total; history that was left out for lack of sessions is planned again',
+      'total number of overage packs that the sync may use; history that was skipped for lack of sessions is planned again',
       whole('--overage-packs', 1),
     )
-    .option('--max-sessions <n>', 'a higher limit of billed sessions than it started with', whole('--max-sessions', 1))
-export const cancelCommand = (): Command => steerCommand('cancel')
+    .option(
+      '--max-sessions <n>',
+      'new limit of billed sessions, higher than the current one',
+      whole('--max-sessions', 1),
+    )
+export const cancelCommand = (): Command => controlCommand('cancel')

@@ -6,7 +6,7 @@ export const demoCommand = (): Command =>
     .description('try it without an account: a sandbox, a sync, queries, and a second sync')
     .option(
       '--home <folder>',
-      'empty folder for the warehouse (default: a new temporary one, which is kept)',
+      'empty folder for the warehouse (default: a new temporary folder, which is kept)',
       filled('--home'),
     )
     .addHelpText(

@@ -6,7 +6,7 @@ export const doctorCommand = (): Command =>
   addWorkspaceFlag(
     addConfigFlag(
       new Command('doctor').description(
-        'check everything that a sync depends on, and say how to fix it; costs no session',
+        'check everything that a sync depends on, and explain how to fix problems; costs no session',
       ),
     ),
   )
@@ -17,11 +17,11 @@ export const doctorCommand = (): Command =>
       `
 Examples:
   $ convohouse doctor                        configuration, token, API, clock, disk, landing, warehouse, versions
-  $ convohouse doctor --offline              without a request
+  $ convohouse doctor --offline              no requests
   $ convohouse doctor --json | jq '.checks[] | select(.state != "ok")'
 
-It makes one request per workspace, for the list of agents, which costs nothing. The exit code is 0 if no check
-failed, else that of the first failed check.`,
+It makes one request per workspace, for the list of agents, which costs nothing. The exit code is 0 if every check
+passed, else the code of the first failed check.`,
     )
     .action(async (flags: DoctorFlags) => {
       const { runDoctor } = await import('../doctor/doctor.ts')

@@ -8,7 +8,7 @@ export const initCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse init              every setting, with what it does and its default
+  $ convohouse init              every setting, with its meaning and default
   $ convohouse init --force      the same, replacing an existing file`,
     )
     .action(async (flags: { force?: boolean }) => {

@@ -3,7 +3,7 @@ import { BYS } from '../../reports/reconciled-counts.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, oneOf, repeated } from '../flags/values.ts'
 import type { LedgerFlags } from '../ledger.ts'
-import type { RowFormat } from '../output/format.ts'
+import type { RowFormat } from '../output/write.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const satisfies readonly RowFormat[]
 
@@ -16,8 +16,8 @@ export const ledgerCommand = (): Command =>
     ),
   )
     .option('-a, --agent <id>', 'only this agent; may be repeated', repeated('--agent'))
-    .option('--since <moment>', 'from this day on: a date, a time, or an age such as 30d', moment('--since'))
-    .option('--by <what>', `a row for each ${BYS.join(', ')}`, oneOf('--by', BYS), 'agent' as const)
+    .option('--since <moment>', 'only from this day on: a date, a time, or an age such as 30d', moment('--since'))
+    .option('--by <what>', `one row per ${BYS.join(', ')}`, oneOf('--by', BYS), 'agent' as const)
     .option('--format <format>', `print only the rows, as ${FORMATS.join(', ')}`, oneOf('--format', FORMATS))
     .option('--json', 'one JSON object with rows, totals and differences, for machines')
     .addHelpText(
@@ -29,8 +29,8 @@ Examples:
   $ convohouse ledger --agent a_1 --by month --format csv
   $ convohouse ledger --json | jq '.workspaces[].differences'
 
-A day is the day of a conversation's ts in the workspace's time zone. The view \`_ledger\` has the same figures for SQL. scanned
-counts the conversations that the vendor looked at: those it returned, and those it skipped because no person had written in them.`,
+Days are those of a conversation's ts in the workspace's time zone. "scanned" counts the conversations that the vendor looked at: those it
+returned, and those it skipped because no person had written in them. In SQL, the view \`_ledger\` has the same figures.`,
     )
     .action(async (flags: LedgerFlags) => {
       const { runLedger } = await import('../ledger.ts')

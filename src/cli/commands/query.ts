@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { DAY, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, filled, oneOf, whole } from '../flags/values.ts'
-import type { Format } from '../output/format.ts'
+import type { Format } from '../output/write.ts'
 import type { QueryFlags } from '../query.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const satisfies readonly Format[]
@@ -10,15 +10,18 @@ const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const 
 /** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
 const LONGEST_TIMEOUT_MS = 24 * DAY
 
-/** A comment at the start of SQL (`-- why`): no flag contains white space or a line break. */
+/** SQL that begins with a comment (`-- why`). Flags contain neither white space nor line breaks. */
 const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
 
-/** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag; line numbers stay. */
+/** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag. Line numbers stay the same. */
 export const unlikeFlag = (argument: string): string => (COMMENT_FIRST.test(argument) ? ` ${argument}` : argument)
 
 export const queryCommand = (): Command =>
   addConfigFlag(new Command('query').description('run one SELECT; works while a sync runs'))
-    .argument('[sql]', 'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); - or nothing reads standard input')
+    .argument(
+      '[sql]',
+      'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); without it, or with -, SQL is read from standard input',
+    )
     .option('-f, --file <file>', 'read the SQL from a file', filled('--file'))
     .option(
       '--format <format>',
@@ -43,7 +46,7 @@ Examples:
   $ convohouse query --file report.sql --format csv > report.csv
   $ echo "SELECT 42 AS answer" | convohouse query --format json
 
-Times in the warehouse are UTC and end in Z; times that the SQL computes from them have no zone.`,
+Stored times are UTC and end in Z. Times that the SQL computes from them have no time zone.`,
     )
     .action(async (sql: string | undefined, flags: QueryFlags) => {
       const { runQueryCommand } = await import('../query.ts')

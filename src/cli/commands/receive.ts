@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { filled, whole } from '../flags/values.ts'
-import type { ReceiveFlags } from '../receive/receive.ts'
+import type { ReceiveFlags } from '../receive.ts'
 
 export const receiveCommand = (): Command =>
   addConfigFlag(new Command('receive').description("receive the vendor's webhooks until it is stopped"))
@@ -12,16 +12,16 @@ export const receiveCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse receive                       on 127.0.0.1:8787, behind a TLS proxy
+  $ convohouse receive                       listen on 127.0.0.1:8787, behind a TLS proxy
   $ convohouse receive --host 0.0.0.0 --port 80
   $ curl http://127.0.0.1:8787/metrics
 
-An event is on disk, in the spool of the data folder, before it is acknowledged. Several receivers may share a data folder.
-The configuration of a workspace names its secrets: \`webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }\`; without a
-configuration file CONVOHOUSE_WEBHOOK_SECRET is read. SIGHUP rereads them. SIGTERM and Ctrl-C end it after requests in flight are on
-disk. docs/webhooks.md shows how to set the vendor's address, TLS in front, and a test.`,
+An event is written to the spool in the data folder before it is acknowledged. Several receivers may share a data folder.
+The configuration of a workspace names its secrets: \`webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }\`. Without a
+configuration file, CONVOHOUSE_WEBHOOK_SECRET is used. SIGHUP rereads the secrets. SIGTERM and Ctrl-C stop the receiver once requests
+in flight are on disk. docs/webhooks.md describes the vendor's settings, a TLS proxy, and how to test.`,
     )
     .action(async (flags: ReceiveFlags) => {
-      const { runReceive } = await import('../receive/receive.ts')
+      const { runReceive } = await import('../receive.ts')
       await runReceive(flags)
     })

@@ -8,7 +8,7 @@ export const replayCommand = (): Command =>
     addConfigFlag(new Command('replay').description('rebuild the warehouse from the landed pages, without a request')),
   )
     .option('--table <name>', 'rebuild only this table; may be repeated', repeated('--table'))
-    .option('--allow-incomplete', 'continue when source files are missing; rows that only they supplied are kept')
+    .option('--allow-incomplete', 'continue if source files are missing; rows that only they supplied are kept')
     .option('--json', 'one JSON object per line, for machines')
     .addHelpText(
       'after',
@@ -17,7 +17,7 @@ Examples:
   $ convohouse replay                        after an update that adds fields, or when the warehouse is damaged
   $ convohouse replay --table _drift --table _issues
 
-The old warehouse answers queries meanwhile; it is replaced when the new one is complete.`,
+The old warehouse answers queries until the new one is complete and replaces it.`,
     )
     .action(async (flags: ReplayFlags) => {
       const { runReplay } = await import('../replay.ts')

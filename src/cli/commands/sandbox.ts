@@ -1,12 +1,12 @@
 import { Command } from 'commander'
-import { DAY, SECOND } from '../../core/time.ts'
+import { DAY, parseDuration, SECOND } from '../../core/time.ts'
 import { FAULTS } from '../../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
 import { TS_UNITS } from '../../sandbox/options.ts'
-import { READINGS } from '../../sandbox/readings.ts'
+import { nameIssue, type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rates.ts'
+import { READINGS, type ReadingDefinition, type Readings, readingIssue } from '../../sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../sandbox/webhooks/webhook-settings.ts'
-import { namesTable, rated, readings, readingsTable } from '../flags/name-value.ts'
-import { duration, filled, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
+import { duration, filled, invalidFlag, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
 import type { SandboxFlags } from '../sandbox.ts'
 
 export const sandboxCommand = (): Command =>
@@ -162,3 +162,54 @@ Examples:
       const { runSandbox } = await import('../sandbox.ts')
       await runSandbox(flags)
     })
+
+/** A repeatable flag NAME=RATE[:PARAM]. `table` has the names; `noun` names one in messages. */
+export const rated =
+  (flag: string, table: RateTable, noun: string) =>
+  (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {
+    const [, name = text, share = '', told] = /^([^=]*)=([^:]*)(?::(.*))?$/.exec(text) ?? []
+    const unknown = nameIssue(table, noun, name)
+    if (unknown !== undefined) throw invalidFlag(`${flag}: ${unknown}.`, `Give ${flag} NAME=RATE.`)
+    const rate = /^\d*\.?\d+$/.test(share) ? Number(share) : Number.NaN
+    if (!(rate >= 0 && rate <= 1))
+      throw invalidFlag(`${flag} ${text} has no rate.`, `Give ${flag} ${name}=0.1, from 0 to 1.`)
+    if (told === undefined) return { ...before, [name]: rate }
+    const param = readParam(told, table[name]!.param)
+    const wrong = paramIssue(table, name, param)
+    if (wrong !== undefined) throw invalidFlag(`${flag} ${text}: ${wrong}.`, `Give ${flag} ${name}=${share}:PARAM.`)
+    return { ...before, [name]: { rate, param } }
+  }
+
+/** A plain number, or a duration such as `30s` or `-5m` if the parameter is in milliseconds; else NaN. */
+function readParam(text: string, param: Param | undefined): number {
+  if (/^-?\d+$/.test(text)) return Number(text)
+  const duration = param?.unit === 'ms' ? parseDuration(text.replace(/^-/, '')) : undefined
+  if (duration === undefined) return Number.NaN
+  return text.startsWith('-') ? -duration : duration
+}
+
+/** One line `  name   help` per name. */
+export function namesTable(table: Record<string, { help: string }>): string {
+  const width = Math.max(...Object.keys(table).map(name => name.length))
+  return Object.entries(table)
+    .map(([name, { help }]) => `  ${name.padEnd(width)}  ${help}`)
+    .join('\n')
+}
+
+/** A repeatable flag NAME=VALUE; the last value of a name wins. */
+export const readings =
+  (flag: string) =>
+  (text: string, before: Partial<Readings> = {}): Partial<Readings> => {
+    const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
+    const issue = readingIssue(name, value)
+    if (issue !== undefined) throw invalidFlag(`${flag} ${text}: ${issue}.`, `Give ${flag} NAME=VALUE.`)
+    return { ...before, [name]: value }
+  }
+
+/** One line `  name   value, value: help` per name. */
+export function readingsTable(table: Record<string, ReadingDefinition>): string {
+  const width = Math.max(...Object.keys(table).map(name => name.length))
+  return Object.entries(table)
+    .map(([name, { values, help }]) => `  ${name.padEnd(width)}  ${values.join(', ')}: ${help}`)
+    .join('\n')
+}

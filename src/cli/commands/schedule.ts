@@ -8,14 +8,14 @@ const addFlags = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object per workspace, for machines')
 
 const ABOUT: Record<Change, string> = {
-  pause: 'start no sync until it is resumed; a running sync continues',
+  pause: 'start no more syncs until the schedule is resumed; a running sync continues',
   resume: 'resume a paused schedule',
   trigger: 'start a sync now',
   delete: 'delete the schedule; `ensure` creates it again',
 }
 
 const ensureCommand = (): Command =>
-  addFlags(new Command('ensure').description('create, update or delete schedules as the configuration says')).action(
+  addFlags(new Command('ensure').description('create, update or delete schedules to match the configuration')).action(
     async (flags: ScheduleFlags) => {
       const { runEnsure } = await import('../schedule.ts')
       await runEnsure(flags)
@@ -37,11 +37,11 @@ const changeCommand = (change: Change): Command =>
   })
 
 const backfillCommand = (): Command =>
-  addFlags(new Command('backfill').description('read what is missing of a time range; Ctrl-C only detaches'))
+  addFlags(new Command('backfill').description('export what is missing in a time range; Ctrl-C only detaches'))
     .option('--since <moment>', 'start of the range: a date, a time, or an age such as 90d', moment('--since'))
     .option('--until <moment>', 'end of the range (default: now)', moment('--until'))
     .option('--max-sessions <n>', 'bill at most this many sessions', whole('--max-sessions', 1))
-    .option('-y, --yes', 'do not ask, even if it may use most of the quota')
+    .option('-y, --yes', 'start without a question, even if it may use most of the quota')
     .action(async (flags: BackfillFlags) => {
       const { runBackfill } = await import('../schedule.ts')
       process.exitCode = await runBackfill(flags)
@@ -57,13 +57,13 @@ export function scheduleCommand(): Command {
     'after',
     `
 Examples:
-  $ convohouse schedule ensure               may be run repeatedly
+  $ convohouse schedule ensure               can be run repeatedly
   $ convohouse schedule list
   $ convohouse schedule pause --workspace ws_1
   $ convohouse schedule backfill --since 2026-01-01 --until 2026-04-01
 
-A workspace's \`schedule: { every: 15m }\` in convohouse.yaml sets the interval. A scheduled run does what \`convohouse sync\` does; it joins
-a sync that is already running. A missed run needs no backfill: the next one reads everything new. A backfill reads what is missing of
-a time range, such as history before the configured \`since\`; stored conversations are not exported again.`,
+A workspace's \`schedule: { every: 15m }\` in convohouse.yaml sets the interval. A scheduled run does the same as \`convohouse sync\`, or
+joins a sync that is already running. A missed run needs no backfill: the next one reads everything new. A backfill is for older
+time ranges, such as history before the configured \`since\`; it does not export stored conversations again.`,
   )
 }

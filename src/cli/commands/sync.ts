@@ -10,14 +10,14 @@ export const syncCommand = (): Command =>
 Examples:
   $ convohouse sync                          everything new; history on the first run
   $ convohouse sync --since 30d              no history before the last 30 days
-  $ convohouse sync --watch 15m              again every 15 minutes
-  $ convohouse sync --refresh 7d             also what was active in the last 7 days, once a day each
-  $ convohouse sync --full --agent a_1       one agent again, billed again; continues where it stopped
+  $ convohouse sync --watch 15m              repeat every 15 minutes
+  $ convohouse sync --refresh 7d             also refresh what was active in the last 7 days
+  $ convohouse sync --full --agent a_1       export one agent again (billed again)
   $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
-  $ convohouse sync --on temporal            by Temporal's workers; Ctrl-C only detaches
+  $ convohouse sync --on temporal            on Temporal workers; Ctrl-C only detaches
   $ convohouse sync --no-wait                stop at the rate limit (exit code 7)
   $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
-      | tail -n +2 | convohouse sync --ids -      export only these, again
+      | tail -n +2 | convohouse sync --ids -      export only these again
 
 Exit codes: 0 done or limit reached, 2 input, 3 access, 4 vendor, 5 transient, 6 storage, 7 rate limit reached, 8 quota used up,
 130 stopped on request. A sync that was stopped or killed continues where it stopped.`,

@@ -15,7 +15,11 @@ export const upCommand = (): Command =>
         .argParser(duration('--every', { min: 10 * SECOND }))
         .default(15 * MINUTE, '15m'),
     )
-    .option('--port <n>', 'port of its Temporal server (default: 7233, or a free one)', whole('--port', 1, 65_535))
+    .option(
+      '--port <n>',
+      'port of the Temporal server that it starts (default: 7233, or a free one)',
+      whole('--port', 1, 65_535),
+    )
     .option('--ui-port <n>', "port of that server's UI (default: 8233, or a free one)", whole('--ui-port', 1, 65_535))
     .option(
       '--metrics <host:port>',
@@ -26,15 +30,15 @@ export const upCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse up                            every workspace by its schedule, else every 15 minutes
+  $ convohouse up                            sync every workspace on its schedule, else every 15 minutes
   $ convohouse up --every 1h
-  $ TEMPORAL_ADDRESS=temporal:7233 convohouse up      a worker and the schedules, with an existing server
+  $ TEMPORAL_ADDRESS=temporal:7233 convohouse up      worker and schedules with an existing server
 
-Without TEMPORAL_ADDRESS (or a profile file of Temporal's that names one) it starts a server of its own, which keeps everything in
-temporal.db in the data folder. The Temporal CLI is taken from the PATH, else downloaded. Where it cannot
-be downloaded, the syncs run without Temporal, as \`convohouse sync --watch\` does. It asks nobody before a first backfill; look at \`convohouse plan\` first.
-Where a workspace has a webhook secret, it takes the vendor's webhooks in as well, as \`convohouse receive\` does.
-Ctrl-C lets what is under way land and ends all that it started; the next \`convohouse up\` goes on there.`,
+Without TEMPORAL_ADDRESS (or a Temporal profile file that sets an address) it starts its own server, which keeps its data in temporal.db
+in the data folder. It uses the Temporal CLI on the PATH, else downloads it. If the download fails, syncs run without Temporal, as with
+\`convohouse sync --watch\`. A first backfill starts without a question: run \`convohouse plan\` first. If a workspace has a webhook secret,
+it also receives the vendor's webhooks, as \`convohouse receive\` does.
+After Ctrl-C, requests in flight still land and every process that it started ends; the next \`convohouse up\` continues there.`,
     )
     .action(async (flags: UpFlags) => {
       const { runUp } = await import('../up/up.ts')

@@ -3,7 +3,7 @@ import { ROLES, type Role } from '../../run/temporal/worker/role.ts'
 
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { invalidFlag, metricsAddress } from '../flags/values.ts'
-import type { WorkerFlags } from '../worker/worker.ts'
+import type { WorkerFlags } from '../worker.ts'
 
 export function role(text: string): Role {
   const known = ROLES.find(one => one === text)
@@ -24,14 +24,14 @@ export const workerCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse worker                                    everything that one machine needs
-  $ convohouse worker --role export                      on each machine that has the data folder
+  $ convohouse worker                                    all roles on one machine
+  $ convohouse worker --role export                      on each machine that shares the data folder
   $ convohouse worker --role warehouse --metrics 0.0.0.0:9464
 
-Temporal's own variables and profile files name the server: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
-TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C end the worker after requests in flight have landed.`,
+Temporal's own variables and profile files configure the server: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
+TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C stop the worker once requests in flight have landed.`,
     )
     .action(async (flags: WorkerFlags) => {
-      const { runWorkerCommand } = await import('../worker/worker.ts')
+      const { runWorkerCommand } = await import('../worker.ts')
       await runWorkerCommand(flags)
     })

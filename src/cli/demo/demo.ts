@@ -15,7 +15,7 @@ import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { writeResult } from '../output/write.ts'
-import { planLines } from '../plan/plan-text.ts'
+import { planLines } from '../plan.ts'
 import { chooseDisplays } from '../sync/displays.ts'
 import { plannedBy } from '../sync/progress.ts'
 import { print } from '../terminal/print.ts'
@@ -69,7 +69,7 @@ const optionsFor = ({ config, stop }: Demo, app: App): EmbeddedOptions => ({
 })
 
 /** Opens the app for one step. Between steps other processes can read the warehouse. */
-async function inHouse<T>(demo: Demo, work: (options: EmbeddedOptions) => Promise<T>): Promise<T> {
+async function withApp<T>(demo: Demo, work: (options: EmbeddedOptions) => Promise<T>): Promise<T> {
   const app = await openApp({ config: demo.config })
   try {
     return await work(optionsFor(demo, app))
@@ -130,25 +130,33 @@ const ending = (home: string): string[] => [
 
 async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   heading('The plan of the first sync')
-  await inHouse(demo, showPlan)
+  await withApp(demo, showPlan)
   heading('The first sync')
-  await inHouse(demo, sync)
+  await withApp(demo, sync)
   heading('Questions')
   await ask(demo, DEMO_QUERIES)
   heading('Conversations continue')
-  const goneOn = await inHouse(demo, ({ app, config }) => showEvents({ app, config, sandbox }))
+  const goneOn = await withApp(demo, ({ app, config }) => showEvents({ app, config, sandbox }))
   await ask(demo, eventQueries(goneOn))
   heading(`${LATER_DAYS} days later`)
   sandbox.clock.advance(LATER_DAYS * DAY)
-  const heldBefore = await inHouse(demo, held)
-  const second = await inHouse(demo, sync)
-  const arrived = (await inHouse(demo, held)) - heldBefore
+  const heldBefore = await withApp(demo, held)
+  const second = await withApp(demo, sync)
+  const arrived = (await withApp(demo, held)) - heldBefore
   const again = second.conversations - arrived
-  print('', ...boughtLines({ arrived, again, heldBefore }))
+  print('', ...secondSyncLines({ arrived, again, heldBefore }))
 }
 
 /** The result of the second sync. The random sample may be empty. */
-function boughtLines({ arrived, again, heldBefore }: { arrived: number; again: number; heldBefore: number }): string[] {
+function secondSyncLines({
+  arrived,
+  again,
+  heldBefore,
+}: {
+  arrived: number
+  again: number
+  heldBefore: number
+}): string[] {
   const bought = `Exported: ${counted(arrived, 'new conversation')}.`
   const stored = `The ${count(heldBefore)} that were there`
   if (again === 0) return [`${bought} ${stored} were not exported again.`]

@@ -1,9 +1,9 @@
 // The configuration: its place, workspaces and data folder.
-import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
-import { chooseWorkspaces } from '../flags/workspaces.ts'
-import { type Storage, storageOf } from '../storage.ts'
+import { chooseWorkspaces, configAt, type Storage, storageOf } from '../flags/configuration.ts'
+
 import { type Finding, fail, ok } from './findings.ts'
 
 export interface DoctorFlags {
@@ -35,7 +35,7 @@ function storageWithout(error: unknown, path: string | undefined): Storage | nul
 export function configuration(flags: DoctorFlags): Configured {
   let config: Config
   try {
-    config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+    config = configAt(flags.config)
   } catch (error) {
     return {
       findings: [fail(SUBJECT, error)],

@@ -55,7 +55,7 @@ export function dataFolderCheck(home: string): Promise<Finding[]> {
   })
 }
 
-export interface Room {
+export interface DiskUsage {
   freeBytes: number
   warehouseBytes: number
   landingBytes: number
@@ -70,7 +70,7 @@ const TOO_LITTLE_BYTES = 64 * MB
 /** DuckDB spills to disk, and the landing grows. */
 const LITTLE_BYTES = 1_000 * MB
 
-export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: Room): Finding {
+export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: DiskUsage): Finding {
   const found = `${bytes(freeBytes)} free; the warehouse has ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
   if (freeBytes < TOO_LITTLE_BYTES) {
     const hint = 'Free some space; landed pages are kept, and the next sync continues.'

@@ -2,7 +2,7 @@
 
 import { counted } from '../../core/words.ts'
 import { describeError } from '../terminal/error-text.ts'
-import { type Look, plain, type Style } from '../terminal/style.ts'
+import { plain, type Style, type TextStyle } from '../terminal/style.ts'
 
 /** `skip`: not checked, with the reason. */
 export type State = 'ok' | 'warn' | 'fail' | 'skip'
@@ -58,7 +58,7 @@ export async function examine(subject: Subject, work: () => Promise<Finding[]>):
   }
 }
 
-const LOOKS: Record<State, Look> = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'dim' }
+const LOOKS: Record<State, TextStyle> = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'dim' }
 
 const CHECK_WIDTH = 13
 

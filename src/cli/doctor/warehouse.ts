@@ -1,17 +1,36 @@
 // The warehouse: whether it exists and opens, which process holds it, its version, and what killed processes left behind.
-
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { fileBytes } from '../../files/stored-bytes.ts'
 import { warehouseSize } from '../../reports/disk-usage.ts'
 import { REBUILT } from '../../run/rebuild.ts'
 import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
+import { openReader } from '../../warehouse/query/reader.ts'
 import { type Rows, warehouseRows } from '../../warehouse/query/rows.ts'
-import type { Storage } from '../storage.ts'
+import type { Storage } from '../flags/configuration.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
-import { findHolder, type Holding, holderText } from './holder.ts'
+
+/** `free`: no process holds it, and it opens. `pid` is null if the system does not report it. */
+export type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }
+
+/** Opens the warehouse for reading, and closes it again. @throws HOME_UNUSABLE where it is damaged */
+export async function findHolder({ home, memoryLimit, threads }: Storage): Promise<Holding> {
+  try {
+    const reader = await openReader({ file: warehouseFile(home), memoryLimit, threads })
+    reader.close()
+    return { state: 'free' }
+  } catch (error) {
+    if (isCode(error, 'WAREHOUSE_MISSING')) return { state: 'missing' }
+    if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
+    const { pid } = error.facts
+    return { state: 'held', pid: typeof pid === 'number' ? pid : null, error }
+  }
+}
+
+export const holderText = (pid: number | null): string => (pid === null ? 'another process' : `process ${pid}`)
 
 const SUBJECT = { check: 'warehouse' }
 const MIGRATION = { check: 'migration' }

@@ -1,11 +1,138 @@
-// Conversations that `--ids` or `--refresh` names, from a file or standard input, and the agents that they belong to.
+// Conversations that `--ids` or `--refresh` names: one id per line, `agent,id` lines, or a CSV file with a header, as spreadsheets export
+// it. Ids without an agent are looked up in the warehouse.
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
-import { decodeList, type NamedConversation, parseIds } from './ids-csv.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
+
+export interface NamedConversation {
+  /** Null if the line has only the conversation. */
+  agentId: string | null
+  id: string
+  /** Line of the file, from 1. */
+  line: number
+}
+
+interface Cell {
+  text: string
+  /** A quoted empty cell counts as content. */
+  isQuoted: boolean
+}
+
+interface Line {
+  number: number
+  cells: Cell[]
+}
+
+const invalid = (line: number, why: string): ConvohouseError =>
+  new ConvohouseError('FLAG_INVALID', {
+    what: `line ${line} ${why}.`,
+    hint: 'Give one id per line, agent,id lines, or a CSV file with the columns conversation_id and agent_id.',
+    facts: { line },
+  })
+
+const REMARK = / *#[^\r\n]*/y
+const QUOTED = / *"((?:[^"]|"")*)" */y
+const LINE_END = /\r\n|\r|\n/y
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+/** Lines of a CSV file (RFC 4180, with quoted line breaks), without blank lines and comments. */
+function linesOf(content: string, separator: string): Line[] {
+  const plain = new RegExp(`[^${separator}\\r\\n]*`, 'y')
+  const lines: Line[] = []
+  let at = 0
+  let number = 1
+  while (at < content.length) {
+    const line: Line = { number, cells: [] }
+    at += matchAt(REMARK, content, at)?.[0].length ?? 0
+    for (let isMore = true; isMore; ) {
+      const quoted = matchAt(QUOTED, content, at)
+      const whole = quoted?.[0] ?? matchAt(plain, content, at)![0]
+      if (!quoted && whole.trimStart().startsWith('"')) throw invalid(line.number, 'has an unclosed quote')
+      line.cells.push({ text: quoted ? quoted[1]!.replaceAll('""', '"') : whole.trim(), isQuoted: quoted !== null })
+      at += whole.length
+      number += whole.split('\n').length - 1
+      isMore = content[at] === separator
+      if (isMore) at += 1
+    }
+    const end = matchAt(LINE_END, content, at)
+    if (end === null && at < content.length) throw invalid(line.number, 'has text after a closing quote')
+    at += end?.[0].length ?? 0
+    number += 1
+    if (line.cells.some(({ text, isQuoted }) => isQuoted || text !== '')) lines.push(line)
+  }
+  return lines
+}
+
+/** Column names, compared without case, blanks, `_` and `-`. */
+const AGENT_COLUMN = /^(?:agent|agentid)$/
+const ID_COLUMN = /^(?:id|ids|conversation|conversations|conversationid|conversationids|convo|convoid|convoids)$/
+
+const columnName = ({ text }: Cell): string => text.toLowerCase().replace(/[\s_-]/g, '')
+
+interface Columns {
+  agent: number
+  id: number
+}
+
+/** Null if the first line is not a header. A header has an id column. */
+function headerOf(first: Line | undefined): Columns | null {
+  if (first === undefined) return null
+  const names = first.cells.map(columnName)
+  const [agent, id] = [names.findIndex(name => AGENT_COLUMN.test(name)), names.findIndex(name => ID_COLUMN.test(name))]
+  return id >= 0 ? { agent, id } : null
+}
+
+/** Comma; or `;` or tab, which some locales export, if the header or every line contains it and the first line has no comma. */
+function separatorOf(content: string): string {
+  const lines = content.split(/\r?\n/).filter(line => line.trim() !== '' && !line.trim().startsWith('#'))
+  const first = lines[0] ?? ''
+  const separator = [';', '\t'].find(each => first.includes(each)) ?? ','
+  const isHeader = () => headerOf(linesOf(first, separator)[0]) !== null
+  return !first.includes(',') && (lines.every(line => line.includes(separator)) || isHeader()) ? separator : ','
+}
+
+function namedIn({ number, cells }: Line, columns: Columns | null): NamedConversation {
+  const texts = cells.map(({ text }) => text)
+  if (columns) {
+    const id = texts[columns.id] ?? ''
+    if (id === '') throw invalid(number, 'names no conversation')
+    return { agentId: texts[columns.agent] || null, id, line: number }
+  }
+  while (texts.length > 2 && texts.at(-1) === '') texts.pop()
+  if (texts.length > 2) throw invalid(number, `has ${texts.length} columns but no header that names them`)
+  const [agentId, id] = texts.length === 2 ? texts : [null, texts[0]]
+  if (!id) throw invalid(number, 'names no conversation')
+  return { agentId: agentId || null, id, line: number }
+}
+
+/**
+ * Parses a list. A byte order mark, blank lines, and lines that begin with # are ignored.
+ * @throws FLAG_INVALID that names the line
+ */
+export function parseIds(content: string): NamedConversation[] {
+  const text = content.replace(/^\uFEFF/, '')
+  // Excel declares the separator in a line of its own.
+  const declared = /^sep=(.)\r?\n/i.exec(text)
+  const rest = declared ? `#${text.slice(1)}` : text
+  const lines = linesOf(rest, declared?.[1] ?? separatorOf(rest))
+  const columns = headerOf(lines[0])
+  return (columns ? lines.slice(1) : lines).map(line => namedIn(line, columns))
+}
+
+/** Decodes UTF-8, or UTF-16 with a byte order mark (Excel's "Unicode text"). */
+export function decodeList(bytes: Uint8Array): string {
+  const [first, second] = bytes
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes)
+  return new TextDecoder().decode(bytes)
+}
 
 /** The flag that names the file. */
 export type IdsFlag = '--ids' | '--refresh'
@@ -23,7 +150,8 @@ function parsed(flag: IdsFlag, place: string, content: string): NamedConversatio
 async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]> {
   const place = file === '-' ? 'Standard input' : file
   const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch(cause => {
-    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message
+    const why =
+      (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'the file does not exist' : (cause as Error).message
     throw invalidFlag(
       `${flag}: ${place} cannot be read: ${why}.`,
       'Give a file with one id per line, or - for standard input.',
@@ -63,8 +191,8 @@ function shownOf(named: readonly NamedConversation[]): string {
 
 const unknownIds = (flag: IdsFlag, unknown: readonly NamedConversation[], of: number): Error =>
   invalidFlag(
-    `${flag}: of ${counted(of, 'id')}, ${unknown.length} ${unknown.length === 1 ? 'belongs' : 'belong'} to no conversation that is in the warehouse: ${shownOf(unknown)}.`,
-    'Write such lines as agent,id, or name their agent with --agent.',
+    `${flag}: ${unknown.length} of ${counted(of, 'id')} ${unknown.length === 1 ? 'is' : 'are'} not in the warehouse: ${shownOf(unknown)}.`,
+    'Write these lines as agent,id, or give their agent with --agent.',
   )
 
 /** Adds the lines that name the agent to AGENT_UNKNOWN; returns other errors unchanged. */
@@ -81,7 +209,7 @@ export function withLines(error: unknown, named: readonly NamedConversation[] | 
   })
 }
 
-/** A warning for listed conversations that are missing after the sync; null if none is. */
+/** A warning about listed conversations that are missing after the sync; null if there are none. */
 export async function notFound(options: {
   named: readonly NamedConversation[]
   agents: readonly string[]
@@ -89,16 +217,16 @@ export async function notFound(options: {
 }): Promise<string | null> {
   const { named, lookUp } = options
   const found = await lookUp([...new Set(named.map(({ id }) => id))])
-  const there = new Set(found.map(({ id, agentId }) => JSON.stringify([agentId, id])))
+  const arrived = new Set(found.map(({ id, agentId }) => JSON.stringify([agentId, id])))
   const ids = new Set(found.map(({ id }) => id))
   const [only = null] = options.agents
-  const isThere = ({ agentId, id }: NamedConversation): boolean => {
+  const hasArrived = ({ agentId, id }: NamedConversation): boolean => {
     const agent = agentId ?? only
-    return agent === null ? ids.has(id) : there.has(JSON.stringify([agent, id]))
+    return agent === null ? ids.has(id) : arrived.has(JSON.stringify([agent, id]))
   }
-  const missing = named.filter(one => !isThere(one))
+  const missing = named.filter(one => !hasArrived(one))
   if (missing.length === 0) return null
-  return `Of ${named.length} requested conversations ${missing.length} did not arrive: ${shownOf(missing)}. The vendor knows no such id for that agent, or no person has written in the conversation.`
+  return `${missing.length} of ${counted(named.length, 'requested conversation')} did not arrive: ${shownOf(missing)}. Either the vendor does not know the id for that agent, or no person has written in the conversation.`
 }
 
 /**

@@ -1,4 +1,4 @@
-// The flags that `plan` and `sync` share: what to read, and the limits.
+// The flags that `plan` and `sync` share: selection and limits.
 import { type Command, Option } from 'commander'
 import type { ListenAddress } from '../../config/address.ts'
 import { EARLIEST_MS, SECOND } from '../../core/time.ts'
@@ -33,7 +33,7 @@ export interface SyncFlags {
   supervised?: boolean
 }
 
-/** Each round lists the agents; a shorter interval would only load the vendor. */
+/** Each round lists the agents; a shorter interval would only put load on the vendor. */
 const SHORTEST_WATCH_MS = 10 * SECOND
 
 export const addConfigFlag = (command: Command): Command =>
@@ -63,7 +63,7 @@ export function addSyncFlags(command: Command): Command {
     )
     .option(
       '--refresh <age or file>',
-      'also export again what was active within an age such as 7d and was read longer ago than the configured quiet; or the ids of a file, as with --ids',
+      'also export again: conversations active within an age such as 7d and last read longer ago than the configured quiet, or the ids in a file, as with --ids',
       ageOrFile('--refresh'),
     )
     .option('--max-requests <n>', 'make at most this many requests', whole('--max-requests', 1))
@@ -76,30 +76,34 @@ export function addSyncFlags(command: Command): Command {
     .option('--no-wait', 'stop at the hourly rate limit instead of waiting')
   if (command.name() === 'sync')
     command
-      .option('--drop-full', 'drop an unfinished full export, and sync as the other flags say')
-      .addOption(new Option('--on <host>', 'run it there instead of in this process').choices(['temporal']))
-      .option('--watch <every>', 'sync repeatedly, such as every 15m', duration('--watch', { min: SHORTEST_WATCH_MS }))
+      .option('--drop-full', 'drop an unfinished full export, then sync with the other flags')
+      .addOption(new Option('--on <host>', 'run the sync there instead of in this process').choices(['temporal']))
+      .option(
+        '--watch <every>',
+        'sync repeatedly, for example every 15m',
+        duration('--watch', { min: SHORTEST_WATCH_MS }),
+      )
       .option(
         '--metrics <host:port>',
         'with --watch: serve metrics for Prometheus at this address (default: as configured, else none)',
         metricsAddress,
       )
   return command
-    .option('-y, --yes', 'do not ask before a full export, nor before a first backfill that may use most of the quota')
+    .option('-y, --yes', 'skip the question before a full export or a first backfill that may use most of the quota')
     .option('--json', 'one JSON object per line, for machines')
 }
 
 const CONTRADICTIONS: readonly [keyof SyncFlags, keyof SyncFlags, string][] = [
-  ['full', 'ids', 'The ids select what to read: leave one of the two out.'],
-  ['ids', 'since', 'The ids select what to read: leave --since out.'],
-  ['ids', 'until', 'The ids select what to read: leave --until out.'],
-  ['ids', 'refresh', 'The ids select what to read: leave one of the two out.'],
-  ['full', 'refresh', 'A full sync exports everything again anyway: leave --refresh out.'],
-  ['on', 'watch', 'Temporal has schedules for that: `convohouse schedule ensure`.'],
-  ['watch', 'ids', 'A list of ids is read once: leave --watch out.'],
+  ['full', 'ids', 'The ids select what to read: omit one of the two.'],
+  ['ids', 'since', 'The ids select what to read: omit --since.'],
+  ['ids', 'until', 'The ids select what to read: omit --until.'],
+  ['ids', 'refresh', 'The ids select what to read: omit one of the two.'],
+  ['full', 'refresh', 'A full sync exports everything again anyway: omit --refresh.'],
+  ['on', 'watch', 'For repeated syncs on Temporal, use a schedule: `convohouse schedule ensure`.'],
+  ['watch', 'ids', 'A list of ids is read once: omit --watch.'],
   ['watch', 'dropFull', 'A full export is dropped once: run --drop-full without --watch.'],
   ['watch', 'full', 'Every round would export everything again: run --full once, without --watch.'],
-  ['watch', 'until', 'Later conversations would never be read: leave one of the two out.'],
+  ['watch', 'until', 'Later conversations would never be read: omit one of the two.'],
 ]
 
 /** @throws FLAG_INVALID for contradicting flags */
@@ -110,17 +114,17 @@ export function checkTogether(flags: SyncFlags, nowMs: number): void {
   }
   const { since, until } = flags
   if (flags.metrics !== undefined && flags.watch === undefined)
-    throw invalidFlag('--metrics needs --watch.', 'Give --watch as well, or leave --metrics out.')
+    throw invalidFlag('--metrics needs --watch.', 'Give --watch as well, or omit --metrics.')
   if (flags.watch !== undefined && flags.refresh && 'file' in flags.refresh)
     throw invalidFlag(
       '--watch and --refresh with a file contradict each other.',
-      'Every round would export the same ids again: give an age, or leave --watch out.',
+      'Every round would export the same ids again: give an age, or omit --watch.',
     )
   if (since !== undefined && until !== undefined && since >= until)
     throw invalidFlag('--since is not before --until.', 'Give an earlier --since, or a later --until.')
   if (until !== undefined && until <= EARLIEST_MS)
     throw invalidFlag(
-      '--until lies before 2001-09-09: the API would read such a time in milliseconds as seconds.',
+      '--until lies before 2001-09-09: the API would interpret its milliseconds as seconds.',
       'Give a later moment.',
     )
   if (since !== undefined && since > nowMs)

@@ -1,9 +1,10 @@
-// Turns flags and configuration into the request of a sync.
+// Builds the request of a sync from flags and configuration.
 import type { SyncRequest } from '../../../workflows/steps.ts'
+import type { App } from '../../app.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { parseMoment } from '../../core/time.ts'
-import type { NamedConversation } from './ids-csv.ts'
-import { idsByAgent, type LookUp } from './ids-file.ts'
+import { agentsOfConversations } from '../../warehouse/planning/planner-queries.ts'
+import { idsByAgent, type LookUp, type NamedConversation } from './ids-file.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 
@@ -61,3 +62,8 @@ export async function syncRequest(options: {
     refresh: flags.refresh ? { ids, ageMs } : null,
   }
 }
+
+export const lookUpIn =
+  ({ warehouse }: App, workspaceId: string): LookUp =>
+  ids =>
+    agentsOfConversations(warehouse.writer, workspaceId, ids)

@@ -82,7 +82,7 @@ export const filled =
   (flag: string) =>
   (text: string): string => {
     if (text.trim() !== '') return text
-    throw unusable(flag, text, 'Give it a value.')
+    throw unusable(flag, text, 'Give a value.')
   }
 
 /** A repeatable flag. */

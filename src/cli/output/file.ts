@@ -7,8 +7,7 @@ import { finished } from 'node:stream/promises'
 import { ConvohouseError } from '../../core/errors.ts'
 import { partOf, putInPlace } from '../../warehouse/query/parquet.ts'
 import type { QueryResult, Tally } from '../../warehouse/query/results.ts'
-import { FORMATS, type Format, type RowFormat } from './format.ts'
-import { writeResult } from './write.ts'
+import { FORMATS, type Format, type RowFormat, writeResult } from './write.ts'
 
 const ENDINGS: Readonly<Record<string, Format>> = {
   '.txt': 'table',

@@ -1,31 +1,29 @@
-// Rows for people, on a terminal.
-
-import stringWidth from 'string-width'
+// A query result as a table on a terminal.
 import { textWriter } from '../../warehouse/query/formats/cell-text.ts'
 import type { Batch, Column, QueryResult, Tally } from '../../warehouse/query/results.ts'
-import { GAP, layOut } from './table-layout.ts'
+import { align, cut, GAP, layOut, visible, widthOf } from '../terminal/columns.ts'
 
 export interface TableOptions {
-  /** Width of the terminal in cells; undefined where it is none: nothing is cut then. */
+  /** Width of the terminal in cells; undefined without a terminal: nothing is cut. */
   width?: number | undefined
-  /** Whether NULL may be dimmed and the header be bold. */
+  /** True: NULL is dimmed and the header is bold. */
   color?: boolean
 }
 
-/** The widths come from this many rows: the rest is streamed under them. */
+/** Column widths come from this many rows; later rows are streamed with the same widths. */
 const MEASURED_ROWS = 1_000
 
 const NULL = 'NULL'
 
-interface Cut {
+interface Cell {
   text: string
   isNull: boolean
 }
 
-/** Header, rule, rows and a closing line with their count; each piece of text is whole lines. */
+/** Header, rule, rows and a closing line with their count. Each piece of text consists of complete lines. */
 export async function* table(result: QueryResult, options: TableOptions = {}): AsyncGenerator<string> {
   const read = rowReader(result.columns)
-  const first: Cut[][] = []
+  const first: Cell[][] = []
   const batches = result.batches[Symbol.asyncIterator]()
   try {
     let next = await batches.next()
@@ -45,7 +43,7 @@ export async function* table(result: QueryResult, options: TableOptions = {}): A
   }
 }
 
-function rowReader(columns: Column[]): (batch: Batch) => Cut[][] {
+function rowReader(columns: Column[]): (batch: Batch) => Cell[][] {
   const writers = columns.map(({ shape }) => textWriter(shape))
   return ({ rows, columns }) =>
     Array.from({ length: rows }, (_, row) =>
@@ -56,7 +54,7 @@ function rowReader(columns: Column[]): (batch: Batch) => Cut[][] {
     )
 }
 
-function drawing(columns: Column[], rows: Cut[][], { width, color = false }: TableOptions) {
+function drawing(columns: Column[], rows: Cell[][], { width, color = false }: TableOptions) {
   const rights = columns.map(({ shape }) => /^(integer|float|decimal)$/.test(shape.kind))
   const names = columns.map(({ name }) => visible(name))
   const measured = names.map((name, at) => ({
@@ -70,7 +68,7 @@ function drawing(columns: Column[], rows: Cut[][], { width, color = false }: Tab
   const line = (cells: string[]) => `${cells.join(' '.repeat(GAP)).trimEnd()}\n`
   const head =
     line(widths.map((_, at) => style('1', place(names[at]!, at)))) + line(widths.map(width => '─'.repeat(width)))
-  const draw = (row: Cut[]) =>
+  const draw = (row: Cell[]) =>
     line(widths.map((_, at) => (row[at]!.isNull ? style('2', place(NULL, at)) : place(row[at]!.text, at))))
   return { head, draw, hidden }
 }
@@ -78,49 +76,10 @@ function drawing(columns: Column[], rows: Cut[][], { width, color = false }: Tab
 function footer({ rows, truncated }: Tally, hidden: number): string {
   const count = `${rows.toLocaleString('en-US')} ${rows === 1 ? 'row' : 'rows'}`
   const notes = [
-    truncated ? 'there are more: raise the limit of rows' : '',
+    truncated ? 'there are more: raise the row limit' : '',
     hidden > 0
-      ? `${hidden} more ${hidden === 1 ? 'column' : 'columns'}: widen the terminal, or take another format`
+      ? `${hidden} more ${hidden === 1 ? 'column' : 'columns'}: widen the terminal or choose another format`
       : '',
   ].filter(Boolean)
   return `(${[count, ...notes].join('; ')})\n`
-}
-
-/**
- * Text on one line that a terminal shows as it is. People's messages are in these cells: an escape sequence in one of
- * them must not move the cursor or set colours, nor an override of direction reorder the line.
- */
-export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
-    if (character === '\n') return '\\n'
-    if (character === '\r') return '\\r'
-    if (character === '\t') return '\\t'
-    return `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
-  })
-}
-
-/** The text, or as much of it as fits with an ellipsis; never half of a character. */
-export function cut(text: string, width: number): string {
-  // No character is wider than its UTF-16 units times two, so short text needs no measuring.
-  if (text.length * 2 <= width || widthOf(text) <= width) return text
-  let kept = ''
-  let used = 0
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    used += widthOf(segment)
-    if (used > width - 1) break
-    kept += segment
-  }
-  return `${kept}…`
-}
-
-/** Plain ASCII is as wide as it is long; measuring it anyway costs 10 µs a cell. The text has no control characters. */
-function widthOf(text: string): number {
-  return /^[ -~]*$/.test(text) ? text.length : stringWidth(text)
-}
-
-const GRAPHEMES = new Intl.Segmenter()
-
-function align(text: string, width: number, right: boolean): string {
-  const padding = ' '.repeat(Math.max(0, width - widthOf(text)))
-  return right ? padding + text : text + padding
 }

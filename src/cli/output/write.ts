@@ -1,23 +1,70 @@
-// An answer on its way out.
-
+// Writes a query result to a stream, in the format that a flag or the stream determines.
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
+import { ConvohouseError } from '../../core/errors.ts'
+import { encode } from '../../warehouse/query/formats/encode.ts'
 import type { QueryResult, Tally } from '../../warehouse/query/results.ts'
-import { formatted, type RowFormat, tableOptions } from './format.ts'
-import type { TableOptions } from './table.ts'
+import { isTerminal } from '../terminal/style.ts'
+import { type TableOptions, table } from './table.ts'
 
-export interface WriteRequest {
+export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const
+export type Format = (typeof FORMATS)[number]
+
+/** Formats that are written from rows; `arrow-file` is Arrow as a seekable file. DuckDB itself writes Parquet (`copyToParquet`). */
+export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file'
+
+/** Formats that would garble a terminal. */
+const BINARY: ReadonlySet<Format> = new Set(['parquet', 'arrow'])
+
+/**
+ * The named format; without a name a table on a terminal, else CSV, which every program reads.
+ * @throws FLAG_INVALID for an unknown name, and for a binary format on a terminal
+ */
+export function chooseFormat(name: string | undefined, to: Writable): Format {
+  const format = FORMATS.find(known => known === name) ?? (name === undefined ? defaultFormat(to) : undefined)
+  if (format === undefined) {
+    throw new ConvohouseError('FLAG_INVALID', {
+      what: `There is no format "${name}".`,
+      hint: `Give one of ${FORMATS.join(', ')}.`,
+    })
+  }
+  if (BINARY.has(format) && isTerminal(to)) {
+    throw new ConvohouseError('FLAG_INVALID', {
+      what: `The format ${format} is binary, and standard output is a terminal.`,
+      hint: 'Write to a file with -o FILE, or redirect the output.',
+    })
+  }
+  return format
+}
+
+const defaultFormat = (to: Writable): Format => (isTerminal(to) ? 'table' : 'csv')
+
+/** The result in a format, piece by piece. */
+export async function* formatted(
+  result: QueryResult,
+  format: RowFormat,
+  options: TableOptions = {},
+): AsyncGenerator<string | Uint8Array> {
+  if (format === 'table') yield* table(result, options)
+  else yield* encode(result, format)
+}
+
+/** Table options for a stream. Node's `hasColors` reads NO_COLOR (no-color.org). */
+const tableOptions = (to: Writable): TableOptions =>
+  isTerminal(to) ? { width: to.columns, color: to.hasColors() } : {}
+
+interface WriteRequest {
   result: QueryResult
   format: RowFormat
-  /** Left open, so that standard output can take more. */
+  /** Stays open, so that more can be written to standard output. */
   to: Writable
-  /** Told by `to` where it is not given. */
+  /** Default: as the stream determines. */
   table?: TableOptions
 }
 
 /**
- * Writes a result, no faster than it is taken, and closes it. A reader that has seen enough (`| head`) ends it quietly:
- * the query is stopped, and the tally is of what was given out until then. Other errors of the stream are thrown.
+ * Writes a result with backpressure, and closes it. A reader that stops early (`| head`) is no error: the query stops, and the tally
+ * counts the rows written until then. Other errors of the stream are thrown.
  */
 export async function writeResult({ result, format, to, table = tableOptions(to) }: WriteRequest): Promise<Tally> {
   const broken = new AbortController()
@@ -26,7 +73,7 @@ export async function writeResult({ result, format, to, table = tableOptions(to)
   try {
     for await (const piece of formatted(result, format, table)) {
       if (broken.signal.aborted) throw broken.signal.reason
-      if (!to.write(piece)) await taken(to, broken.signal)
+      if (!to.write(piece)) await drained(to, broken.signal)
     }
     await flushed(to, broken.signal)
   } catch (error) {
@@ -35,13 +82,14 @@ export async function writeResult({ result, format, to, table = tableOptions(to)
   } finally {
     await result.close()
     to.off('error', onError)
-    // A broken pipe may be told a second time, for what was still on its way.
+    // A broken pipe may emit a second error, for data in flight.
     if (broken.signal.aborted) to.on('error', () => {})
   }
   return result.tally()
 }
 
-async function taken(to: Writable, broken: AbortSignal): Promise<void> {
+/** Resolves when the stream accepts data again. */
+async function drained(to: Writable, broken: AbortSignal): Promise<void> {
   if (to.destroyed) throw closedPipe()
   const closed = new AbortController()
   const onClose = () => closed.abort()
@@ -56,7 +104,7 @@ async function taken(to: Writable, broken: AbortSignal): Promise<void> {
   }
 }
 
-/** Waits for the last piece, so that an error of it is still ours to tell. */
+/** Waits until the last piece is written, so that its error is thrown here. */
 function flushed(to: Writable, broken: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (broken.aborted) return reject(broken.reason)

@@ -8,7 +8,7 @@ import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { eventsText } from '../sync/progress-text.ts'
-import { type GridOptions, grid } from '../terminal/grid.ts'
+import { type GridOptions, grid } from '../terminal/columns.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
 

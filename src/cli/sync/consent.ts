@@ -1,16 +1,18 @@
 // Asks for consent before a full export, and before a backfill or refresh that may use most of the quota; refuses without a terminal.
+
+import { createInterface } from 'node:readline/promises'
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { isBilledAgain, needsConsent } from '../../core/planning/planner.ts'
 import { range } from '../../core/words.ts'
-import { planSummary } from '../plan/plan-text.ts'
+import { planSummary } from '../plan.ts'
 import { log } from '../terminal/print.ts'
-import { confirm } from '../terminal/prompt.ts'
+import { isTerminal } from '../terminal/style.ts'
 
 export interface Consent {
   workspaceId: string
   prepared: Prepared
-  /** Given by `--yes` or a session limit. */
+  /** True with `--yes` or a session limit. */
   given: boolean
   interactive: boolean
   stopping: AbortSignal
@@ -44,4 +46,22 @@ export async function askConsent(consent: Consent): Promise<boolean> {
   const yes = await confirm(`${why} Start?`, stopping)
   if (!yes) log('No session was billed.')
   return yes
+}
+
+/** True if a person can read a question and answer it. */
+export const isInteractive = (): boolean => isTerminal(process.stdin) && isTerminal(process.stderr)
+
+/** Returns true only for `y` or `yes`. @throws INTERRUPTED if the signal comes first */
+export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  // Terminal mode would intercept Ctrl-C.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  try {
+    const ended = new Promise<string>(resolve => lines.once('close', () => resolve('')))
+    const answer = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended])
+    return /^y(es)?$/i.test(answer.trim())
+  } catch (cause) {
+    throw new ConvohouseError('INTERRUPTED', { what: 'Stopped at the question; no session was billed.', cause })
+  } finally {
+    lines.close()
+  }
 }

@@ -18,7 +18,7 @@ export interface Displays {
   remark(...lines: string[]): void
   /** Prints the error that ended the workspace's sync. */
   failed(workspaceId: string, error: unknown): void
-  /** Asks a person: one question at a time, without redrawing meanwhile. */
+  /** Asks a person one question at a time; the board is not redrawn until the answer. */
   ask<T>(question: () => Promise<T>): Promise<T>
 }
 
@@ -43,13 +43,13 @@ export async function chooseDisplays({ json, several }: { json: boolean; several
       failed: (workspaceId, error) => log(JSON.stringify({ at: timestamp(), workspaceId, ...errorJson(error) })),
     }
   const board = await boardOnTerminal()
-  const write: Displays['remark'] = board ? (...lines) => board.stay(logLines(lines)) : log
+  const write: Displays['remark'] = board ? (...lines) => board.printAbove(logLines(lines)) : log
   return {
     of: workspaceId => displayOn(board, workspaceId, several),
     remark: write,
     failed: (workspaceId, error) =>
       write(...errorLines(error, styleOf(process.stderr), several ? workspaceId : undefined)),
-    ask: board ? question => ask(() => board.aside(question)) : ask,
+    ask: board ? question => ask(() => board.withoutDrawing(question)) : ask,
   }
 }
 

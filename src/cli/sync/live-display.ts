@@ -1,4 +1,4 @@
-// The display on a terminal: a few lines, redrawn in place until the report, which stays.
+// The display on a terminal: a few lines are redrawn in place; the final report is permanent.
 import type { Failure } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import type { Board } from '../terminal/board.ts'
@@ -15,7 +15,7 @@ import {
   withPage,
 } from './progress.ts'
 import { liveLines } from './progress-text.ts'
-import { reportLines } from './report-text.ts'
+import { reportLines } from './report.ts'
 
 /** Shows a section of the board; with `several`, each failure names its workspace. */
 export function liveDisplay(
@@ -23,7 +23,7 @@ export function liveDisplay(
   board: Board,
   { style, several }: { style: Style; several: boolean },
 ): Display {
-  const fail = (failure: Failure) => board.stay(failureLines(failure, style, several ? name : undefined))
+  const fail = (failure: Failure) => board.printAbove(failureLines(failure, style, several ? name : undefined))
   let progress: Progress = startProgress(systemClock.now())
   let syncs = false
   const show = () => board.show(name, () => liveLines({ name, progress, nowMs: systemClock.now(), syncs, style }))
@@ -53,12 +53,12 @@ export function liveDisplay(
       if (news.kind === 'events') show()
       if (news.kind === 'failure') fail(news.failure)
     },
-    note: text => board.stay([`${style('cyan', name)}  ${text}`]),
+    note: text => board.printAbove([`${style('cyan', name)}  ${text}`]),
     report(report) {
       const nowMs = systemClock.now()
       end()
       for (const failure of unreportedFailures(progress, report)) fail(failure)
-      board.stay(reportLines(name, { report, progress, nowMs }))
+      board.printAbove(reportLines(name, { report, progress, nowMs }))
       progress = overProgress(progress, nowMs)
     },
     end,

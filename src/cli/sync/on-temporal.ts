@@ -8,18 +8,54 @@ import type { Origin } from '../../core/run-record.ts'
 import { abortable } from '../../run/temporal/client/abortable.ts'
 import { awaitWorker } from '../../run/temporal/client/await-worker.ts'
 import { connectClient } from '../../run/temporal/client/connection.ts'
-import { follow } from '../../run/temporal/client/follow.ts'
+import { follow, type SyncView } from '../../run/temporal/client/follow.ts'
 import { askForSync } from '../../run/temporal/client/owner.ts'
-import type { NamedConversation } from '../flags/ids-csv.ts'
-import { type LookUp, withLines } from '../flags/ids-file.ts'
+import { type LookUp, type NamedConversation, withLines } from '../flags/ids-file.ts'
+
 import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
+import { noWorkerText } from '../no-worker-text.ts'
 import { exitCodeOf } from '../terminal/error-text.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
-import { noWorkerText } from '../worker/no-worker-text.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
-import { exitCodeOfAll, exitCodeOfReport } from './exit-code.ts'
-import { showProgressOn } from './temporal-progress.ts'
+import type { Display } from './progress.ts'
+import { exitCodeOfAll, exitCodeOfReport } from './report.ts'
+
+const PAUSED = 'paused: no requests until `convohouse resume`'
+
+/** Returns a listener that turns polled states into the calls an embedded sync makes. */
+export function showProgressOn(display: Display): (seen: SyncView) => void {
+  let planned = false
+  let paused = false
+  let heldUntilMs: number | null | undefined
+  let before = { pages: 0, conversations: 0, sessions: 0 }
+  const failures = new Set<string>()
+  return ({ progress, plan, budget }) => {
+    if (progress.paused !== paused) display.note(progress.paused ? PAUSED : 'resumed')
+    paused = progress.paused
+    if (progress.phase === 'planning' && heldUntilMs !== (progress.heldUntilMs ?? null)) {
+      heldUntilMs = progress.heldUntilMs ?? null
+      display.news({ kind: 'planning', heldUntilMs })
+    }
+    if (plan === null || budget === null) return
+    if (!planned) display.planned({ plan, governor: budget })
+    planned = true
+    const { pages, conversations, sessions, windowsLeft, waiting } = progress
+    for (let page = before.pages; page < pages; page++) {
+      const first = page === before.pages
+      const records = first ? conversations - before.conversations : 0
+      display.page({ agentId: '', records, billed: first ? sessions - before.sessions : 0 })
+    }
+    before = { pages, conversations, sessions }
+    display.news({ kind: 'governor', governor: budget, windowsLeft })
+    if (waiting) display.news({ kind: 'waiting', ...waiting })
+    for (const failure of progress.failures) {
+      const key = JSON.stringify(failure)
+      if (!failures.has(key)) display.news({ kind: 'failure', failure, agentId: null })
+      failures.add(key)
+    }
+  }
+}
 
 export interface OnTemporal {
   flags: SyncFlags
@@ -30,8 +66,8 @@ export interface OnTemporal {
   origin?: Origin
 }
 
-/** A worker holds the warehouse, so ids must be given with their agents. */
-const nobodyKnows: LookUp = async () => []
+/** A worker holds the warehouse, so this process cannot look up agents: each id needs its agent. */
+const noLookUp: LookUp = async () => []
 
 /** @throws INTERRUPTED if the signal came before a worker answered */
 async function ask(
@@ -43,8 +79,8 @@ async function ask(
   } catch (cause) {
     if (!signal.aborted) throw cause
     throw new ConvohouseError('INTERRUPTED', {
-      what: `No worker has answered for workspace ${asking.request.workspaceId}; a sync may still start once a worker runs.`,
-      hint: '`convohouse cancel` ends it.',
+      what: `Stopped before a worker answered for workspace ${asking.request.workspaceId}; the requested sync may still start once a worker runs.`,
+      hint: 'To cancel it, run `convohouse cancel`.',
       cause,
     })
   }
@@ -58,7 +94,7 @@ async function syncOne(
 ): Promise<number> {
   const { flags, config, named, origin = 'sync' } = on
   const nowMs = systemClock.now()
-  const asked = await syncRequest({ flags, workspace, named, lookUp: nobodyKnows, nowMs })
+  const asked = await syncRequest({ flags, workspace, named, lookUp: noLookUp, nowMs })
   const consented = flags.yes === true || flags.maxSessions !== undefined
   const request = { ...asked, workspaceId: workspace.id, origin, consented }
   const display = displays.of(workspace.id)
@@ -69,10 +105,10 @@ async function syncOne(
     const owner = await answered(() => ask(client, { queues, request, signal }))
     if (owner.joined) display.note('an identical sync is already running; following it')
     const tell = showProgressOn(display)
-    const looking = { client, workspaceId: workspace.id, signal, tell, waits: display.waits, answered }
-    const report = await follow({ ...looking, asked: owner })
+    const following = { client, workspaceId: workspace.id, signal, tell, waits: display.waits, answered }
+    const report = await follow({ ...following, asked: owner })
     if (report) display.report(report)
-    else display.note('Detached. The sync continues on Temporal. `convohouse cancel` ends it.')
+    else display.note('Detached. The sync continues on Temporal; `convohouse cancel` ends it.')
     return report ? exitCodeOfReport(report) : EXIT_CODES.ok
   } finally {
     display.end()

@@ -20,10 +20,10 @@ import {
   withPage,
 } from './progress.ts'
 import { aheadText, doneText, eventsText, leftText, planningText, waitingText } from './progress-text.ts'
-import { reportLines } from './report-text.ts'
+import { reportLines } from './report.ts'
 
 const LINE_EVERY_MS = 5 * SECOND
-/** Webhook events arrive for as long as the command runs, so their line is rarer. */
+/** Webhook events arrive as long as the command runs, so their line is written less often. */
 const EVENTS_EVERY_MS = MINUTE
 
 /** Writes progress to `to` and the report to `result`; with `several`, each failure names its workspace. */
@@ -32,20 +32,20 @@ export function plainDisplay(
   { to, result, several }: { to: Writable; result: Writable; several: boolean },
 ): Display {
   let progress: Progress = startProgress(systemClock.now())
-  let toldMs = systemClock.now()
-  let toldWaiting = ''
-  let toldAhead = ''
-  let toldEvents = { text: '', atMs: Number.NEGATIVE_INFINITY }
+  let lastPageMs = systemClock.now()
+  let lastWaiting = ''
+  let lastAhead = ''
+  let lastEvents = { text: '', atMs: Number.NEGATIVE_INFINITY }
   const write = (lines: readonly string[], where = to) => where.write(`${logLines(lines).join('\n')}\n`)
   const line = (text: string) => write([`${name}: ${text}`])
   const fail = (failure: Failure) => write(failureLines(failure, plain, several ? name : undefined))
   const wait = (text: string) => {
-    if (text !== toldWaiting) line(text)
-    toldWaiting = text
+    if (text !== lastWaiting) line(text)
+    lastWaiting = text
   }
-  const tellEvents = (text: string, nowMs: number) => {
-    if (text === toldEvents.text || nowMs - toldEvents.atMs < EVENTS_EVERY_MS) return
-    toldEvents = { text, atMs: nowMs }
+  const writeEvents = (text: string, nowMs: number) => {
+    if (text === lastEvents.text || nowMs - lastEvents.atMs < EVENTS_EVERY_MS) return
+    lastEvents = { text, atMs: nowMs }
     line(text)
   }
   return {
@@ -62,20 +62,20 @@ export function plainDisplay(
     page(page) {
       const nowMs = systemClock.now()
       progress = withPage(progress, page, nowMs)
-      if (nowMs - toldMs < LINE_EVERY_MS) return
-      toldMs = nowMs
+      if (nowMs - lastPageMs < LINE_EVERY_MS) return
+      lastPageMs = nowMs
       line(`${doneText(progress, nowMs)} · ${leftText(progress, nowMs)}`)
     },
     waits(ahead) {
-      if (ahead.run !== toldAhead) line(aheadText(ahead, systemClock.now()))
-      toldAhead = ahead.run
+      if (ahead.run !== lastAhead) line(aheadText(ahead, systemClock.now()))
+      lastAhead = ahead.run
     },
     news(news) {
       const nowMs = systemClock.now()
       progress = withNews(progress, news, nowMs)
       if (news.kind === 'planning' && progress.planning) line(planningText(progress.planning, nowMs))
       if (news.kind === 'failure') fail(news.failure)
-      if (news.kind === 'events') tellEvents(eventsText(news), nowMs)
+      if (news.kind === 'events') writeEvents(eventsText(news), nowMs)
       if (news.kind === 'waiting' && progress.waiting) wait(waitingText(progress.waiting, nowMs))
     },
     note: line,

@@ -1,4 +1,4 @@
-// The progress of a sync, folded from the news of the workflow. Pure: `nowMs` is an argument.
+// The progress of a sync, reduced from the workflow's updates. Pure: `nowMs` is an argument.
 
 import type { ProgressUpdate } from '../../../workflows/host.ts'
 import { type PlanSummary, planSummary } from '../../../workflows/progress.ts'
@@ -40,8 +40,8 @@ export interface Progress {
   waiting: Waiting | null
   /** Webhook events; null before the first. */
   events: EventCounts | null
-  /** Keys of failures that were shown. */
-  told: readonly string[]
+  /** Keys of failures that have been shown. */
+  reportedFailures: readonly string[]
   /** Conversations landed at points in the last seconds, for the rate. */
   recent: readonly { atMs: number; conversations: number }[]
 }
@@ -61,11 +61,11 @@ export const startProgress = (nowMs: number): Progress => ({
   budget: null,
   waiting: null,
   events: null,
-  told: [],
+  reportedFailures: [],
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
 
-/** The state after a report. Of the next sync only its report may be seen. */
+/** The state after a report: the start of the next sync may not be seen, only its report. */
 export const overProgress = ({ events }: Progress, nowMs: number): Progress => ({
   ...startProgress(nowMs),
   startedMs: null,
@@ -75,9 +75,11 @@ export const overProgress = ({ events }: Progress, nowMs: number): Progress => (
 
 const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
 
-/** Failures of the report that were not shown yet: they happened before the display attached, or between two polls. */
-export const unreportedFailures = ({ told }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
-  failures.filter(failure => !told.includes(failureKey(failure)))
+/** Failures of the report that have not been shown: they happened before the display attached, or between two polls. */
+export const unreportedFailures = (
+  { reportedFailures: told }: Progress,
+  { failures }: SyncReport,
+): SyncReport['failures'] => failures.filter(failure => !told.includes(failureKey(failure)))
 
 /** Plan and governor state at the start of a sync. */
 export interface Planned {
@@ -85,14 +87,14 @@ export interface Planned {
   governor: GovernorState
 }
 
-/** The same of an embedded run. */
+/** Plan and governor state of an embedded run. */
 export const plannedBy = ({ plan, governor }: Prepared): Planned => ({ plan: planSummary(plan), governor })
 
 export function plannedProgress({ plan, governor }: Planned, before: Progress, nowMs: number): Progress {
   return {
     ...startProgress(nowMs),
     events: before.events,
-    told: before.told,
+    reportedFailures: before.reportedFailures,
     windowsLeft: plan.windows.length,
     expected: plan.windows.length > 0 && plan.unknown === 0 ? plan.total.conversations : null,
     budget: budgetOf(governor, nowMs),
@@ -125,7 +127,8 @@ export function withNews(progress: Progress, news: ProgressUpdate, nowMs: number
   }
   if (news.kind === 'governor')
     return { ...progress, windowsLeft: news.windowsLeft, budget: budgetOf(news.governor, nowMs) }
-  if (news.kind === 'failure') return { ...progress, told: [...progress.told, failureKey(news.failure)] }
+  if (news.kind === 'failure')
+    return { ...progress, reportedFailures: [...progress.reportedFailures, failureKey(news.failure)] }
   if (news.kind === 'events') {
     const { received, waiting, applied } = news
     return { ...progress, events: { received, waiting, applied } }

@@ -1,12 +1,12 @@
-// `convohouse sync`: syncs the chosen workspaces concurrently, once or in rounds (--watch). Each waits for its own rate limit; the shared
-// warehouse serialises their loads.
+// `convohouse sync`: syncs the chosen workspaces concurrently, once or in rounds (--watch). Each workspace has its own rate limit; the
+// shared warehouse serialises their loads.
 
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { spoolOf } from '../../app/spool.ts'
 import { type App, withReleasers } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
-import { type Config, readConfig, type WorkspaceConfig } from '../../config.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, type ErrorCode, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { clockTime } from '../../core/words.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
@@ -15,23 +15,19 @@ import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { startIngest } from '../../run/ingest.ts'
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
-import type { NamedConversation } from '../flags/ids-csv.ts'
-import { namedBy, notFound, withLines } from '../flags/ids-file.ts'
+import { configAt, workspacesFor } from '../flags/configuration.ts'
+import { type NamedConversation, namedBy, notFound, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
-import { syncRequest } from '../flags/sync-request.ts'
-import { workspacesFor } from '../flags/workspaces.ts'
-import { metricsOf, openMeasuredApp } from '../serve-metrics.ts'
+import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
+import { openAppWhenReleased, openMeasuredApp } from '../open-app.ts'
+import { metricsOf } from '../serve-metrics.ts'
 import { exitCodeOf } from '../terminal/error-text.ts'
 import { stampLines } from '../terminal/print.ts'
-import { isInteractive } from '../terminal/prompt.ts'
 import { endOnParentRequest, STOPPING, type Stop, stopOnSignals } from '../terminal/signals.ts'
-import { askConsent } from './consent.ts'
+import { askConsent, isInteractive } from './consent.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
-
-import { exitCodeOfAll, exitCodeOfReport } from './exit-code.ts'
-import { lookUpIn } from './look-up.ts'
-import { openAppWhenReleased } from './open-app.ts'
 import { type Display, plannedBy } from './progress.ts'
+import { exitCodeOfAll, exitCodeOfReport } from './report.ts'
 
 interface Syncing {
   flags: SyncFlags
@@ -73,11 +69,11 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
     return begins
   }
   const { aborted: signal, stopping } = stop
-  const told = { tell: display.news, onPage: display.page, confirm }
-  return { options: { config, workspace, app, request, signal, stopping, ...told }, display }
+  const callbacks = { tell: display.news, onPage: display.page, confirm }
+  return { options: { config, workspace, app, request, signal, stopping, ...callbacks }, display }
 }
 
-/** Ends the workspace's display for good. */
+/** Ends the workspace's display; it gets no more webhook counts. */
 function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
   watched.get(id)?.end()
   watched.delete(id)
@@ -118,7 +114,7 @@ async function watchOne({ flags, stop, displays }: Syncing, { options, display }
       display.note(nextRound(nextMs))
     },
   })
-  // A round that the signal interrupted is not reported yet; one that ended before the signal is.
+  // An interrupted round has not been reported yet; a round that ended before the signal has.
   if (report && (report.outcome === 'interrupted' || !stop.stopping.aborted)) display.report(report)
   if (stop.stopping.aborted) return EXIT_CODES.interrupted
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok
@@ -159,11 +155,11 @@ async function metricsOfWatch(
 
 /**
  * Runs `convohouse sync`; returns the exit code.
- * @throws for invalid flags or configuration, or an unusable data folder
+ * @throws FLAG_INVALID, CONFIG_INVALID, CONFIG_MISSING, WORKSPACE_UNKNOWN, HOME_UNUSABLE, WAREHOUSE_LOCKED, ADDRESS_IN_USE
  */
 export async function runSync(flags: SyncFlags): Promise<number> {
   checkTogether(flags, systemClock.now())
-  const config = readConfig(flags.config === undefined ? {} : { path: flags.config })
+  const config = configAt(flags.config)
   const workspaces = workspacesFor(config, flags)
   const named = await namedBy(flags)
   if (flags.on === 'temporal') {
@@ -212,12 +208,12 @@ export async function runSync(flags: SyncFlags): Promise<number> {
 }
 
 function failureOf(workspaceId: string, { code, what, hint }: NonNullable<DrainFailing>): Error {
-  const told = `Webhook events of ${workspaceId} wait in the spool and are retried until they can be applied. ${what}`
-  if (code === 'UNEXPECTED') return new Error(told)
-  return new ConvohouseError(code as ErrorCode, { what: told, ...(hint && { hint }) })
+  const message = `Webhook events of ${workspaceId} wait in the spool and are retried until they can be applied. ${what}`
+  if (code === 'UNEXPECTED') return new Error(message)
+  return new ConvohouseError(code as ErrorCode, { what: message, ...(hint && { hint }) })
 }
 
-/** Reports that a workspace's events cannot be applied, or that they are applied again. */
+/** Reports that a workspace's events cannot be applied, or that applying them works again. */
 export function reportDrainFailure(
   { failed, remark }: Pick<Displays, 'failed' | 'remark'>,
   workspaceId: string,

@@ -14,9 +14,9 @@ export interface Board {
   /** Removes a section; without sections the terminal is released. */
   hide(name: string): void
   /** Writes permanent lines above the sections. */
-  stay(lines: readonly string[]): void
+  printAbove(lines: readonly string[]): void
   /** Stops drawing while `work` uses the terminal. */
-  aside<T>(work: () => Promise<T>): Promise<T>
+  withoutDrawing<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** The lines that fit: all, else the first of each section, else the first lines of as many sections as fit. */
@@ -56,12 +56,12 @@ export async function boardOn(to: Screen): Promise<Board> {
       // Shows the cursor again.
       draw.done()
     },
-    stay(lines) {
+    printAbove(lines) {
       draw.clear()
       to.write(`${lines.join('\n')}\n`)
       if (sections.size > 0) redraw()
     },
-    async aside(work) {
+    async withoutDrawing(work) {
       draw.clear()
       draw.done()
       away = true

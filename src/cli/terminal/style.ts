@@ -4,8 +4,8 @@ import type { WriteStream } from 'node:tty'
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 
-export type Look = keyof typeof CODES
-export type Style = (look: Look, text: string) => string
+export type TextStyle = keyof typeof CODES
+export type Style = (look: TextStyle, text: string) => string
 
 export const plain: Style = (_look, text) => text
 

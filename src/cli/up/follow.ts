@@ -9,8 +9,8 @@ import { scheduleState } from '../../run/temporal/client/schedules.ts'
 import { type SyncListener, watchWorkspace } from '../../run/temporal/client/watch-workspace.ts'
 import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
 import { displayOn } from '../sync/displays.ts'
+import { showProgressOn } from '../sync/on-temporal.ts'
 import type { Display } from '../sync/progress.ts'
-import { showProgressOn } from '../sync/temporal-progress.ts'
 import type { Board } from '../terminal/board.ts'
 import { errorLines } from '../terminal/error-text.ts'
 import { styleOf } from '../terminal/style.ts'
@@ -36,7 +36,7 @@ async function noteNext(client: Client, workspaceId: string, display: Display): 
   display.note(`next sync at ${clockTime(state.schedule.next.getTime(), systemClock.now())}`)
 }
 
-function audienceOf(
+function listenerOf(
   client: Client,
   workspaceId: string,
   { board, config, remark, signal }: FollowOptions,
@@ -62,18 +62,18 @@ function audienceOf(
 /** Shows the syncs until the signal. A failure to follow them is logged; the syncs continue. */
 export async function followSyncs(on: FollowOptions): Promise<void> {
   try {
-    await lookAtAll(on)
+    await followAll(on)
   } catch (error) {
     if (!on.signal.aborted) on.remark(...errorLines(error, styleOf(process.stderr)))
   }
 }
 
-async function lookAtAll(on: FollowOptions): Promise<void> {
+async function followAll(on: FollowOptions): Promise<void> {
   const { config, supervisor, place, over, signal } = on
   const client = await connectClient(place)
   const lookAt = async (workspace: WorkspaceConfig): Promise<void> => {
     const workspaceId = workspace.id
-    const audience = audienceOf(client, workspaceId, on)
+    const audience = listenerOf(client, workspaceId, on)
     const told = (counts: EventCounts) => audience.news({ kind: 'events', ...counts })
     const drained = { counts: () => supervisor.counts(workspaceId) }
     const watching = watchEvents({ drained, home: config.home, workspace, onCounts: told })

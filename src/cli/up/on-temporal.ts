@@ -17,7 +17,7 @@ import { whenText } from '../schedule.ts'
 import { boardOnTerminal } from '../terminal/board.ts'
 import { log, logLines, print } from '../terminal/print.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/signals.ts'
-import { runTeam, sdkMetrics, superviseWarehouse } from '../worker/team.ts'
+import { runTeam, sdkMetrics, superviseWarehouse } from '../worker.ts'
 import { type FollowOptions, followSyncs } from './follow.ts'
 
 export interface UpFlags {
@@ -63,7 +63,7 @@ type Screen = Pick<FollowOptions, 'board' | 'remark'>
 /** Where syncs are shown and other lines are logged. */
 async function screenOfUp(): Promise<Screen> {
   const board = await boardOnTerminal()
-  return { board, remark: board ? (...lines) => board.stay(logLines(lines)) : log }
+  return { board, remark: board ? (...lines) => board.printAbove(logLines(lines)) : log }
 }
 
 /** Works until it is stopped or the server ends; returns the exit code. */

@@ -1,5 +1,6 @@
 // `convohouse up`: runs on the configured Temporal server, else on its own dev server, else without Temporal.
-import { type Config, readConfig } from '../../config.ts'
+
+import type { Config } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { durationText, SECOND } from '../../core/time.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
@@ -8,7 +9,8 @@ import { supervise } from '../../run/supervision/supervisor.ts'
 import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { provideTemporal } from '../../run/temporal/server/temporal-cli.ts'
 import { restrictUmask } from '../../warehouse/umask.ts'
-import { findHolder } from '../doctor/holder.ts'
+import { findHolder } from '../doctor/warehouse.ts'
+import { configAt } from '../flags/configuration.ts'
 import {
   CLOSE_MS,
   hasWebhooks,
@@ -16,7 +18,7 @@ import {
   openReceiver,
   rereadSecretsOnSighup,
   waitsForText,
-} from '../receive/open-receiver.ts'
+} from '../receive.ts'
 import { listenAnywhere, metricsOf } from '../serve-metrics.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
@@ -26,13 +28,13 @@ import type { UpFlags } from './on-temporal.ts'
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 
-interface Upping {
+interface UpContext {
   flags: UpFlags
   config: Config
   metrics: ProcessMetrics
 }
 
-async function withoutTemporal({ flags, config }: Upping, why: ConvohouseError): Promise<number> {
+async function withoutTemporal({ flags, config }: UpContext, why: ConvohouseError): Promise<number> {
   const watch = shortest(config, flags.every)
   log(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
   const named = flags.config === undefined ? [] : ['--config', flags.config]
@@ -51,14 +53,12 @@ const commandForServer = async (): Promise<string | null> => (isTemporalConfigur
 /** Works until it is stopped; returns the exit code. @throws for an invalid configuration, an unusable data folder or Temporal */
 export async function runUp(flags: UpFlags): Promise<number> {
   stampLines()
-  const config = configAt(flags)
+  const config = configAt(flags.config)
   const up = { flags, config, metrics: metricsOf(config, 'up') }
   return hasWebhooks(config) ? receiving(up) : measured(up, null)
 }
 
-const configAt = ({ config: path }: UpFlags): Config => readConfig(path === undefined ? {} : { path })
-
-const tellReceiver = (receiver: OpenedReceiver): void =>
+const logReceiver = (receiver: OpenedReceiver): void =>
   log(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
 
 /** Reports a second `up` as WAREHOUSE_LOCKED, since the taken port is only a symptom. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
@@ -73,15 +73,15 @@ async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T
 }
 
 /** The receiver opens first and closes last: events that arrive in between are lost. */
-async function receiving(up: Upping): Promise<number> {
+async function receiving(up: UpContext): Promise<number> {
   const { flags, config, metrics } = up
   const receiver = await listening(config, () => openReceiver(config, metrics.page))
   const leaveHangUp = rereadSecretsOnSighup({
     receiver: () => receiver,
-    readConfig: () => configAt(flags),
-    tell: tellReceiver,
+    readConfig: () => configAt(flags.config),
+    tell: logReceiver,
   })
-  tellReceiver(receiver)
+  logReceiver(receiver)
   try {
     return await measured(up, receiver)
   } finally {
@@ -91,7 +91,7 @@ async function receiving(up: Upping): Promise<number> {
 }
 
 /** Serves metrics. A receiver serves them already, so a second address is opened only if one is named. */
-async function measured(up: Upping, receiver: OpenedReceiver | null): Promise<number> {
+async function measured(up: UpContext, receiver: OpenedReceiver | null): Promise<number> {
   const { flags, config, metrics } = up
   const at = flags.metrics ?? config.metrics
   if (at === null && receiver !== null) return runSyncs(up, `${receiver.url}/metrics`)
@@ -105,7 +105,7 @@ async function measured(up: Upping, receiver: OpenedReceiver | null): Promise<nu
   }
 }
 
-async function runSyncs(up: Upping, metricsUrl: string): Promise<number> {
+async function runSyncs(up: UpContext, metricsUrl: string): Promise<number> {
   let command: string | null
   try {
     command = await commandForServer()

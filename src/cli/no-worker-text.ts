@@ -1,5 +1,5 @@
 // The message while a command waits for a worker.
-import type { Absence } from '../../run/temporal/client/await-worker.ts'
+import type { Absence } from '../run/temporal/client/await-worker.ts'
 
 const START = 'start one with `convohouse worker` or `convohouse up`'
 

@@ -1,8 +1,29 @@
-// Selects the workspaces that a command works on.
-import type { Config, WorkspaceConfig } from '../../config.ts'
-import { ConvohouseError } from '../../core/errors.ts'
+// The configuration that a command uses, its storage, and the chosen workspaces.
+
+import { availableParallelism } from 'node:os'
+import { type Config, DEFAULT_MEMORY_LIMITS, readConfig, readHome, type WorkspaceConfig } from '../../config.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
+
+export type Storage = Pick<Config, 'home' | 'memoryLimit' | 'replayMemoryLimit' | 'threads'>
+
+/** Reads the configuration that `--config` names, else the default one. @throws CONFIG_INVALID, CONFIG_MISSING */
+export const configAt = (path: string | undefined): Config => readConfig(path === undefined ? {} : { path })
+
+/** The configuration, or null if there is none. @throws CONFIG_INVALID; CONFIG_MISSING if `path` names a missing one */
+export function configIfAny(path: string | undefined): Config | null {
+  try {
+    return configAt(path)
+  } catch (error) {
+    if (path === undefined && isCode(error, 'CONFIG_MISSING')) return null
+    throw error
+  }
+}
+
+/** The configured storage, else the default data folder and limits. */
+export const storageOf = (path: string | undefined): Storage =>
+  configIfAny(path) ?? { home: readHome(), ...DEFAULT_MEMORY_LIMITS, threads: availableParallelism() }
 
 /** The named workspace, or all configured ones. @throws WORKSPACE_UNKNOWN */
 export function chooseWorkspaces(config: Config, id: string | undefined): WorkspaceConfig[] {
@@ -15,7 +36,7 @@ export function chooseWorkspaces(config: Config, id: string | undefined): Worksp
   })
 }
 
-/** The named workspace, or all; `all` has those that are configured or in the warehouse. @throws WORKSPACE_UNKNOWN */
+/** The named workspace, or all. `all` lists those that are configured or in the warehouse. @throws WORKSPACE_UNKNOWN */
 export function chooseIds(all: readonly string[], named: string | undefined): readonly string[] {
   if (named === undefined) return all
   if (all.includes(named)) return [named]

@@ -1,14 +1,30 @@
-// A plan for people: what a sync would read, what it would cost, and what is left of rate limit and quota.
-import type { Prepared } from '../../../workflows/steps.ts'
-import { type Budget, budgetOf, unlimited } from '../../core/governor/budget.ts'
-import { requestsFor } from '../../core/governor/governor.ts'
-import { sessionsFor } from '../../core/governor/session-budget.ts'
-import { type Estimate, type Layout, layOut, PERIOD_DAYS, type Range } from '../../core/planning/estimate.ts'
-import type { PlannedWindow } from '../../core/planning/planner.ts'
-import { isById } from '../../core/planning/windows.ts'
-import { DAY } from '../../core/time.ts'
-import { count, counted, hours, range, utc } from '../../core/words.ts'
-import { type GridOptions, grid } from '../terminal/grid.ts'
+// `convohouse plan`: what a sync would read and cost; exports nothing.
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Prepared } from '../../workflows/steps.ts'
+import { openStores } from '../app/stores.ts'
+import { openApp } from '../app.ts'
+import type { Config } from '../config.ts'
+import { type Budget, budgetOf, unlimited } from '../core/governor/budget.ts'
+import { type Estimate, type Layout, layOut, PERIOD_DAYS, type Range } from '../core/planning/estimate.ts'
+import { requestsFor } from '../core/governor/governor.ts'
+import type { PlannedWindow } from '../core/planning/planner.ts'
+import { sessionsFor } from '../core/governor/session-budget.ts'
+import { DAY } from '../core/time.ts'
+import { isById } from '../core/planning/windows.ts'
+import { count, counted, hours, range, utc } from '../core/words.ts'
+import { planOnly } from '../run/embedded.ts'
+import { warehouseFile } from '../warehouse/open.ts'
+import { configAt, workspacesFor } from './flags/configuration.ts'
+import { namedBy, withLines } from './flags/ids-file.ts'
+import { checkTogether, type SyncFlags } from './flags/sync-flags.ts'
+import { lookUpIn, syncRequest } from './flags/sync-request.ts'
+import { type GridOptions, grid } from './terminal/columns.ts'
+import { print, printJson } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/signals.ts'
+import { isTerminal, styleOf } from './terminal/style.ts'
 
 export interface PlanFacts {
   workspaceId: string
@@ -125,4 +141,67 @@ export function planLines(facts: PlanFacts, options: GridOptions = {}): string[]
   const rows = plan.windows.map(window => windowRow(window, titles))
   const table = rows.length > 0 ? [...grid(COLUMNS, rows, options), ''] : []
   return [`Plan for workspace ${facts.workspaceId}`, '', ...table, ...planSummary(facts)]
+}
+
+/** The plan, the budget and how long the plan takes, as one object. */
+export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
+  workspaceId,
+  plan: prepared.plan,
+  budget: budgetOf(prepared.governor, nowMs),
+  layout: layoutOf(prepared, nowMs),
+  ...(prepared.warnings && { warnings: prepared.warnings }),
+  bought: false,
+})
+
+function show(facts: PlanFacts, asFlagged: boolean): void {
+  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
+  print(
+    ...planLines(facts, { width, style: styleOf(process.stdout) }),
+    '',
+    `Nothing was exported. \`convohouse sync\`${asFlagged ? ' with the same flags' : ''} executes this plan.`,
+  )
+}
+
+/** True when a sync without flags may do something else. */
+const isFlagged = ({ json: _json, wait, ...others }: SyncFlags): boolean => !wait || Object.keys(others).length > 0
+
+interface PlanningHome {
+  config: Config
+  remove(): Promise<void>
+}
+
+/** The data folder, or a temporary one when there is none yet: a plan creates no data folder, so none at a mistyped path. */
+async function planningHome(config: Config): Promise<PlanningHome> {
+  if (existsSync(warehouseFile(config.home)) || (await openStores(config.home).landing.exists()))
+    return { config, remove: async () => {} }
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-plan-'))
+  return { config: { ...config, home }, remove: () => rm(home, { recursive: true, force: true }) }
+}
+
+/** Plans each chosen workspace in turn, and prints it. */
+export async function runPlan(flags: SyncFlags): Promise<void> {
+  checkTogether(flags, Date.now())
+  const configured = configAt(flags.config)
+  const workspaces = workspacesFor(configured, flags)
+  const named = await namedBy(flags)
+  const stop = stopOnSignals()
+  const planning = await planningHome(configured)
+  const { config } = planning
+  const app = await openApp({ config })
+  try {
+    for (const workspace of workspaces) {
+      const lookUp = lookUpIn(app, workspace.id)
+      const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
+      const prepared = await planOnly({ config, workspace, app, request, signal: stop.stopping }).catch(error => {
+        throw withLines(error, named)
+      })
+      const facts = { workspaceId: workspace.id, prepared, nowMs: Date.now() }
+      if (flags.json) printJson(planJson(facts))
+      else show(facts, isFlagged(flags))
+    }
+  } finally {
+    await app.close()
+    await planning.remove()
+    stop.release()
+  }
 }

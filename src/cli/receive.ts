@@ -1,22 +1,25 @@
-// Opens the webhook receiver that the configuration describes, and rereads its secrets on SIGHUP.
-
-import { type Config, ENVIRONMENT } from '../../config.ts'
-
-import { ConvohouseError } from '../../core/errors.ts'
-import { SECOND } from '../../core/time.ts'
-import { counted } from '../../core/words.ts'
-import { MetricsPage } from '../../metrics/page.ts'
-import type { WorkspaceSecrets } from '../../receiver/authenticate.ts'
-import { type Receiver, startReceiver } from '../../receiver/http/server.ts'
-import { ReceiverMetrics } from '../../receiver/metrics.ts'
-import { RefusalReport } from '../../receiver/refusal-report.ts'
-import { threadedIntake } from '../../receiver/threaded-intake.ts'
-import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
-import { errorLines } from '../terminal/error-text.ts'
-import { log } from '../terminal/print.ts'
-import { refusedLine } from '../terminal/refusal-text.ts'
-import { listenInstead } from '../terminal/signals.ts'
-import { isTerminal, styleOf } from '../terminal/style.ts'
+// `convohouse receive`: receives webhooks until it is stopped.
+import { type Config, ENVIRONMENT } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { SECOND } from '../core/time.ts'
+import { counted } from '../core/words.ts'
+import { makeFolder } from '../files/durable.ts'
+import { MetricsPage } from '../metrics/page.ts'
+import type { WorkspaceSecrets } from '../receiver/authenticate.ts'
+import { type Receiver, startReceiver } from '../receiver/http/server.ts'
+import { ReceiverMetrics } from '../receiver/metrics.ts'
+import { RefusalReport } from '../receiver/refusal-report.ts'
+import { threadedIntake } from '../receiver/threaded-intake.ts'
+import { readWorkspaceSecrets } from '../receiver/workspace-secrets.ts'
+import { spoolRoot } from '../spool/folders.ts'
+import { configAt } from './flags/configuration.ts'
+import { metricsOf } from './serve-metrics.ts'
+import { errorLines } from './terminal/error-text.ts'
+import { log, print, printJsonLine, stampLines } from './terminal/print.ts'
+import { refusedLine } from './terminal/refusal-text.ts'
+import { listenInstead, STOPPING, stopOnSignals, untilStopping } from './terminal/signals.ts'
+import { isTerminal, styleOf } from './terminal/style.ts'
+import { letYoungSpaceGrow } from './young-space.ts'
 
 /** Time for requests in flight when the receiver closes. */
 export const CLOSE_MS = 10 * SECOND
@@ -34,7 +37,7 @@ interface AwaitedWorkspace {
 export interface OpenedReceiver extends Receiver {
   waitsFor(): AwaitedWorkspace[]
   /** Replaces the secrets by those of the configuration. @throws as `openReceiver`; the previous secrets stay valid then */
-  readSecretsAnew(config: Config): void
+  rereadSecrets(config: Config): void
   /** Closes the receiver; requests that are still in flight after `ms` are aborted. */
   closeWithin(ms: number): Promise<void>
 }
@@ -69,7 +72,7 @@ export async function openReceiver(config: Config, page = new MetricsPage()): Pr
     ...receiver,
     close,
     waitsFor: () => workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),
-    readSecretsAnew(anew) {
+    rereadSecrets(anew) {
       workspaces = secretsOf(anew)
       intake.setSecrets(workspaces)
       metrics.expectOf(idsOf(workspaces))
@@ -106,10 +109,55 @@ export function rereadSecretsOnSighup(options: {
     const receiver = options.receiver()
     if (receiver === undefined) return
     try {
-      receiver.readSecretsAnew(options.readConfig())
+      receiver.rereadSecrets(options.readConfig())
       options.tell(receiver)
     } catch (error) {
       log(...errorLines(error, styleOf(process.stderr)), 'The previous secrets stay valid.')
     }
   })
+}
+
+export interface ReceiveFlags {
+  config?: string
+  host?: string
+  port?: number
+  json?: boolean
+}
+
+function announce(receiver: OpenedReceiver, json: boolean | undefined): void {
+  const { url, port, waitsFor } = receiver
+  if (json) printJsonLine({ url, port, workspaces: waitsFor() })
+  else
+    print(
+      `Waiting for webhooks of ${waitsForText(receiver)} at ${url}/webhooks; metrics at ${url}/metrics.`,
+      'Press Ctrl-C to stop.',
+    )
+}
+
+/** @throws for a configuration, secret, address or data folder with which no event could be acknowledged */
+export async function runReceive(flags: ReceiveFlags): Promise<void> {
+  letYoungSpaceGrow()
+  stampLines()
+  const { host, port, json } = flags
+  const config = configAt(flags.config)
+  const webhooks = { ...config.webhooks, ...(host !== undefined && { host }), ...(port !== undefined && { port }) }
+  let receiver: OpenedReceiver | undefined
+  const leaveHangUp = rereadSecretsOnSighup({
+    receiver: () => receiver,
+    readConfig: () => configAt(flags.config),
+    tell: opened => announce(opened, json),
+  })
+  const stop = stopOnSignals(() => log(STOPPING))
+  try {
+    await makeFolder(spoolRoot(config.home))
+    const opened = await openReceiver({ ...config, webhooks }, metricsOf(config, 'receive').page)
+    receiver = opened
+    announce(opened, json)
+    stop.aborted.addEventListener('abort', () => opened.abort(), { once: true })
+    await untilStopping(stop)
+    await opened.closeWithin(CLOSE_MS)
+  } finally {
+    stop.release()
+    leaveHangUp()
+  }
 }

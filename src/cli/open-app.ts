@@ -1,0 +1,41 @@
+// Opens the warehouse for writing. Retries for two seconds, since a query may have it open for reading.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type App, type AppOptions, openApp } from '../app.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
+import { SECOND } from '../core/time.ts'
+import type { ProcessMetrics } from '../metrics/process-metrics.ts'
+
+const PATIENCE_MS = 2 * SECOND
+const TRY_EVERY_MS = 100
+
+/** The error with another hint: a Temporal worker that holds the warehouse can run the sync itself. */
+const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): ConvohouseError =>
+  new ConvohouseError('WAREHOUSE_LOCKED', {
+    what: message,
+    hint: `${hint} If a Temporal worker holds it, run \`convohouse sync --on temporal\`.`,
+    facts,
+    cause,
+  })
+
+/** @throws WAREHOUSE_LOCKED if another process still holds it after two seconds; WAREHOUSE_NEWER, HOME_UNUSABLE */
+export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['onQuery']): Promise<App> {
+  const untilMs = systemClock.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await openApp({ config, ...(onQuery && { onQuery }) })
+    } catch (error) {
+      if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
+      if (systemClock.now() > untilMs) throw heldByOther(error)
+      await sleep(TRY_EVERY_MS)
+    }
+  }
+}
+
+/** Like `openAppWhenReleased`; the metrics query the warehouse until it is closed. */
+export async function openMeasuredApp(config: Config, metrics: ProcessMetrics): Promise<App> {
+  const app = await openAppWhenReleased(config)
+  const stopAsking = metrics.askHere(app.warehouse.instance)
+  return { ...app, close: () => stopAsking().then(app.close) }
+}

@@ -1,0 +1,134 @@
+// Text in columns: escaping, cutting, and column widths that fit the terminal. `grid` is for tables that are not query results.
+import stringWidth from 'string-width'
+import { isTerminal, plain, type Style, styleOf } from './style.ts'
+
+/** Cells between two columns. */
+export const GAP = 2
+
+/** Text columns are not narrowed below this width; a column that has less space is hidden. */
+const NARROWEST = 8
+
+interface Measured {
+  /** Terminal cells that the widest value or the name needs. */
+  natural: number
+  /** Numbers keep their width: a number cut short is a wrong number. */
+  rigid: boolean
+}
+
+interface Layout {
+  /** Width of each column that is shown, from the left. */
+  widths: number[]
+  /** Number of columns at the right that do not fit. */
+  hidden: number
+}
+
+/** Fits columns into the terminal's width by narrowing the widest text columns first. Without a width all keep their natural one. */
+export function layOut(columns: Measured[], terminal: number | undefined): Layout {
+  const natural = columns.map(column => column.natural)
+  if (terminal === undefined) return { widths: natural, hidden: 0 }
+  const shown = howManyFit(columns, terminal)
+  const available = terminal - GAP * (shown - 1)
+  return { widths: narrow(columns.slice(0, shown), available), hidden: columns.length - shown }
+}
+
+function howManyFit(columns: Measured[], terminal: number): number {
+  let used = 0
+  for (const [at, column] of columns.entries()) {
+    used += least(column) + (at > 0 ? GAP : 0)
+    if (used > terminal) return Math.max(1, at)
+  }
+  return columns.length
+}
+
+const least = ({ natural, rigid }: Measured) => (rigid ? natural : Math.min(natural, NARROWEST))
+
+/** Finds the largest common bound on text columns with which all fit: narrow columns stay, wide ones share the rest. */
+function narrow(columns: Measured[], available: number): number[] {
+  const under = (bound: number) =>
+    columns.map(column => (column.rigid ? column.natural : Math.min(column.natural, Math.max(bound, least(column)))))
+  let low = NARROWEST
+  let high = Math.max(NARROWEST, ...columns.map(column => column.natural))
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (sum(under(middle)) <= available) low = middle
+    else high = middle - 1
+  }
+  return under(low)
+}
+
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+
+/**
+ * Text on one line, with control characters escaped. Cells hold people's messages: an escape sequence in one of them must not
+ * move the cursor or set colours, and a direction override must not reorder the line.
+ */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
+    if (character === '\n') return '\\n'
+    if (character === '\r') return '\\r'
+    if (character === '\t') return '\\t'
+    return `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
+  })
+}
+
+const GRAPHEMES = new Intl.Segmenter()
+
+/** The text if it fits, else its beginning and an ellipsis; a grapheme is never split. */
+export function cut(text: string, width: number): string {
+  // A character is at most two cells per UTF-16 unit wide, so short text needs no measuring.
+  if (text.length * 2 <= width || widthOf(text) <= width) return text
+  let kept = ''
+  let used = 0
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    used += widthOf(segment)
+    if (used > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+/** Width in terminal cells of text without control characters. Measuring costs 10 µs a cell, so printable ASCII is not measured. */
+export function widthOf(text: string): number {
+  return /^[ -~]*$/.test(text) ? text.length : stringWidth(text)
+}
+
+export function align(text: string, width: number, right: boolean): string {
+  const padding = ' '.repeat(Math.max(0, width - widthOf(text)))
+  return right ? padding + text : text + padding
+}
+
+interface GridColumn {
+  name: string
+  /** Right-aligned and never cut, for numbers. */
+  right?: boolean
+}
+
+export interface GridOptions {
+  /** Width of the terminal; undefined: nothing is cut. */
+  width?: number | undefined
+  style?: Style
+}
+
+/** Options for a grid on standard output. */
+export const gridOnStdout = (): GridOptions => ({
+  width: isTerminal(process.stdout) ? process.stdout.columns : undefined,
+  style: styleOf(process.stdout),
+})
+
+/** A header line and one line per row. Control characters are escaped. */
+export function grid(columns: readonly GridColumn[], rows: readonly string[][], options: GridOptions = {}): string[] {
+  const { width, style = plain } = options
+  const cells = rows.map(row => row.map(visible))
+  const measured = columns.map(({ name, right = false }, at) => ({
+    natural: Math.max(widthOf(name), ...cells.map(row => widthOf(row[at] ?? ''))),
+    rigid: right,
+  }))
+  const { widths } = layOut(measured, width)
+  const place = (text: string, at: number) => {
+    const { right = false } = columns[at]!
+    return align(right ? text : cut(text, widths[at]!), widths[at]!, right)
+  }
+  const line = (texts: string[]) => texts.join(' '.repeat(GAP)).trimEnd()
+  const header = line(widths.map((_, at) => place(columns[at]!.name, at)))
+  return [style('bold', header), ...cells.map(row => line(widths.map((_, at) => place(row[at] ?? '', at))))]
+}

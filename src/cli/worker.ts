@@ -1,0 +1,177 @@
+// `convohouse worker`: runs Temporal workers until it is stopped.
+
+import { newRunId } from '../app.ts'
+import type { ListenAddress } from '../config/address.ts'
+import type { Config } from '../config.ts'
+import { EXIT_CODES } from '../core/errors.ts'
+import { listenForScrapes } from '../metrics/listen.ts'
+import type { MetricsPage } from '../metrics/page.ts'
+import { connectToSupervisor } from '../run/supervision/child.ts'
+import { type Supervisor, supervise } from '../run/supervision/supervisor.ts'
+import type { TemporalPlace } from '../run/temporal/client/connection.ts'
+import type { Role } from '../run/temporal/worker/role.ts'
+import { installRuntimeAnywhere } from '../run/temporal/worker/runtime.ts'
+import { fetchMetrics, mergeMetrics } from '../run/temporal/worker/sdk-metrics.ts'
+import { runWorker, type WorkerSettings } from '../run/temporal/worker/worker.ts'
+import { restrictUmask } from '../warehouse/umask.ts'
+import { configAt } from './flags/configuration.ts'
+import { openAppWhenReleased } from './open-app.ts'
+import { metricsOf } from './serve-metrics.ts'
+import { log, stampLines } from './terminal/print.ts'
+import { endOnParentRequest, STOPPING, stopOnSignals } from './terminal/signals.ts'
+
+export interface WorkerFlags {
+  config?: string
+  role: Role
+  metrics?: ListenAddress
+  /** Set by the command that supervises this process. */
+  supervised?: boolean
+}
+
+/** @throws what is wrong with configuration, data folder or Temporal; ADDRESS_IN_USE */
+export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
+  const { config: path, role } = flags
+  const config = configAt(path)
+  // The parent process timestamps the lines of this one.
+  if (flags.supervised) return runWarehouseChild(config, () => installRuntimeAnywhere({ log }))
+  stampLines()
+  const metrics = metricsOf(config, `worker-${role}`)
+  const at = flags.metrics ?? config.metrics
+  const listener = at === null ? null : await listenForScrapes(metrics.page, at)
+  const stop = stopOnSignals(() => log(STOPPING))
+  const served = listener === null ? '' : `; metrics at ${listener.url}`
+  const ready = ({ address, namespace }: TemporalPlace) =>
+    log(`worker (${role}) for ${config.temporal.queues} at ${address}, namespace ${namespace}${served}`)
+  const team = { config, ending: stop, ready }
+  const { page } = metrics
+  try {
+    if (role === 'export') {
+      page.append(await sdkMetrics({ supervisor: null, exports: true, log }))
+      await runWorker({ ...team, role })
+    } else process.exitCode = await runWithWarehouse({ ...team, role, path, page })
+  } finally {
+    await listener?.close()
+    stop.release()
+  }
+}
+
+/** Runs the warehouse in a supervised child; returns the exit code. */
+async function runWithWarehouse(
+  options: Omit<Team, 'supervisor' | 'logsSyncs'> & { path: string | undefined; page: MetricsPage },
+): Promise<number> {
+  const { path, page, ...team } = options
+  restrictUmask()
+  const supervisor = superviseWarehouse({ config: path, remark: log })
+  const { stopping } = team.ending
+  stopping.addEventListener('abort', supervisor.stop, { once: true })
+  if (!(await supervisor.held)) return stopping.aborted ? EXIT_CODES.ok : supervisor.ended
+  stopping.removeEventListener('abort', supervisor.stop)
+  page.append(await sdkMetrics({ supervisor, exports: team.role === 'all', log }))
+  return runTeam({ ...team, supervisor, logsSyncs: true })
+}
+
+/**
+ * The supervised child: opens the warehouse, reports that to the parent, and works when told to. `install` installs the SDK's runtime and
+ * returns the address of its metrics; a runtime that is installed and never used would keep the process alive.
+ * @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
+ */
+export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
+  const parent = connectToSupervisor(endOnParentRequest().stop)
+  const stop = stopOnSignals()
+  const app = await openAppWhenReleased(config, parent.query)
+  parent.holds(app)
+  const work = await parent.work()
+  let isTaken = false
+  try {
+    if (work === null) return
+    const metrics = await install()
+    await runWorker({
+      config,
+      role: 'warehouse',
+      place: work.place,
+      ...(work.holder !== null && { holder: work.holder }),
+      ...(work.logsSyncs && { log }),
+      ending: stop,
+      async openApp() {
+        isTaken = true
+        return app
+      },
+      ready: at => parent.works({ place: at, metrics }),
+    })
+  } finally {
+    stop.release()
+    // A worker that took the app closes it.
+    if (!isTaken) await app.close()
+  }
+}
+
+export interface Team extends Pick<WorkerSettings, 'ending'> {
+  config: Config
+  role: Exclude<Role, 'export'>
+  place?: Partial<TemporalPlace>
+  /** Supervises the child that holds the warehouse. */
+  supervisor: Supervisor
+  /** The child writes a line when a sync begins and ends. */
+  logsSyncs?: boolean
+  /** Called when all workers poll. */
+  ready(place: TemporalPlace): void
+}
+
+/** Works until it is stopped, and until the child has ended. Returns the child's exit code if that ended by itself. @throws TEMPORAL_UNREACHABLE */
+export async function runTeam({
+  config,
+  role,
+  place = {},
+  supervisor,
+  logsSyncs = false,
+  ending,
+  ready,
+}: Team): Promise<number> {
+  const { stop } = supervisor
+  const { stopping, aborted } = ending
+  for (const signal of [stopping, aborted]) signal.addEventListener('abort', stop, { once: true })
+  const childGone = new AbortController()
+  void supervisor.ended.then(() => childGone.abort(new Error('the process that holds the warehouse has ended')))
+  const holder = role === 'all' ? newRunId() : null
+  const begin = () => void supervisor.work({ place, holder, logsSyncs }).then(({ place: at }) => ready(at))
+  try {
+    if (stopping.aborted) stop()
+    if (holder === null) begin()
+    else {
+      const both = { stopping: AbortSignal.any([stopping, childGone.signal]), aborted }
+      await runWorker({ config, role: 'export', place, holder, ending: both, ready: begin })
+    }
+    const code = await supervisor.ended
+    return stopping.aborted ? EXIT_CODES.ok : code
+  } finally {
+    for (const signal of [stopping, aborted]) signal.removeEventListener('abort', stop)
+    if (!stopping.aborted) stop()
+    await supervisor.ended
+  }
+}
+
+/** Starts the child that holds the warehouse. */
+export function superviseWarehouse(options: {
+  config: string | undefined
+  remark: (...lines: string[]) => void
+}): Supervisor {
+  const { config, remark } = options
+  const named = config === undefined ? [] : ['--config', config]
+  const args = ['worker', '--role', 'warehouse', '--supervised', ...named]
+  return supervise({ entry: process.argv[1]!, args, remark })
+}
+
+/** Installs the SDK's runtime if this process runs an export worker; returns the SDK's metrics of both processes. */
+export async function sdkMetrics(options: {
+  supervisor: Supervisor | null
+  exports: boolean
+  log: (line: string) => void
+}): Promise<() => Promise<string>> {
+  const { supervisor, exports, log } = options
+  const own = exports ? await installRuntimeAnywhere({ log }) : null
+  return async () => {
+    const child = supervisor?.metrics() ?? null
+    const [exporting, warehouse] = await Promise.all([fetchMetrics(own), fetchMetrics(child)])
+    return mergeMetrics({ export: exporting, warehouse })
+  }
+}
