@@ -49,8 +49,8 @@ describe('a bad flag', () => {
     ['sandbox --port 70000', 'FLAG_INVALID: --port cannot be "70000". → Give a whole number from 0 to 65535.'],
     ['sandbox --ts edited', 'FLAG_INVALID: --ts cannot be "edited". → Give one of created, activity.'],
     ['sandbox --speed fast', 'FLAG_INVALID: --speed cannot be "fast".'],
-  ])('%s is told as what is wrong and how to mend it', async (line, told) => {
-    expect(await complaint(line)).toContain(told)
+  ])('%s is told as what is wrong and how to mend it', async (line, message) => {
+    expect(await complaint(line)).toContain(message)
   })
 
   it.each([
@@ -66,10 +66,10 @@ describe('a bad flag', () => {
     ['sync --since 1d --until 2d', '--since is not before --until.'],
     ['plan --since 2199-01-01', '--since lies in the future.'],
     ['plan --since 99999999999', '--since lies in the future.'],
-    ['sync --until 20000d', '--until lies before 2001-09-09: the API would read'],
+    ['sync --until 20000d', '--until lies before 2001-09-09: the API would interpret its milliseconds as seconds'],
     ['sync --since 1970-01-01 --until 2001-09-09T01:46:40Z', '--until lies before 2001-09-09'],
-  ])('%s is refused: the two cannot stand together', async (line, told) => {
-    expect(await complaint(line)).toContain(`FLAG_INVALID: ${told}`)
+  ])('%s is refused: the two cannot stand together', async (line, message) => {
+    expect(await complaint(line)).toContain(`FLAG_INVALID: ${message}`)
   })
 
   it.each(['sync --since 90d --until 30d', 'sync --watch 15m --max-sessions 10', 'plan --full --agent a --agent b'])(
