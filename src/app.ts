@@ -5,6 +5,7 @@ import { openStores, type Stores } from './app/stores.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
 import type { Origin } from './core/run-record.ts'
+import { restrictUmask } from './files/durable.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/events/drain.ts'
 import type { Pending } from './steps/pending.ts'
@@ -17,7 +18,6 @@ import type { QueryObserver } from './warehouse/query/http/handler.ts'
 import { serveQueries } from './warehouse/query/http/socket-server.ts'
 import { endKilledRuns } from './warehouse/runs.ts'
 import { removeStaleCopies } from './warehouse/temporary-files.ts'
-import { restrictUmask } from './warehouse/umask.ts'
 
 type Release = () => Promise<unknown> | unknown
 

@@ -19,7 +19,7 @@ import {
   webhookSettings,
 } from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
-import { REFRESH_ON, type RefreshOn } from './core/refresh-on.ts'
+import { REFRESH_ON, type RefreshOn } from './core/planning/planner.ts'
 import { parseDuration, parseMoment } from './core/time.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'

@@ -2,9 +2,19 @@
 // value out of a staged record. DDL, load SQL and the dictionary are printed from this.
 //
 // In the expressions `s` is the staged record, whose columns carry the API's own names, and `e` is an array's element.
-import type { Field, Fields, Label, Lift, ObjectList, PiiClass, RecordType, Scalar, TextList, Unnest } from './shape.ts'
-import { snakeCase } from './shape.ts'
-import { oneSpelling, oneSpellingInside } from './spelling.ts'
+import {
+  type Field,
+  type Fields,
+  type Label,
+  type Lift,
+  type ObjectList,
+  type PiiClass,
+  type RecordType,
+  type Scalar,
+  snakeCase,
+  type TextList,
+  type Unnest,
+} from './shape.ts'
 
 export interface Column {
   name: string
@@ -308,3 +318,11 @@ function compileLayout(record: RecordType, timeZone: string): Layout {
     children: childrenOf(record.fields, root, null),
   }
 }
+
+/** SQL of a channel in one spelling: `web-chat` becomes `webchat`, any other stays as sent (notes on the API, "Shapes"). */
+export const oneSpelling = (channel: string): string =>
+  `CASE lower(${channel}) WHEN 'web-chat' THEN 'webchat' WHEN 'webchat' THEN 'webchat' ELSE ${channel} END`
+
+/** The same for the texts inside a JSON value. */
+export const oneSpellingInside = (json: string): string =>
+  `regexp_replace(${json}::VARCHAR, '(?i)"web-?chat"', '"webchat"', 'g')::JSON`

@@ -1,5 +1,5 @@
 // How a record type is declared. One declaration says what the vendor sends and what the warehouse keeps; the table,
-// the extraction SQL, the inspection, the zod schema and the data dictionary are all derived from it.
+// the extraction SQL, the inspection and the data dictionary are derived from it.
 
 /**
  * What a scalar is on the wire, and in the warehouse:
@@ -197,3 +197,38 @@ export function snakeCase(key: string): string {
     .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
     .toLowerCase()
 }
+
+/** A column of an unnested row: the first of these keys that holds a scalar. */
+export const lift = (
+  column: string,
+  type: Lift['type'],
+  keys: readonly string[],
+  about: string,
+  more?: Partial<Lift>,
+): Lift => ({
+  column,
+  type,
+  keys,
+  about,
+  pii: 'none',
+  ...more,
+})
+
+/** A row for each element of an array. */
+export const elements = (table: string, about: string, lifted: readonly Lift[]): Unnest => ({
+  table,
+  over: 'elements',
+  about,
+  pii: 'content',
+  lift: lifted,
+})
+
+/** A row for each entry of an object. */
+export const entries = (table: string, keyColumn: string, about: string, lifted: readonly Lift[]): Unnest => ({
+  table,
+  over: 'entries',
+  keyColumn,
+  about,
+  pii: 'content',
+  lift: lifted,
+})

@@ -1,6 +1,6 @@
 // Settings of the webhook receiver, and the places of each workspace's secrets.
 import { z } from 'zod'
-import { sizeOf } from '../core/size.ts'
+import { sizeOf } from '../core/words.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './kept-secret.ts'
 
 /** DuckDB reads lines of up to 16 MB, and a body may grow when it is rewritten. */

@@ -1,8 +1,8 @@
-// Numbers, sizes and moments as words for people.
+// Numbers, sizes and times as text, for people and in the configuration.
 import { rangeText } from './planning/estimate.ts'
 import { DAY, formatDuration, HOUR, momentText } from './time.ts'
 
-/** `12,345`. */
+/** `12,345` */
 export const count = (value: number): string => Math.round(value).toLocaleString('en-US')
 
 /** `1 page`, `12 pages`: a count with its noun. */
@@ -21,10 +21,10 @@ export function bytes(size: number): string {
   return `${power === 0 || scaled >= 100 ? count(scaled) : scaled.toFixed(1)} ${SIZES[power]}`
 }
 
-/** `2026-11-20 20:49:46` in UTC, as the warehouse has it. */
+/** `2026-11-20 20:49:46`, UTC, as in the warehouse. */
 export const utc = (ms: number): string => momentText(ms).slice(0, 19).replace('T', ' ')
 
-/** `14:32 UTC`, as logs and `status` have their times; with the date where it is another day. */
+/** `14:32 UTC`, for logs and `status`; with the date if it is not today. */
 export function clockTime(ms: number, nowMs: number): string {
   if (Number.isNaN(new Date(ms).getTime())) return momentText(ms)
   const [then, now] = [utc(ms), utc(nowMs)]
@@ -37,9 +37,26 @@ export function ago(ms: number, nowMs: number): string {
   return since < 2_000 ? 'just now' : `${formatDuration(since)} ago`
 }
 
-/** Hours as text: `now`, `about 3 h`, `2 to 5 h`; days beside them where they are many. */
+/** Hours as text: `now`, `about 3 h`, `2 to 5 h`; with days where there are many. */
 export function hours({ low, high }: { low: number; high: number }): string {
   if (high === 0) return 'now'
   const text = low === high ? `about ${count(high)} h` : `${range({ low, high })} h`
   return high * HOUR > 2 * DAY ? `${text} (${Math.ceil(high / 24)} days)` : text
+}
+
+const UNITS: Record<string, number> = {
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+}
+
+/** Bytes of `1GB` or `512 MiB`, as DuckDB and the configuration write sizes. */
+export function sizeOf(text: string): number {
+  const [, number = '0', unit = ''] = /^([\d.]+)\s*([a-z]+)$/i.exec(text.trim()) ?? []
+  return Number(number) * (UNITS[unit.toLowerCase()] ?? 1)
 }

@@ -131,3 +131,11 @@ export async function sweepTemporary(folder: string): Promise<void> {
     if (found && found.mtimeMs < Date.now() - LEFT_BEHIND_MS) await unlink(file).catch(() => {})
   }
 }
+
+/**
+ * Makes every file that this process creates from now on private to its user: landing and warehouse hold personal data. DuckDB sets no
+ * modes and creates its log and spill files at any later time, so the umask is never restored. Existing files keep their mode.
+ */
+export function restrictUmask(): void {
+  if (process.platform !== 'win32') process.umask(0o077)
+}

@@ -1,4 +1,4 @@
-// JSON at byte level: the bytes of its syntax, and a test of four bytes at once.
+// JSON at byte level: the bytes of its syntax, a test of four bytes at once, and the depth of nesting.
 
 export const BYTE = {
   tab: 0x09,
@@ -50,3 +50,29 @@ export function specials(word: number): number {
 
 /** Index of the first byte that `specials` found. */
 export const firstByte = (found: number): number => (31 - Math.clz32(found & -found)) >> 3
+
+const OPENING: ReadonlySet<number> = new Set([BYTE.openList, BYTE.openObject])
+const CLOSING: ReadonlySet<number> = new Set([BYTE.closeList, BYTE.closeObject])
+
+/** Position after the string that begins before `at`. */
+function behindString(body: Uint8Array, at: number): number {
+  let next = at
+  while (next < body.length && body[next] !== BYTE.quote) next += body[next] === BYTE.backslash ? 2 : 1
+  return next + 1
+}
+
+/** True where the body is nested deeper than `levels`. Call it before parsing: ten megabytes of brackets become hundreds of megabytes. */
+export function isNestedDeeper(body: Uint8Array, levels: number): boolean {
+  let open = 0
+  for (let at = 0; at < body.length; ) {
+    const byte = body[at]!
+    if (byte === BYTE.quote) {
+      at = behindString(body, at + 1)
+      continue
+    }
+    if (OPENING.has(byte) && ++open > levels) return true
+    if (CLOSING.has(byte)) open -= 1
+    at += 1
+  }
+  return false
+}

@@ -18,10 +18,9 @@ import {
 } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
-import { verifyChecksums } from './checksum.ts'
 import { keepReserve, withReserve } from './disk-reserve.ts'
 import type { LandedFolder, LandedPage, Landing, LandingStore } from './landing.ts'
-import { encodePage, readBody, readHead } from './page.ts'
+import { encodePage, readBody, readHead, verifyChecksums } from './page.ts'
 import { legacyPageAddress, pageAddress, parsePageName, streamFolder } from './page-address.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
 

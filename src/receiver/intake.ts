@@ -1,10 +1,36 @@
 // The intake: parses bodies and appends events to the spool. A result of `kept` means that the event is durable.
+import { isUtf8 } from 'node:buffer'
 import { ConvohouseError } from '../core/errors.ts'
 import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
-import { holdsSecret, makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
-import { parseAsSent } from './parse/as-sent.ts'
+import { type Authenticator, holdsSecret, makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
 import { type ParsedEvent, parseEvent } from './parse/parse-event.ts'
+import { findSecret } from './parse/scan.ts'
 import type { IntakeResult } from './refusals.ts'
+
+/** Cuts a range out in place. The bytes before it are moved, because there are usually fewer of them. */
+function cutOut(body: Buffer, from: number, to: number): Buffer {
+  const left = to - from
+  body.copyWithin(left, 0, from)
+  return body.subarray(left)
+}
+
+/**
+ * Fast path: an unambiguous body unchanged, minus the secret; the reader of the spool derives the event's ID and type. Null where the body
+ * must be parsed. `addressed`: the workspace in the URL, if any. Overwrites `body` where it returns an event.
+ */
+export function parseAsSent(body: Buffer, addressed: string | null, authenticate: Authenticator): ParsedEvent | null {
+  const member = isUtf8(body) ? findSecret(body) : null
+  if (member === null) return null
+  const { secret, from, to } = member
+  const workspace = authenticate(secret, addressed)
+  if (workspace === null) return { refused: 'wrong-secret' }
+  const isElsewhere = (pattern: Buffer): boolean => {
+    const first = body.indexOf(pattern)
+    return (first >= 0 && first < from) || body.indexOf(pattern, to) >= 0
+  }
+  if (workspace.secretPatterns === null || workspace.secretPatterns.some(isElsewhere)) return null
+  return { event: { id: null, type: null, workspaceId: workspace.id, payload: cutOut(body, from, to) } }
+}
 
 export interface Intake {
   /** Takes a body in chunks. `addressed`: the workspace in the URL, if any. */

@@ -87,3 +87,25 @@ export function readLine(line: Buffer): ReadLine | null {
   const payload = line.subarray(at + PAYLOAD.length, -1)
   return { batch, id, receivedAtMs: receivedAt, workspaceId: workspace, type, payload, ...(removed && { removed }) }
 }
+
+const NONE: Buffer = Buffer.alloc(0)
+
+/**
+ * The memory in which lines are assembled for a write, reused from batch to batch. Allocating it costs as much as filling it, and
+ * allocating that much three times a second under load made V8 run a full garbage collection each time.
+ */
+export class WriteBuffer {
+  private memory = NONE
+
+  /** The lines of one batch; valid until the next call. */
+  linesOf(events: readonly SpoolEvent[], batch: number): Buffer {
+    const lines = linesOf(events, batch, this.memory)
+    if (lines.length > this.memory.length) this.memory = lines
+    return lines
+  }
+
+  /** Frees the memory while no events arrive. */
+  release(): void {
+    this.memory = NONE
+  }
+}

@@ -8,9 +8,8 @@ import { type FileHandle, link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../core/disk.ts'
 import { syncFolder } from '../files/durable.ts'
-import type { SpoolEvent } from './event-line.ts'
+import type { SpoolEvent, WriteBuffer } from './event-line.ts'
 import type { SpoolFolders } from './folders.ts'
-import type { WriteBuffer } from './write-buffer.ts'
 
 /** The file was moved away from its writer: the events must be appended to another segment. */
 export class Fenced extends Error {}

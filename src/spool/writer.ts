@@ -6,10 +6,9 @@ import { randomBytes } from 'node:crypto'
 import { homeUnusable } from '../core/disk.ts'
 import { compactTimestamp } from '../core/time.ts'
 import { makeFolder } from '../files/durable.ts'
-import type { SpoolEvent } from './event-line.ts'
+import { type SpoolEvent, WriteBuffer } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
 import { Fenced, Segment } from './segment.ts'
-import { WriteBuffer } from './write-buffer.ts'
 
 export interface WriterOptions {
   folders: SpoolFolders

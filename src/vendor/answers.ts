@@ -1,16 +1,22 @@
 // Reads the result of an attempt: the expected answer, or an error.
 
-import { isTooDeepAround } from '../catalog/inspection/surroundings.ts'
+import { isTooDeepAround } from '../catalog/inspection/inspect.ts'
 import { isById, type Resource } from '../catalog/resources/resource.ts'
 import { describeNonJson, isPlainText, type JsonBody, parseBody, parseShape } from '../json/body.ts'
 import { readExactly, TooDeep } from '../json/exact-json.ts'
-import { type ExportEnvelope, isVendorsError, readBill, readExportEnvelope } from './envelopes.ts'
+import {
+  type ExportEnvelope,
+  isVendorsError,
+  type ResourceEnvelope,
+  readBill,
+  readExportEnvelope,
+  readResourceEnvelope,
+} from './envelopes.ts'
 import { type Exchange, type Receipt, receiptOf } from './exchange.ts'
 import { broken, type RequestContext, refused, unanswered, undocumented, unreadable } from './faults.ts'
 import type { Sent } from './http/transport.ts'
 import { redactSecrets } from './redaction/redaction.ts'
 import { pageWithoutToken } from './redaction/token-mask.ts'
-import { type ResourceEnvelope, readResourceEnvelope } from './resource-envelope.ts'
 
 export interface ExportAnswer {
   exchange: Exchange

@@ -2,7 +2,7 @@
 // messages of libraries never enter it.
 
 import { createHash } from 'node:crypto'
-import { type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
+import { ConvohouseError, type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
 import { durationText } from '../core/time.ts'
 import { parseBody } from '../json/body.ts'
 import type { Target } from './address.ts'
@@ -12,7 +12,21 @@ import { describeConnectionFailure } from './http/connection-failure.ts'
 import type { Breakdown } from './http/transport.ts'
 import { withoutSecretsInMessage } from './redaction/secret-values.ts'
 import { failedWithoutToken, textWithoutToken } from './redaction/token-mask.ts'
-import { VendorError } from './vendor-error.ts'
+
+/** An error about a request to the vendor. */
+export class VendorError extends ConvohouseError {
+  readonly #exchange: Exchange | undefined
+
+  constructor(code: ErrorCode, parts: ErrorParts & { exchange?: Exchange | undefined }) {
+    super(code, parts)
+    this.#exchange = parts.exchange
+  }
+
+  /** The response of an export: its bytes cost quota and may be kept. A getter, so that no logger prints it. */
+  get exchange(): Exchange | undefined {
+    return this.#exchange
+  }
+}
 
 /** One attempt, as its errors describe it. */
 export interface RequestContext {

@@ -11,20 +11,8 @@
 // Every page before the last brings something new, so paging ends whatever the vendor answers.
 
 import type { ConvohouseError } from '../core/errors.ts'
-import { VendorError } from './vendor-error.ts'
-
-/** What a page says about its listing. */
-export interface ListedPage {
-  /** Ids of the list that is paged. */
-  ids: readonly string[]
-  /** Ids that may come on every page in addition: starred agents. */
-  besides: readonly string[]
-  /** Entries without an id. */
-  unidentified: number
-  /** As the vendor counts them; null where it does not. */
-  total: number | null
-  hasMore: boolean | null
-}
+import type { ListedPage } from './envelopes.ts'
+import { VendorError } from './faults.ts'
 
 /** Why a listing may be incomplete. `issue` does not depend on numbers; `detail` does. */
 export interface CutOff {

@@ -14,7 +14,7 @@ import { type DuckDBConnection, DuckDBInstance, version } from '@duckdb/node-api
 import { quoteText } from '../catalog/layout.ts'
 import { homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { sizeOf } from '../core/size.ts'
+import { sizeOf } from '../core/words.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
 import { isLocked, openingError } from './fault.ts'
 import { MACROS } from './macros.ts'

@@ -1,10 +1,9 @@
-// The SQL files that come with convohouse, below `sql/`: beside `src/` in the sources, and copied to `dist/sql` by the build. The path is
-// relative to a module two folders deep, as this one and the bundled one (dist/src/bundle) are.
+// The bundled SQL files: `sql/` in the sources, `dist/sql` in the build. This module and its bundled copy (dist/src/bundle) both lie two
+// folders below the root, so one relative path serves both.
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { quoteText } from '../catalog/layout.ts'
-import { recordChecks } from './checks.ts'
 import type { Params } from './connection.ts'
 
 export interface SqlFile {
@@ -31,12 +30,6 @@ export async function sqlFiles(folder: 'meta' | 'views' | 'checks' | 'reports'):
     const name = file.slice(0, -'.sql'.length)
     return { name, sql: sqlFile(`${folder}/${name}`) }
   })
-}
-
-/** Every check of the warehouse, by name: those in `sql/checks`, and those that the catalog derives for each record type. */
-export async function warehouseChecks(): Promise<SqlFile[]> {
-  const checks = [...(await sqlFiles('checks')), ...recordChecks()]
-  return checks.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 const literalOf = (value: Params[string]): string => (typeof value === 'string' ? quoteText(value) : String(value))

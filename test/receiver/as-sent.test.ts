@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
-import { parseAsSent } from '../../src/receiver/parse/as-sent.ts'
+import { parseAsSent } from '../../src/receiver/intake.ts'
 import { type ParsedEvent, parseEvent } from '../../src/receiver/parse/parse-event.ts'
 import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
-import { parseAsSent } from '../../src/receiver/parse/as-sent.ts'
+import { parseAsSent } from '../../src/receiver/intake.ts'
 import { parseEvent } from '../../src/receiver/parse/parse-event.ts'
 
 const SECRET = 'whsec-canary-"8a1f/Ω"'

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { warehouseSize } from '../../src/reports/disk-usage.ts'
+import { warehouseSize } from '../../src/files/stored-bytes.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 
 it('a warehouse is as large as its file and the log beside it, and nothing where there is none', async () => {

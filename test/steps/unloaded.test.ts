@@ -1,7 +1,7 @@
 import { readdir, utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readUnloaded } from '../../src/steps/unloaded.ts'
+import { readUnloaded } from '../../src/steps/pending.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { freshWindow, landAgents, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'

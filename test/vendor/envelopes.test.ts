@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import { isCode } from '../../src/core/errors.ts'
-import { readErrorEnvelope, readExportEnvelope } from '../../src/vendor/envelopes.ts'
-import { readResourceEnvelope } from '../../src/vendor/resource-envelope.ts'
+import { readErrorEnvelope, readExportEnvelope, readResourceEnvelope } from '../../src/vendor/envelopes.ts'
 
 const USAGE = {
   periodKey: '2026-11',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ListedPage, readListing } from '../../src/vendor/listing.ts'
+import type { ListedPage } from '../../src/vendor/envelopes.ts'
+import { readListing } from '../../src/vendor/listing.ts'
 
 /** A vendor that says nothing false, and tells of the end in one of the ways that the document allows. */
 interface Vendor {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ORGANIZATIONS } from '../../src/catalog/resources/organizations.ts'
 import { TEAMS } from '../../src/catalog/resources/teams.ts'
-import { readResourceEnvelope } from '../../src/vendor/resource-envelope.ts'
+import { readResourceEnvelope } from '../../src/vendor/envelopes.ts'
 import { bytes, json } from './scripted-server.ts'
 import { clientFor, failureOf } from './vendor-fixture.ts'
 

@@ -2,8 +2,8 @@
 
 import { onTestFinished } from 'vitest'
 import { createVendorClient, type VendorClient, type VendorClientOptions } from '../../src/vendor/client.ts'
+import { VendorError } from '../../src/vendor/faults.ts'
 import type { AttemptObserver, AttemptOutcome } from '../../src/vendor/http/attempts.ts'
-import { VendorError } from '../../src/vendor/vendor-error.ts'
 import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 
 export const TOKEN = 'sk_live_C4n4ry+T0ken/9=='

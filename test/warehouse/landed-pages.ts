@@ -1,7 +1,11 @@
 // Lands pages of given records, inspected as the way in inspects them.
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
-import { compileInspection, emptyNotes } from '../../src/catalog/inspection/inspect.ts'
-import { isTooDeepAround, TOO_DEEP_AROUND } from '../../src/catalog/inspection/surroundings.ts'
+import {
+  compileInspection,
+  emptyNotes,
+  isTooDeepAround,
+  TOO_DEEP_AROUND,
+} from '../../src/catalog/inspection/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { agent } from '../../src/catalog/resources/agents.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/planning/windows.ts'

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { sizeOf } from '../../src/core/size.ts'
+import { sizeOf } from '../../src/core/words.ts'
 import { limitOf, openWarehouse } from '../../src/warehouse/open.ts'
 
 const LIMIT = '448MB'

@@ -9,7 +9,7 @@ import type { ConditionSettings } from '../../src/sandbox/limits/condition-setti
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Rate } from '../../src/sandbox/rates.ts'
 import { Draw } from '../../src/sandbox/world/random.ts'
-import { VendorError } from '../../src/vendor/vendor-error.ts'
+import { VendorError } from '../../src/vendor/faults.ts'
 import { houseComplaints, truthComplaints } from './fault-witness.ts'
 import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'

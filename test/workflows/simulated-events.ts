@@ -1,7 +1,7 @@
 // The vendor's events into the spool, in process: judged and appended as the receiver does it, at the time of the sandbox's clock.
 
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
-import { parseAsSent } from '../../src/receiver/parse/as-sent.ts'
+import { parseAsSent } from '../../src/receiver/intake.ts'
 import { parseEvent } from '../../src/receiver/parse/parse-event.ts'
 import type { WorldEvent } from '../../src/sandbox/events/event-types.ts'
 import { bodyOf } from '../../src/sandbox/webhooks/event-body.ts'

@@ -8,7 +8,7 @@
 import { expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import { createWorld } from '../../src/sandbox/world/world.ts'
-import { warehouseChecks } from '../../src/warehouse/sql-files.ts'
+import { warehouseChecks } from '../../src/warehouse/checks.ts'
 import { rounds } from '../tier.ts'
 import { expectedTables } from './expected-rows.ts'
 import { START_MS } from './open-simulated-app.ts'

@@ -1,7 +1,6 @@
 // The parts of a conversation that become tables of their own (design: "The catalog and the tables").
 
-import { any, boolean, loose, moment, objects, text, texts, time } from '../shape.ts'
-import { elements, entries, lift } from '../unnest.ts'
+import { any, boolean, elements, entries, lift, loose, moment, objects, text, texts, time } from '../shape.ts'
 
 export const handoffHistory = objects('Handoffs to people, oldest first', 'conversation_handoffs', {
   requestedAt: time('When a person was asked for'),

@@ -1,8 +1,19 @@
 // The conversation record: every field of section 2.10 of the API document, in its order.
 
-import type { Derived, PiiClass, RecordType } from '../shape.ts'
-import { any, boolean, group, loose, moment, number, text, time } from '../shape.ts'
-import { oneSpelling } from '../spelling.ts'
+import { oneSpelling } from '../layout.ts'
+import {
+  any,
+  boolean,
+  type Derived,
+  group,
+  loose,
+  moment,
+  number,
+  type PiiClass,
+  type RecordType,
+  text,
+  time,
+} from '../shape.ts'
 import * as children from './conversation-children.ts'
 
 const identity = { pii: 'identity' as PiiClass }

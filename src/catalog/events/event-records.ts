@@ -1,9 +1,7 @@
 // What the warehouse keeps of webhook events: a row for each in `webhook_events`, a table of its own for each type that
 // declares one, the transcripts that `conversation_updated` brings, and clients, which only events report.
 
-import type { RecordType } from '../shape.ts'
-import { any, text, time } from '../shape.ts'
-import { elements, lift } from '../unnest.ts'
+import { any, elements, lift, type RecordType, text, time } from '../shape.ts'
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './event-types.ts'
 
 /** Key under which an event's record brings its id. No plain key starts so. */

@@ -1,8 +1,7 @@
 // Every type of webhook event (section 6.3), one declaration each: its name, its own fields, the marks that identify it where
 // no field names the type, and its effect on the warehouse. A type that is not declared here is kept as `unknown`.
 
-import { any, type Fields, type PiiClass, text, time } from '../shape.ts'
-import { entries, lift } from '../unnest.ts'
+import { any, entries, type Fields, lift, type PiiClass, text, time } from '../shape.ts'
 
 /** What only one type has: all of `has`, none of `lacks`, and that `operation`, as far as they are given. */
 export interface Mark {

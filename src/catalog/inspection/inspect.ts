@@ -224,3 +224,13 @@ export function hasId(record: RecordType, element: Record<string, unknown>): boo
 /** True where a page's records cannot be staged as they are. */
 export const needsCoercion = (notes: PageNotes): boolean =>
   notes.awkward.length > 0 || Object.keys(notes.mismatched).length > 0
+
+/** Marks a page whose envelope is nested too deeply, among its awkward paths; no path of a record is spelled like it. */
+export const TOO_DEEP_AROUND = '(nesting around the records)'
+
+/**
+ * True where the envelope of a body, beside its list of records, is nested too deeply. DuckDB parses the envelope too, and deep nesting
+ * crashes the process (8 MB of stack): objects between ten and twenty thousand levels, lists between fifty and a hundred thousand.
+ */
+export const isTooDeepAround = (body: unknown, list: string): boolean =>
+  isObject(body) && Object.entries(body).some(([key, value]) => key !== list && isTooDeep(value))

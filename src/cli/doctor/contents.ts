@@ -4,8 +4,9 @@ import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
 import { isSegment } from '../../vendor/address.ts'
+import { warehouseChecks } from '../../warehouse/checks.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
-import { type SqlFile, warehouseChecks } from '../../warehouse/sql-files.ts'
+import type { SqlFile } from '../../warehouse/sql-files.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }

@@ -7,7 +7,7 @@ import { homeUnusable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { writeOnce } from '../../files/durable.ts'
-import { warehouseSize } from '../../reports/disk-usage.ts'
+import { warehouseSize } from '../../files/stored-bytes.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { examine, type Finding, fail, ok, warn } from './findings.ts'
 

@@ -1,8 +1,7 @@
 // Node's version, and DuckDB's memory limit against the memory of the machine or container.
 import { totalmem } from 'node:os'
 import { ConvohouseError } from '../../core/errors.ts'
-import { sizeOf } from '../../core/size.ts'
-import { bytes } from '../../core/words.ts'
+import { bytes, sizeOf } from '../../core/words.ts'
 import type { PackageFacts } from '../package-facts.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 

@@ -1,5 +1,5 @@
 // A query result as a table on a terminal.
-import { textWriter } from '../../warehouse/query/formats/cell-text.ts'
+import { textWriter } from '../../warehouse/query/formats/csv.ts'
 import type { Batch, Column, QueryResult, Tally } from '../../warehouse/query/results.ts'
 import { align, cut, GAP, layOut, visible, widthOf } from '../terminal/columns.ts'
 

@@ -2,7 +2,7 @@
 import { openStores } from '../../app/stores.ts'
 import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
-import { warehouseSize } from '../../reports/disk-usage.ts'
+import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
 import { warehouseFile } from '../../warehouse/open.ts'

@@ -3,12 +3,12 @@
 import type { Config } from '../../config.ts'
 import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { durationText, SECOND } from '../../core/time.ts'
+import { restrictUmask } from '../../files/durable.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { supervise } from '../../run/supervision/supervisor.ts'
 import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { provideTemporal } from '../../run/temporal/server/temporal-cli.ts'
-import { restrictUmask } from '../../warehouse/umask.ts'
 import { findHolder } from '../doctor/warehouse.ts'
 import { configAt } from '../flags/configuration.ts'
 import {

@@ -334,3 +334,11 @@ export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean 
 
 export const DAYS_OBSERVED = 28
 export const observedSince = (nowMs: number): number => nowMs - DAYS_OBSERVED * DAY
+
+/**
+ * Which changes of a stored conversation cause a refresh. `change`: every known one. `message`: those that may include a message which the
+ * stored copy lacks, and those without an event; other events (a resolution, a rating, a note) are applied to the row already.
+ */
+export const REFRESH_ON = ['change', 'message'] as const
+
+export type RefreshOn = (typeof REFRESH_ON)[number]

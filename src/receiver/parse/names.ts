@@ -1,9 +1,19 @@
 // The meaning of member names, looked up by their bytes: nearly every name has been seen before, and decoding each one into a string would take
 // longer than the rest of the scan.
-import { EVENT_SECRET } from '../../catalog/events/event-types.ts'
+import { EVENT_SECRET, EVENT_TYPES } from '../../catalog/events/event-types.ts'
 import { nameMeaning } from '../../vendor/redaction/secret-names.ts'
 import { withoutSecretValues } from '../../vendor/redaction/secret-values.ts'
-import { isCustomerField } from './customer-fields.ts'
+
+const DECLARED: ReadonlySet<string> = new Set(
+  EVENT_TYPES.flatMap(({ fields }) =>
+    Object.entries(fields).flatMap(([name, field]) =>
+      field.kind === 'scalar' && (field.pii ?? 'none') !== 'none' ? [name] : [],
+    ),
+  ),
+)
+
+/** True for fields that hold a person's words or names: only the workspace's own secret is removed from them (ADR 13). */
+export const isCustomerField = (name: string): boolean => DECLARED.has(name) || nameMeaning(name).isCustomerData
 
 /** Meanings of a name as bits; most names have none. */
 export const MEANING = {

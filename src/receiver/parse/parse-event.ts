@@ -2,15 +2,15 @@
 import { isAscii } from 'node:buffer'
 import { EVENT_SECRET } from '../../catalog/events/event-types.ts'
 import { eventTypeOf } from '../../catalog/events/identify-type.ts'
+import { isNestedDeeper } from '../../json/bytes.ts'
 import { canonicalJson, canonicalText, withSortedKeys } from '../../json/canonical.ts'
 import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../../json/exact-json.ts'
-import { isNestedDeeper } from '../../json/nesting.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
 import { eventId } from '../../spool/identity.ts'
 import { countRemoved, type RemovedSecrets, redactSecrets, redactText } from '../../vendor/redaction/redaction.ts'
 import type { Authenticator } from '../authenticate.ts'
 import type { Refusal } from '../refusals.ts'
-import { isCustomerField } from './customer-fields.ts'
+import { isCustomerField } from './names.ts'
 
 export type ParsedEvent = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }
 

@@ -1,7 +1,6 @@
 // The head of a page of conversations: its place in its window, the query, and what the vendor reports about usage and limits.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { compileInspection, type PageNotes } from '../../catalog/inspection/inspect.ts'
-import { TOO_DEEP_AROUND } from '../../catalog/inspection/surroundings.ts'
+import { compileInspection, type PageNotes, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
 import type { Grant } from '../../core/governor/governor.ts'
 import {
   isReaskingIds,

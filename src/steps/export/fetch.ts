@@ -16,15 +16,14 @@ import {
 import { EARLIEST_MS } from '../../core/time.ts'
 import type { ExportAnswer } from '../../vendor/answers.ts'
 import { misread } from '../../vendor/echo.ts'
+import { VendorError } from '../../vendor/faults.ts'
 import type { AttemptOutcome } from '../../vendor/http/attempts.ts'
-import { VendorError } from '../../vendor/vendor-error.ts'
 import type { FetchDependencies } from '../dependencies.ts'
 import type { Pending } from '../pending.ts'
 import type { ServerClock } from '../server-clock.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { exportHead, textQuery } from './export-head.ts'
-import { landGone } from './gone.ts'
-import { pastRefusedIds } from './refused-ids.ts'
+import { landGone, pastRefusedIds } from './refusals.ts'
 
 export interface Fetching extends FetchDependencies {
   clock: ServerClock

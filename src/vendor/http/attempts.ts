@@ -1,16 +1,16 @@
 // Retries a request until it is answered, refused, or out of attempts.
 //
 //   slot ─▶ allow? ─▶ send ─▶ outcome ─▶ value
-//     ▲       │no        (always told)     │ transient
+//     ▲       │no                           │ transient
 //     │       ▼                            ▼
 //     └───────┼───────────────────────── back off
 //             ▼
 //         the last error
 //
-// An attempt may cost quota however it ends, so the observer hears of each allowed attempt exactly once, before its answer is used.
+// An attempt may cost quota however it ends, so the observer is notified of each allowed attempt exactly once, before its answer is used.
 
 import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
-import { backoffMs, LONGEST_RETRY_AFTER_MS } from './backoff.ts'
+import { SECOND } from '../../core/time.ts'
 import type { Slots } from './slots.ts'
 import type { Sent } from './transport.ts'
 
@@ -120,4 +120,19 @@ async function waitForRetry(
     if (!signal?.aborted) throw error
   }
   return !signal?.aborted
+}
+
+const BASE_MS = 500
+const CAP_MS = 20 * SECOND
+
+/** Longer waits are left to the caller. */
+export const LONGEST_RETRY_AFTER_MS = 60 * SECOND
+
+/**
+ * Wait after failed attempt `attempt` (from 1), in ms: exponential with full jitter, so that clients that failed together do not return
+ * together, plus `Retry-After`.
+ * @param random a number in [0, 1)
+ */
+export function backoffMs(attempt: number, random: number, retryAfterMs = 0): number {
+  return retryAfterMs + Math.floor(random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1)))
 }

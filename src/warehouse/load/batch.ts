@@ -1,8 +1,7 @@
 // A batch before it is loaded: which files are staged as they landed, which are coerced first, and which undeclared paths
 // the schema includes.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { compileInspection, needsCoercion } from '../../catalog/inspection/inspect.ts'
-import { isTooDeepAround, TOO_DEEP_AROUND } from '../../catalog/inspection/surroundings.ts'
+import { compileInspection, isTooDeepAround, needsCoercion, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type CoercedFile, removeCoerced, writeCoerced } from '../temporary-files.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fileSystemFinding, fileSystemOf, spaceFinding } from '../../../src/cli/doctor/disk.ts'
 import { isAtLeast, memoryFinding, memoryOf, nodeFinding } from '../../../src/cli/doctor/machine.ts'
-import { sizeOf } from '../../../src/core/size.ts'
+import { sizeOf } from '../../../src/core/words.ts'
 
 const GB = 1_000_000_000
 

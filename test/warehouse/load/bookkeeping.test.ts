@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { REQUESTS_TABLE } from '../../../src/catalog/dictionary.ts'
 import { CATALOG_VERSION } from '../../../src/catalog/records.ts'
-import { REQUESTS_TABLE } from '../../../src/catalog/requests-table.ts'
 import { MINUTE } from '../../../src/core/time.ts'
 import { freshWindow, landAgents, landConversations, NO_USAGE, SENT_AT_MS } from '../landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse } from '../temporary-warehouse.ts'

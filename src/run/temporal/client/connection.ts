@@ -1,10 +1,52 @@
 // Connects to the Temporal server that TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE or a profile file names. Workers connect
-// in worker-connection.ts: the worker package takes a second to load.
-import { Client, Connection } from '@temporalio/client'
+// in worker.ts: the worker package takes a second to load.
+import { setMaxListeners } from 'node:events'
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { dataConverter } from '../payload-codec.ts'
-import { RETRYING } from './grpc-retry.ts'
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number]
+type Call = ReturnType<Interceptor>
+
+/** gRPC status code. */
+const CANCELLED = 1
+
+/** A call that is cancelled as soon as it starts. */
+const ended = (details: string) =>
+  ({
+    start(metadata, listener) {
+      // A unary caller expects a message before the status.
+      listener?.onReceiveMessage?.(null)
+      listener?.onReceiveStatus?.({ code: CANCELLED, details, metadata })
+    },
+    sendMessage() {},
+    sendMessageWithContext() {},
+    startRead() {},
+    halfClose() {},
+    cancelWithStatus() {},
+    getPeer: () => '',
+  }) satisfies Partial<Call> as unknown as Call
+
+const unlessClosed: Interceptor = (options, nextCall) => {
+  try {
+    return nextCall(options) as Call
+  } catch (error) {
+    return ended((error as Error).message)
+  }
+}
+
+/**
+ * The SDK's own interceptor retries calls. Its retry timer may fire after the client was closed; the call then throws outside of any caller
+ * and would end the process, so a second interceptor turns that throw into a cancelled call. Innermost last.
+ */
+const RETRYING: Interceptor[] = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), unlessClosed]
 
 export interface TemporalPlace {
   address: string
@@ -67,5 +109,22 @@ export async function connectClient(given: Partial<TemporalPlace> = {}): Promise
   } catch (cause) {
     await opened?.close()
     throw unreachable(place, cause)
+  }
+}
+
+/**
+ * Cancels the client calls made within `work` when `signal` aborts. The SDK keeps every call of a signal for the signal's lifetime, so each
+ * `work` gets a signal of its own.
+ */
+export async function abortable<T>(client: Client, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const own = new AbortController()
+  setMaxListeners(0, own.signal)
+  const abort = () => own.abort(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  try {
+    return await client.withAbortSignal(own.signal, work)
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }

@@ -8,8 +8,8 @@ import { ConvohouseError } from '../../../core/errors.ts'
 import type { GovernorState } from '../../../core/governor/governor.ts'
 import { SECOND } from '../../../core/time.ts'
 import { failureIn } from '../failure.ts'
-import { abortable } from './abortable.ts'
 import { failedForWantOfWorker, type WorkerCall } from './await-worker.ts'
+import { abortable } from './connection.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 
 export interface SyncView {

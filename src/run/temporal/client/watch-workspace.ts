@@ -5,7 +5,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client'
 import type { SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
-import { abortable } from './abortable.ts'
+import { abortable } from './connection.ts'
 import { follow, progressOf, reportOf, type SyncView } from './follow.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
 

@@ -1,6 +1,7 @@
 // A Temporal worker: runs leases (`export`), or the workflows, planning and loading beside the warehouse (`warehouse`), or both.
+
 import { Client } from '@temporalio/client'
-import { type InjectedSinks, type NativeConnection, Worker } from '@temporalio/worker'
+import { type InjectedSinks, NativeConnection, Worker } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../../workflows/activities.ts'
 import type { AcceptedRequest } from '../../../../workflows/requests.ts'
 import type { Failure } from '../../../../workflows/steps.ts'
@@ -12,7 +13,7 @@ import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { workflowCode } from '../../workflow-code.ts'
-import type { TemporalPlace } from '../client/connection.ts'
+import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
 import { askForSync } from '../client/owner.ts'
 import { scheduledSync } from '../client/schedules.ts'
 import { dataConverter } from '../payload-codec.ts'
@@ -21,7 +22,22 @@ import type { ShutdownSignals } from './activity-call.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
 import type { Role } from './role.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
-import { connectWorker } from './worker-connection.ts'
+
+/** Connects a worker, and checks the namespace. @throws TEMPORAL_UNREACHABLE */
+export async function connectWorker(
+  given: Partial<TemporalPlace> = {},
+): Promise<{ connection: NativeConnection; place: TemporalPlace }> {
+  const { connectionOptions, place } = settingsAt(given)
+  let opened: NativeConnection | null = null
+  try {
+    opened = await NativeConnection.connect({ ...connectionOptions, address: place.address })
+    await expectNamespace(opened, place)
+    return { connection: opened, place }
+  } catch (cause) {
+    await opened?.close()
+    throw unreachable(place, cause)
+  }
+}
 
 /** After this, tasks are left to other workers. */
 const GRACE = '30 seconds'

@@ -1,12 +1,13 @@
-// RFC 4180: a header, CRLF, quotes where they are needed. NULL is empty, the empty text is `""`, so that a reader that
-// cares can tell them apart. Times and nested values are as in JSON.
+// Rows as CSV (RFC 4180): a header, CRLF, quotes where needed. NULL is empty and the empty text is `""`, so that readers can distinguish
+// them. Times and nested values are written as in JSON.
 
-import type { Cell, QueryResult } from '../results.ts'
-import { textWriter } from './cell-text.ts'
+import type { Cell, QueryResult, Shape } from '../results.ts'
+import { floatText, jsonWriter, type Writer } from './json.ts'
+import { dateText, timestampText } from './time-text.ts'
 
 const LINE_END = '\r\n'
 
-/** One piece of text a batch, the header first. */
+/** Yields the header, then one text per batch. */
 export async function* csv(result: QueryResult): AsyncGenerator<string> {
   const fields = result.columns.map(({ shape }) => {
     const write = textWriter(shape)
@@ -26,3 +27,27 @@ export function field(text: string): string {
 }
 
 const line = (fields: string[]) => fields.join(',') + LINE_END
+
+/** The writer of plain text for cells of a shape, for CSV and tables; NULL is empty. Nested values and JSON columns are JSON. */
+export function textWriter(shape: Shape): Writer {
+  const write = writerOf(shape)
+  return cell => (cell === null ? '' : write(cell))
+}
+
+function writerOf(shape: Shape): Writer {
+  switch (shape.kind) {
+    case 'float':
+      return cell => floatText(cell as number, shape.bits)
+    case 'timestamp':
+      return cell => timestampText(cell as bigint, shape)
+    case 'date':
+      return cell => dateText(cell as number)
+    case 'json':
+    case 'list':
+    case 'struct':
+    case 'map':
+      return jsonWriter(shape)
+    default:
+      return String
+  }
+}

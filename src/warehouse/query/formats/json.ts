@@ -1,9 +1,9 @@
-// Rows as JSON objects, streamed: one array with a row a line, or NDJSON.
+// Rows as JSON objects, streamed: one array with a row per line, or NDJSON.
 
-import { type Batch, type Column, type QueryResult, uniqueNames } from '../results.ts'
-import { jsonWriter } from './json-text.ts'
+import { type Batch, type Cell, type Column, type QueryResult, type Shape, uniqueNames } from '../results.ts'
+import { dateText, timestampText } from './time-text.ts'
 
-/** One JSON array, a piece of text a batch. If the query fails on the way, the array stays open: half an answer is not valid JSON. */
+/** Yields one JSON array, one text per batch. If the query fails on the way, the array stays open, so half an answer is not valid JSON. */
 export async function* json(result: QueryResult): AsyncGenerator<string> {
   const write = rowWriter(result.columns)
   let before = '[\n'
@@ -14,7 +14,7 @@ export async function* json(result: QueryResult): AsyncGenerator<string> {
   yield before === '[\n' ? '[]\n' : '\n]\n'
 }
 
-/** One JSON object a line, a piece of text a batch. */
+/** Yields one JSON object per line, one text per batch. */
 export async function* ndjson(result: QueryResult): AsyncGenerator<string> {
   const write = rowWriter(result.columns)
   for await (const batch of result.batches) {
@@ -23,7 +23,7 @@ export async function* ndjson(result: QueryResult): AsyncGenerator<string> {
   }
 }
 
-/** Turns a batch into one JSON object a row. A repeated column name gets a number, since an object has each key once. */
+/** Turns a batch into one JSON object per row. A repeated column name gets a number, since an object has each key once. */
 function rowWriter(columns: Column[]): (batch: Batch) => string[] {
   const names = uniqueNames(columns.map(({ name }) => name))
   const fields = columns.map(({ shape }, at) => ({ key: JSON.stringify(names[at]), write: jsonWriter(shape) }))
@@ -31,4 +31,96 @@ function rowWriter(columns: Column[]): (batch: Batch) => string[] {
     Array.from({ length: rows }, (_, row) => {
       return `{${fields.map(({ key, write }, at) => `${key}:${write(columns[at]![row]!)}`).join(',')}}`
     })
+}
+
+/** Writes a cell as text. Compiled once per column. */
+export type Writer = (cell: Cell) => string
+
+/** Decimal digits that a double holds without loss. Most readers parse a JSON number as a double. */
+const SAFE_DIGITS = 15
+
+/**
+ * The writer of JSON for cells of a shape. A number that a double does not hold exactly is a string: an integer beyond 2^53, a decimal of
+ * more than 15 digits, NaN, an infinity. Times are ISO-8601 and blobs base64. JSON columns are embedded as JSON. Structs and maps with
+ * text keys are objects; other maps are lists of `{"key": …, "value": …}`.
+ */
+export function jsonWriter(shape: Shape): Writer {
+  const write = writerOf(shape)
+  return cell => (cell === null ? 'null' : write(cell))
+}
+
+function writerOf(shape: Shape): Writer {
+  switch (shape.kind) {
+    case 'boolean':
+      return String
+    case 'integer':
+      return shape.bits < 64 ? String : cell => wideInteger(cell as bigint)
+    case 'float':
+      return cell => (Number.isFinite(cell) ? floatText(cell as number, shape.bits) : `"${cell}"`)
+    case 'decimal':
+      return shape.width <= SAFE_DIGITS ? cell => cell as string : quoted
+    case 'timestamp':
+      return cell => `"${timestampText(cell as bigint, shape)}"`
+    case 'date':
+      return cell => `"${dateText(cell as number)}"`
+    case 'json':
+      return cell => jsonColumn(cell as string)
+    case 'list':
+      return listWriter(jsonWriter(shape.item))
+    case 'struct':
+      return structWriter(shape.fields)
+    case 'map':
+      return mapWriter(shape)
+    default:
+      return quoted
+  }
+}
+
+/** The shortest text that reads back as the same number of 32 or 64 bits; minus zero keeps its sign. */
+export function floatText(value: number, bits: 32 | 64): string {
+  if (Object.is(value, -0)) return '-0'
+  if (bits === 64 || !Number.isFinite(value)) return String(value)
+  // Nine digits distinguish any two floats of 32 bits; most need fewer.
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits))
+    if (Math.fround(short) === value) return String(short)
+  }
+  return String(Number(value.toPrecision(9)))
+}
+
+const quoted: Writer = cell => JSON.stringify(cell)
+
+function wideInteger(value: bigint): string {
+  const safe = value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER
+  return safe ? String(value) : `"${value}"`
+}
+
+/** The JSON as stored, so that numbers keep every digit; on one line, since in NDJSON a line is a record. */
+function jsonColumn(text: string): string {
+  try {
+    JSON.parse(text)
+    // In valid JSON a bare line break occurs only between tokens.
+    return text.replace(/[\r\n]+\s*/g, ' ')
+  } catch {
+    // DuckDB accepts NaN and infinities as JSON; other readers do not.
+    return JSON.stringify(text)
+  }
+}
+
+const listWriter =
+  (item: Writer): Writer =>
+  cell =>
+    `[${(cell as Cell[]).map(item).join(',')}]`
+
+function structWriter(fields: { name: string; shape: Shape }[]): Writer {
+  const writers = fields.map(({ name, shape }) => ({ key: JSON.stringify(name), write: jsonWriter(shape) }))
+  return cell => `{${writers.map(({ key, write }, at) => `${key}:${write((cell as Cell[])[at]!)}`).join(',')}}`
+}
+
+function mapWriter({ key, value }: Extract<Shape, { kind: 'map' }>): Writer {
+  const [writeKey, writeValue] = [jsonWriter(key), jsonWriter(value)]
+  const pairs = (cell: Cell) => cell as [Cell, Cell][]
+  return key.kind === 'text'
+    ? cell => `{${pairs(cell).map(([k, v]) => `${writeKey(k)}:${writeValue(v)}`)}}`
+    : cell => `[${pairs(cell).map(([k, v]) => `{"key":${writeKey(k)},"value":${writeValue(v)}}`)}]`
 }
