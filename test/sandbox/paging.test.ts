@@ -3,7 +3,7 @@ import { exportAll, exportable, exportPage, firstAgent, idsOf, open, START_MS } 
 
 describe('paging', () => {
   it.each(['asc', 'desc'] as const)('returns each exportable conversation of each agent once, %s', async sort => {
-    const sandbox = await open({ conversations: 500 })
+    const sandbox = await open({ conversations: 200 })
     for (const agentId of sandbox.world.agentIds()) {
       const ids = idsOf(await exportAll(sandbox, agentId, { sort, limit: 7 }))
       expect(ids.toSorted()).toEqual(
@@ -50,7 +50,7 @@ describe('paging', () => {
   })
 
   it('looks at conversations that it skips, so that a page can be empty and not the last', async () => {
-    const sandbox = await open({ conversations: 600, agents: 1 })
+    const sandbox = await open({ conversations: 150, agents: 1 })
     const agentId = firstAgent(sandbox)
     const pages = await exportAll(sandbox, agentId, { sort: 'asc', limit: 1 })
     expect(pages.some(page => page.data.length === 0 && page.hasMore && page.scannedConvoCount === 1)).toBe(true)

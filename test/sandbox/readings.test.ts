@@ -6,7 +6,7 @@ import { call, exportPath, firstAgent, open, refusal, START_MS } from './caller.
 import { SECTION_2_10, STRUCTURED } from './section-2-10.ts'
 
 const MINUTE = 60_000
-const WORLD = { conversations: 80, agents: 7, traffic: true, burstEvery: 15, burstSize: 6 }
+const WORLD = { conversations: 40, agents: 7, traffic: true, burstEvery: 15, burstSize: 6 }
 
 const opened = (readings: Partial<Readings>, more: object = {}) => open({ ...WORLD, ...more, readings })
 

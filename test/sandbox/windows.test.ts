@@ -52,7 +52,7 @@ describe('the bounds of a window', () => {
   })
 
   it('leave a conversation without ts out as soon as there is a start, and in without one', async () => {
-    const sandbox = await open({ conversations: 3_000, agents: 1 })
+    const sandbox = await open({ conversations: 1_000, agents: 1 })
     const agentId = firstAgent(sandbox)
     const undated = exportable(sandbox, agentId).filter(({ document }) => document.ts === undefined)
     expect(undated.length).toBeGreaterThan(0)

@@ -12,7 +12,7 @@ describe('a world', () => {
   })
 
   it('has its shares: few without a person, few without ts, mostly one session', () => {
-    const world = createWorld({ startMs: START_MS, conversations: 6_000, agents: 1 })
+    const world = createWorld({ startMs: START_MS, conversations: 2_000, agents: 1 })
     const all = [...world.conversations(world.agentIds()[0]!, START_MS)].map(({ document, billableSessions }) => ({
       dated: document.ts !== undefined,
       billableSessions,

@@ -1,5 +1,5 @@
-// What `conversation_changes` tells, against truth that was worked out by hand.
-import { describe, expect, it } from 'vitest'
+// Rows of `conversation_changes`, against expected rows that were worked out by hand.
+import { beforeAll, describe, expect, it } from 'vitest'
 import { applyTo, eventOf } from './events/events-in.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
@@ -7,27 +7,65 @@ import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 const app = temporaryWarehouse()
 const [T1, T2, T3, T4] = [1, 2, 3, 4].map(minutes => SENT_AT_MS + minutes * 60_000) as [number, number, number, number]
 
-const exported = (workspace: Workspace, atMs: number, record: Record<string, unknown>) =>
-  landConversations(workspace.landing, {
-    records: [{ ID: 'c1', lastModified: atMs, ...record }],
-    sentAtMs: atMs + 1_000,
-  }).then(page => workspace.load(page))
+/** What becomes known of a conversation at a moment: by an export, or by an event's part of the record. */
+type Step = [atMs: number, by: 'export' | 'event', values: Record<string, unknown>]
 
-const told = (workspace: Workspace, atMs: number, light: Record<string, unknown>) =>
-  applyTo(
-    workspace,
-    eventOf('conversation_updated', {
-      agentId: AGENT,
-      convoId: 'c1',
-      createdAt: atMs,
-      lightConvoData: { ID: 'c1', ...light },
-    }),
+const HISTORIES: Record<string, Step[]> = {
+  unchanged: [
+    [T1, 'export', { state: 'ai-chatting', stage: 'lead' }],
+    [T2, 'export', { state: 'ai-chatting', stage: 'lead' }],
+  ],
+  emptied: [
+    [T1, 'export', { state: 'requested_chat', stage: 'lead' }],
+    [T2, 'export', { state: null, stage: 'lead' }],
+    [T3, 'event', { messagesNum: 4, lastModified: T3 }],
+    [T4, 'event', { stage: 'customer', lastModified: T4 }],
+  ],
+  unassigned: [
+    [T1, 'export', { chatAssignedTo: 'ada', isResolved: false }],
+    [T2, 'event', { chatAssignedTo: null, lastModified: T2 }],
+    [T3, 'event', { isResolved: true }],
+  ],
+  'by events first': [
+    [T1, 'event', { state: 'ai-chatting' }],
+    [T2, 'export', { state: 'ai-chatting', stage: 'lead' }],
+    [T3, 'event', { stage: 'customer' }],
+  ],
+  alternating: [
+    [T1, 'export', { state: 'requested_chat', chatAssignedTo: 'ada' }],
+    [T2, 'event', { state: null, lastModified: T2 }],
+    [T3, 'export', { state: 'ended_chat' }],
+    [T4, 'event', { chatAssignedTo: 'bob', lastModified: T4 }],
+  ],
+}
+
+/** Loads and applies what becomes known at one moment, of all conversations. */
+async function arrive(workspace: Workspace, atMs: number): Promise<void> {
+  const steps = Object.entries(HISTORIES).flatMap(([ID, history]) =>
+    history.flatMap(([at, by, values]) => (at === atMs ? [{ ID, by, values }] : [])),
   )
+  const records = steps.flatMap(({ ID, by, values }) =>
+    by === 'export' ? [{ ID, lastModified: atMs, ...values }] : [],
+  )
+  if (records.length > 0)
+    await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: atMs + 1_000 }))
+  const events = steps.flatMap(({ ID, by, values }) =>
+    by === 'export'
+      ? []
+      : eventOf('conversation_updated', {
+          agentId: AGENT,
+          convoId: ID,
+          createdAt: atMs,
+          lightConvoData: { ID, ...values },
+        }),
+  )
+  if (events.length > 0) await applyTo(workspace, ...events)
+}
 
-const changes = (workspace: Workspace) =>
+const changesIn = (workspace: Workspace) =>
   workspace.rows(
     'conversation_changes',
-    'epoch_ms(changed_at)::DOUBLE AS at, first_seen, changed, previous_state, state, previous_stage, stage, previous_assignee, assignee, previously_resolved, is_resolved',
+    'conversation_id AS id, epoch_ms(changed_at)::DOUBLE AS at, first_seen, changed, previous_state, state, previous_stage, stage, previous_assignee, assignee, previously_resolved, is_resolved',
   )
 
 const NOTHING = {
@@ -44,23 +82,23 @@ const NOTHING = {
 }
 
 describe('changes of a conversation', () => {
+  let workspace: Workspace
+  beforeAll(async () => {
+    workspace = app.workspace()
+    for (const atMs of [T1, T2, T3, T4]) await arrive(workspace, atMs)
+  })
+
+  const changes = async (conversation: string) =>
+    (await changesIn(workspace)).flatMap(({ id, ...row }) => (id === conversation ? [row] : []))
+
   it('begin with how it was seen first', async () => {
-    const workspace = app.workspace()
-    await exported(workspace, T1, { state: 'ai-chatting', stage: 'lead' })
-    await exported(workspace, T2, { state: 'ai-chatting', stage: 'lead' })
-    expect(await changes(workspace)).toEqual([
+    expect(await changes('unchanged')).toEqual([
       { ...NOTHING, at: T1, first_seen: true, state: 'ai-chatting', stage: 'lead' },
     ])
   })
 
-  it('take nothing that an export told for nothing: what an event leaves out is not what was there before it', async () => {
-    const workspace = app.workspace()
-    await exported(workspace, T1, { state: 'requested_chat', stage: 'lead' })
-    await exported(workspace, T2, { state: null, stage: 'lead' })
-    // Nothing of the four is told: nothing changes, and the state that an export took away does not come back.
-    await told(workspace, T3, { messagesNum: 4, lastModified: T3 })
-    await told(workspace, T4, { stage: 'customer', lastModified: T4 })
-    expect(await changes(workspace)).toEqual([
+  it('take what an event leaves out as it was: a state that an export removed does not come back', async () => {
+    expect(await changes('emptied')).toEqual([
       { ...NOTHING, at: T1, first_seen: true, state: 'requested_chat', stage: 'lead' },
       {
         ...NOTHING,
@@ -74,12 +112,8 @@ describe('changes of a conversation', () => {
     ])
   })
 
-  it('tell what an event tells to be nothing', async () => {
-    const workspace = app.workspace()
-    await exported(workspace, T1, { chatAssignedTo: 'ada', isResolved: false })
-    await told(workspace, T2, { chatAssignedTo: null, lastModified: T2 })
-    await told(workspace, T3, { isResolved: true })
-    expect(await changes(workspace)).toEqual([
+  it('hold what an event sets to null', async () => {
+    expect(await changes('unassigned')).toEqual([
       { ...NOTHING, at: T1, first_seen: true, assignee: 'ada', is_resolved: false },
       {
         ...NOTHING,
@@ -93,12 +127,8 @@ describe('changes of a conversation', () => {
     ])
   })
 
-  it('call a value that is told for the first time no change', async () => {
-    const workspace = app.workspace()
-    await told(workspace, T1, { state: 'ai-chatting' })
-    await exported(workspace, T2, { state: 'ai-chatting', stage: 'lead' })
-    await told(workspace, T3, { stage: 'customer' })
-    expect(await changes(workspace)).toEqual([
+  it('do not count a value that is seen for the first time', async () => {
+    expect(await changes('by events first')).toEqual([
       { ...NOTHING, at: T1, first_seen: true, state: 'ai-chatting' },
       { ...NOTHING, at: T2, previous_state: 'ai-chatting', state: 'ai-chatting', stage: 'lead' },
       {
@@ -114,17 +144,11 @@ describe('changes of a conversation', () => {
   })
 
   it('are the same in whatever order they arrived', async () => {
-    const [forwards, backwards] = [app.workspace(), app.workspace()]
-    const arrivals = [
-      (workspace: Workspace) => exported(workspace, T1, { state: 'requested_chat', chatAssignedTo: 'ada' }),
-      (workspace: Workspace) => told(workspace, T2, { state: null, lastModified: T2 }),
-      (workspace: Workspace) => exported(workspace, T3, { state: 'ended_chat' }),
-      (workspace: Workspace) => told(workspace, T4, { chatAssignedTo: 'bob', lastModified: T4 }),
-    ]
-    for (const arrive of arrivals) await arrive(forwards)
-    for (const arrive of [...arrivals].reverse()) await arrive(backwards)
-    expect(await changes(backwards)).toEqual(await changes(forwards))
-    expect((await changes(forwards)).map(row => row.changed)).toEqual([
+    const backwards = app.workspace()
+    for (const atMs of [T4, T3, T2, T1]) await arrive(backwards, atMs)
+    const rows = await changesIn(backwards)
+    expect(rows).toEqual(await changesIn(workspace))
+    expect(rows.flatMap(({ id, changed }) => (id === 'alternating' ? [changed] : []))).toEqual([
       [],
       ['state'],
       ['state', 'assignee'],

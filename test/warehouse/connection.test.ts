@@ -1,16 +1,17 @@
 // What goes on at once on the connection that writes: a sync asks and loads while events come in.
 import { describe, expect, it } from 'vitest'
+import { rounds } from '../tier.ts'
 import { temporaryWarehouse } from './temporary-warehouse.ts'
 
 const opened = temporaryWarehouse()
+const ROUNDS = rounds('FAULT_RUNS', { usual: 100, deep: 3_000 })
 
 describe('a sync, while events come in', () => {
   it('has its questions answered, and the events are taken in', async () => {
     const { writer } = opened.warehouse
     const failures = new Set<string>()
-    const untilMs = Date.now() + 4_000
     const again = async (work: () => Promise<unknown>) => {
-      while (Date.now() < untilMs) await work().catch((error: Error) => failures.add(error.message))
+      for (let round = 0; round < ROUNDS; round++) await work().catch((error: Error) => failures.add(error.message))
     }
     const rows = Array.from({ length: 200 }, () => ['x'.repeat(50)])
     await Promise.all([

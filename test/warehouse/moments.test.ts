@@ -188,7 +188,7 @@ async function load(texts: readonly Told[], pageSize: number): Promise<Map<strin
 describe('a date that somebody typed', () => {
   it('is read by itself: no row influences another, in whatever order and batch they come', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(told, { minLength: 30, maxLength: 60 }), fc.integer(), async (texts, seed) => {
+      fc.asyncProperty(fc.array(told, { minLength: 60, maxLength: 60 }), fc.integer(), async (texts, seed) => {
         const shuffled = [...texts].sort(
           (a, b) => ((a.text.length * 31 + seed) % 97) - ((b.text.length * 31 + seed) % 97),
         )
@@ -200,17 +200,16 @@ describe('a date that somebody typed', () => {
           }
         }
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 2, deep: 200 }), seed: 14 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 200 }), seed: 14 },
     )
   })
 
   it('is the same alone and beside one with the name of a time zone', async () => {
     const plain: Told = { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n }
-    for (const zone of ['PST', 'EST', 'America/New_York']) {
-      const texts = [{ text: `2026-01-15 10:00:00 ${zone}`, micros: null }, ...Array.from({ length: 200 }, () => plain)]
-      const read = await load(texts, 50)
-      for (const [index, one] of texts.entries()) expect(read.get(`c${index}`)).toEqual(expected(one))
-    }
+    const zones = ['PST', 'EST', 'America/New_York'].map(zone => ({ text: `${plain.text} ${zone}`, micros: null }))
+    const texts = zones.flatMap(one => [one, ...Array.from({ length: 60 }, () => plain)])
+    const read = await load(texts, 50)
+    for (const [index, one] of texts.entries()) expect(read.get(`c${index}`)).toEqual(expected(one))
   })
 })
 

@@ -4,6 +4,7 @@ import { LIGHT_FIELDS } from '../../../src/sandbox/events/conversation-events.ts
 import type { Turn } from '../../../src/sandbox/events/transcript.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import { createWorld, type World } from '../../../src/sandbox/world/world.ts'
+import { rounds } from '../../tier.ts'
 import { DAY, START_MS } from '../caller.ts'
 
 type Told = Record<string, unknown>
@@ -143,7 +144,7 @@ describe('an export, and the events after it', () => {
           if (!touched.has(id)) expect(held.get(id)).toEqual(document)
         }
       }),
-      { numRuns: 4 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 2, deep: 100 }) },
     )
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
 import { EVENT_NAMES } from '../../../src/sandbox/events/event-types.ts'
 import { createWorld } from '../../../src/sandbox/world/world.ts'
+import { rounds } from '../../tier.ts'
 import { DAY, START_MS } from '../caller.ts'
 import { wrongOf } from './section-6-3.ts'
 
@@ -24,7 +25,7 @@ describe('the events of a stretch of time', () => {
         const parts = asked.map(([afterMs, untilMs]) => told(another.events(afterMs, untilMs)))
         expect((back ? parts.toReversed() : parts).flat()).toEqual(whole)
       }),
-      { numRuns: 8 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 4, deep: 100 }) },
     )
     expect(told(createWorld({ ...options, seed: 6 }).events(START_MS, START_MS + 6 * DAY))).not.toEqual(whole)
   })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
 import type { FiledEvent } from '../../../src/warehouse/events/apply.ts'
+import { rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 import { applyTo, eventOf } from './events-in.ts'
@@ -64,10 +65,10 @@ function eventFor(one: Told, id: number): FiledEvent {
 }
 
 /** No two exports of a conversation are sent at once. */
-async function loadExport(workspace: Workspace, { version, lateMs, id }: Telling): Promise<void> {
+function landExport(workspace: Workspace, { version, lateMs, id }: Telling) {
   const records = [{ ID: nameOf(id), lastModified: changedMs(version), ...valuesAt(version) }]
   const sentAtMs = changedMs(version) + lateMs + MIRROR_LAG_MS + id
-  await workspace.load(await landConversations(workspace.landing, { records, sentAtMs }))
+  return landConversations(workspace.landing, { records, sentAtMs })
 }
 
 interface Telling extends Told {
@@ -75,21 +76,16 @@ interface Telling extends Told {
   place: number
 }
 
-/** Tells them in that order, events in batches as the spool gives them. */
+/** Loads and applies ten at a time: the exports of a batch as pages of one load, and then its events. */
 async function tell(workspace: Workspace, tellings: readonly Telling[]): Promise<void> {
-  let batch: FiledEvent[] = []
-  const apply = async () => {
-    await applyTo(workspace, ...batch)
-    batch = []
+  for (let first = 0; first < tellings.length; first += 10) {
+    const batch = tellings.slice(first, first + 10)
+    const exports = batch.filter(telling => telling.by === 'export')
+    const events = batch.filter(telling => telling.by !== 'export')
+    const pages = await Promise.all(exports.map(telling => landExport(workspace, telling)))
+    if (pages.length > 0) await workspace.load(...pages)
+    if (events.length > 0) await applyTo(workspace, ...events.map(telling => eventFor(telling, telling.id)))
   }
-  for (const telling of tellings) {
-    if (telling.by === 'export') {
-      await apply()
-      await loadExport(workspace, telling)
-    } else batch.push(eventFor(telling, telling.id))
-    if (batch.length >= 3) await apply()
-  }
-  await apply()
 }
 
 const TABLES: Record<string, string> = {
@@ -113,8 +109,8 @@ async function tablesOf(workspace: Workspace) {
 const histories = fc.array(
   fc.uniqueArray(told, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
   {
-    minLength: 6,
-    maxLength: 6,
+    minLength: 10,
+    maxLength: 10,
   },
 )
 
@@ -140,6 +136,6 @@ it('exports and events converge, in any order and any number of times', async ()
       await tell(often, scrambled)
       expect(await tablesOf(often)).toEqual(await tablesOf(once))
     }),
-    { numRuns: 2 },
+    { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
   )
 }, 120_000)

@@ -89,21 +89,27 @@ describe('handoffs', () => {
 })
 
 describe('the channel of a conversation', () => {
-  it.each([
-    [{ userPlatform: 'WhatsApp' }, { origin: { kind: 'ad' } }, 'whatsapp'],
-    [{ userPlatform: 'WhatsApp' }, { origin: 'instagram' }, 'whatsapp'],
-    [{ origin: 'Web-Chat' }, { userPlatform: null }, 'webchat'],
-    [{ origin: 'web-chat' }, { userPlatform: 'voice' }, 'voice'],
-    [{ userPlatform: 'voice', origin: 'ad' }, { stage: 'won' }, 'voice'],
-  ])('of %j is right after an event that tells %j: %s', async (exported, lightConvoData, channel) => {
+  const CASES = [
+    { exported: { userPlatform: 'WhatsApp' }, updated: { origin: { kind: 'ad' } }, channel: 'whatsapp' },
+    { exported: { userPlatform: 'WhatsApp' }, updated: { origin: 'instagram' }, channel: 'whatsapp' },
+    { exported: { origin: 'Web-Chat' }, updated: { userPlatform: null }, channel: 'webchat' },
+    { exported: { origin: 'web-chat' }, updated: { userPlatform: 'voice' }, channel: 'voice' },
+    { exported: { userPlatform: 'voice', origin: 'ad' }, updated: { stage: 'won' }, channel: 'voice' },
+  ]
+
+  it('comes from the platform before the origin, whether export or event carries it, and an event that names it goes before both', async () => {
     const workspace = app.workspace()
-    const records = [{ ID: 'c1', ts: SENT_AT_MS, ...exported }]
+    const records = CASES.map(({ exported }, index) => ({ ID: `c${index}`, ts: SENT_AT_MS, ...exported }))
     await workspace.load(await landConversations(workspace.landing, { records }))
-    await applyTo(workspace, updated(AT, { lightConvoData }))
-    expect(await workspace.rows('conversations', 'channel')).toEqual([{ channel }])
-    await applyTo(workspace, updated(AT + 1, { channel: 'web-chat', lightConvoData }))
-    expect(await workspace.rows('conversations', 'channel')).toEqual([{ channel: 'webchat' }])
-    await applyTo(workspace, updated(AT + 2, { lightConvoData: { origin: 'sms' } }))
-    expect(await workspace.rows('conversations', 'channel')).toEqual([{ channel: 'webchat' }])
+    const applyAll = (createdAt: number, more: (one: (typeof CASES)[number]) => Record<string, unknown>) =>
+      applyTo(workspace, ...CASES.map((one, index) => updated(createdAt, { convoId: `c${index}`, ...more(one) })))
+    const channels = async () =>
+      (await workspace.rows('conversations', 'conversation_id, channel')).map(row => row.channel)
+    await applyAll(AT, one => ({ lightConvoData: one.updated }))
+    expect(await channels()).toEqual(CASES.map(({ channel }) => channel))
+    await applyAll(AT + 1, one => ({ channel: 'web-chat', lightConvoData: one.updated }))
+    expect(await channels()).toEqual(CASES.map(() => 'webchat'))
+    await applyAll(AT + 2, () => ({ lightConvoData: { origin: 'sms' } }))
+    expect(await channels()).toEqual(CASES.map(() => 'webchat'))
   })
 })

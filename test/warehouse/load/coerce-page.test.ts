@@ -12,6 +12,7 @@ import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
 import { anyConversation } from '../../catalog/arbitrary-records.ts'
 import { flipped } from '../../landing/flipped.ts'
 import { landedFile } from '../../landing/landed-file.ts'
+import { rounds } from '../../tier.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
@@ -29,47 +30,64 @@ const records = (workspace: Workspace, ...all: unknown[]) => landConversations(w
 const summaries = (workspace: Workspace) => workspace.rows('conversations', 'conversation_id, summary, extra')
 
 describe('a record', () => {
-  it.each(['full-record', 'unknown-fields', 'times', 'any-typed', 'unicode'])(
-    'of %s gives the same rows by the fast and by the tolerant path',
-    async name => {
-      const golden = goldenRecords(name).filter(record => !('resolvedAt' in record && record.resolvedAt !== 0))
-      const [fast, tolerant] = [app.workspace(), app.workspace()]
-      await fast.load(await records(fast, ...golden))
-      // An element that is no record sends its page through the tolerant path, and leaves no row.
-      const result = await tolerant.load(await records(tolerant, ...golden, null))
-      expect(result).toMatchObject({ coerced: 1, quarantined: 1 })
-      expect(await recordRows(tolerant)).toEqual(await recordRows(fast))
-    },
-  )
+  const NAMES = ['full-record', 'unknown-fields', 'times', 'any-typed', 'unicode']
+
+  it('gives the same rows by the fast and by the tolerant path', async () => {
+    const [fast, tolerant] = [app.workspace(), app.workspace()]
+    const pages = (workspace: Workspace, ...more: null[]) =>
+      Promise.all(
+        NAMES.map(agentId => {
+          // One record of `times` has wrong types, and would send its page through the tolerant path.
+          const golden = goldenRecords(agentId).filter(record => !('ID' in record && record.ID === 'nonsense'))
+          const window = freshWindow({ agentId })
+          return landConversations(workspace.landing, { records: [...golden, ...more], window })
+        }),
+      )
+    expect(await fast.load(...(await pages(fast)))).toMatchObject({ files: 5, coerced: 0 })
+    // An element that is no record sends its page through the tolerant path, and leaves no row.
+    const result = await tolerant.load(...(await pages(tolerant, null)))
+    expect(result).toMatchObject({ coerced: 5, quarantined: 5 })
+    const rows = await recordRows(fast)
+    expect(new Set(rows.conversations!.map(row => row.agent_id))).toEqual(new Set(NAMES))
+    expect(await recordRows(tolerant)).toEqual(rows)
+  })
 })
 
-describe('a page of whatever records', () => {
+describe('a page of arbitrary records', () => {
   it('is loaded, with a row for each of them', async () => {
     const workspace = app.workspace()
-    const odd = fc.sample(anyConversation, 300).map((record, index) => ({ ...record, ID: `c${index}` }))
+    const count = rounds('FAULT_RUNS', { usual: 1, deep: 10 }) * 100
+    const odd = fc.sample(anyConversation, count).map((record, index) => ({ ...record, ID: `c${index}` }))
     // Pages of few records, so that some of them take the fast path.
     for (let first = 0; first < odd.length; first += 100) {
       const slices = Array.from({ length: 20 }, (_, page) => odd.slice(first + page * 5, first + page * 5 + 5))
       await workspace.load(...(await Promise.all(slices.map(slice => records(workspace, ...slice)))))
     }
-    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(300)
+    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(count)
   })
 })
 
 describe('a page on more than one line', () => {
   const golden = goldenRecords('full-record')
-  const beside = '{"data":[{"ID":"beside"}]}'
+  const BODIES = {
+    indented: JSON.stringify({ data: golden }, null, 2),
+    'a line for each record': `{"data":[\n${golden.map(record => JSON.stringify(record)).join(',\n')}\n]}\n`,
+    'line ends of Windows': JSON.stringify({ data: golden }, null, '\t').replaceAll('\n', '\r\n'),
+    'behind an empty line': `\n\n${JSON.stringify({ data: golden })}\n\n`,
+  }
 
-  it.each([
-    ['indented', JSON.stringify({ data: golden }, null, 2)],
-    ['with a line for each record', `{"data":[\n${golden.map(record => JSON.stringify(record)).join(',\n')}\n]}\n`],
-    ['with the line ends of Windows', JSON.stringify({ data: golden }, null, '\t').replaceAll('\n', '\r\n')],
-    ['behind an empty line', `\n\n${JSON.stringify({ data: golden })}\n\n`],
-  ])('%s gives the same rows as on one, and is not coerced', async (_, body) => {
+  it('indented, with a line for each record, with the line ends of Windows, or behind an empty line gives the same rows as on one, and is not coerced', async () => {
     const [one, more] = [app.workspace(), app.workspace()]
-    await one.load(await records(one, ...golden), await page(one, beside))
-    const result = await more.load(await page(more, body), await page(more, beside))
-    expect(result).toMatchObject({ files: 2, records: golden.length + 1, coerced: 0, quarantined: 0 })
+    const land = (workspace: Workspace, agentId: string, body: string) =>
+      landConversations(workspace.landing, { body, window: freshWindow({ agentId }) })
+    for (const workspace of [one, more]) {
+      const pages = Object.entries(BODIES).map(([name, body]) =>
+        land(workspace, name, workspace === one ? JSON.stringify({ data: golden }) : body),
+      )
+      const beside = land(workspace, 'beside', '{"data":[{"ID":"beside"}]}')
+      const result = await workspace.load(...(await Promise.all([...pages, beside])))
+      expect(result).toMatchObject({ files: 5, records: 4 * golden.length + 1, coerced: 0, quarantined: 0 })
+    }
     expect(await recordRows(more)).toEqual(await recordRows(one))
   })
 })

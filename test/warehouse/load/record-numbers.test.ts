@@ -6,6 +6,7 @@ import { recordChecks } from '../../../src/warehouse/checks.ts'
 import type { Row } from '../../../src/warehouse/connection.ts'
 import { applyPatches } from '../../../src/warehouse/events/patches.ts'
 import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-retry.ts'
+import { rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
@@ -88,10 +89,10 @@ describe('the number of a record', () => {
   it('joins the right rows after any loads in any order', async () => {
     const loads = fc.array(
       fc.record({
-        records: fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.nat(3)), { minLength: 1, maxLength: 6 }),
+        records: fc.array(fc.tuple(fc.constantFrom(...'abcdefgh'), fc.nat(3)), { minLength: 3, maxLength: 12 }),
         sentAtMs: fc.nat(3).map(n => SENT_AT_MS + n * 1_000),
       }),
-      { minLength: 1, maxLength: 4 },
+      { minLength: 3, maxLength: 4 },
     )
     await fc.assert(
       fc.asyncProperty(loads, async pages => {
@@ -114,7 +115,7 @@ describe('the number of a record', () => {
         )
         expect(wrong).toEqual([])
       }),
-      { numRuns: 6 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 2, deep: 60 }), endOnFailure: true },
     )
   })
 })
