@@ -18,7 +18,7 @@ describe('a ts that is the last activity', () => {
   })
 
   it('moves a conversation into the head when it is active again', async () => {
-    const sandbox = await open({ ts: 'activity', conversations: 300, agents: 1 })
+    const sandbox = await open({ ts: 'activity', conversations: 800, agents: 1 })
     const agentId = firstAgent(sandbox)
     const before = new Map(exportable(sandbox, agentId).map(({ id, document }) => [id, document]))
     sandbox.clock.advance(2 * DAY)
@@ -32,7 +32,7 @@ describe('a ts that is the last activity', () => {
   })
 
   it('stays where it was in the other mode', async () => {
-    const sandbox = await open({ conversations: 300, agents: 1 })
+    const sandbox = await open({ conversations: 800, agents: 1 })
     sandbox.clock.advance(2 * DAY)
     expect(idsOf(await exportAll(sandbox, firstAgent(sandbox), { fromTs: START_MS + 1 }))).toEqual([])
   })
@@ -40,7 +40,7 @@ describe('a ts that is the last activity', () => {
 
 describe.each(['created', 'activity'] as const)('conversations that arrive while paging, ts %s', ts => {
   it.each(['asc', 'desc'] as const)('push none of the others out, %s', async sort => {
-    const sandbox = await open({ ts, conversations: 200, agents: 1, arrivalsPerDay: 2_000 })
+    const sandbox = await open({ ts, conversations: 300, agents: 1, arrivalsPerDay: 2_000 })
     const agentId = firstAgent(sandbox)
     const window = { sort, toTs: START_MS, limit: 40 }
     const pages = await exportAll(sandbox, agentId, window, () => sandbox.clock.advance(600_000))

@@ -14,17 +14,17 @@ function groups(world: ReturnType<typeof createWorld>, agentId: string, nowMs: n
 
 describe('bursts', () => {
   it('come to one agent after the other, in the past and among arrivals', () => {
-    const options = { agents: 2, conversations: 2_000, arrivalsPerDay: 400, burstEvery: 500, burstSize: 200 }
+    const options = { agents: 2, conversations: 1_000, arrivalsPerDay: 200, burstEvery: 250, burstSize: 120 }
     const world = createWorld({ ...options, startMs: START_MS })
     const [one, other] = world.agentIds() as [string, string]
     const large = (agentId: string, nowMs: number) => groups(world, agentId, nowMs).filter(size => size > 100)
     expect([large(one, START_MS), large(other, START_MS)]).toEqual([
-      [200, 200],
-      [200, 200],
+      [120, 120],
+      [120, 120],
     ])
     expect([large(one, START_MS + 2 * DAY), large(other, START_MS + 2 * DAY)]).toEqual([
-      [200, 200, 200],
-      [200, 200, 200],
+      [120, 120, 120],
+      [120, 120, 120],
     ])
   })
 
