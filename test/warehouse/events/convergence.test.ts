@@ -76,10 +76,10 @@ interface Telling extends Told {
   place: number
 }
 
-/** Loads and applies ten at a time: the exports of a batch as pages of one load, and then its events. */
+/** Loads and applies six at a time: the exports of a batch as pages of one load, and then its events. */
 async function tell(workspace: Workspace, tellings: readonly Telling[]): Promise<void> {
-  for (let first = 0; first < tellings.length; first += 10) {
-    const batch = tellings.slice(first, first + 10)
+  for (let first = 0; first < tellings.length; first += 6) {
+    const batch = tellings.slice(first, first + 6)
     const exports = batch.filter(telling => telling.by === 'export')
     const events = batch.filter(telling => telling.by !== 'export')
     const pages = await Promise.all(exports.map(telling => landExport(workspace, telling)))
@@ -109,8 +109,8 @@ async function tablesOf(workspace: Workspace) {
 const histories = fc.array(
   fc.uniqueArray(told, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
   {
-    minLength: 10,
-    maxLength: 10,
+    minLength: 12,
+    maxLength: 12,
   },
 )
 
