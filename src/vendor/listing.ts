@@ -108,8 +108,8 @@ export async function readListing<A>(options: {
     stale = isNew ? 0 : stale + 1
     if (isNew || number === 1) pages.push({ answer, number })
     if (!hasPages) return ended('unpaged')
-    if (!isPaged(answer)) return ended('one-page')
     if (held.hasMore === false && !promisesMore(page, seen)) return ended('reported')
+    if (!isPaged(answer)) return ended('one-page')
     const isEmpty = held.ids.length === 0 && held.unidentified === 0
     if (!isNew && (held.hasMore !== true || stale >= MAX_STALE_PAGES)) return ended(isEmpty ? 'empty' : 'stale')
   }

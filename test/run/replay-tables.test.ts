@@ -43,6 +43,11 @@ const misnumbered = (config: Config): Promise<Row[]> =>
     return (await Promise.all(rules.map(({ sql }) => writer.rows(sql)))).flat()
   })
 
+async function expectHolds(config: Config, tables: Record<string, Row[]>): Promise<void> {
+  expect(await snapshot(config)).toEqual(tables)
+  expect(await misnumbered(config)).toEqual([])
+}
+
 /** A synced house, with a page of odd records, an event about one conversation, and one about another that only it tells of. */
 const synced = madeOnce(async () => {
   const simulated = await simulatedApp({ sandbox: { conversations: 80 } })
@@ -86,7 +91,7 @@ async function takeAway({ home }: Config): Promise<string> {
 }
 
 describe('a replay of single tables', () => {
-  it('gives back what they held, and touches no other', async () => {
+  it('gives back what they held, of some or of all, touches no other, and numbers records and their child rows alike', async () => {
     const config = await synced()
     const before = await asSynced()
     expect(before._quarantine).toHaveLength(1)
@@ -104,36 +109,24 @@ describe('a replay of single tables', () => {
     const report = await replayTables({ config, tables })
     expect(report.files).toBe(before._loads!.length)
     const agents = before.agents!.map(agent => ({ ...agent, title: 'stays spoiled' }))
-    expect(await snapshot(config)).toEqual({ ...before, agents })
-    expect(await misnumbered(config)).toEqual([])
-  })
-
-  it('gives back all of them', async () => {
-    const config = await synced()
-    const before = await asSynced()
+    await expectHolds(config, { ...before, agents })
     await replayTables({ config, tables: replaceableTables() })
-    expect(await snapshot(config)).toEqual(before)
-    expect(await misnumbered(config)).toEqual([])
-  })
+    await expectHolds(config, before)
 
-  it('numbers records and what hangs on them alike, whichever of them are replaced', async () => {
-    const config = await synced()
-    const before = await asSynced()
     const odd = `hash(conversation_id) % 2 = 0`
-    const spoiling = [
+    await spoil(
+      config,
       `DELETE FROM conversations WHERE ${odd}`,
       `DELETE FROM conversation_tags WHERE ${odd}`,
       'UPDATE conversation_sessions SET _record = _record + 1000',
-    ]
-    await spoil(config, ...spoiling)
+    )
     expect(await misnumbered(config)).not.toEqual([])
     await replayTables({ config, tables: ['conversations'] })
     await replayTables({ config, tables: ['conversation_tags'] })
-    expect(await snapshot(config)).toEqual(before)
-    expect(await misnumbered(config)).toEqual([])
+    await expectHolds(config, before)
   })
 
-  it('brings no record that is quarantined into one table and not into the others', async () => {
+  it('brings no record that is quarantined into one table and not into the others; of a table that landing does not tell is refused', async () => {
     const config = await synced()
     const { address: path } = (await openLanding(config.home).workspace(WORKSPACE).list()).find(file =>
       file.address.includes('/agent-1/'),
@@ -150,46 +143,15 @@ describe('a replay of single tables', () => {
     const { _quarantine, conversations } = await snapshot(config)
     expect(_quarantine).toEqual(before._quarantine)
     expect(conversations).toEqual(before.conversations)
-  })
-
-  it('is refused for a table that landing does not tell, and names those that it does', async () => {
-    const { config } = await simulatedApp()
     await expect(replayTables({ config, tables: ['_runs'] })).rejects.toMatchObject({
       code: 'TABLE_UNKNOWN',
       hint: expect.stringContaining('conversation_observations') as string,
     })
   })
-
-  it('is refused where a loaded file is not in the landing any more', async () => {
-    const config = await synced()
-    const path = await takeAway(config)
-    const before = await asSynced()
-    await expect(replayTables({ config, tables: ['_drift'] })).rejects.toMatchObject({
-      code: 'LANDING_INCOMPLETE',
-      message: expect.stringContaining(path) as string,
-    })
-    expect(await snapshot(config)).toEqual(before)
-  })
 })
 
 describe('a whole replay', () => {
-  it('keeps what events told, and since when records are quarantined', async () => {
-    const config = await synced()
-    const before = await asSynced()
-    await replay({ config })
-    expect(await snapshot(config)).toEqual(before)
-    expect(await misnumbered(config)).toEqual([])
-  })
-
-  it('is refused where a loaded file is not in the landing any more', async () => {
-    const config = await synced()
-    await takeAway(config)
-    const before = await asSynced()
-    await expect(replay({ config })).rejects.toMatchObject({ code: 'LANDING_INCOMPLETE' })
-    expect(await snapshot(config)).toEqual(before)
-  })
-
-  it('keeps another workspace, and numbers it apart', async () => {
+  it('keeps what events told, since when records are quarantined, and another workspace, numbered apart', async () => {
     const config = await synced()
     const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
     await spoil(
@@ -200,11 +162,24 @@ describe('a whole replay', () => {
       `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'
          AND c.workspace_id = 'elsewhere' AND c.agent_id = t.agent_id AND c.conversation_id = t.conversation_id`,
     )
-    const tags = (await snapshot(config)).conversation_tags
+    const before = await snapshot(config)
+    expect(before.conversation_tags!.filter(tag => tag.workspace_id === 'elsewhere')).not.toEqual([])
     await replay({ config })
-    expect((await snapshot(config)).conversation_tags).toEqual(tags)
-    expect(tags!.filter(tag => tag.workspace_id === 'elsewhere')).not.toEqual([])
-    expect(await misnumbered(config)).toEqual([])
+    await expectHolds(config, before)
+  })
+})
+
+describe('a replay of a landing from which a loaded file is gone', () => {
+  it('is refused, of single tables and of all', async () => {
+    const config = await synced()
+    const before = await asSynced()
+    const path = await takeAway(config)
+    for (const refused of [() => replayTables({ config, tables: ['_drift'] }), () => replay({ config })])
+      await expect(refused()).rejects.toMatchObject({
+        code: 'LANDING_INCOMPLETE',
+        message: expect.stringContaining(path) as string,
+      })
+    expect(await snapshot(config)).toEqual(before)
   })
 
   it('keeps what only that file told, where it is allowed to go on', async () => {
@@ -213,7 +188,6 @@ describe('a whole replay', () => {
     await takeAway(config)
     const report = await replay({ config, allowIncomplete: true })
     expect(report.files).toBe(before._loads!.length - 1)
-    expect(await snapshot(config)).toEqual(before)
-    expect(await misnumbered(config)).toEqual([])
+    await expectHolds(config, before)
   })
 })

@@ -1,9 +1,12 @@
-// A real server between a house and its sandbox: it lists the sandbox's agents in a way of its own, and passes all else on.
+// A real server that lists agents in a way of its own, and a listing of the agents of any vendor.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { TOKEN } from '../workflows/open-simulated-app.ts'
+import { fetchResource, type ResourceListing } from '../../src/steps/resource-pages.ts'
+import { createVendorClient } from '../../src/vendor/client.ts'
+import { TOKEN, WORKSPACE } from '../workflows/open-simulated-app.ts'
 
 export interface ListedAgent {
   ID: string
@@ -12,53 +15,40 @@ export interface ListedAgent {
 
 export interface Listed {
   /** All of them, in the order of their creation. */
-  agents: ListedAgent[]
+  agents: readonly ListedAgent[]
   params: URLSearchParams
-  /** Listings asked for so far, this one included. */
-  number: number
 }
 
 export type ListingAnswer = { status: number; body?: unknown } | object
 
 const HEADERS = { authorization: `Bearer ${TOKEN}` }
 
-async function allAgents({ url }: Sandbox): Promise<ListedAgent[]> {
-  const agents: ListedAgent[] = []
-  for (let page = 1; ; page++) {
-    const answer = await fetch(`${url}/v3/agents/search?sortBy=firstCreated&limit=100&page=${page}`, {
-      headers: HEADERS,
-    })
-    const body = (await answer.json()) as { agents: ListedAgent[]; hasMore: boolean }
-    agents.push(...body.agents)
-    if (!body.hasMore) return agents
-  }
-}
-
 export interface ListingVendor {
   url: string
+  /** Parameters of each search. */
   asked: URLSearchParams[]
 }
 
-/** Its `answer` to a search: a body, or a status and a body. */
+/** Its `answer` to a search: a body, or a status and a body. All other requests pass on to the sandbox, if there is one. */
 export async function listingVendor(
-  sandbox: Sandbox,
+  agents: readonly ListedAgent[],
   answer: (listed: Listed) => ListingAnswer,
+  sandbox?: Sandbox,
 ): Promise<ListingVendor> {
   const asked: URLSearchParams[] = []
   const server = createServer(async (request, response) => {
-    const url = new URL(request.url!, sandbox.url)
+    const url = new URL(request.url!, sandbox?.url ?? 'http://vendor')
     if (!url.pathname.endsWith('/agents/search')) {
       const passed = await fetch(url, { headers: HEADERS })
       response.writeHead(passed.status, { date: passed.headers.get('date') ?? '' }).end(await passed.text())
       return
     }
     asked.push(url.searchParams)
-    const told = answer({ agents: await allAgents(sandbox), params: url.searchParams, number: asked.length })
+    const given = answer({ agents, params: url.searchParams })
     const { status, body } =
-      'status' in told ? (told as { status: number; body?: unknown }) : { status: 200, body: told }
-    response
-      .writeHead(status, { 'content-type': 'application/json', date: new Date(sandbox.clock.now()).toUTCString() })
-      .end(JSON.stringify(body ?? {}))
+      'status' in given ? (given as { status: number; body?: unknown }) : { status: 200, body: given }
+    const date = new Date(sandbox?.clock.now() ?? Date.now()).toUTCString()
+    response.writeHead(status, { 'content-type': 'application/json', date }).end(JSON.stringify(body ?? {}))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
@@ -72,4 +62,17 @@ export async function listingVendor(
 export function pageOf({ agents, params }: Listed, size = Number(params.get('limit') ?? 50)): ListedAgent[] {
   const page = Number(params.get('page') ?? 1)
   return agents.slice((page - 1) * size, page * size)
+}
+
+/** Lists the agents of the vendor at `url` as a sync does; nothing lands. */
+export async function listAgentsOf(url: string): Promise<{ ids: string[]; cutOff: ResourceListing['cutOff'] }> {
+  const vendor = createVendorClient({ apiUrl: url, token: TOKEN, sleep: async () => {} })
+  try {
+    const { signal } = new AbortController()
+    const { pages, cutOff } = await fetchResource({ vendor, workspaceId: WORKSPACE, signal }, AGENTS)
+    const ids = new Set(pages.flatMap(({ answer }) => answer.envelope?.records ?? []).map(({ id }) => id))
+    return { ids: [...ids].sort(), cutOff }
+  } finally {
+    await vendor.close()
+  }
 }

@@ -7,48 +7,22 @@ import { reportLines } from '../../src/cli/sync/report.ts'
 import { workspaceStatus } from '../../src/reports/status.ts'
 import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
-import { type Listed, type ListingAnswer, listingVendor, pageOf } from './listing-vendor.ts'
+import {
+  type Listed,
+  type ListedAgent,
+  type ListingAnswer,
+  listAgentsOf,
+  listingVendor,
+  pageOf,
+} from './listing-vendor.ts'
 
-const AGENTS = 130
-const LISTING_ONLY = { maxRequests: 0 }
+const agentsNamed = (count: number): ListedAgent[] =>
+  Array.from({ length: count }, (_, at) => ({ ID: `agent-${at}`, starred: at % 7 === 0 }))
 
-async function houseListedBy(answer: (listed: Listed) => ListingAnswer, agents = AGENTS) {
-  const asked: URLSearchParams[] = []
-  const simulated = await simulatedApp({
-    sandbox: { conversations: 10, agents },
-    through: async sandbox => {
-      const vendor = await listingVendor(sandbox, listed => {
-        asked.push(listed.params)
-        return answer(listed)
-      })
-      return vendor.url
-    },
-  })
-  return { simulated, asked }
-}
-
-const agentIds = async ({ rows }: SimulatedApp, which = 'true'): Promise<string[]> =>
-  (await rows<{ id: string }>(`SELECT agent_id AS id FROM agents WHERE ${which} ORDER BY id`)).map(({ id }) => id)
-
-const missing = (simulated: SimulatedApp) => agentIds(simulated, '_missing_since IS NOT NULL')
+const AGENTS = agentsNamed(130)
+const idsOf = (agents: readonly ListedAgent[]): string[] => agents.map(({ ID }) => ID).sort()
 
 const starredOf = ({ agents }: Listed) => agents.filter(({ starred }) => starred)
-
-async function statusText({ config, app, clock }: SimulatedApp): Promise<string> {
-  const workspaceId = config.workspaces[0]!.id
-  const stores = openStores(config.home)
-  const status = await workspaceStatus({
-    home: config.home,
-    landing: stores.landing.workspace(workspaceId),
-    leaseLog: stores.leaseLog({ workspaceId, run: 'status' }),
-    workspaceId,
-    settings: config.workspaces[0],
-    rows: sql => app.warehouse.writer.rows(sql),
-    isHeld: () => true,
-    nowMs: clock.now(),
-  })
-  return workspaceLines(status, clock.now()).join('\n')
-}
 
 const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
   ['tells only agents and starredAgents', listed => ({ agents: pageOf(listed), starredAgents: starredOf(listed) })],
@@ -111,20 +85,12 @@ const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
 ]
 
 describe('the agents of a vendor', () => {
-  it.each(COMPLETE)('that %s are all there, and those that are gone are marked, and no others', async (_, answer) => {
-    let gone: string | null = null
-    const { simulated } = await houseListedBy(listed =>
-      answer({ ...listed, agents: listed.agents.filter(({ ID }) => ID !== gone) }),
-    )
-    const report = await simulated.sync(LISTING_ONLY)
-    const ids = await agentIds(simulated)
-    expect(ids).toHaveLength(AGENTS)
-    expect(report.warnings).toBeUndefined()
-    expect(await statusText(simulated)).not.toContain('cut off')
-    gone = ids[70]!
-    simulated.advance(60_000)
-    await simulated.sync(LISTING_ONLY)
-    expect(await missing(simulated)).toEqual([gone])
+  it.each(COMPLETE)('that %s are all there, and known to be; one that is gone is not', async (_, answer) => {
+    const staying = AGENTS.filter((_, at) => at !== 70)
+    for (const agents of [AGENTS, staying]) {
+      const { url } = await listingVendor(agents, answer)
+      expect(await listAgentsOf(url)).toEqual({ ids: idsOf(agents), cutOff: null })
+    }
   })
 })
 
@@ -182,92 +148,139 @@ const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
 ]
 
 describe('a listing that may be cut off', () => {
-  it.each(CUT_OFF)(
-    'of a vendor that %s is told in the report and in the status, once',
-    async (_, count, answer, why) => {
-      const { simulated, asked } = await houseListedBy(answer)
-      const report = await simulated.sync(LISTING_ONLY)
-      expect(await agentIds(simulated)).toHaveLength(count)
-      const ofListing = report.warnings?.filter(warning => warning.startsWith('The listing of agents'))
-      expect(ofListing).toEqual([expect.stringMatching(why)])
-      const lines = reportLines('ws', { report, progress: startProgress(0), nowMs: 0 }).join('\n')
-      expect(lines).toMatch(/with a warning[\s\S]*warning: The listing of agents may be cut off/)
-      expect(await statusText(simulated)).toContain('the listing may be cut off')
-      const landed = () => simulated.rows("SELECT file FROM _loads WHERE stream = 'agents'")
-      const before = await landed()
-      await simulated.sync(LISTING_ONLY)
-      expect(await landed()).toEqual(before)
-      expect(asked.length).toBeLessThan(12)
-    },
-  )
-
-  it.each(CUT_OFF.slice(3, 6))(
-    'of a vendor that %s takes no agent for gone, and goes on reading those it knew',
-    async (_, _count, answer) => {
-      let begun = false
-      const { simulated } = await houseListedBy(listed =>
-        begun ? answer(listed) : { agents: pageOf(listed), starredAgents: [] },
-      )
-      await simulated.sync(LISTING_ONLY)
-      begun = true
-      simulated.advance(24 * 3_600_000)
-      const before = await simulated.served()
-      expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
-      const since = (await simulated.served()).slice(before.length)
-      expect(new Set(since.map(({ agentId }) => agentId)).size).toBe(AGENTS)
-      expect(await missing(simulated)).toEqual([])
-    },
-  )
-
-  it('tells who is gone once it is known to be complete, though it names the same agents', async () => {
-    let isComplete = true
-    let left = AGENTS
-    const { simulated } = await houseListedBy(listed => {
-      const agents = listed.agents.slice(0, left)
-      return isComplete
-        ? {
-            agents: pageOf({ ...listed, agents }),
-            starredAgents: [],
-            hasMore: left > 100 && listed.params.get('page') === '1',
-          }
-        : { agents: pageOf({ ...listed, agents }), starredAgents: [], hasMore: true }
-    })
-    await simulated.sync(LISTING_ONLY)
-    ;[isComplete, left] = [false, 90]
-    simulated.advance(60_000)
-    await simulated.sync(LISTING_ONLY)
-    expect(await missing(simulated)).toEqual([])
-    isComplete = true
-    simulated.advance(60_000)
-    expect((await simulated.sync(LISTING_ONLY)).warnings).toBeUndefined()
-    expect(await missing(simulated)).toHaveLength(40)
-    expect(await statusText(simulated)).not.toContain('the listing may be cut off')
+  it.each(CUT_OFF)('of a vendor that %s is known to be', async (_, count, answer, why) => {
+    const { url, asked } = await listingVendor(AGENTS, answer)
+    const { ids, cutOff } = await listAgentsOf(url)
+    expect(ids).toHaveLength(count)
+    expect(`${cutOff?.issue} (${cutOff?.detail})`).toMatch(why)
+    expect(asked.length).toBeLessThan(6)
   })
+})
 
-  it('is asked for with no parameter where its first page refuses them, also to learn the time', async () => {
-    const { simulated, asked } = await houseListedBy(listed =>
+describe('a listing', () => {
+  it('is requested with no parameter where its first page refuses them', async () => {
+    const { url, asked } = await listingVendor(AGENTS, listed =>
       listed.params.size > 0 ? { status: 422 } : { agents: listed.agents, starredAgents: [], hasMore: false },
     )
-    expect(await simulated.sync(LISTING_ONLY)).toMatchObject({ failures: [] })
-    expect(await agentIds(simulated)).toHaveLength(AGENTS)
+    expect(await listAgentsOf(url)).toEqual({ ids: idsOf(AGENTS), cutOff: null })
     expect(asked.map(({ size }) => size > 0)).toEqual([true, false])
   })
 })
 
-describe('an agent whose ID no address can carry', () => {
-  it.each([
-    ['.', ['Agent "." has an ID that no request can carry']],
-    ['..', ['Agent ".." has an ID that no request can carry']],
-    ['', ['1 without an ID', '1 record could not be loaded and is quarantined']],
-    ['\ud800', ['Agent "\\ud800" has an ID that no request can carry', '1 record could not be loaded']],
-  ])('%j stops no sync', async (ID, warnings) => {
-    const { simulated } = await houseListedBy(
-      ({ agents }) => ({ agents: [{ ID, title: 'odd' }, ...agents], starredAgents: [], hasMore: false }),
+const LISTING_ONLY = { maxRequests: 0 }
+
+async function appListedBy(answer: (listed: Listed) => ListingAnswer, agents: number) {
+  let asked: URLSearchParams[] = []
+  const simulated = await simulatedApp({
+    sandbox: { conversations: 10, agents },
+    through: async sandbox => {
+      const listed = sandbox.world.agentIds().map((ID, at) => ({ ID, starred: at % 3 === 0 }))
+      const vendor = await listingVendor(listed, answer, sandbox)
+      asked = vendor.asked
+      return vendor.url
+    },
+  })
+  return { simulated, asked }
+}
+
+const agentIds = async ({ rows }: SimulatedApp, which = 'true'): Promise<string[]> =>
+  (await rows<{ id: string }>(`SELECT agent_id AS id FROM agents WHERE ${which} ORDER BY id`)).map(({ id }) => id)
+
+const missing = (simulated: SimulatedApp) => agentIds(simulated, '_missing_since IS NOT NULL')
+
+async function statusText({ config, app, clock }: SimulatedApp): Promise<string> {
+  const workspaceId = config.workspaces[0]!.id
+  const stores = openStores(config.home)
+  const status = await workspaceStatus({
+    home: config.home,
+    landing: stores.landing.workspace(workspaceId),
+    leaseLog: stores.leaseLog({ workspaceId, run: 'status' }),
+    workspaceId,
+    settings: config.workspaces[0],
+    rows: sql => app.warehouse.writer.rows(sql),
+    isHeld: () => true,
+    nowMs: clock.now(),
+  })
+  return workspaceLines(status, clock.now()).join('\n')
+}
+
+describe('a sync', () => {
+  it('marks the agent that is gone, and no other, where one page lists no agent and one nothing new', async () => {
+    let gone: string | undefined
+    const { simulated } = await appListedBy(listed => {
+      const agents = listed.agents.filter(({ ID }) => ID !== gone)
+      const starredAgents = starredOf({ ...listed, agents })
+      const page = Number(listed.params.get('page'))
+      // Pages: four agents; none; those that the first page had as starred; the others.
+      const lists = [agents.slice(0, 4), [], starredAgents, agents.slice(4)]
+      return { agents: lists[page - 1] ?? [], starredAgents, hasMore: page < lists.length }
+    }, 10)
+    const report = await simulated.sync(LISTING_ONLY)
+    const ids = await agentIds(simulated)
+    expect(ids).toEqual([...simulated.sandbox.world.agentIds()].sort())
+    expect(report.warnings).toBeUndefined()
+    expect(await statusText(simulated)).not.toContain('cut off')
+    gone = simulated.sandbox.world.agentIds()[8]!
+    simulated.advance(60_000)
+    await simulated.sync(LISTING_ONLY)
+    expect(await missing(simulated)).toEqual([gone])
+  })
+
+  it('reports a listing that may be cut off, lands it once, takes no agent for gone and reads those it knew; once the same agents are known to be all, it marks', async () => {
+    const all = 10
+    let listing: 'complete' | 'cut off' = 'complete'
+    let left = all
+    const { simulated } = await appListedBy(listed => {
+      const agents = listed.agents.slice(0, left)
+      if (listing === 'cut off' && listed.params.get('page') !== '1') return { status: 400 }
+      return { agents: pageOf({ ...listed, agents }, 7), starredAgents: [] }
+    }, all)
+    const landed = () => simulated.rows("SELECT file FROM _loads WHERE stream = 'agents'")
+    await simulated.sync(LISTING_ONLY)
+    const atFirst = await landed()
+    ;[listing, left] = ['cut off', 7]
+    simulated.advance(24 * 3_600_000)
+    const before = await simulated.served()
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'done', failures: [] })
+    const since = (await simulated.served()).slice(before.length)
+    expect(new Set(since.map(({ agentId }) => agentId)).size).toBe(all)
+    expect(report.warnings).toEqual([
+      expect.stringMatching(
+        /^The listing of agents may be cut off: a page of it failed \(7 listed, then API_BAD_REQUEST/,
+      ),
+    ])
+    const lines = reportLines('ws', { report, progress: startProgress(0), nowMs: 0 }).join('\n')
+    expect(lines).toMatch(/with a warning[\s\S]*warning: The listing of agents may be cut off/)
+    expect(await statusText(simulated)).toContain('the listing may be cut off')
+    expect(await missing(simulated)).toEqual([])
+    const cutOff = await landed()
+    expect(cutOff.length).toBe(atFirst.length + 1)
+    await simulated.sync(LISTING_ONLY)
+    expect(await landed()).toEqual(cutOff)
+    listing = 'complete'
+    simulated.advance(60_000)
+    expect((await simulated.sync(LISTING_ONLY)).warnings).toBeUndefined()
+    expect(await missing(simulated)).toEqual(simulated.sandbox.world.agentIds().slice(7).sort())
+    expect(await statusText(simulated)).not.toContain('the listing may be cut off')
+  })
+
+  it('reads all other agents beside those whose ID no path can carry', async () => {
+    const { simulated } = await appListedBy(
+      ({ agents }) => ({
+        agents: [...['.', '..', '', '\ud800'].map(ID => ({ ID, title: 'odd' })), ...agents],
+        starredAgents: [],
+        hasMore: false,
+      }),
       3,
     )
     const report = await simulated.sync()
-    expect(report).toMatchObject({ outcome: 'done', failures: [] })
-    expect(report.windowsDone).toBe(3)
-    expect(report.warnings).toEqual(warnings.map(warning => expect.stringContaining(warning)))
+    expect(report).toMatchObject({ outcome: 'done', failures: [], windowsDone: 3 })
+    const unusable = ['"."', '".."', '"\\ud800"'].map(id => `Agent ${id} has an ID that no request can carry`)
+    expect(report.warnings).toEqual(
+      ['1 without an ID', ...unusable, '2 records could not be loaded and are quarantined'].map(text =>
+        expect.stringContaining(text),
+      ),
+    )
   })
 })

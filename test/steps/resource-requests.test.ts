@@ -37,7 +37,7 @@ describe('the requests for agents, organizations and teams', () => {
   it('of syncs, a day later, and when an organization is gone', async () => {
     const requests: string[] = []
     const simulated = await simulatedApp({
-      sandbox: { conversations: 0, agents: 130 },
+      sandbox: { conversations: 0, agents: 4, readings: { 'agent-page': '3' } },
       settings: { organizations: ['org_beta', 'org_nobody', 'a/b c', 'org_alpha'] },
       through: sandbox => recorder(sandbox.url, requests),
     })
@@ -61,7 +61,7 @@ describe('the requests for agents, organizations and teams', () => {
     const requests: string[] = []
     const simulated = await simulatedApp({
       sandbox: {
-        conversations: 60,
+        conversations: 0,
         readings: { 'agent-params': 'refused', 'team-page': '1', 'agent-totals': 'neither' },
       },
       settings: { organizations: ['org_alpha'] },

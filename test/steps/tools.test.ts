@@ -5,7 +5,6 @@ import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { PLAIN_SYNC, planOnly } from '../../src/run/embedded.ts'
-import { replay } from '../../src/run/replay.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { type SimulatedApp, TOKEN, WORKSPACE } from '../workflows/open-simulated-app.ts'
@@ -84,133 +83,45 @@ describe('the tools of the agents', () => {
     expect(removed.map(({ path }) => path)).toEqual(['fields[].defaultValue', 'fields[].value', 'serverUrlSecret'])
   })
 
-  it('are requested once a day, and not by a plan', async () => {
+  it('are requested once a day, sooner where their agent has changed, not by a plan; missing with their agent, also by a replay', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 20 } })
-    const agents = [...simulated.sandbox.world.agentIds()].sort()
-    const { config, app, clock } = simulated
+    const { config, app, clock, sandbox, sync } = simulated
+    const agents = [...sandbox.world.agentIds()].sort()
     const { signal } = new AbortController()
     await planOnly({ config, workspace: config.workspaces[0]!, app, request: PLAIN_SYNC, signal, clock: clock.within })
     expect(await requested(simulated)).toEqual([])
-    await simulated.sync()
+    await sync()
     simulated.advance(23 * HOUR)
-    await simulated.sync()
+    await sync()
     await simulated.restart()
-    await simulated.sync()
+    await sync()
     expect(await requested(simulated)).toEqual(agents)
     simulated.advance(2 * HOUR)
-    await simulated.sync()
+    await sync()
     expect(await requested(simulated)).toEqual([...agents, ...agents])
-  })
 
-  it('are requested sooner where their agent has changed, once, and not for a change in the future', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 20 } })
-    await simulated.sync()
-    const [first, second, third] = [...simulated.sandbox.world.agentIds()].sort()
     simulated.advance(HOUR)
     const at = (ms: number) => `TIMESTAMP '${new Date(ms).toISOString().slice(0, -1)}'`
     const now = simulated.clock.now()
+    const [first, second, third] = agents
     await simulated.rows(`UPDATE agents SET _changed_at = ${at(now)} WHERE agent_id = '${first}'`)
     await simulated.rows(`UPDATE agents SET last_modified = ${at(now)} WHERE agent_id = '${second}'`)
     await simulated.rows(`UPDATE agents SET last_modified = ${at(now + 30 * DAY)} WHERE agent_id = '${third}'`)
     simulated.advance(HOUR)
-    await simulated.sync()
-    await simulated.sync()
-    expect((await requested(simulated)).slice(3)).toEqual([first, second])
-  })
+    await sync()
+    await sync()
+    expect((await requested(simulated)).slice(6)).toEqual([first, second])
 
-  it('are those of fifty agents a run at most', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 0, agents: 60 } })
-    const counts: number[] = []
-    for (let run = 0; run < 3; run++) {
-      await simulated.sync({ maxRequests: 0 })
-      counts.push((await requested(simulated)).length)
-    }
-    expect(counts).toEqual([50, 60, 60])
-  })
-})
-
-describe('a tool', () => {
-  it('that a complete list does not hold is marked, until it is listed again', async () => {
-    let hidden = ''
-    const simulated = await simulatedApp({
-      sandbox: { conversations: 20, agents: 2 },
-      through: ({ url }) =>
-        toolsAnswer(url, (_, data) => ({
-          status: 200,
-          body: { success: true, data: (data as { id: string }[]).filter(({ id }) => id !== hidden) },
-        })),
-    })
-    await simulated.sync()
-    const [one] = await simulated.rows<{ agent: string; id: string }>(
-      'SELECT agent_id AS agent, tool_id AS id FROM tools',
-    )
-    hidden = one!.id
-    simulated.advance(DAY + HOUR)
-    await simulated.sync()
-    expect(await missing(simulated)).toEqual([`${one!.agent} ${one!.id}`])
-    hidden = ''
-    simulated.advance(DAY + HOUR)
-    await simulated.sync()
-    expect(await missing(simulated)).toEqual([])
-  })
-
-  it('is not marked by a list that says that it is not complete', async () => {
-    let isShort = false
-    const simulated = await simulatedApp({
-      sandbox: { conversations: 20, agents: 1 },
-      through: ({ url }) =>
-        toolsAnswer(url, (_, data) =>
-          isShort ? { status: 200, body: { success: true, data: [], total: data.length } } : undefined,
-        ),
-    })
-    await simulated.sync()
-    isShort = true
-    simulated.advance(DAY + HOUR)
-    await simulated.sync()
-    expect(await missing(simulated)).toEqual([])
-    const issues = await simulated.rows("SELECT issue FROM _issues WHERE record = 'tool' AND path = '(listing)'")
-    expect(issues).toHaveLength(1)
-  })
-
-  it('is missing with its agent, which is not asked for tools any more, and back with it', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 20 } })
-    await simulated.sync()
-    const gone = simulated.sandbox.world.agentIds()[0]!
+    const gone = sandbox.world.agentIds()[0]!
     const own = await simulated.rows<{ id: string }>(
       `SELECT tool_id AS id FROM tools WHERE agent_id = '${gone}' ORDER BY id`,
     )
-    simulated.sandbox.conditions.set({ gone: [gone] })
+    sandbox.conditions.set({ gone: [gone] })
     simulated.advance(DAY + HOUR)
-    await simulated.sync()
+    await sync()
     expect(await missing(simulated)).toEqual(own.map(({ id }) => `${gone} ${id}`))
-    expect((await requested(simulated)).slice(3)).not.toContain(gone)
-    simulated.sandbox.conditions.set({ gone: [] })
-    await simulated.sync()
-    expect(await missing(simulated)).toEqual([])
-    expect((await requested(simulated)).at(-1)).toBe(gone)
-  })
+    expect((await requested(simulated)).slice(8)).not.toContain(gone)
 
-  it('of an agent that the vendor answers 404 for is missing; the agent is not', async () => {
-    let refused = ''
-    const simulated = await simulatedApp({
-      sandbox: { conversations: 20 },
-      through: ({ url }) => toolsAnswer(url, agentId => (agentId === refused ? NOT_FOUND : undefined)),
-    })
-    await simulated.sync()
-    refused = simulated.sandbox.world.agentIds()[0]!
-    simulated.advance(DAY + HOUR)
-    await simulated.sync()
-    expect((await missing(simulated)).every(id => id.startsWith(refused))).toBe(true)
-    expect(await missing(simulated)).not.toEqual([])
-    expect(await simulated.rows(`SELECT 1 FROM ${AGENTS.record.table} WHERE _missing_since IS NOT NULL`)).toEqual([])
-  })
-
-  it('is brought back by a replay, marks included, without one request', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 20 } })
-    await simulated.sync()
-    simulated.sandbox.conditions.set({ gone: [simulated.sandbox.world.agentIds()[0]!] })
-    simulated.advance(DAY + HOUR)
-    await simulated.sync()
     const tables = ['tools', 'tool_fields', 'tool_variables', 'tool_channels']
     const all = () =>
       Promise.all(
@@ -220,38 +131,72 @@ describe('a tool', () => {
       )
     const [before, requests] = [await all(), await requested(simulated)]
     expect(before.every(rows => rows.length > 0)).toBe(true)
-    await simulated.close()
-    await replay({ config: simulated.config })
-    await simulated.restart()
+    await simulated.replay()
     expect(await all()).toEqual(before)
-    await simulated.sync()
+    await sync()
     expect(await requested(simulated)).toEqual(requests)
+
+    sandbox.conditions.set({ gone: [] })
+    await sync()
+    expect(await missing(simulated)).toEqual([])
+    expect((await requested(simulated)).at(-1)).toBe(gone)
   })
 })
 
-describe('a vendor that does not serve tools', () => {
-  it.each([
-    ['as another server would', { status: 404, body: 'not found' }, 1],
-    ['with 503', { status: 503 }, 1],
-    ['with 400', { status: 400 }, 3],
-  ])(
-    '%s fails no sync, is asked again by the next, and takes nothing from organizations',
-    async (_, answer, requests) => {
-      let asked = 0
-      const simulated = await simulatedApp({
-        sandbox: { conversations: 60 },
-        through: ({ url }) =>
-          toolsAnswer(url, () => {
-            asked += 1
-            return answer
-          }),
-      })
-      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-      expect(asked).toBe(requests)
-      expect(await simulated.rows('SELECT 1 FROM organizations')).toHaveLength(2)
+describe('a vendor that does not serve tools, or not all', () => {
+  const FAILING: [string, Answer, number][] = [
+    ['404 as another server would', { status: 404, body: 'not found' }, 1],
+    ['503', { status: 503 }, 1],
+    ['400', { status: 400 }, 3],
+  ]
+
+  it('fails no sync, is asked again by the next, and takes nothing from organizations; a tool is missing only by proof', async () => {
+    let answer: (agentId: string, data: unknown[]) => Answer
+    let requests = 0
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 20 },
+      settings: { organizations: ['org_alpha', 'org_beta'] },
+      through: ({ url }) =>
+        toolsAnswer(url, (agentId, data) => {
+          requests += 1
+          return answer(agentId, data)
+        }),
+    })
+    for (const [name, failing, count] of FAILING) {
+      answer = () => failing
+      for (let run = 0; run < 2; run++) {
+        requests = 0
+        expect(await simulated.sync(), name).toMatchObject({ outcome: 'done', failures: [] })
+        expect(requests, name).toBe(count)
+      }
+    }
+    expect(await simulated.rows('SELECT 1 FROM organizations')).toHaveLength(2)
+    expect(await simulated.rows('SELECT 1 FROM tools')).toEqual([])
+
+    const dayLater = async () => {
+      simulated.advance(DAY + HOUR)
       await simulated.sync()
-      expect(asked).toBe(2 * requests)
-      expect(await simulated.rows('SELECT 1 FROM tools')).toEqual([])
-    },
-  )
+      return missing(simulated)
+    }
+    answer = () => undefined
+    await simulated.sync()
+    const [one] = await simulated.rows<{ agent: string; id: string }>(
+      'SELECT agent_id AS agent, tool_id AS id FROM tools ORDER BY ALL',
+    )
+    const without = (data: unknown[]) => (data as { id: string }[]).filter(({ id }) => id !== one!.id)
+    answer = (_, data) => ({ status: 200, body: { success: true, data: without(data), total: data.length } })
+    expect(await dayLater()).toEqual([])
+    const issues = await simulated.rows("SELECT issue FROM _issues WHERE record = 'tool' AND path = '(listing)'")
+    expect(issues).toHaveLength(1)
+    answer = (_, data) => ({ status: 200, body: { success: true, data: without(data) } })
+    expect(await dayLater()).toEqual([`${one!.agent} ${one!.id}`])
+    answer = () => undefined
+    expect(await dayLater()).toEqual([])
+
+    answer = agentId => (agentId === one!.agent ? NOT_FOUND : undefined)
+    const ofAgent = await dayLater()
+    expect(ofAgent).not.toEqual([])
+    expect(ofAgent.every(id => id.startsWith(`${one!.agent} `))).toBe(true)
+    expect(await simulated.rows(`SELECT 1 FROM ${AGENTS.record.table} WHERE _missing_since IS NOT NULL`)).toEqual([])
+  })
 })
