@@ -44,7 +44,6 @@ describe('a replay, where files of the spool are gone', () => {
   it('keeps their events, whether none, as many or more wait to be applied', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
     const { drained } = spoolFolders(simulated.config.home, WORKSPACE)
-    await simulated.sync()
     const all = ['one', 'two', 'three']
     await receive(simulated, all)
     await apply(simulated)
@@ -99,7 +98,6 @@ async function damageArchive({ config }: SimulatedApp): Promise<{ file: string; 
 describe('a replay, where files of the archive are damaged', () => {
   it('goes on, names each, and keeps what the tables have of it; without a warehouse it applies all lines that can be read', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
-    await simulated.sync()
     await receive(simulated, MANY)
     await apply(simulated)
     const files = await damageArchive(simulated)

@@ -41,7 +41,6 @@ describe('a replay', () => {
 
     await rm(warehouseFile(config.home))
     expect(await replay({ config })).toMatchObject({ quarantined: 0, records: expect.any(Number) as number })
-    await replay({ config })
     expect(await tablesOf(simulated)).toEqual(before)
 
     const app = await openApp({ config })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
-import type { Row } from '../../src/warehouse/connection.ts'
+import type { Row, Writer } from '../../src/warehouse/connection.ts'
 
 async function copied(config: Config): Promise<Config> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
@@ -41,25 +41,27 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** Every row of these tables, without the columns named in `without`. */
-export async function rowsOfTables(
-  config: Config,
-  { tables, without }: { tables: readonly string[]; without: readonly string[] },
-): Promise<Record<string, Row[]>> {
+export async function withWriter<T>(config: Config, work: (writer: Writer) => Promise<T>): Promise<T> {
   const app = await openApp({ config })
   try {
-    const { writer } = app.warehouse
-    // All at once: to list the columns takes longer than to read a table.
-    const columns = await writer.rows<{ name: string; kept: string[] }>(
-      `SELECT table_name AS name, list(column_name ORDER BY column_index) AS kept FROM duckdb_columns()
-       WHERE database_name = current_database() AND column_name NOT IN (${without.map(name => `'${name}'`).join(', ')}) GROUP BY ALL`,
-    )
-    const kept = new Map(columns.map(column => [column.name, column.kept.map(name => `"${name}"`).join(', ')]))
-    const found: Record<string, Row[]> = {}
-    for (const table of tables)
-      found[table] = await writer.rows(`SELECT ${kept.get(table)!} FROM ${table} ORDER BY ALL`)
-    return found
+    return await work(app.warehouse.writer)
   } finally {
     await app.close()
   }
+}
+
+/** Every row of these tables, without the columns named in `without`. */
+export async function rowsOfTables(
+  writer: Writer,
+  { tables, without }: { tables: readonly string[]; without: readonly string[] },
+): Promise<Record<string, Row[]>> {
+  // All at once: to list the columns takes longer than to read a table.
+  const columns = await writer.rows<{ name: string; kept: string[] }>(
+    `SELECT table_name AS name, list(column_name ORDER BY column_index) AS kept FROM duckdb_columns()
+     WHERE database_name = current_database() AND column_name NOT IN (${without.map(name => `'${name}'`).join(', ')}) GROUP BY ALL`,
+  )
+  const kept = new Map(columns.map(column => [column.name, column.kept.map(name => `"${name}"`).join(', ')]))
+  const found: Record<string, Row[]> = {}
+  for (const table of tables) found[table] = await writer.rows(`SELECT ${kept.get(table)!} FROM ${table} ORDER BY ALL`)
+  return found
 }

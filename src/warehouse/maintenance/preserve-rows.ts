@@ -118,9 +118,10 @@ async function copyRecords(from: Writer, layout: Layout, here: string): Promise<
 }
 
 /** Copies rows that have no row with the same values of `columns` in the rebuilt table. */
-const copyAbsent = (from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> => {
+async function copyAbsent(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
-  return from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} AS l WHERE ${here}
+  const shared = await sharedColumns(from, table)
+  await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${shared} FROM ${table} AS l WHERE ${here}
     AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE r.workspace_id = l.workspace_id AND ${same})`)
 }
 
@@ -152,19 +153,20 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
   for (const record of PAGE_RECORDS) await copyRecords(from, layoutOf(record), here)
   const windows = `(agent_id, "window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`
   await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
-  await from.run(`INSERT INTO ${REBUILT}._windows BY NAME SELECT * FROM _windows WHERE ${here} AND ${windows}`)
+  const copy = async (table: string, which: string) =>
+    from.run(`INSERT INTO ${REBUILT}.${table} BY NAME
+      SELECT ${await sharedColumns(from, table)} FROM ${table} WHERE ${here} AND ${which}`)
+  await copy('_windows', windows)
   await copyCoverage(from, workspaceId, REBUILT)
-  for (const table of ['_loads', '_requests', '_quarantine', '_absences'])
-    await from.run(
-      `INSERT INTO ${REBUILT}.${table} BY NAME SELECT * FROM ${table} WHERE ${here} AND file IN (FROM gone)`,
-    )
+  for (const table of ['_loads', '_requests', '_quarantine', '_absences']) await copy(table, 'file IN (FROM gone)')
   // The range of the pages next to a gone one derives from it.
   await from.run(`UPDATE ${REBUILT}._requests AS r SET from_at = l.from_at, to_at = l.to_at
     FROM _requests AS l WHERE l.${here} AND r.workspace_id = l.workspace_id AND r.file = l.file
       AND (l.agent_id, l."window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`)
   // EXCEPT ALL: two pages may have reported the same at the same time.
+  const quota = await sharedColumns(from, '_quota')
   await from.run(`INSERT INTO ${REBUILT}._quota BY NAME
-    (FROM _quota WHERE ${here} EXCEPT ALL FROM ${REBUILT}._quota WHERE ${here})`)
+    (SELECT ${quota} FROM _quota WHERE ${here} EXCEPT ALL SELECT ${quota} FROM ${REBUILT}._quota WHERE ${here})`)
   await mergeCounts(from, here, '_drift', ['record', 'path'])
   await mergeCounts(from, here, '_issues', ['record', 'path', 'issue'])
   await copyAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
