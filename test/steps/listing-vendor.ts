@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { fetchResource, type ResourceListing } from '../../src/steps/resource-pages.ts'
+import { fetchResource, type ResourceListing } from '../../src/steps/listing/resource-pages.ts'
 import { createVendorClient } from '../../src/vendor/client.ts'
 import { TOKEN, WORKSPACE } from '../workflows/open-simulated-app.ts'
 
