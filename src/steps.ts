@@ -19,7 +19,7 @@ import { temporaryFolder } from './warehouse/temporary-files.ts'
 /** Pages per transaction. CPU for 200 pages: 12.6 s by 10, 9.5 by 20, 7.6 by 50, 6.2 by 100, 5.5 by 200; larger batches take more memory. */
 export const LOAD_BATCH = { count: 100, bytes: 80 * 1024 * 1024 }
 
-/** While events arrive: they wait for the end of a load and should be visible within seconds. */
+/** While events arrive, loads are small: an event waits for the running load and should be visible within seconds. */
 const SHORT_LOAD_BATCH = { count: 16, bytes: 12 * 1024 * 1024 }
 
 export function loadContext(
@@ -57,7 +57,7 @@ export function makeSteps(
   },
 ): Steps {
   const { warehouse, workspaceId, pending, log, eventsCome = () => false } = dependencies
-  const fetching: Planning = { ...dependencies, clock: openServerClock(), gate: newCircuitBreaker() }
+  const fetching: Planning = { ...dependencies, clock: openServerClock(), breaker: newCircuitBreaker() }
   const context = loadContext(dependencies)
 
   /** A failed step may have landed or loaded some pages, so `pending` is stale after it. */
@@ -70,7 +70,7 @@ export function makeSteps(
     }
   }
 
-  /** Requests resources by the ids that are known by now, and loads them. */
+  /** Requests resources by the ids that are known now, and loads them. */
   async function fetchAndLoadResources(): Promise<Failure | null> {
     const failure = await fetchResources(fetching)
     await loadStreams(RESOURCES.filter(isById).map(({ stream }) => stream))
@@ -115,14 +115,14 @@ export function makeSteps(
       let refused = 0
       let unnamed: Failure | null = null
       try {
-        // Answers that said that an agent is gone: nothing counted them as pages to be loaded.
+        // Refusals that report an agent as gone: the loader does not count them as pages to load.
         await spoilingOnFailure(() => loadStreams(['agents']))
         if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(fetchAndLoadResources)
       } finally {
         quarantined = await log.quarantined()
         const webhooks = await log.refused()
         refused = webhooks.since
-        // Names are beside the point of a sync that has read something; one in which nothing else was asked has not succeeded.
+        // Missing names do not fail a sync that made other requests; a sync whose only requests went unanswered has failed.
         const isUnanswered = report.requests === 0 && unnamed?.kind === 'transient'
         const unanswered = report.unanswered ?? (isUnanswered ? unnamed : null)
         await log.ended({

@@ -11,7 +11,12 @@ import {
   reconciliationSql,
   type Scope,
 } from '../reports/reconciled-counts.ts'
-import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../reports/reconciliation.ts'
+import {
+  expectAgents,
+  expectMigrated,
+  reconcileWorkspace,
+  type WorkspaceReconciliation,
+} from '../reports/reconciliation.ts'
 import { workspacesIn } from '../reports/status.ts'
 import { warehouseRows, withWarehouseRows } from '../warehouse/query/rows.ts'
 import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
@@ -33,7 +38,7 @@ export interface LedgerFlags {
   json?: boolean
 }
 
-/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
+/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, SQL_INVALID */
 export async function runLedger(flags: LedgerFlags): Promise<void> {
   if (flags.json && flags.format)
     throw invalidFlag(
@@ -45,12 +50,14 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
   const { agent: agents = [], since: sinceMs = null, by } = flags
   if (flags.format) {
     const rows = warehouseRows(storage)
+    await expectMigrated(rows)
     const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
     await expectAgents(rows, { workspaceIds, agents, sinceMs })
     return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
   }
   const ledgers = await withWarehouseRows(storage, async rows => {
     const found: WorkspaceReconciliation[] = []
+    await expectMigrated(rows)
     const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
     await expectAgents(rows, { workspaceIds, agents, sinceMs })
     for (const workspaceId of workspaceIds) {

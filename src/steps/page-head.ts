@@ -1,4 +1,4 @@
-// The head of a landed page, of whichever resource.
+// The head of a landed page of any resource.
 import { CATALOG_VERSION } from '../catalog/records.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { Receipt } from '../vendor/exchange.ts'
@@ -11,7 +11,7 @@ export interface Heading {
   clock: ServerClock
 }
 
-/** Facts about an answer that only an export has. */
+/** Fields of the head that only pages of conversations have. */
 type OfExports = 'lease' | 'facts' | 'usage' | 'rateLimit'
 type FromReceipt = 'status' | 'sentAtMs' | 'receivedAtMs'
 type Given = Omit<
@@ -19,7 +19,7 @@ type Given = Omit<
   OfExports | FromReceipt | 'v' | 'catalogVersion' | 'workspaceId' | 'run' | 'sentAtServerMs' | 'packed'
 >
 
-/** The head of a page that is about to land. */
+/** Builds the head of a page to land. */
 export function pageHead(
   { workspaceId, run, clock }: Heading,
   { status, sentAtMs, receivedAtMs }: Pick<Receipt, FromReceipt>,

@@ -1,5 +1,5 @@
-// Landed pages that are not loaded yet: listed once from the landing, then kept up to date as pages land. In the embedded host only this
-// process lands pages, so later runs need not list again.
+// Landed pages that are not loaded yet, listed once from the landing and then updated as pages land. In the embedded host only this process
+// lands pages, so later runs need not list them again.
 import { compactTimestamp } from '../core/time.ts'
 import type { LandedFolder, LandedPage, Landing } from '../landing/landing.ts'
 import type { PageHead } from '../landing/page.ts'
@@ -17,13 +17,13 @@ export interface Pending {
   /** Adds a landed page unless it is known. */
   add(address: string, head: PageHead): void
   /**
-   * The oldest pages, at most `count` and about `bytes` of bodies (one page at least; a listing is never cut in two);
-   * they leave when `taken` is called with them.
+   * The oldest pages: at most `count` and about `bytes` of bodies, at least one page, and never part of a listing. They stay in the list
+   * until `taken` is called with them.
    */
   next(batch: BatchSize): LoadablePage[]
   taken(pages: readonly LoadablePage[]): void
   all(): readonly LoadablePage[]
-  /** Marks this list as possibly stale: the landing has to be listed again. */
+  /** Marks the list as possibly stale, so that the landing is listed again. */
   spoil(): void
   spoilt(): boolean
 }
@@ -31,13 +31,13 @@ export interface Pending {
 /** Heads read concurrently: small reads, bounded to limit open files. */
 const READ_AT_ONCE = 32
 
-/** Landed pages that are not loaded, and the loaded ones. */
+/** The landed pages that are not loaded, and the addresses of the loaded ones. */
 export interface Unloaded {
   pages: LoadablePage[]
   loaded: ReadonlySet<string>
 }
 
-/** True where the preceding page of its generation is missing in `there`. */
+/** True where the preceding page of the page's generation is not in `there`. */
 function isBehindGap(page: LandedPage, there: ReadonlySet<string>): boolean {
   const preceding = precedingAddress(page)
   return preceding !== null && !there.has(preceding)
@@ -55,8 +55,8 @@ export async function readPending(
   const list = () => (folders ? landing.listFolders(folders) : landing.list())
   let listed = await list()
   const there = new Set(listed.map(file => file.address))
-  // A directory listing may miss files that other processes add meanwhile. A page that landed before a listed one appears in a second
-  // listing, unless it is gone.
+  // A folder listing may miss files that other processes add while it is read. A second listing shows every page that landed before one of
+  // the first listing, unless it was deleted.
   if (listed.some(file => !loaded.has(file.address) && isBehindGap(file, there))) listed = await list()
   const files = listed.filter(file => !loaded.has(file.address))
   const pages: LoadablePage[] = []
@@ -76,7 +76,7 @@ export function openPending(unloaded: Unloaded): Pending {
     add(address, head) {
       if (known.has(address) || unloaded.loaded.has(address)) return
       known.add(address)
-      // A head that was read back tells what was packed.
+      // Only a head that was read from disk has `packed`.
       waiting.push({ address, head, justLanded: head.packed === undefined })
     },
     next({ count, bytes }) {

@@ -1,4 +1,4 @@
-// The log of one run: its row in the warehouse, and lines beside the landed pages, from which a replay restores the row.
+// The log of one run: its row in the warehouse, and entries in the landing, from which a replay restores the row.
 import { endBy, type HostName, type Origin, type RunEnd } from '../core/run-record.ts'
 import type { Landing } from '../landing/landing.ts'
 import { mayLoseEvent } from '../receiver/refusals.ts'
@@ -10,7 +10,7 @@ export interface RunLog {
   run: string
   /** Inserts the row unless it exists. @throws HOME_UNUSABLE */
   begin(): Promise<void>
-  /** Records that the run is alive. */
+  /** Updates when the run was last known to be alive. */
   seen(): Promise<void>
   paused(paused: boolean): Promise<void>
   /** Records a failure that is retried; null: the retry succeeded. */

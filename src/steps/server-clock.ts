@@ -1,16 +1,16 @@
-// The server's clock, estimated from `Date` headers. These have whole seconds, so offsets below 2 s count as none: versions are compared
-// by these times, and jitter must not reorder them. A different offset is accepted only when two answers in a row agree on it.
+// The server's clock, estimated from `Date` headers. They have whole seconds, so an offset below 2 s counts as none: these times order the
+// versions of records, and jitter must not reorder them. A new offset is accepted only when two consecutive answers agree on it.
 
 export interface ServerClock {
   /** The server's time for a local time, ms. */
   at(localMs: number): number
-  /** The same, or the earlier time implied by the last answer where that one is still in doubt. */
+  /** The same; while a new offset is not accepted yet, the earlier of the two possible times. */
   passedAt(localMs: number): number
   /** True where the last answer's offset is not accepted yet. */
   doubts(): boolean
   /** Accepted offset of the server's clock, ms ahead of ours. */
   aheadMs(): number
-  /** Takes an answer into account. */
+  /** Updates the estimate with an answer. */
   observe(exchange: Dated): void
 }
 
@@ -27,10 +27,10 @@ export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number
 
 const JITTER_MS = 2_000
 
-/** `knownAheadMs`: an offset that another process has learnt. */
+/** `knownAheadMs`: the offset that another process has measured. */
 export function openServerClock(knownAheadMs = 0): ServerClock {
   let aheadMs = knownAheadMs
-  /** The last answer's offset, where it is not accepted. */
+  /** The last answer's offset, while it is not accepted. */
   let doubtedMs: number | null = null
   return {
     at: localMs => localMs + aheadMs,

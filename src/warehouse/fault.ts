@@ -1,5 +1,5 @@
-// DuckDB's errors about the warehouse file itself: its disk refuses, it is damaged, or another process holds it. DuckDB gives none of them a
-// code, so they are recognised by their text.
+// Translates DuckDB's errors about the warehouse file: a disk error, a damaged file, or a file that another process holds. DuckDB has no
+// error codes, so they are recognised by their text.
 import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
@@ -33,8 +33,8 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
   if (diskErrorCode(cause) !== null) return homeUnusable(named, cause)
   if (INTERNAL_FAULT.test(message)) {
     return new ConvohouseError('HOME_UNUSABLE', {
-      what: `DuckDB failed internally, and this process cannot use the warehouse ${file} any more: ${firstLine(message)}`,
-      hint: 'Run the same command again: landed pages and loaded rows are kept. If the error persists, report it with that line.',
+      what: `DuckDB failed internally, so this process can no longer use the warehouse ${file}: ${firstLine(message)}`,
+      hint: 'Run the same command again: landed pages and loaded rows are kept. If the error persists, report it with this message.',
       cause,
     })
   }
@@ -46,14 +46,14 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
   })
 }
 
-/** The error of a file that could not be attached: WAREHOUSE_LOCKED or HOME_UNUSABLE. */
+/** The error of a warehouse file that cannot be opened, for writing or reading: WAREHOUSE_LOCKED or HOME_UNUSABLE. */
 export function openingError(file: string, cause: unknown): ConvohouseError {
   const message = messageOf(cause)
   if (isLocked(cause)) {
     const holder = /PID (\d+)/.exec(message)?.[1]
     return new ConvohouseError('WAREHOUSE_LOCKED', {
-      what: `Another process${holder ? ` (PID ${holder})` : ''} holds ${file}.`,
-      hint: 'Wait until its sync has ended, or stop it. `convohouse query` and `status` work meanwhile.',
+      what: `Another process${holder ? ` (PID ${holder})` : ''} holds the warehouse ${file}.`,
+      hint: 'Wait until its sync has ended, or stop it. `convohouse query` and `status` work in the meantime.',
       cause,
       facts: { pid: holder ? Number(holder) : null },
     })
@@ -61,8 +61,8 @@ export function openingError(file: string, cause: unknown): ConvohouseError {
   return (
     warehouseFault(file, cause) ??
     new ConvohouseError('HOME_UNUSABLE', {
-      what: `Cannot open ${file}: ${firstLine(message)}`,
-      hint: 'Check that the data folder is writable. A damaged warehouse may be deleted: `convohouse replay` rebuilds it from the landing.',
+      what: `The warehouse ${file} cannot be opened: ${firstLine(message)}`,
+      hint: 'Check the permissions of the data folder. If the file is damaged, move it away: `convohouse replay` rebuilds it from the landing.',
       cause,
     })
   )

@@ -48,15 +48,16 @@ const WAREHOUSE_NAME = 'warehouse.duckdb'
 
 export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => join(home, name)
 
-/** For commands that must not create a warehouse. @throws WAREHOUSE_MISSING */
-export function expectWarehouse(
-  home: string,
-  hint = 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
-): void {
-  const file = warehouseFile(home)
+const MISSING_HINT = 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).'
+
+/** @throws WAREHOUSE_MISSING */
+export function expectFile(file: string, hint = MISSING_HINT): void {
   if (!existsSync(file))
     throw new ConvohouseError('WAREHOUSE_MISSING', { what: `There is no warehouse at ${file}.`, hint })
 }
+
+/** For commands that must not create a warehouse. @throws WAREHOUSE_MISSING */
+export const expectWarehouse = (home: string, hint?: string): void => expectFile(warehouseFile(home), hint)
 
 /**
  * DuckDB keeps some 256 KB in memory for each row group that has lost a row, however large the group is. Replacing rows here and

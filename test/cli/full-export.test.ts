@@ -65,7 +65,7 @@ describe('a full export', { timeout: 120_000 }, () => {
       const { code, stdout } = await run(there, ...args)
       expect(code).toBe(0)
       expect(stdout).toMatch(/warning: a full export of .* is not finished \(\d of 6 agents are left\)/)
-      expect(stdout).toContain('`convohouse sync --full` goes on with it, `convohouse sync --drop-full` drops it')
+      expect(stdout).toContain('`convohouse sync --full` continues it, `convohouse sync --drop-full` drops it')
     }
     expect((await spent(there)).sessions).toBe(begun.sessions)
     expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
@@ -82,7 +82,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
     const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
     expect(stopped.stdout).toContain('The same command continues where it stopped.')
-    const [, command] = /`convohouse (sync --full[^`]*)` goes on with it/.exec((await run(there, 'sync')).stdout) ?? []
+    const [, command] = /`convohouse (sync --full[^`]*)` continues it/.exec((await run(there, 'sync')).stdout) ?? []
     const planned = await run(there, 'plan', ...command!.split(' ').slice(1), '--json')
     const [{ plan }] = jsonLines(planned.stdout) as [{ plan: { windows: unknown[] } }]
     expect(plan.windows.length).toBeLessThan(there.sandbox.world.agentIds().length)
@@ -127,7 +127,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
     const refused = await run(there, 'sync', '--drop-full', '--full')
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
-    expect((await run(there, 'sync')).stdout).toContain('`convohouse sync --full` goes on with it')
+    expect((await run(there, 'sync')).stdout).toContain('`convohouse sync --full` continues it')
     const begun = await spent(there)
     expect((await run(there, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
     expect((await run(there, 'sync')).stdout).not.toContain('full export')

@@ -20,11 +20,13 @@ import { HOUR } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import type { PageHead } from '../../src/landing/page.ts'
+import { expectMigrated, reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { openSegments, sealedSegments } from '../../src/spool/segments.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
+import { withWarehouseRows } from '../../src/warehouse/query/rows.ts'
 
 const stored = (name: string): string => fileURLToPath(new URL(`c863418/${name}`, import.meta.url))
 const WORKSPACE = 'ws_stored'
@@ -76,8 +78,12 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
   return tables
 }
 
-/** Columns that were renamed after the tables were stored; `sql/meta` holds the migrations. */
-const RENAMED: Record<string, Record<string, string>> = { conversation_observations: { told: 'reported' } }
+/** Columns that were renamed after the tables were stored, by `sql/meta` and `src/warehouse/maintenance/migrate.ts`. */
+const RENAMED: Record<string, Record<string, string>> = {
+  conversation_observations: { told: 'reported' },
+  conversations: { _channel_told: '_reported_channel' },
+  organizations: { told_workspace_id: 'reported_workspace_id' },
+}
 
 function storedTables(): Record<string, string[]> {
   const tables = JSON.parse(gunzipSync(readFileSync(stored('tables.json.gz'))).toString()) as Record<string, string[]>
@@ -235,6 +241,51 @@ describe('data of an earlier version', () => {
     expect(exported.length).toBeGreaterThan(0)
     expect(exported.filter(id => held.has(id))).toEqual([])
     expect(existsSync(warehouseFile(home))).toBe(true)
+  })
+
+  it('keeps the values of columns that were renamed since', async () => {
+    const home = unpack('home.tar.gz')
+    await restoreWarehouse(home)
+    const values = (column: string, table: string) =>
+      `SELECT ${column} AS value FROM ${table} WHERE ${column} IS NOT NULL ORDER BY ALL`
+    const instance = await DuckDBInstance.create(warehouseFile(home))
+    const connection = await instance.connect()
+    const channels = (await connection.runAndReadAll(values('_channel_told', 'conversations'))).getRowObjectsJson()
+    await connection.run("UPDATE organizations SET told_workspace_id = 'of the vendor'")
+    connection.closeSync()
+    instance.closeSync()
+    expect(channels.length).toBeGreaterThan(0)
+    await withApp(configAt(home), async ({ warehouse: { writer } }) => {
+      expect(await writer.rows(values('_reported_channel', 'conversations'))).toEqual(channels)
+      const [row] = await writer.rows(
+        "SELECT count(*) FILTER (reported_workspace_id = 'of the vendor') = count(*) AS kept FROM organizations",
+      )
+      expect(row).toEqual({ kept: true })
+      const left = await writer.rows(
+        "SELECT 1 FROM duckdb_columns() WHERE column_name IN ('_channel_told', 'told_workspace_id')",
+      )
+      expect(left).toEqual([])
+    })
+  })
+
+  it('is reconciled once it is migrated; before that the error says how', async () => {
+    const home = unpack('home.tar.gz')
+    await restoreWarehouse(home)
+    const access = { home, memoryLimit: '1GB', threads: 1 }
+    await expect(withWarehouseRows(access, expectMigrated)).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      message: expect.stringMatching(
+        /written by an earlier convohouse and is not migrated yet \(migration \d+ of \d+\)/,
+      ) as string,
+      hint: expect.stringContaining('`convohouse sync`') as string,
+    })
+    await withApp(configAt(home), async () => {})
+    const ledger = await withWarehouseRows(access, async rows => {
+      await expectMigrated(rows)
+      const scope = { workspaceId: WORKSPACE, settings: undefined, agents: [], sinceMs: null }
+      return reconcileWorkspace({ rows, ...scope, by: 'agent', nowMs: WRITTEN_MS })
+    })
+    expect(ledger.totals.held).toBeGreaterThan(0)
   })
 
   it('has a lease log from which the governor recovers: every entry kind, leases that were never ended, half a line', async () => {

@@ -39,7 +39,7 @@ const ORGANIZATION: Fields = {
   times: words('ts lastModified lastEmailSentTS lastInvitationTs'),
   named: {
     ID: 'organization_id',
-    workspaceId: 'told_workspace_id',
+    workspaceId: 'reported_workspace_id',
     squarePhotoURL: 'square_photo_url',
     lastEmailSentTS: 'last_email_sent_at',
     lastInvitationTs: 'last_invitation_at',

@@ -66,7 +66,10 @@ const environment = {
   browserTimezone: text('Time zone of the browser', device),
   countryCode: text('Country'),
   userPlatform: text('Platform that the contact writes from'),
-  channel: text('Channel, as an event reported it; the export has none', { column: '_channel_told', channel: 'lower' }),
+  channel: text('Channel, as an event reported it; the export has none', {
+    column: '_reported_channel',
+    channel: 'lower',
+  }),
   contactIdentityId: text('Identity of the contact across channels', identity),
   crossChannelContext: text('Context carried over from another channel', content),
   notifyToUserId: text('User to notify', staff),
@@ -239,7 +242,7 @@ const derived: Derived[] = [
     pii: 'none',
     from: ['channel', 'userPlatform', 'origin'],
     sql: () => channelOf('s."channel"', 's."userPlatform"', 's."origin"'),
-    stored: () => channelOf('_channel_told', 'user_platform', 'origin'),
+    stored: () => channelOf('_reported_channel', 'user_platform', 'origin'),
   },
   {
     column: 'day',

@@ -24,7 +24,7 @@ export const organization: RecordType = {
     userId: text('Id of the user', { pii: 'staff' }),
     ownerID: text('Id of the owner'),
     orgId: text('Id of the organization, as sent beside its ID', { column: 'org_id' }),
-    workspaceId: text('Id of the workspace, as sent', { column: 'told_workspace_id' }),
+    workspaceId: text('Id of the workspace, as sent', { column: 'reported_workspace_id' }),
     squarePhotoURL: text('Picture'),
     dashboardUsername: text('Name at the dashboard', { pii: 'staff' }),
     dashboardLayout: text('Layout of the dashboard, e.g. vertical'),

@@ -1,10 +1,10 @@
-// The current failure of draining a workspace's spool: stored for `status`, retried with exponential backoff.
+// The current failure to drain a workspace's spool: stored for `status`, and retried with exponential backoff.
 import { diskErrorCode } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../../spool/drain-failure.ts'
 
-/** Freed disk space is noticed within a minute. */
+/** A retry at least every minute, so that freed disk space is used soon. */
 const RETRY = { firstMs: SECOND, longestMs: MINUTE }
 
 /** Wait after `attempts` failed attempts, ms. */
@@ -23,7 +23,7 @@ const describe = (error: unknown): Pick<DrainFailure, 'code' | 'what' | 'hint'> 
 
 export class DrainFailures {
   current: DrainFailure | null = null
-  /** An earlier process may have left a record. */
+  /** An earlier process may have left a record of its failure. */
   private mayBeKept = true
   private readonly home: string
   private readonly workspaceId: string

@@ -1,5 +1,5 @@
-// Drains the spool: sealed segments into the tables, then into the archive. Segments applied but not archived, because of a kill, are
-// applied again without effect.
+// Drains the spool: applies sealed segments to the tables, then moves them into the archive. A segment that a kill left applied but not
+// archived is applied again, which changes nothing.
 import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../../workflows/steps.ts'
 import { diskErrorText } from '../../core/disk.ts'
@@ -74,15 +74,15 @@ async function recordDamaged(draining: DrainContext, recorded: Set<string>): Pro
   }
 }
 
-/** Work left by earlier drains. A failing segment does not block others. */
+/** State left by earlier drains. A failing segment does not block the others. */
 interface Leftover {
   /** Segments that are applied and not archived. */
   applied: Set<string>
-  /** Those of them whose lines are in the archive. */
+  /** The applied segments whose lines are in the archive. */
   copied: Set<string>
   /** Segments that could not be read. */
   unreadable: Set<string>
-  /** A past day waits to be packed. */
+  /** The archive has a past day that is not compressed. */
   toPack: boolean
 }
 
@@ -162,13 +162,13 @@ export async function drainSpool(draining: DrainContext, options: DrainOptions):
 
 export interface SpoolSteps extends IngestSteps {
   failing(): DrainFailure | null
-  /** True where events arrived within seconds or wait: other writers should keep their transactions short. */
+  /** True where events wait or have arrived within the last seconds: loads should keep their transactions short. */
   eventsCome(): boolean
   /** Events read from the spool so far, and the new ones among them. */
   counts(): { taken: number; applied: number }
 }
 
-/** After this long without an event, `eventsCome` is false. */
+/** `eventsCome` is false after this long without an event. */
 const COMING_MS = 10 * SECOND
 
 /** The drain steps; concurrent calls run one after the other. */
@@ -222,7 +222,7 @@ export interface DamagedArchive {
 }
 
 /**
- * Applies every event of the spool, archive included, for a replay. Of a damaged archive file it applies the readable events.
+ * Applies every event of the spool, including the archive, for a replay. From a damaged archive file, applies the readable events.
  * @throws HOME_UNUSABLE where waiting events cannot be read: they are in no table yet
  */
 export async function applySpool(draining: DrainContext): Promise<{ applied: number; damaged: DamagedArchive[] }> {
@@ -232,8 +232,8 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
   for (const file of await archivedFiles(home, workspaceId)) {
     const name = withFile(draining, file)
     const events = async function* () {
-      const tell = (error: unknown) => damaged.push({ file: inSpool(draining, file), why: diskErrorText(error) })
-      for await (const event of archivedEvents(file, tell)) yield name(event)
+      const onDamage = (error: unknown) => damaged.push({ file: inSpool(draining, file), why: diskErrorText(error) })
+      for await (const event of archivedEvents(file, onDamage)) yield name(event)
     }
     applied += await applyAll(draining, events())
   }

@@ -1,18 +1,18 @@
-// Circuit breaker shared by the leases of one process: after a 429 or an outage seen by one lease, the others send no further request.
-// New leases are granted by the governor.
+// The circuit breaker of a process: after a 429 or an outage seen by one lease, the other leases send no further request. The governor
+// decides when to grant new leases.
 
 export interface CircuitBreaker {
-  /** Generation: it changes with every trip, and a lease may send only while it equals the one it started with. */
-  openedAt(): number
-  close(): void
+  /** Counts the trips. A lease may send only while the count is the same as when the lease began. */
+  trips(): number
+  trip(): void
 }
 
 export function newCircuitBreaker(): CircuitBreaker {
-  let closings = 0
+  let trips = 0
   return {
-    openedAt: () => closings,
-    close() {
-      closings += 1
+    trips: () => trips,
+    trip() {
+      trips += 1
     },
   }
 }

@@ -1,4 +1,4 @@
-// The head of a page of conversations: its place in its window, the query, and what the vendor reports about usage and limits.
+// The head of a page of conversations: its place in its window, the query, and the reported usage and limits.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { compileInspection, type PageNotes, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
 import type { Grant } from '../../core/governor/governor.ts'
@@ -19,7 +19,7 @@ import { type Heading, pageHead } from '../page-head.ts'
 
 const inspect = compileInspection(conversation)
 
-/** `ts` of the page's records that have one, ms, in their order. */
+/** The `ts` of the records that have one, ms, in their order. */
 function timesOf(data: readonly unknown[]): number[] {
   return data.flatMap(record => {
     const ts = (record as { ts?: unknown } | null)?.ts
@@ -35,11 +35,11 @@ function missingIds(asked: readonly string[] | undefined, data: readonly unknown
   return asked.filter(id => !answered.has(id))
 }
 
-/** A query as it is written into heads. */
+/** The query as text, for the head. */
 export const textQuery = (query: WindowQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 
-/** Paths are noted as they are: where any that was found is beyond ASCII, the records are read with their texts. */
+/** Inspects the records by their shape, which garbles keys beyond ASCII; where a noted path has any, inspects them again as sent. */
 function inspected(answer: ExportAnswer): PageNotes {
   const quick = inspect(answer.envelope.data)
   const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(isPlainText)
@@ -50,7 +50,7 @@ function inspected(answer: ExportAnswer): PageNotes {
   return masked.length === 0 ? notes : { ...notes, removed: countRemoved(masked) }
 }
 
-/** The head of a page of conversations that is about to land. */
+/** Builds the head of a page of conversations to land. */
 export function exportHead(
   fetching: Heading,
   page: { progress: WindowProgress; query: WindowQuery; grant: Grant; answer: ExportAnswer },
@@ -58,9 +58,9 @@ export function exportHead(
   const { progress, query, grant, answer } = page
   const { exchange, envelope } = answer
   const { agentId, name } = progress.window
-  // A cursor that is missing or repeated is useless: the next run begins a new generation instead.
+  // A missing or repeated cursor is useless: the next run begins a new generation instead.
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
-  // What answers another question is kept, and says nothing of how far this window is.
+  // The answer to another query is kept, but is no progress of this window.
   const isElsewhere = !query.convoIds && misread(query, envelope.query) !== null
   const times = isElsewhere ? [] : timesOf(envelope.data)
   const facts: PageFacts = {

@@ -1,5 +1,4 @@
-// The steps of an export worker, which has landing, lease log and vendor client but no warehouse. The process that holds the warehouse
-// finds the landed pages in the landing.
+// The steps of an export worker. It has landing, lease log and vendor client, but no warehouse.
 import type { HeldLease } from '../../../workflows/lost-lease.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome, ProbeInput } from '../../../workflows/steps.ts'
 import type { FetchDependencies } from '../dependencies.ts'
@@ -25,16 +24,16 @@ export interface ExportSteps {
   heldUntilMs(lease?: HeldLease): Promise<number | null>
 }
 
-/** Landed pages are found by the process that holds the warehouse. */
+/** Nothing collects pages here: the process that holds the warehouse lists them from the landing. */
 const NOBODY = { add: () => {} }
 
 /** The steps that need no warehouse. The leases of one process share the circuit breaker and the server clock. */
 export function makeExportSteps(workspaceContext: WorkspaceContext): ExportSteps {
-  const gate: CircuitBreaker = newCircuitBreaker()
+  const breaker: CircuitBreaker = newCircuitBreaker()
   let clock: ServerClock | null = null
   const fetching = (run: string, aheadMs: number | undefined, call: Call): Fetching => {
     clock ??= openServerClock(aheadMs)
-    return { ...workspaceContext, ...call, run, gate, clock, pending: NOBODY }
+    return { ...workspaceContext, ...call, run, breaker, clock, pending: NOBODY }
   }
   return {
     fetchPages: ({ request, progress, grant, aheadMs }, call) =>

@@ -1,5 +1,5 @@
-// Fetching under a lease: from the window's frontier, page by page. Each page is durable before the next one is requested,
-// so a kill costs the request in flight and nothing else.
+// Fetches a window under a lease, page by page from its frontier. Each page is durable before the next one is requested, so a kill costs at
+// most the request in flight.
 
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/steps.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -27,8 +27,8 @@ import { landGone, pastRefusedIds } from './refusals.ts'
 
 export interface Fetching extends FetchDependencies {
   clock: ServerClock
-  gate: CircuitBreaker
-  /** Told of each page that is there to be loaded. */
+  breaker: CircuitBreaker
+  /** Collects the pages to load. */
   pending: Pick<Pending, 'add'>
   run: string
 }
@@ -55,19 +55,19 @@ async function logAnswer(
   await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error, ...answer })
 }
 
-/** Records failed attempts at once; the one that succeeds is recorded with the sessions that it billed. */
-function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, opened: number) {
+/** Logs failed attempts at once. The attempt that succeeds is logged later, with the sessions that it billed. */
+function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, trips: number) {
   return {
-    allow: () => mayAsk(fetching, grant, used, opened),
+    allow: () => mayRequest(fetching, grant, used, trips),
     outcome: async (outcome: AttemptOutcome) => {
       if (!outcome.unsent) used.requests += 1
       if (outcome.error === null) return
-      // A page whose answer was lost may have been billed all the same.
+      // A page may have been billed although its answer was lost.
       if (outcome.status !== 429 && !outcome.unsent) used.sessions += grant.pageSessions
       const answer: Answer = {
         sentAtMs: outcome.sentAtMs,
         receivedAtMs: outcome.receivedAtMs,
-        // An answer that cannot be read says no more than none.
+        // An unreadable answer reports no usage, so it counts as no answer.
         status: outcome.status === 200 ? null : outcome.status,
         ...(outcome.error === 'INTERRUPTED' && { givenUp: true }),
         ...(outcome.unsent && { unsent: true }),
@@ -83,13 +83,13 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
   }
 }
 
-const mayAsk = (fetching: Fetching, grant: Grant, used: Used, opened: number): boolean =>
+const mayRequest = (fetching: Fetching, grant: Grant, used: Used, trips: number): boolean =>
   used.requests < grant.requests &&
   used.sessions + grant.pageSessions <= grant.sessions &&
   fetching.now() < grant.deadlineMs &&
   !fetching.signal.aborted &&
   !fetching.stopping?.aborted &&
-  fetching.gate.openedAt() === opened
+  fetching.breaker.trips() === trips
 
 async function keepBytes(fetching: Fetching, agentId: string, error: unknown): Promise<void> {
   const exchange = error instanceof VendorError ? error.exchange : undefined
@@ -97,15 +97,15 @@ async function keepBytes(fetching: Fetching, agentId: string, error: unknown): P
   await fetching.landing.landFailed({ atMs: exchange.sentAtMs, agentId, status: exchange.status, body: exchange.body })
 }
 
-/** Only a billed answer is worth keeping: a 200 that cannot be read may hold billed conversations. */
-const wasPaid = (error: unknown): boolean => error instanceof VendorError && error.exchange?.status === 200
+/** True for a 200 that cannot be read: it may hold billed conversations, so its bytes are kept. */
+const mayBeBilled = (error: unknown): boolean => error instanceof VendorError && error.exchange?.status === 200
 
-/** What an error means for a lease. One that ran out before its next request left has merely ended. */
+/** The failure of a lease; null where the lease only ran out of requests. */
 function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
   if (isCode(error, 'HOUR_SPENT')) return null
   const failure = failureOf(error)
-  // Nothing is exported that a full disk cannot keep.
-  if (failure.kind === 'transient' || failure.kind === 'storage') fetching.gate.close()
+  // A full disk could not store further pages, which would still be billed.
+  if (failure.kind === 'transient' || failure.kind === 'storage') fetching.breaker.trip()
   return failure
 }
 
@@ -132,7 +132,7 @@ async function landPage(
   fetching.clock.observe(answer.exchange)
   const head = exportHead(fetching, { ...page, grant })
   const received = answerOf(answer)
-  // Neither is left behind when the other one fails.
+  // Waits for both: when one fails, the other must not continue in the background.
   const [landed, written] = await Promise.allSettled([
     fetching.landing.land(head, answer.exchange.body),
     logAnswer(fetching, grant, agentId, received, null),
@@ -146,46 +146,46 @@ async function landPage(
   return advance(progress, head.facts!)
 }
 
-const stuck = (progress: WindowProgress): ConvohouseError =>
+const withoutCursor = (progress: WindowProgress): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${progress.window.agentId} says that there is more, but its cursor is missing or stands still (page ${progress.sequence - 1} of window ${progress.window.name}).`,
-    hint: 'Report it to the vendor with that request. What landed is kept; the next sync goes on from the last conversation.',
+    what: `The export of agent ${progress.window.agentId} reports more pages, but its cursor is missing or repeated (page ${progress.sequence - 1} of window ${progress.window.name}).`,
+    hint: 'Report this request to the vendor. Landed pages are kept; the next sync continues after the last conversation.',
   })
 
 /**
- * Pages in a row, in one run, that scan no conversation and promise more: real ones skip conversations, but have scanned some. Four times
- * as many where the vendor does not report what it has scanned.
+ * Consecutive pages of one run that scan no conversation although the vendor reports more: a page may skip conversations, but it scans some.
+ * Four times as many where the vendor does not report how many it scanned.
  */
 const MAX_IDLE_PAGES = 50
 
 const idle = (progress: WindowProgress): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${progress.window.agentId} has told of more for page after page without a conversation (window ${progress.window.name}).`,
-    hint: 'Run the sync again later; if it stays, report it to the vendor. What landed is kept, and the next sync goes on behind it.',
+    what: `The export of agent ${progress.window.agentId} keeps reporting more pages without returning a conversation (window ${progress.window.name}).`,
+    hint: 'Run the sync again later; if the error persists, report it to the vendor. Landed pages are kept, and the next sync continues after them.',
   })
 
-const elsewhere = ({ window, sequence }: WindowProgress, field: string): ConvohouseError =>
+const wrongQuery = ({ window, sequence }: WindowProgress, field: string): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${window.agentId} was answered for another ${field} than was asked for (page ${sequence - 1} of window ${window.name}).`,
-    hint: 'Report it to the vendor with that request. What came is kept; what was asked for counts as not read.',
+    what: `The export of agent ${window.agentId} was answered for another \`${field}\` than requested (page ${sequence - 1} of window ${window.name}).`,
+    hint: 'Report this request to the vendor. The answer is kept; the requested range counts as not read.',
   })
 
 /** @throws API_PROTOCOL where the vendor echoes another query than was sent */
-function expectAnswers(progress: WindowProgress, query: WindowQuery, { envelope }: ExportAnswer): void {
+function expectSameQuery(progress: WindowProgress, query: WindowQuery, { envelope }: ExportAnswer): void {
   const field = misread(query, envelope.query)
-  if (field !== null && !isById(progress.window.kind)) throw elsewhere(progress, field)
+  if (field !== null && !isById(progress.window.kind)) throw wrongQuery(progress, field)
 }
 
-/** @throws API_PROTOCOL where asking on would lead nowhere */
-function expectMoves(progress: WindowProgress): void {
+/** @throws API_PROTOCOL where further requests would make no progress */
+function expectMovement(progress: WindowProgress): void {
   if (progress.done || isById(progress.window.kind)) return
-  if (progress.cursor === null) throw stuck(progress)
+  if (progress.cursor === null) throw withoutCursor(progress)
   if ((progress.idle ?? 0) >= MAX_IDLE_PAGES) throw idle(progress)
 }
 
 /**
- * Tells the ledger of a lease before its first request, and that it has ended after its last. What `work` throws leaves it open. Whoever
- * gives a lease up looks for it in the ledger afterwards: one that is not there yet is never used.
+ * Logs the lease before its first request, and its end after the last one. An error of `work` leaves it open. A workflow that gives up a
+ * lease checks the log afterwards: a lease that is not in the log yet is never used.
  */
 async function underLease<T>(
   fetching: Fetching,
@@ -213,7 +213,7 @@ async function underLease<T>(
   return result
 }
 
-/** Fetches under a lease. Vendor faults are in the outcome; what the disk refuses is thrown. */
+/** Fetches under a lease. The outcome holds failures of the vendor. @throws HOME_UNUSABLE */
 export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const { agentId, name } = start.window
   const unused = outcomeOf(start, start, { requests: 0, sessions: 0, answers: [] }, null)
@@ -221,8 +221,8 @@ export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Gra
 }
 
 /**
- * Takes the window's next pages that have landed already, behind a page that went missing or by another runner: they are
- * not asked for. One that does not go on where the window stands leaves its generation; the next one begins there.
+ * Skips pages that have landed already, by another runner or after a page that is missing. A landed page of another query ends its
+ * generation: the next generation continues from the window's progress.
  */
 export async function pastLanded(fetching: Fetching, start: WindowProgress, limit: number): Promise<WindowProgress> {
   let progress = start
@@ -231,17 +231,17 @@ export async function pastLanded(fetching: Fetching, start: WindowProgress, limi
     const { agentId, name: window } = progress.window
     const { generation, sequence } = next.progress
     const place = { stream: 'conversations' as const, agentId, window, generation, sequence }
-    const there = await fetching.landing.find(place)
-    if (there === null) return progress
-    const { facts, request } = there.head
+    const landed = await fetching.landing.find(place)
+    if (landed === null) return progress
+    const { facts, request } = landed.head
     const same = facts !== null && JSON.stringify(request.query) === JSON.stringify(textQuery(next.query))
     progress = same ? advance(next.progress, facts) : restarted(next.progress)
-    if (same) fetching.pending.add(there.address, there.head)
+    if (same) fetching.pending.add(landed.address, landed.head)
   }
   return progress
 }
 
-/** Lands an answer that refused a single id; the lease log has it already. */
+/** Lands the refusal of a single id, which is in the lease log already. */
 async function landRefusal(
   fetching: Fetching,
   grant: Grant,
@@ -252,20 +252,20 @@ async function landRefusal(
   return advance(page.progress, head.facts!)
 }
 
-/** A window that can hold nothing: one moment of 2001, in whichever unit it is read. It reports the usage and bills nothing. */
-const NOTHING: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
+/** One millisecond of 2001, before any conversation, whichever unit the vendor reads: its answer reports the usage and bills nothing. */
+const EMPTY_WINDOW: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
 
-/** Asks for nothing of an agent, under a lease. @throws what the vendor refuses */
-async function askNothing(
+/** Requests the empty window of an agent under a lease. @throws the vendor's refusal */
+async function requestEmptyWindow(
   fetching: Fetching,
   agentId: string,
   grant: Grant,
   used: Used,
-  opened: number,
+  trips: number,
 ): Promise<void> {
-  const attempts = observer(fetching, grant, agentId, used, opened)
+  const attempts = observer(fetching, grant, agentId, used, trips)
   const { vendor, signal } = fetching
-  const answer = await vendor.exportConversations({ agentId, query: NOTHING, signal, attempts })
+  const answer = await vendor.exportConversations({ agentId, query: EMPTY_WINDOW, signal, attempts })
   fetching.clock.observe(answer.exchange)
   const received = answerOf(answer)
   used.answers.push(received)
@@ -275,8 +275,8 @@ async function askNothing(
 async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const { agentId } = given.window
   const used: Used = { requests: 0, sessions: 0, answers: [] }
-  const opened = fetching.gate.openedAt()
-  const attempts = observer(fetching, grant, agentId, used, opened)
+  const trips = fetching.breaker.trips()
+  const attempts = observer(fetching, grant, agentId, used, trips)
   let start = given
   let progress = given
   let failure: Failure | null = null
@@ -286,16 +286,16 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     const { query } = next
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
-      // Progress is kept, whatever is wrong with the page.
+      // The page has landed, so the progress is kept even if the page answers another query.
       progress = await landPage(fetching, grant, used, { ...next, answer })
-      expectAnswers(progress, query, answer)
+      expectSameQuery(progress, query, answer)
       return progress
     } catch (error) {
       const past = await pastRefusedIds({
         progress: next.progress,
         asked: query.convoIds ?? [],
         error,
-        askNothing: () => askNothing(fetching, agentId, grant, used, opened),
+        requestEmptyWindow: () => requestEmptyWindow(fetching, agentId, grant, used, trips),
         land: answer => landRefusal(fetching, grant, { ...next, answer }),
       })
       if (past === null) throw error
@@ -303,10 +303,10 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     }
   }
 
-  while (!progress.done && failure === null && mayAsk(fetching, grant, used, opened)) {
+  while (!progress.done && failure === null && mayRequest(fetching, grant, used, trips)) {
     try {
       const past = await pastLanded(fetching, progress, grant.limit)
-      // What was landed before is no part of what this lease brought.
+      // Pages that had landed before are not part of this lease's outcome.
       start = {
         ...start,
         pages: start.pages + past.pages - progress.pages,
@@ -315,12 +315,12 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
       progress = past
       if (progress.done) break
       progress = await nextPage()
-      expectMoves(progress)
+      expectMovement(progress)
     } catch (error) {
-      if (wasPaid(error)) await keepBytes(fetching, agentId, error)
+      if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
       failure = leaseFailure(fetching, error)
       if (failure?.code === 'API_NOT_FOUND') await landGone(fetching, agentId, error as VendorError)
-      // A generation that nothing landed under has no name on disk: the next lease begins it again.
+      // A generation without a landed page leaves no trace on disk: the next lease begins it again.
     }
   }
   return outcomeOf(start, progress, used, failure)
@@ -351,7 +351,7 @@ async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   let failure: Failure | null = null
   try {
-    await askNothing(fetching, agentId, grant, used, fetching.gate.openedAt())
+    await requestEmptyWindow(fetching, agentId, grant, used, fetching.breaker.trips())
   } catch (error) {
     failure = leaseFailure(fetching, error)
     if (failure?.code === 'API_NOT_FOUND') await landGone(fetching, agentId, error as VendorError)

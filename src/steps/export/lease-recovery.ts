@@ -1,6 +1,6 @@
-// Recovers leases whose worker was killed or is presumed dead. A worker sends no request after it has logged the lease's end, nor after
-// the deadline. So once deadline and request timeout have passed, landing and lease log are complete. A worker that held the warehouse
-// sends none once another process holds it.
+// Recovers leases whose worker was killed or is presumed dead. A worker sends no request after it has logged the lease's end or after the
+// deadline, so landing and lease log are complete once deadline and request timeout have passed. A worker that held the warehouse sends
+// none once another process holds it.
 import type { HeldLease } from '../../../workflows/lost-lease.ts'
 import type { LeaseOutcome } from '../../../workflows/steps.ts'
 import type { Answer, Grant } from '../../core/governor/governor.ts'
@@ -14,7 +14,7 @@ export const WORKFLOW_LEASE = 'wf-'
 const answerOf = ({ kind: _kind, lease: _lease, agentId: _agentId, error: _error, ...answer }: RequestMade): Answer =>
   answer
 
-/** The one request that may have been in flight when the worker was lost. Its bill is unknown. */
+/** The request that may have been in flight when the worker was lost. Its bill is unknown. */
 const unobservedRequest = (nowMs: number): Answer => ({
   sentAtMs: nowMs,
   receivedAtMs: nowMs,
@@ -38,7 +38,7 @@ async function entriesOf(
   return recent.filter(entry => entry.lease === lease)
 }
 
-/** The lease's outcome from landing and lease log; logs its end. Idempotent. */
+/** Recovers the lease's outcome from landing and lease log, and logs its end. Idempotent. */
 export async function recoverLease(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const entries = await entriesOf(fetching, grant)
   const requests = entries.filter((entry): entry is RequestMade => entry.kind === 'request')
@@ -90,7 +90,7 @@ export async function heldUntilMs(
   return lastMs > now() ? lastMs : null
 }
 
-/** The same for one lease that was given up. A lease that is not in the log never starts: its worker first checks that it is still held. */
+/** The same for one lease that was given up. A lease that is not in the log never starts, because its worker checks first whether it is held. */
 export async function leaseHeldUntilMs(
   reading: LeaseReader,
   lease: HeldLease,

@@ -38,16 +38,16 @@ export interface RefusedIds {
   asked: readonly string[]
   error: unknown
   /** Requests an empty window of the agent. @throws the vendor's refusal; HOUR_SPENT where the lease has no request left */
-  askNothing: () => Promise<void>
+  requestEmptyWindow: () => Promise<void>
   /** Lands the answer as the window's next page. */
   land: (answer: ExportAnswer) => Promise<WindowProgress>
 }
 
 /** Whether the vendor has the agent; null where the lease has no request left to find out. @throws any other refusal */
-async function hasAgent({ progress, askNothing }: RefusedIds): Promise<boolean | null> {
+async function hasAgent({ progress, requestEmptyWindow }: RefusedIds): Promise<boolean | null> {
   if (progress.returned > 0 || progress.hasAgent) return true
   try {
-    await askNothing()
+    await requestEmptyWindow()
     return true
   } catch (error) {
     if (isCode(error, 'HOUR_SPENT')) return null

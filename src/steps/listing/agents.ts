@@ -1,5 +1,5 @@
-// Listing the workspace's agents. A listing lands only when it differs from the last one that landed: a quiet workspace that is
-// polled every few minutes leaves no files behind.
+// Lists the workspace's agents. A listing lands only if it differs from the last landed one, so polling an unchanged workspace every few
+// minutes leaves no files.
 import { createHash } from 'node:crypto'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { writeExactly } from '../../json/exact-json.ts'
@@ -25,9 +25,9 @@ export interface ListedAgent {
 
 export interface ListedAgents {
   agents: ListedAgent[]
-  /** Ids of agents that no request can be made for. */
+  /** Ids that no URL can carry. */
   unusable: string[]
-  /** Why there may be more than these; null where it is known that there are not. */
+  /** Why the listing may be incomplete; null where it is known to be complete. */
   cutOff: CutOff | null
 }
 
@@ -67,7 +67,7 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
     }
     return { receipt, query: sentQuery(AGENTS, dependencies.workspaceId, page), ...withoutRepeats(page, seen) }
   })
-  // The same agents say more once it is known that there are no others.
+  // The digest includes completeness: a complete listing shows more than an incomplete one of the same agents.
   const digest = sha256([...seen, ...(cutOff ? [cutOff.issue] : [])].join('\n')).slice(0, 16)
   return { pages, agents: [...listed.values()], unusable: [...unusable], digest, cutOff }
 }
@@ -78,7 +78,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const IN_ENTRY = /^(\w+\[\d+\])\./
 
 /**
- * A page without the entries that an earlier page held; `seen` are digests of those. Starred agents come again on every page: of five
+ * A page without the entries of earlier pages, whose digests are in `seen`. The vendor repeats starred agents on every page: for five
  * thousand agents they were nine tenths of all bytes.
  */
 function withoutRepeats(
@@ -108,7 +108,7 @@ function withoutRepeats(
   }
 }
 
-/** The digest in the name of the newest listing whose first page, which lands last, is there. */
+/** The digest in the name of the newest listing that landed completely; the first page lands last. */
 async function landedDigest(dependencies: StepsDependencies): Promise<string | null> {
   const listings = (await dependencies.landing.list(AGENTS.stream)).filter(
     ({ sequence, window }) => sequence === 1 && window.includes(`-${AGENTS.landedAs}-`),
@@ -116,7 +116,7 @@ async function landedDigest(dependencies: StepsDependencies): Promise<string | n
   return listings.at(-1)?.window.split('-').at(-1) ?? null
 }
 
-/** True where a listed agent is marked as gone, or is about to be: that it is listed is new. */
+/** True where a listed agent is marked as gone, or is about to be: then the listing lands although it is unchanged. */
 async function areBack(
   { warehouse, workspaceId }: StepsDependencies,
   listed: readonly ListedAgent[],

@@ -19,7 +19,7 @@ const PAGE_LIMIT = 100
 
 export type ResourceListing = Listing<Paged<ResourceAnswer>>
 
-/** Requests a resource: its one answer, or page after page. `id` where its path has one. @throws as `readListing` */
+/** Requests a resource: its single answer, or all of its pages. `id`: the id in its path, if any. @throws as `readListing` */
 export function fetchResource(
   { vendor, workspaceId, signal }: Pick<FetchDependencies, 'vendor' | 'workspaceId' | 'signal'>,
   resource: DeclaredResource,
@@ -34,7 +34,7 @@ export function fetchResource(
   })
 }
 
-/** A page that is fit to land. */
+/** A page to land, without secrets. */
 export interface ResourcePage {
   receipt: Receipt
   body: Buffer
@@ -44,7 +44,7 @@ export interface ResourcePage {
   removed: readonly string[]
 }
 
-/** The query of a page as it was sent. */
+/** The query of a page, as sent. */
 export function sentQuery(
   resource: DeclaredResource,
   workspaceId: string,
@@ -54,7 +54,7 @@ export function sentQuery(
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 }
 
-/** The pages of an answer as they came, without their secrets. */
+/** The pages of an answer, without their secrets. */
 export const pagesOf = (
   resource: DeclaredResource,
   workspaceId: string,
@@ -78,8 +78,8 @@ export interface Landing extends Heading, Pick<FetchDependencies, 'landing' | 'n
 }
 
 /**
- * Lands the pages of one answer as one window: `name`, behind the time, tells what was requested. The last page lands first: the answer
- * is complete when its first page is there. One that may be cut off has no last page, and the reason instead.
+ * Lands the pages of one answer as one window, named by the time and `name`. The last page lands first, so the answer is complete once its
+ * first page has landed. No page of an answer that may be cut off is marked as the last; the final one holds the reason instead.
  */
 export async function landPages(
   fetching: Landing,
@@ -93,7 +93,7 @@ export async function landPages(
 ): Promise<void> {
   const { clock, landing, now, pending } = fetching
   const { resource, name, id, pages, cutOff } = answer
-  // By the server's clock: the newest answer is found by its name, and our clock may have been set back.
+  // The server's time, because the newest answer is found by its name and our clock may have been set back.
   const window = `${compactTimestamp(clock.at(now()))}-${name}`
   const landed: [string, PageHead][] = []
   for (const [index, { receipt, body, query, removed }] of [...pages.entries()].reverse()) {
@@ -112,6 +112,6 @@ export async function landPages(
   for (const [path, head] of landed) pending.add(path, head)
 }
 
-/** Name of the window of an answer to a request by id; it says when that was last requested. */
+/** The name, without the time, of the window that answers a request by id. */
 export const windowName = ({ landedAs }: DeclaredResource, id: string): string =>
   `${landedAs}-${caselessPathSegment(id)}`

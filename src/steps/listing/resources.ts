@@ -1,10 +1,10 @@
-// Resources that are requested one id after another, at the end of a sync, where what it has loaded names the ids: organizations, then
-// the teams of each; then the tools of each agent. None of these requests is metered.
+// Requests resources by id at the end of a sync, when the loaded rows supply the ids: organizations and their teams, then the tools of each
+// agent. None of these requests is metered.
 //
-//   known ids ──▶ due? ──▶ request ──▶ land ──▶ those of its children that are due ──▶ land ──▶ load
+//   known ids ──▶ due? ──▶ request ──▶ land ──▶ children that are due ──▶ land ──▶ load
 //
-// The name of the page that landed says when an id was last requested, whatever the answer was: also one that says that there is no
-// such id. A request that fails leaves no page, and is made again by the next sync.
+// The name of the landed page records when an id was last requested, also where the vendor has no such id. A request that fails leaves no
+// page, so the next sync makes it again.
 import type { Failure } from '../../../workflows/steps.ts'
 import type { ResourceById } from '../../catalog/resources/resource.ts'
 import { type DeclaredResource, requestedBy, requestedIds } from '../../catalog/resources/resources.ts'
@@ -16,33 +16,34 @@ import { failureOf } from '../export/fetch.ts'
 import type { Planning } from '../planning/prepare.ts'
 import { fetchResource, landPages, pagesOf, windowName } from './resource-pages.ts'
 
-/** Ids of a resource that one run makes requests for; the others are the next run's. */
+/** Ids of a resource for which one run makes requests; the next run continues. */
 const IDS_PER_RUN = 50
 
 type Requested = DeclaredResource & ResourceById
 
-/** An id, and the resources that are due to be requested by it, in their order. */
+/** An id, and the resources to request by it, in order. */
 interface Due {
   id: string
   resources: Requested[]
 }
 
 /**
- * Requests what is due, and lands it; the pages are pending when this resolves. What the vendor fails to answer is left to the next
- * run. @returns the first failure that concerns more than one id; @throws what the disk refuses
+ * Requests and lands the resources that are due; their pages are pending when this resolves. Unanswered requests are left to the next run.
+ * @returns the first failure that concerns more than one id
+ * @throws HOME_UNUSABLE
  */
 export async function fetchResources(fetching: Planning): Promise<Failure | null> {
   let first: Failure | null = null
   for (const resource of requestedIds()) {
     const failure = await fetchDue(fetching, resource)
     first ??= failure
-    // An endpoint that is not served says nothing about the others.
+    // One endpoint may be missing while the others work.
     if (failure !== null && failure.code !== 'API_PROTOCOL') break
   }
   return first
 }
 
-/** Requests what is due by the ids of one resource. @returns the failure that ended it */
+/** Requests the resources that are due by the ids of one resource. @returns the failure that ended it, or null */
 async function fetchDue(fetching: Planning, resource: DeclaredResource): Promise<Failure | null> {
   const { signal, stopping } = fetching
   for (const due of (await dueIds(fetching, resource)).slice(0, IDS_PER_RUN)) {
@@ -58,7 +59,7 @@ async function fetchDue(fetching: Planning, resource: DeclaredResource): Promise
   return null
 }
 
-/** Requests each in turn; where the vendor does not have the id itself, it has nothing below it. */
+/** Requests the resources of one id in turn. An id that the vendor does not have has no children either. */
 async function fetchById(fetching: Planning, { id, resources }: Due): Promise<void> {
   for (const resource of resources) {
     const answer = await fetchResource(fetching, resource, id)
@@ -69,11 +70,11 @@ async function fetchById(fetching: Planning, { id, resources }: Due): Promise<vo
   }
 }
 
-/** A refusal of one id says nothing about the next; a 404 that is not the vendor's own does. */
+/** True for a refusal of this id alone. A 404 without the vendor's error body concerns all ids: the endpoint may be missing. */
 const concernsOneId = (error: VendorError): boolean =>
   isCode(error, 'API_BAD_REQUEST', 'API_PROTOCOL') && error.facts.status !== 404
 
-/** Ids of a resource that something is due to be requested by: those first whose own record is. */
+/** The ids of a resource with requests that are due, those whose own record is due first. */
 async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<Due[]> {
   const { warehouse, workspaceId, clock, now } = fetching
   const streams = requestedBy(resource)
@@ -88,7 +89,7 @@ async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<D
   }
   const due = ids.map(known => {
     const own = streams.filter(stream => stream.stream === resource.stream && isDue(stream, known))
-    // The children of an id that nobody has listed are requested with its own record alone.
+    // An id that no listing has returned may not exist: its children are requested only together with its own record.
     const mayHaveChildren = own.length > 0 || known.isListed
     const children = streams.filter(stream => stream.parent !== null && mayHaveChildren && isDue(stream, known))
     return { id: known.id, own, resources: [...own, ...children] }
@@ -99,7 +100,7 @@ async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<D
   ]
 }
 
-/** Ids that the configuration or a table names and a path can carry. */
+/** Ids from the configuration and the tables that a URL can carry. */
 async function usableIds(
   { warehouse, workspaceId, settings }: Planning,
   resource: DeclaredResource,

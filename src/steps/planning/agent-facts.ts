@@ -60,7 +60,7 @@ export function withPending(known: KnownWindows, pages: readonly LoadablePage[])
   }
 }
 
-/** One entry for each agent to plan for. */
+/** One entry for each agent in the plan. */
 export function factsOf(options: {
   agents: readonly ListedAgent[]
   windows: KnownWindows

@@ -1,4 +1,4 @@
-// Preparing a run: the agents, the pages that have landed, the quota by the lease log, and the plan that follows.
+// Prepares a run: lists the agents, recovers quota and governor from landing and lease log, and plans the windows.
 
 import type { Failure, Prepared, SyncRequest } from '../../../workflows/steps.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
@@ -25,7 +25,7 @@ import type { Pending } from '../pending.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './agent-facts.ts'
 import { planRefresh } from './refresh.ts'
 
-/** What fetching needs besides: what is loaded, and what is not yet. */
+/** Planning needs the warehouse and all pages that are not loaded yet, besides what fetching needs. */
 export interface Planning extends Fetching {
   warehouse: Warehouse
   pending: Pending
@@ -33,13 +33,13 @@ export interface Planning extends Fetching {
 
 interface Agents {
   agents: ListedAgent[]
-  /** What a person should know of the listing. */
+  /** About the listing, for people. */
   warnings: string[]
-  /** Why there is none. */
+  /** Why the agents could not be listed. */
   failure?: Failure
 }
 
-/** Those that were listed, and besides them those that were known before. */
+/** The listed agents, and known ones that the listing lacks. */
 function joined(listed: readonly ListedAgent[], known: readonly ListedAgent[]): ListedAgent[] {
   const ids = new Set(listed.map(({ agentId }) => agentId))
   return [...listed, ...known.filter(({ agentId }) => !ids.has(agentId))]
@@ -47,22 +47,22 @@ function joined(listed: readonly ListedAgent[], known: readonly ListedAgent[]): 
 
 const SHOWN_CHARS = 60
 
-/** Warning about an agent that no request can name; its id may hold anything. */
+/** Warning about an agent whose id no URL can carry. The id may be any text, so it is quoted and cut. */
 const unusableText = (id: string): string =>
   `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} has an ID that no request can carry: its conversations are not exported. All others are.`
 
-/** Warning about a configured organization that no request can name. */
+/** Warning about a configured organization whose id no URL can carry. */
 const unusableOrganizationText = (id: string): string =>
-  `\`organizations\` names ${JSON.stringify(id.slice(0, SHOWN_CHARS))}, an ID that no request can carry: it has no name in the tables. Mend or remove it.`
+  `\`organizations\` names ${JSON.stringify(id.slice(0, SHOWN_CHARS))}, an ID that no request can carry, so its name cannot be requested. Correct or remove it.`
 
-/** Agents in the warehouse, without those that no request can name. */
+/** Agents in the warehouse whose ids a URL can carry. */
 async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<ListedAgent[]> {
   return (await knownAgents(warehouse.writer, workspaceId)).filter(({ agentId }) => isSegment(agentId))
 }
 
 /**
- * The workspace's agents: listed now or, where the vendor does not answer, as the warehouse knows them; so too those that a listing
- * does not tell of which may be cut off.
+ * The workspace's agents, listed now. Where the vendor does not answer, those that the warehouse knows; where the listing may be cut off,
+ * the known ones that it lacks are added.
  */
 async function agentsNow(fetching: Planning): Promise<Agents> {
   try {
@@ -70,20 +70,20 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
     const warnings = unusable.map(unusableText)
     if (cutOff === null) return { agents, warnings }
     const known = await agentsKnown(fetching)
-    const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing here; none is marked as gone.`
+    const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing from the plan; none is marked as gone.`
     return { agents: joined(agents, known), warnings: [warning, ...warnings] }
   } catch (error) {
     if (!isUnanswered(error)) throw error
     const known = await agentsKnown(fetching)
     if (known.length === 0) throw error
-    const warning = `The agents could not be listed (${(error as ConvohouseError).code}): those of the last listing are read, and new ones are missing here.`
+    const warning = `The agents could not be listed (${(error as ConvohouseError).code}): the agents of the last listing are read, without new ones.`
     return { agents: known, warnings: [warning], failure: failureOf(error) }
   }
 }
 
 /**
- * Where one answer told another time than ours, asks once more, unmetered: nobody looks again at a second that is covered, so none
- * may be on the word of a single answer.
+ * Where a single answer reported a new clock offset, makes one more unmetered request: a covered second is never read again, so coverage
+ * must not depend on a single answer.
  */
 async function settleClock({ clock, vendor, workspaceId, signal }: Planning): Promise<void> {
   if (!clock.doubts()) return
@@ -111,11 +111,11 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
   return wanted.length === 0 ? agents : agents.filter(agent => wanted.includes(agent.agentId))
 }
 
-/** The agents that were chosen; ids must be of agents that are there. */
+/** The agents that the request selects. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
 async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
-  const { agents: listed, ...told } = await agentsNow(fetching)
+  const { agents: listed, ...listing } = await agentsNow(fetching)
   chosen(listed, Object.keys(refresh?.ids ?? {}))
-  return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), ...told }
+  return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), ...listing }
 }
 
 async function knownWindows(fetching: Planning): Promise<KnownWindows> {
@@ -127,41 +127,41 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
   return withPending({ coverage, open, full: await fullWindows(writer, fetching.workspaceId) }, fetching.pending.all())
 }
 
-/** The quota, by all landed pages. */
-async function periodNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
-  const told = await reportedPeriods(warehouse.writer, workspaceId)
+/** The quota by all landed pages, loaded or not. */
+async function quotaNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
+  const reported = await reportedPeriods(warehouse.writer, workspaceId)
   const pages = pending.all().filter(({ head }) => head.usage !== null)
-  const period = pages.reduce((state, { head }) => applyLandedUsage(state, head.usage!, head), recoverQuota(told))
+  const period = pages.reduce((state, { head }) => applyLandedUsage(state, head.usage!, head), recoverQuota(reported))
   const own = pages.reduce(
     (sum, { head }) => sum + (head.usage!.periodKey === period.key ? (head.facts?.billed ?? 0) : 0),
     0,
   )
-  const certain = told.proved.find(({ key }) => key === period.key)?.certainSessions ?? 0
+  const certain = reported.proved.find(({ key }) => key === period.key)?.certainSessions ?? 0
   return { ...period, usedSessions: Math.max(period.usedSessions, certain + own) }
 }
 
-/** True where the vendor has reported what the period has used. */
+/** True for an answer that reported the usage of the period. */
 const reportsUsage = (entry: LeaseEntry): boolean =>
   entry.kind === 'request' &&
   (entry.usage?.billableUsedThisPeriod ?? entry.usage?.billableRemainingThisPeriod ?? null) !== null
 
 /**
- * What the lease log has of the last hour. Where no usage is ever reported, nothing else knows what was exported: then also the
- * requests of as long as a period may last.
+ * The lease log of the last hour. A vendor that never reports usage leaves the log as the only record of billed sessions, so then the
+ * requests of the longest possible period are included.
  */
-async function logged(
-  { leaseLog: ledger, settings }: Planning,
-  period: QuotaState,
+async function recentEntries(
+  { leaseLog, settings }: Planning,
+  quota: QuotaState,
   nowMs: number,
 ): Promise<LeaseEntry[]> {
   const { hourMs } = settings
-  const recent = await ledger.recent(nowMs, hourMs)
-  if (period.known || recent.some(reportsUsage)) return recent
-  const all = await ledger.recent(nowMs, PERIOD_DAYS * DAY)
+  const recent = await leaseLog.recent(nowMs, hourMs)
+  if (quota.known || recent.some(reportsUsage)) return recent
+  const all = await leaseLog.recent(nowMs, PERIOD_DAYS * DAY)
   return all.filter(entry => entry.kind === 'request' || momentOf(entry) >= nowMs - hourMs)
 }
 
-async function recalled(fetching: Planning, request: SyncRequest): Promise<GovernorState> {
+async function recoveredGovernor(fetching: Planning, request: SyncRequest): Promise<GovernorState> {
   const { settings } = fetching
   const nowMs = fetching.now()
   const options = {
@@ -176,10 +176,10 @@ async function recalled(fetching: Planning, request: SyncRequest): Promise<Gover
     maxRequests: request.maxRequests,
     maxSessions: request.maxSessions,
   }
-  const period = await periodNow(fetching)
-  const entries = await logged(fetching, period, nowMs)
-  // This process holds the warehouse, so the writers of those leases no longer do.
-  return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota: period })
+  const quota = await quotaNow(fetching)
+  const entries = await recentEntries(fetching, quota, nowMs)
+  // This process holds the warehouse, so earlier holders have ended.
+  return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota })
 }
 
 function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
@@ -187,7 +187,7 @@ function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
   return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
 }
 
-/** Flags of that full export: with other times a new one begins, and bills everything again. */
+/** The flags that continue a full export: any others begin a new one, which bills everything again. */
 const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
   [
     ...agents.map(agentId => ` --agent ${agentId}`),
@@ -207,21 +207,24 @@ function unfinishedFulls(
     if (left === 0) return []
     const of = begun.agents.length === 0 ? there.length : begun.agents.length
     return [
-      `a full export of ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flagsOf(begun)}\` goes on with it, \`convohouse sync --drop-full\` drops it`,
+      `a full export of ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flagsOf(begun)}\` continues it, \`convohouse sync --drop-full\` drops it`,
     ]
   })
 }
 
-/** Drops the full exports that were planned by then; noted beside the pages too, so that a replay elsewhere drops them as well. */
+/** Drops the full exports planned until then. The landing records it too, so that a replay into a new warehouse drops them as well. */
 async function drop({ landing, now, warehouse, workspaceId }: Planning, run: string, untilMs: number): Promise<void> {
   await landing.noteRun({ run, fullsDroppedMs: untilMs }, now())
   await dropFulls(warehouse.writer, workspaceId, untilMs)
 }
 
-/** Prepares and plans; exports nothing, and drops no full export before consent. @throws AGENT_UNKNOWN, and access errors of the vendor */
+/**
+ * Prepares and plans. Exports nothing, and drops no full export before the user has confirmed.
+ * @throws AGENT_UNKNOWN, and access errors of the vendor
+ */
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, warehouse, workspaceId } = fetching
-  const governor = await recalled(fetching, request)
+  const governor = await recoveredGovernor(fetching, request)
   const { agents, warnings: ofAgents, failure } = await agentsToPlan(fetching, request)
   const unusable = settings.organizations.filter(id => !isSegment(id))
   const warnings = [...ofAgents, ...unusable.map(unusableOrganizationText)]
@@ -254,7 +257,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       selected: request.mode === 'selected',
     }),
     nowMs,
-    // A window must not close over what the mirror does not have yet.
+    // A head window must end before the conversations that the mirror may still lack.
     settleMs: Math.max(settings.settleMs, settings.mirrorLagMs),
     sinceMs: request.sinceMs,
     untilMs: request.untilMs,

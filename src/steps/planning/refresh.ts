@@ -1,5 +1,5 @@
-// Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and a random
-// sample now and then. Runs only when everything landed is loaded: refreshing from stale state pays twice.
+// Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and an occasional
+// random sample. Runs only when all landed pages are loaded: refreshing from stale state pays twice.
 import type { SyncRequest } from '../../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import type { IdsByAgent } from '../../core/planning/id-windows.ts'
@@ -28,7 +28,7 @@ const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
 /** Ranges without suspicion that are read again with each sample. */
 const SAMPLED_RANGES = 5
 
-/** Observations older than this say nothing about the vendor's present behaviour. */
+/** Older observations are no evidence of the vendor's present behaviour. */
 const EVIDENCE_MS = 28 * DAY
 
 export interface Quota {
@@ -112,7 +112,7 @@ async function rangesToReread(
   return { ranges, budgetSessions: Math.max(0, budget - spent), late }
 }
 
-/** What to export again now. `waiting`: landed pages that are not loaded yet. */
+/** Plans what to export again. `waiting`: number of landed pages that are not loaded. */
 export async function planRefresh(asking: RefreshContext & { waiting: number }): Promise<RefreshRequest> {
   const { dependencies, request, waiting } = asking
   const { settings, warehouse, workspaceId } = dependencies

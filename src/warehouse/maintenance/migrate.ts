@@ -1,5 +1,5 @@
-// Migrates a warehouse to this version: numbered, append-only migrations of the bookkeeping, then the tables that the
-// catalog declares, additively. A warehouse of a newer convohouse is refused before anything is changed.
+// Migrates a warehouse to this version: numbered migrations of the bookkeeping, then the tables of the catalog, to which only columns are
+// added. A warehouse of a newer convohouse is refused before anything is changed.
 import { migrate as migrateTable, tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -58,15 +58,32 @@ async function migrationBefore(writer: Writer, migrations: readonly Migration[])
 
 async function applyMigrations(writer: Writer, migrations: readonly Migration[]): Promise<void> {
   for (const { number, name, sql } of migrations) {
-    // The number first: another process that migrates too fails here, before it changes anything.
+    // The number is inserted first, so that a second process that migrates fails before it changes anything.
     await writer.run('INSERT INTO _migrations VALUES ($number, $name, now()::TIMESTAMP)', { number, name })
     await writer.run(sql)
+  }
+}
+
+/** Columns of the catalog that earlier versions created under another name. */
+const RENAMED_COLUMNS = [
+  { table: 'conversations', before: '_channel_told', now: '_reported_channel' },
+  { table: 'organizations', before: 'told_workspace_id', now: 'reported_workspace_id' },
+]
+
+/** Renames columns before the catalog would add them under their new names, so that they keep their values. */
+async function renameColumns(writer: Writer, existing: ReadonlyMap<string, Set<string>>): Promise<void> {
+  for (const { table, before, now } of RENAMED_COLUMNS) {
+    const columns = existing.get(table)
+    if (!columns?.has(before) || columns.has(now)) continue
+    await writer.run(`ALTER TABLE ${table} RENAME COLUMN ${before} TO ${now}`)
+    columns.add(now)
   }
 }
 
 async function migrateCatalog(writer: Writer, fresh: boolean): Promise<void> {
   // Skipped for a new file: listing all columns takes 40 ms, a good part of opening.
   const existing = fresh ? new Map<string, Set<string>>() : await columnsByTable(writer)
+  await renameColumns(writer, existing)
   const statements = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).flatMap(table =>
     migrateTable(table, existing.get(table.name) ?? new Set()),
   )
@@ -78,8 +95,8 @@ async function createViews(writer: Writer): Promise<void> {
 }
 
 /**
- * Migrates in one transaction; the later migrations of an older warehouse in one each, since DuckDB cannot alter a table whose
- * rows the same transaction has updated. After a kill between two of them the next opening continues.
+ * Migrates in one transaction. For an older warehouse, each later migration has its own, because DuckDB cannot alter a table whose rows the
+ * same transaction has updated; after a kill between two of them, the next opening continues.
  * @throws WAREHOUSE_NEWER
  */
 export async function migrateWarehouse(writer: Writer): Promise<void> {

@@ -83,7 +83,8 @@ export async function putInPlace(part: string, file: string): Promise<void> {
   }
 }
 
-const unwritable = (file: string, cause: unknown): ConvohouseError =>
+/** The error of a Parquet file that cannot be written. */
+export const unwritable = (file: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException | undefined)?.code ?? String(cause)}.`,
     hint: 'Give a file in a folder that you may write to.',

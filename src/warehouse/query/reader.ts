@@ -1,10 +1,9 @@
-// The warehouse file opened for reading in this process, for when no other process holds it.
+// Opens the warehouse file for reading in this process, where no other process holds it.
 
 import { rmSync } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { ConvohouseError } from '../../core/errors.ts'
-import { isLocked, warehouseFault } from '../fault.ts'
+import { openingError } from '../fault.ts'
+import { expectFile } from '../open.ts'
 import { createSpillParent, readerSpillFolder } from '../temporary-files.ts'
 import { partOf } from './parquet.ts'
 
@@ -14,7 +13,7 @@ export interface ReaderOptions {
   /** As DuckDB writes it: `1GB`. */
   memoryLimit: string
   threads: number
-  /** The Parquet file that `copyToParquet` is going to write; nothing else outside can be touched. */
+  /** The Parquet file that `copyToParquet` will write: the only file besides the warehouse that the connection may access. */
   parquetFile?: string
 }
 
@@ -24,17 +23,17 @@ export interface Reader {
 }
 
 /**
- * Opens the warehouse READ_ONLY, shut off from files and network, its settings locked and its clock in UTC.
- * Not for a process that holds the warehouse itself: closing a second instance drops the first one's file lock.
+ * Opens the warehouse READ_ONLY without access to files and network, with locked settings, in UTC. A process that holds the warehouse must
+ * not call this: closing a second instance drops the lock of the first.
  *
- * @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED where another process writes to it, which answers on its socket then
+ * @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED where another process holds it, which then answers queries on its socket; HOME_UNUSABLE
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
   const spill = readerSpillFolder(options.file)
   const instance = await openFile(options, spill)
   try {
     const connection = await instance.connect()
-    await shut(connection, options.parquetFile)
+    await restrict(connection, options.parquetFile)
     return {
       connection,
       close: () => {
@@ -53,19 +52,13 @@ function removeSpill(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true })
   } catch {
-    // Where it could not be made, there is nothing to remove.
+    // The next writer removes folders that are left behind.
   }
 }
 
 async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: string): Promise<DuckDBInstance> {
-  await access(file).catch(cause => {
-    throw new ConvohouseError('WAREHOUSE_MISSING', {
-      what: `There is no warehouse at ${file}.`,
-      hint: 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).',
-      cause,
-    })
-  })
-  // In a folder that may only be read, a query that does not fit into memory is told so.
+  expectFile(file)
+  // Fails in a read-only folder; then a query that does not fit into memory reports that it cannot spill.
   await createSpillParent(file).catch(() => {})
   try {
     return await DuckDBInstance.create(file, {
@@ -77,32 +70,11 @@ async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: st
       autoload_known_extensions: 'false',
     })
   } catch (cause) {
-    throw openError(file, cause)
+    throw openingError(file, cause)
   }
 }
 
-function openError(file: string, cause: unknown): ConvohouseError {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  if (isLocked(cause)) {
-    const pid = /\(PID (\d+)\)/.exec(message)?.[1]
-    return new ConvohouseError('WAREHOUSE_LOCKED', {
-      what: `Another process${pid ? ` (PID ${pid})` : ''} holds the warehouse ${file}.`,
-      hint: 'Wait until it has ended, or stop it.',
-      cause,
-      ...(pid && { facts: { pid: Number(pid) } }),
-    })
-  }
-  return (
-    warehouseFault(file, cause) ??
-    new ConvohouseError('HOME_UNUSABLE', {
-      what: `The warehouse ${file} cannot be opened: ${message}`,
-      hint: 'If it is damaged, move it away and run `convohouse replay`.',
-      cause,
-    })
-  )
-}
-
-async function shut(connection: DuckDBConnection, parquetFile: string | undefined): Promise<void> {
+async function restrict(connection: DuckDBConnection, parquetFile: string | undefined): Promise<void> {
   await connection.run("SET GLOBAL TimeZone = 'UTC'")
   if (parquetFile !== undefined) {
     const part = partOf(parquetFile).replaceAll("'", "''")

@@ -7,7 +7,7 @@ import { ConvohouseError, ERRORS, type ErrorCode } from '../../../core/errors.ts
 import { durationText, SECOND } from '../../../core/time.ts'
 import type { ResultLayout } from '../casts.ts'
 import { CELLS_MEDIA_TYPE, type CellsLine, decodeBatch, type ErrorBody, readLines } from '../formats/cells.ts'
-import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
+import { type ParquetFile, partOf, putInPlace, unwritable } from '../parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
 import type { QueryLimits } from '../session.ts'
 import { PARQUET_MEDIA_TYPE, QUERY_PATH, ROWS_HEADER } from './handler.ts'
@@ -66,11 +66,7 @@ export async function queryHolderToParquet(query: HolderQuery & { file: string }
 
 async function receive(answer: Answer, part: string): Promise<number> {
   const handle = await open(part, 'w', 0o600).catch(cause => {
-    throw new ConvohouseError('HOME_UNUSABLE', {
-      what: `${part} cannot be written.`,
-      hint: 'Give another file.',
-      cause,
-    })
+    throw unwritable(part, cause)
   })
   try {
     let bytes = 0
