@@ -26,7 +26,7 @@ const ALONE = [
 const COMMANDS = [
   'test/contract/{backfill,hour,kills,sync-command,up,up-progress,upgrade,workers,zombies}.test.ts',
   'test/deploy/**/*.test.ts',
-  'test/faults/!(clock|landing|ledger).test.ts',
+  'test/faults/!(clock|ledger).test.ts',
 ]
 
 /** `npm run test:deep`: the files whose rounds or cases depend on the tier (`test/tier.ts`). */

@@ -10,7 +10,7 @@ import { rounds } from '../tier.ts'
 import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 
-const KILLS = rounds('DRAIN_KILLS', { usual: 4, deep: 50 })
+const KILLS = rounds('DRAIN_KILLS', { usual: 3, deep: 50 })
 
 /** Numbers of the events in a table, by `createdAt`, in seconds. */
 async function numbersIn(home: string, table: string): Promise<number[]> {
@@ -30,7 +30,7 @@ it('who drains may be killed at any moment: what was acknowledged is applied, an
   const receiver = webhookCommand(home, 'receive', '--port', '0', '--json')
   const [line] = (await once(receiver.stdout!, 'data')) as [Buffer]
   const { port } = JSON.parse(String(line)) as { port: number }
-  const sender = makeSender({ secret: SECRET, connections: 2, bytes: 2_000 })
+  const sender = makeSender({ secret: SECRET, connections: 2, bytes: 2_000, pauseMs: 20 })
   const load = sender.run(port)
   const draw = new Draw(7, 0, 0)
   for (let left = KILLS; left > 0; left--) {

@@ -1,6 +1,8 @@
 import { readdir, rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { warehouseFile } from '../../src/warehouse/open.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { rounds } from '../tier.ts'
 import { killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
@@ -9,23 +11,23 @@ import { type Ended, runCommand } from './sync-process.ts'
 const KILLS = rounds('REPLAY_KILLS', { usual: 2, deep: 20 })
 const EQUAL = { lost: 0, doubled: 0 }
 
-async function command(
-  { config }: KilledHome,
-  name: 'sync' | 'replay',
-  killAfterMs?: number,
-  flags: readonly string[] = [],
-): Promise<Ended> {
-  const args = [name, ...(name === 'sync' ? ['--yes'] : flags), '--config', config]
-  return runCommand({ args, token: TOKEN, ...(killAfterMs !== undefined && { killAfterMs }) })
+async function replay({ config }: KilledHome, killAfterMs?: number, flags: readonly string[] = []): Promise<Ended> {
+  const killAt = killAfterMs === undefined ? {} : { killAt: () => sleep(killAfterMs) }
+  return runCommand({ args: ['replay', ...flags, '--config', config], token: TOKEN, ...killAt })
+}
+
+async function sync({ config }: KilledHome): Promise<void> {
+  const { code, stderr } = await inProcess(['sync', '--yes', '--config', config], { env: { SYNC_TOKEN: TOKEN } })
+  expect(code, stderr).toBe(0)
 }
 
 /** Two days' pages, landed and loaded: the second has replaced rows of the first. Each test leaves its warehouse whole. */
 let killed: KilledHome
 beforeAll(async () => {
   killed = await openKilledHome(3)
-  expect((await command(killed, 'sync')).code).toBe(0)
+  await sync(killed)
   killed.nextDay()
-  expect((await command(killed, 'sync')).code).toBe(0)
+  await sync(killed)
   expect(await killed.compare()).toEqual(EQUAL)
 })
 afterAll(() => killed.close())
@@ -35,13 +37,13 @@ it('a replay that is killed at random points leaves the old warehouse or the new
 }, async () => {
   const times = killTimes(3)
   for (let kills = 0; kills < KILLS; ) {
-    const ended = await command(killed, 'replay', times.nextMs())
+    const ended = await replay(killed, times.nextMs())
     times.tell(ended)
     expect([null, 0], ended.stderr).toContain(ended.code)
     if (ended.code === null) kills += 1
     expect(await killed.compare()).toEqual(EQUAL)
   }
-  expect((await command(killed, 'replay')).code).toBe(0)
+  expect((await replay(killed)).code).toBe(0)
   expect(await killed.compare()).toEqual(EQUAL)
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
@@ -52,13 +54,13 @@ it('a replay of single tables that is killed at random points leaves each as it 
   const times = killTimes(7)
   const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
   for (let kills = 0; kills < KILLS; ) {
-    const ended = await command(killed, 'replay', times.nextMs(), tables)
+    const ended = await replay(killed, times.nextMs(), tables)
     times.tell(ended)
     expect([null, 0], ended.stderr).toContain(ended.code)
     if (ended.code === null) kills += 1
     expect(await killed.compare()).toEqual(EQUAL)
   }
-  expect((await command(killed, 'replay', undefined, tables)).code).toBe(0)
+  expect((await replay(killed, undefined, tables)).code).toBe(0)
   expect(await killed.compare()).toEqual(EQUAL)
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
@@ -70,11 +72,11 @@ it('a replay of a warehouse that was deleted, killed at random points, is comple
   for (let kills = 0; kills < Math.ceil(KILLS / 2); ) {
     await rm(warehouseFile(killed.home), { force: true })
     await rm(`${warehouseFile(killed.home)}.wal`, { force: true })
-    const ended = await command(killed, 'replay', times.nextMs())
+    const ended = await replay(killed, times.nextMs())
     times.tell(ended)
     if (ended.code !== null) continue
     kills += 1
-    expect((await command(killed, 'sync')).code).toBe(0)
+    await sync(killed)
     expect(await killed.compare()).toEqual(EQUAL)
   }
 })

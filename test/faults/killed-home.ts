@@ -32,6 +32,8 @@ export interface KilledHome {
   sandbox: Sandbox
   home: string
   config: string
+  /** Requests of the API that were served so far. */
+  served(): Promise<number>
   /** A day goes by. */
   nextDay(): void
   /** Conversations that must have been bought up to now, each as often as it was new or had changed. */
@@ -132,6 +134,10 @@ export async function openKilledHome(
       top: more.top ?? [],
       settings: [...SETTINGS, ...(more.settings ?? [])],
     }),
+    async served() {
+      const answer = await fetch(`${sandbox.url}/_sandbox/requests?since=${Number.MAX_SAFE_INTEGER}`)
+      return ((await answer.json()) as { total: number }).total
+    },
     nextDay() {
       sandbox.clock.advance(DAY)
       settle()

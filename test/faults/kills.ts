@@ -1,5 +1,6 @@
 // Kills `convohouse sync` at random points, again and again, and accounts for it: what was lost, what was doubled, and
 // what was paid for twice. The bench and a test share it.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type KillTimes, killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
 import { type Purchase, type Purchases, watchPurchases } from './purchases.ts'
@@ -49,12 +50,21 @@ function phaseOf({ killed, purchases }: Scene, bought: Purchase, { stdout }: End
   return bought.listings > 0 ? 'planning' : 'opening'
 }
 
-const syncOf = ({ killed: { config } }: Scene, killAfterMs?: number): Promise<Ended> =>
-  runCommand({
-    args: ['sync', '--yes', '--json', '--config', config],
-    token: TOKEN,
-    ...(killAfterMs !== undefined && { killAfterMs }),
-  })
+type KillAt = (hasEnded: () => boolean) => Promise<unknown>
+
+const syncOf = ({ killed: { config } }: Scene, killAt?: KillAt): Promise<Ended> =>
+  runCommand({ args: ['sync', '--yes', '--json', '--config', config], token: TOKEN, ...(killAt && { killAt }) })
+
+/** Kills by number of requests: after the first one a sync plans, later it fetches and loads. */
+const REQUESTS = [4, 1, 8, 2]
+
+/** When so many more requests have been served: on a slow machine, too, some kills hit a sync in the middle. */
+async function afterRequests({ killed }: Scene, more: number): Promise<KillAt> {
+  const before = await killed.served()
+  return async hasEnded => {
+    while (!hasEnded() && (await killed.served()) < before + more) await sleep(10)
+  }
+}
 
 function expectEnded({ code, stderr, stdout }: Ended): void {
   if (code !== 0) throw new Error(`a sync ended with ${code}: ${stderr}${stdout}`)
@@ -63,8 +73,10 @@ function expectEnded({ code, stderr, stdout }: Ended): void {
 /** Starts a sync and kills it somewhere; one that ends before that is no kill, and finds more the next time. */
 async function killOnce(run: Run, scene: Scene): Promise<void> {
   const { report, times } = run
-  const ended = await syncOf(scene, times.nextMs())
-  times.tell(ended)
+  const isTimed = report.kills % 2 === 0
+  const more = REQUESTS[((report.kills - 1) / 2) % REQUESTS.length]!
+  const ended = await syncOf(scene, isTimed ? () => sleep(times.nextMs()) : await afterRequests(scene, more))
+  if (isTimed) times.tell(ended)
   const bought = await scene.purchases.next()
   report.boughtTwice += bought.repeated
   if (ended.code !== null) {

@@ -8,9 +8,11 @@ import { warehouseFile } from '../../src/warehouse/open.ts'
 import { spillFolder, temporaryFolder } from '../../src/warehouse/temporary-files.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { until } from '../until.ts'
-import { faultScene } from './scene.ts'
+import { faultScene, syncedScenes } from './scene.ts'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'src')
+
+const synced = syncedScenes({ sandbox: { conversations: 20 } })
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
 
@@ -27,12 +29,12 @@ function processOf(script: string, ...args: string[]) {
 }
 
 it('a coerced copy that a kill leaves behind is removed by the next sync', { timeout: 120_000 }, async () => {
-  const scene = await faultScene({ sandbox: { hostile: { 'wrong-types': 1 }, conversations: 600 } })
+  const scene = await faultScene({ sandbox: { hostile: { 'wrong-types': 1 }, conversations: 250 } })
   const left = async () => (await namesIn(temporaryFolder(scene.home))).filter(name => name.startsWith('coerced-'))
   // It is removed when its batch is loaded, perhaps between the look and the kill.
   while ((await left()).length === 0) {
     const sync = scene.start(['sync', '--yes'])
-    await until(async () => (await left()).length > 0)
+    await until(async () => (await left()).length > 0, { everyMs: 5 })
     sync.process.kill('SIGKILL')
     expect((await sync.ended).code).toBeNull()
   }
@@ -41,7 +43,7 @@ it('a coerced copy that a kill leaves behind is removed by the next sync', { tim
 })
 
 it('what a killed process had no memory for is removed by the next sync', { timeout: 120_000 }, async () => {
-  const scene = await faultScene({ sandbox: { conversations: 20 } })
+  const scene = await synced()
   const spilt = () => namesIn(spillFolder(warehouseFile(scene.home)))
   const killed = processOf(
     `const { openWarehouse } = await import(process.argv[1])
@@ -60,8 +62,7 @@ it('what a killed process had no memory for is removed by the next sync', { time
 it('half a page that a kill leaves behind is removed by a later sync, and none that is being written', {
   timeout: 120_000,
 }, async () => {
-  const scene = await faultScene({ sandbox: { conversations: 20 } })
-  expect((await scene.run(['sync', '--yes'])).code).toBe(0)
+  const scene = await synced()
   const landing = openLanding(scene.home).workspace('ws_demo')
   const [page] = await landing.list('conversations')
   const folder = dirname(landedFile(scene.home, page!.address))

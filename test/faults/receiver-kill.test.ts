@@ -11,7 +11,7 @@ import { spooled } from './spooled.ts'
 import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 
-const KILLS = rounds('RECEIVER_KILLS', { usual: 12, deep: 500 })
+const KILLS = rounds('RECEIVER_KILLS', { usual: 6, deep: 500 })
 /** They share a spool: while one starts, others are at work. */
 const RECEIVERS = 3
 
@@ -31,7 +31,7 @@ it('a receiver that is killed under load loses nothing that it acknowledged, and
   timeout: 120_000 + KILLS * 5_000,
 }, async () => {
   const home = join(await temporaryFolder(), 'data')
-  const sender = makeSender({ secret: SECRET, connections: 6, bytes: 8_000 })
+  const sender = makeSender({ secret: SECRET, connections: 6, bytes: 8_000, pauseMs: 5 })
   const draw = new Draw(7, 0, 0)
   let left = KILLS
   let hit = 0

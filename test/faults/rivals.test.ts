@@ -5,7 +5,7 @@ import { temporaryFolder } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { boughtTwice, expectClean, expectMended, expectTold, expectWhole, faultScene } from './scene.ts'
 
-const SLOW = { sandbox: { latencyMs: 150 } }
+const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
 const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
 
 describe('a second process at the same warehouse', () => {
@@ -15,9 +15,9 @@ describe('a second process at the same warehouse', () => {
     await running.said('reading')
     const [sync, replay, query] = await whileSlowed(scene.sandbox, () =>
       Promise.all([
-        scene.run(['sync', '--yes']),
-        scene.run(['replay']),
-        scene.run(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json']),
+        scene.start(['sync', '--yes']).ended,
+        scene.start(['replay']).ended,
+        scene.start(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json']).ended,
       ]),
     )
     expect(running.process.exitCode).toBeNull()
@@ -38,7 +38,7 @@ describe('a second runner at the same landing, with a warehouse elsewhere', () =
     await mkdir(otherHome, { recursive: true })
     await symlink(join(scene.home, 'landing'), join(otherHome, 'landing'))
     const other = await scene.at(otherHome)
-    const ended = await Promise.all([scene.run(['sync', '--yes']), other.run(['sync', '--yes'])])
+    const ended = await Promise.all([scene, other].map(one => one.start(['sync', '--yes']).ended))
     for (const each of ended) {
       expect([0, 6], each.stderr).toContain(each.code)
       if (each.code === 6) expect(each.stderr).toContain('error LANDING_TAKEN')

@@ -1,12 +1,15 @@
-// A sandbox whose clock stands still, a data folder, and the built command between them: what each fault is made on.
+// A sandbox whose clock stands still, a data folder, and the command between them: the scene of each fault.
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { type CliOptions, cli, type Ended, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
+import { type CliOptions, type Ended, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { isProbe } from '../workflows/probe.ts'
 import { readThrough, truthOf } from '../workflows/truth.ts'
@@ -22,7 +25,9 @@ export interface FaultScene {
   /** A folder of its own, gone after the test; the data folder and the configuration are in it. */
   folder: string
   home: string
+  /** Runs the command to its end: in this process, or with `options` in a process of its own. */
   run(args: readonly string[], options?: CliOptions): Promise<Ended>
+  /** Starts the command in a process of its own. */
   start(args: readonly string[], options?: CliOptions): Running
   /** Export requests served so far, probes apart. */
   bought(): Promise<ServedRequest[]>
@@ -41,13 +46,14 @@ interface Settings {
 async function sceneOf(sandbox: Sandbox, folder: string, home: string, settings: Settings): Promise<FaultScene> {
   const config = await writeConfig(folder, { url: sandbox.url, home, ...settings })
   const flagged = (args: readonly string[]) => [...args, '--config', config]
-  const withEnv = (options: CliOptions) => ({ ...options, env: { ...SYNC_ENV, ...options.env } })
+  const started = (args: readonly string[], options: CliOptions = {}) =>
+    start(flagged(args), { ...options, env: { ...SYNC_ENV, ...options.env } })
   return {
     sandbox,
     folder,
     home,
-    run: (args, options = {}) => cli(flagged(args), withEnv(options)),
-    start: (args, options = {}) => start(flagged(args), withEnv(options)),
+    run: (args, options) => (options ? started(args, options).ended : inProcess(flagged(args), { env: SYNC_ENV })),
+    start: started,
     async bought() {
       const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
       return ((await answer.json()) as { requests: ServedRequest[] }).requests.filter(request => !isProbe(request))
@@ -56,18 +62,42 @@ async function sceneOf(sandbox: Sandbox, folder: string, home: string, settings:
   }
 }
 
-/** A sandbox that whoever starts it closes. */
-export const stillSandbox = (options: Partial<SandboxOptions> = {}): Promise<Sandbox> =>
-  startSandbox({ port: 0, token: TOKEN, startMs: START_MS, speed: 0, conversations: 200, ...options })
+interface SceneOptions extends Partial<Settings> {
+  sandbox?: Partial<SandboxOptions>
+}
 
-/** Some twenty pages of three agents, unless told otherwise. `beside`: a sandbox that is there already. */
-export async function faultScene(
-  options: { sandbox?: Partial<SandboxOptions>; beside?: Sandbox } & Partial<Settings> = {},
-): Promise<FaultScene> {
-  const sandbox = options.beside ?? (await stillSandbox(options.sandbox))
-  if (!options.beside) onTestFinished(() => sandbox.close())
-  const folder = await temporaryFolder()
-  return sceneOf(sandbox, folder, join(folder, 'data'), { pageSize: 10, ...options })
+const stillSandbox = (options: Partial<SandboxOptions> = {}): Promise<Sandbox> =>
+  startSandbox({ port: 0, token: TOKEN, startMs: START_MS, speed: 0, conversations: 90, ...options })
+
+const openScene = (sandbox: Sandbox, folder: string, options: SceneOptions): Promise<FaultScene> =>
+  sceneOf(sandbox, folder, join(folder, 'data'), { pageSize: 5, ...options })
+
+/** Some twenty pages of three agents, unless `options` say otherwise. */
+export async function faultScene(options: SceneOptions = {}): Promise<FaultScene> {
+  const sandbox = await stillSandbox(options.sandbox)
+  onTestFinished(() => sandbox.close())
+  return openScene(sandbox, await temporaryFolder(), options)
+}
+
+/**
+ * Scenes that begin with everything synced: one sync for the tests of a file, whose data folder each scene has a copy of. Each has a
+ * sandbox of its own with the same conversations, which has served nothing yet.
+ */
+export function syncedScenes(options: SceneOptions = {}): () => Promise<FaultScene> {
+  let folder: string
+  beforeAll(async () => {
+    const sandbox = await stillSandbox(options.sandbox)
+    folder = await mkdtemp(join(tmpdir(), 'convohouse-synced-'))
+    const { code, stderr } = await (await openScene(sandbox, folder, options)).run(['sync', '--yes'])
+    expect(code, stderr).toBe(0)
+    await sandbox.close()
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+  return async () => {
+    const scene = await faultScene(options)
+    await cp(join(folder, 'data'), scene.home, { recursive: true })
+    return scene
+  }
 }
 
 /** What a failed command says: its code, what it names and how to mend it, and neither token, stack nor a person's data. */

@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Ended, Running } from '../cli/cli-process.ts'
-import { rounds } from '../tier.ts'
+import { isDeep, rounds } from '../tier.ts'
 import { boughtTwice, expectClean, expectMended, expectWhole, type FaultScene, faultScene } from './scene.ts'
 
 const SEED = 20_260_601
-/** For each signal. */
-const MOMENTS = rounds('SIGNALS', { usual: 3, deep: 50 })
+const MOMENTS = rounds('SIGNALS', { usual: 4, deep: 100 })
 /** Longer than what is under way may take (ten seconds), and far shorter than an hour that is waited for. */
 const SOON = { timeout: 120_000 + MOMENTS * 10_000 }
 
@@ -28,40 +27,38 @@ async function expectStopped(scene: FaultScene, running: Running): Promise<void>
   expectClean(scene.sandbox, ended)
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
-  it(
-    'at any moment ends a sync in good order: what was asked for has landed, and the next one goes on',
+describe('a signal', () => {
+  it('at any moment ends a sync in good order: requests in flight land, and the next sync goes on', SOON, async () => {
+    const scene = await faultScene({ sandbox: { conversations: 200, latencyMs: 80 }, pageSize: 10 })
+    // From before the process can listen, over opening, planning and fetching, to the end of its work.
+    for (const [round, delayMs] of seeded(MOMENTS, { from: 20, to: 2_500 }).entries()) {
+      const running = scene.start(['sync', '--yes'])
+      await sleep(delayMs)
+      running.process.kill(round % 2 === 0 ? 'SIGTERM' : 'SIGINT')
+      await expectStopped(scene, running)
+      expect(await boughtTwice(scene)).toEqual([])
+    }
+    await expectMended(scene)
+  })
+
+  it.each(isDeep ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
+    '(%s) while the rate limit is waited for ends the sync at once',
     SOON,
-    async () => {
-      const scene = await faultScene({ sandbox: { conversations: 300, latencyMs: 80 } })
-      // From before the process can listen, over opening, planning and fetching, to the end of its work.
-      for (const delayMs of seeded(MOMENTS, { from: 20, to: 2_500 })) {
-        const running = scene.start(['sync', '--yes'])
-        await sleep(delayMs)
-        running.process.kill(signal)
-        await expectStopped(scene, running)
-        expect(await boughtTwice(scene)).toEqual([])
-      }
-      await expectMended(scene)
+    async signal => {
+      const scene = await faultScene({ sandbox: { hourlyRequests: 8 } })
+      const running = scene.start(['sync', '--yes'])
+      await running.said('waiting')
+      running.process.kill(signal)
+      const ended = await running.ended
+      expect(ended.code, ended.stderr).toBe(130)
+      expect(await boughtTwice(scene)).toEqual([])
     },
   )
 
-  it('while the hour is waited for ends it at once', SOON, async () => {
-    const scene = await faultScene({ sandbox: { hourlyRequests: 8 } })
-    const running = scene.start(['sync', '--yes'])
-    await running.said('waiting')
-    running.process.kill(signal)
-    const ended = await running.ended
-    expect(ended.code, ended.stderr).toBe(130)
-    expect(await boughtTwice(scene)).toEqual([])
-  })
-})
-
-describe('a second signal', () => {
-  it('while a sync is stopping gives up what is under way, once, and loses nothing that has landed', SOON, async () => {
-    const scene = await faultScene({ sandbox: { conversations: 300, latencyMs: 200 } })
-    let signalled = 0
-    for (const pauseMs of seeded(2, { from: 0, to: 250 })) {
+  it('that is the second one aborts requests in flight, once, and loses no page that has landed', SOON, async () => {
+    const scene = await faultScene({ sandbox: { latencyMs: 200 } })
+    const pauses = seeded(isDeep ? 10 : 1, { from: 0, to: 250 })
+    for (const pauseMs of pauses) {
       const running = scene.start(['sync', '--yes'])
       await running.said('reading')
       await sleep(pauseMs * 2)
@@ -69,16 +66,13 @@ describe('a second signal', () => {
       await sleep(pauseMs)
       running.process.kill('SIGINT')
       await expectStopped(scene, running)
-      signalled += 1
     }
-    // Four requests are under way at each, at most. That they were given up is no fault of the vendor, who is not spared for it.
-    const { stderr } = await expectMended(scene, { underWay: 4 * signalled })
+    // Four requests are in flight at each, at most. That they were aborted is no fault of the vendor, who is not spared for it.
+    const { stderr } = await expectMended(scene, { underWay: 4 * pauses.length })
     expect(stderr).not.toContain('waiting')
   })
-})
 
-describe('a terminal that is closed', () => {
-  it('(SIGHUP) is taken for a request to stop', SOON, async () => {
+  it('(SIGHUP) of a terminal that is closed stops the sync like any other', SOON, async () => {
     const scene = await faultScene({ sandbox: { latencyMs: 100 } })
     const running = scene.start(['sync', '--yes'])
     await running.said('reading')
@@ -90,35 +84,34 @@ describe('a terminal that is closed', () => {
   })
 })
 
-describe('a reader who has gone', () => {
-  it('stops a sync in good order, and ends a query quietly', SOON, async () => {
-    const scene = await faultScene({ sandbox: { latencyMs: 60 } })
-    const running = scene.start(['sync', '--yes', '--json'])
-    // One line, as `| head -1` takes it.
-    await new Promise(resolve => running.process.stdout!.once('data', resolve))
-    running.process.stdout!.destroy()
-    const ended = await running.ended
-    expect([0, 130], ended.stderr).toContain(ended.code)
-    expectClean(scene.sandbox, ended)
-    await expectMended(scene)
+describe('a reader that closes its pipe', () => {
+  it(
+    'of standard output stops a sync in good order and ends a query quietly; of standard error disturbs no sync',
+    SOON,
+    async () => {
+      const scene = await faultScene({ sandbox: { latencyMs: 60 } })
+      const running = scene.start(['sync', '--yes', '--json'])
+      // One line, as `| head -1` takes it.
+      await new Promise(resolve => running.process.stdout!.once('data', resolve))
+      running.process.stdout!.destroy()
+      const ended = await running.ended
+      expect([0, 130], ended.stderr).toContain(ended.code)
+      expectClean(scene.sandbox, ended)
 
-    const query = scene.start(['query', 'FROM conversations, range(40)', '--format', 'csv'])
-    await new Promise(resolve => query.process.stdout!.once('data', resolve))
-    query.process.stdout!.destroy()
-    const answered = await query.ended
-    expect(answered.code, answered.stderr).toBe(0)
-    expect(answered.stderr).toBe('')
-    await expectWhole(scene)
-  })
+      const unheard = scene.start(['sync', '--yes'])
+      unheard.process.stderr!.destroy()
+      expect((await unheard.ended).code).toBe(0)
+      expect(await boughtTwice(scene)).toEqual([])
 
-  it('of how it goes (standard error) does not disturb a sync', SOON, async () => {
-    const scene = await faultScene({ sandbox: { latencyMs: 60 } })
-    const running = scene.start(['sync', '--yes'])
-    running.process.stderr!.destroy()
-    const ended = await running.ended
-    expect(ended.code).toBe(0)
-    await expectWhole(scene)
-  })
+      const query = scene.start(['query', 'FROM conversations, range(40)', '--format', 'csv'])
+      await new Promise(resolve => query.process.stdout!.once('data', resolve))
+      query.process.stdout!.destroy()
+      const answered = await query.ended
+      expect(answered.code, answered.stderr).toBe(0)
+      expect(answered.stderr).toBe('')
+      await expectWhole(scene)
+    },
+  )
 })
 
 describe('standard output that cannot be written', () => {

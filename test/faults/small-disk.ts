@@ -23,6 +23,8 @@ export interface SmallDisk {
   free(folder: string): Promise<void>
   /** Makes the disk of that folder read-only, or no longer. */
   protect(folder: string, readOnly: boolean): void
+  /** Copies to the disk of that folder the files that the folder has outside. */
+  copyIn(folder: string): Promise<void>
   /** A copy of a folder, where everybody sees it. */
   copyOut(folder: string): Promise<string>
 }
@@ -65,6 +67,7 @@ export async function smallDisks(folders: readonly string[]): Promise<SmallDisk>
       const { status, stderr } = spawnSync(through[0]!, [...through.slice(1), ...remount])
       if (status !== 0) throw new Error(String(stderr))
     },
+    copyIn: folder => cp(folder, outside(folder), { recursive: true }),
     async copyOut(folder) {
       const copy = join(await temporaryFolder(), 'copy')
       const filter = (path: string) => !path.endsWith('.sock')

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 /** The built command, seen from `test/` or, where this is built itself, from `dist/test/`. */
@@ -45,13 +44,13 @@ export async function writeConfig(
   return path
 }
 
-/** Runs the command to its end or, if that comes first, kills it after `killAfterMs`, wherever it is. */
+/** Runs the command to its end or, if `killAt` resolves first, kills it then, wherever it is. */
 export async function runCommand(options: {
   args: readonly string[]
   token: string
-  killAfterMs?: number
+  killAt?: (hasEnded: () => boolean) => Promise<unknown>
 }): Promise<Ended> {
-  const { args, token, killAfterMs } = options
+  const { args, token, killAt } = options
   const env = { PATH: process.env.PATH, SYNC_TOKEN: token }
   const child: ChildProcess = spawn(process.execPath, [CLI, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const said = { stdout: '', stderr: '' }
@@ -60,9 +59,15 @@ export async function runCommand(options: {
       said[stream] += text
     })
   }
-  const ended = new Promise<Ended>(resolve => child.once('close', code => resolve({ code, ...said })))
-  if (killAfterMs !== undefined) {
-    await Promise.race([ended, sleep(killAfterMs)])
+  let hasEnded = false
+  const ended = new Promise<Ended>(resolve =>
+    child.once('close', code => {
+      hasEnded = true
+      resolve({ code, ...said })
+    }),
+  )
+  if (killAt) {
+    await Promise.race([ended, killAt(() => hasEnded)])
     child.kill('SIGKILL')
   }
   return ended

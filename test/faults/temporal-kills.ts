@@ -60,17 +60,12 @@ const SHORT = {
 
 const isExport = (victim: Victim): boolean => victim.startsWith('export')
 
-/** Requests of the API that were begun so far. */
-async function asked({ killed }: Run): Promise<number> {
-  const answer = await fetch(`${killed.sandbox.url}/_sandbox/requests?since=${Number.MAX_SAFE_INTEGER}`)
-  return ((await answer.json()) as { total: number }).total
-}
-
 /** Resolves when fetching goes on after a kill; at the latest when the sync has ended, or nothing is left to fetch. */
 async function mended(run: Run): Promise<void> {
-  const before = await asked(run)
+  const before = await run.killed.served()
   const untilMs = performance.now() + MENDED_MS
-  while (performance.now() < untilMs && (await asked(run)) === before && (await run.team.isGoingOn())) await sleep(100)
+  while (performance.now() < untilMs && (await run.killed.served()) === before && (await run.team.isGoingOn()))
+    await sleep(100)
 }
 
 /** The sync's kills, as they come; ends when it has ended, or has been killed often enough. */

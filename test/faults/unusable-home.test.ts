@@ -3,14 +3,15 @@ import { existsSync } from 'node:fs'
 import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type CliOptions, cli, scene as commandScene, temporaryFolder } from '../cli/cli-process.ts'
+import { type CliOptions, scene as commandScene, temporaryFolder } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { expectMended, expectTold, type FaultScene, faultScene } from './scene.ts'
 
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 
 /** `sync` says why that folder is of no use, and asks the vendor for nothing at all. */
-async function expectRefused(scene: FaultScene, says: string, options: CliOptions = {}): Promise<void> {
+async function expectRefused(scene: FaultScene, says: string, options?: CliOptions): Promise<void> {
   const asked = async () => (await fetch(`${scene.sandbox.url}/_sandbox/requests`)).text()
   const before = await asked()
   const ended = await scene.run(['sync', '--yes'], options)
@@ -30,7 +31,7 @@ describe('a data folder that cannot be made', () => {
         `Cannot create the folder ${first}: its file system does not allow one there`,
       )
     const { env } = await commandScene()
-    const received = await cli(['receive', '--port', '0'], {
+    const received = await inProcess(['receive', '--port', '0'], {
       env: { ...env, CONVOHOUSE_HOME: '/proc/data', CONVOHOUSE_WEBHOOK_SECRET: 'a-secret-of-its-webhooks' },
     })
     expect([received.code, received.stdout]).toEqual([6, ''])
@@ -52,10 +53,10 @@ describe('a data folder that cannot be made', () => {
 
   it('is told where nothing may be written beside it', async () => {
     const above = await temporaryFolder()
-    const scene = await (await faultScene()).at(join(above, 'data'))
+    const scene = await (await faultScene({ sandbox: { conversations: 20 } })).at(join(above, 'data'))
     await chmod(scene.folder, 0o755)
     await chmod(above, 0o555)
-    await expectRefused(scene, `Cannot use ${scene.home}: no permission (EACCES)`, isRoot ? { uid: NOBODY } : {})
+    await expectRefused(scene, `Cannot use ${scene.home}: no permission (EACCES)`, isRoot ? { uid: NOBODY } : undefined)
     await chmod(above, 0o700)
     await expectMended(scene)
   })
@@ -70,7 +71,7 @@ if (refusesLinks.status !== 0)
 
 describe.skipIf(refusesLinks.status !== 0)('a file system without hard links', () => {
   it('is told before anything is asked for that could not land, also where the folder was copied to it', async () => {
-    const scene = await faultScene({ sandbox: { conversations: 40 } })
+    const scene = await faultScene({ sandbox: { conversations: 20 } })
     const says = `The file system of ${join(scene.home, 'landing')} does not support hard links (EPERM)`
     await expectRefused(scene, says, { through: withoutLinks })
     await expectMended(scene)

@@ -37,7 +37,7 @@ async function place(env: Record<string, string>, args: string[]) {
     token: TOKEN,
     startMs: START_MS,
     speed: 0,
-    conversations: 120,
+    conversations: 60,
     latencyMs: 150,
   })
   onTestFinished(() => sandbox.close())
@@ -119,7 +119,7 @@ const ended = async ({ running }: Place): Promise<void> => {
 describe('a crash of the process that holds the warehouse', () => {
   it('costs a restart, in `up` without Temporal: webhooks are taken meanwhile, and nothing is lost', async () => {
     const there = await place(await withoutTemporal(), ['up', '--every', '10s'])
-    const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000 })
+    const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(there))
     await answers(there)
     // What is told to whoever asks, and what is told in the log.
@@ -143,7 +143,7 @@ describe('a crash of the process that holds the warehouse', () => {
 describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) => {
   it('costs a restart, and neither a request nor an event: `up` goes on exporting', { timeout: 240_000 }, async () => {
     const there = await place(env, ['up', '--every', '1h'])
-    const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000 })
+    const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(there))
     await there.running.said('Up.')
     await until(async () => (await there.exports()).length > 3)

@@ -1,53 +1,26 @@
 import { createHash } from 'node:crypto'
-import { copyFile, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/server.ts'
+import { describe, expect, it } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
+import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { expectMended, expectTold, expectWhole, type FaultScene, faultScene, stillSandbox } from './scene.ts'
+import { expectMended, expectTold, expectWhole, type FaultScene, faultScene, syncedScenes } from './scene.ts'
 
-/** Windows that are read at once: so many requests are under way at a kill, at most. */
-const LANES = 4
 const SMALL = { memoryLimit: '1GB', threads: 1 }
 
-interface Synced extends FaultScene {
-  file: string
-  /** Export requests that the first sync made. */
-  paid: number
-}
+const synced = syncedScenes({ sandbox: { conversations: 40 } })
 
-let sandbox: Sandbox
-/** A data folder that has been synced: by the first test, for all. */
-let made: string
-beforeAll(async () => {
-  sandbox = await stillSandbox()
-  made = await mkdtemp(join(tmpdir(), 'convohouse-warehouse-'))
-})
-afterAll(async () => {
-  await sandbox.close()
-  await rm(made, { recursive: true })
-})
-
-async function synced(): Promise<Synced> {
-  const scene = await faultScene({ beside: sandbox, pageSize: 20 })
-  if ((await scene.bought()).length === 0) {
-    const { code, stderr } = await scene.run(['sync', '--yes'])
-    expect(code, stderr).toBe(0)
-    await cp(scene.home, made, { recursive: true })
-  } else await cp(made, scene.home, { recursive: true })
-  return { ...scene, file: join(scene.home, 'warehouse.duckdb'), paid: (await scene.bought()).length }
-}
+const fileOf = ({ home }: FaultScene): string => join(home, 'warehouse.duckdb')
 
 /** A sync that was killed with commits in its log, which is not checkpointed before the end. */
 async function killedInTheMidst(): Promise<FaultScene & { log: string }> {
   // It fetches for longer than a load waits, so that it goes on behind the load whose log it is killed with.
-  const scene = await faultScene({ sandbox: { conversations: 260, latencyMs: 500 } })
+  const scene = await faultScene({ sandbox: { conversations: 120, latencyMs: 500 } })
   const log = join(scene.home, 'warehouse.duckdb.wal')
   const running = scene.start(['sync', '--yes'])
-  const grown = async () => (await readFile(log).catch(() => Buffer.alloc(0))).length > 400_000
+  const grown = async () => (await readFile(log).catch(() => Buffer.alloc(0))).length > 300_000
   await until(() => grown(), { everyMs: 20 })
   running.process.kill('SIGKILL')
   await running.ended
@@ -60,18 +33,21 @@ const digest = async (file: string): Promise<string> =>
     .update(await readFile(file))
     .digest('hex')
 
-async function expectNothingBought(scene: Synced): Promise<void> {
-  expect((await scene.bought()).length).toBe(scene.paid)
+async function expectNothingBought(scene: FaultScene): Promise<void> {
+  expect(await scene.bought()).toEqual([])
 }
 
 describe('a warehouse', () => {
-  it('that was deleted is loaded again from the landing, by a sync and by a replay, without buying anything', async () => {
+  it('that was deleted is loaded from the landing by a sync, beside the copy of a killed replay, which the next replay removes', async () => {
     const scene = await synced()
-    await rm(scene.file)
+    const left = join(scene.home, 'warehouse.rebuilt.duckdb')
+    await copyFile(fileOf(scene), left)
+    await writeFile(`${left}.wal`, 'half a log')
+    await rm(fileOf(scene))
     await expectMended(scene)
-    await rm(scene.file)
     const replayed = await scene.run(['replay'])
     expect(replayed.code, replayed.stderr).toBe(0)
+    expect((await readdir(scene.home)).filter(name => name.includes('rebuilt'))).toEqual([])
     await expectWhole(scene)
     await expectNothingBought(scene)
   })
@@ -81,22 +57,22 @@ describe('a warehouse', () => {
     const warehouse = await openWarehouse({ home: scene.home, ...SMALL })
     await warehouse.writer.run(`INSERT INTO _migrations VALUES (9999, '9999_tomorrow.sql', now()::TIMESTAMP)`)
     await warehouse.close()
-    const before = await digest(scene.file)
+    const before = await digest(fileOf(scene))
     for (const command of [['sync', '--yes'], ['replay']])
       expectTold(scene, await scene.run(command), {
         exit: 6,
         error: 'WAREHOUSE_NEWER',
         says: ['9999', 'or a newer one'],
       })
-    expect(await digest(scene.file)).toBe(before)
+    expect(await digest(fileOf(scene))).toBe(before)
     expect((await readdir(scene.home)).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
     await expectNothingBought(scene)
   })
 
   it('that is damaged is told so, and comes back from the landing when it is moved away', async () => {
     const scene = await synced()
-    const damaged = { exit: 6, error: 'HOME_UNUSABLE', says: [scene.file, 'convohouse replay'] }
-    const whole = await readFile(scene.file)
+    const damaged = { exit: 6, error: 'HOME_UNUSABLE', says: [fileOf(scene), 'convohouse replay'] }
+    const whole = await readFile(fileOf(scene))
     const damages: Record<string, Buffer> = {
       half: whole.subarray(0, whole.length / 2),
       garbage: Buffer.from('no database at all, '.repeat(5_000)),
@@ -109,53 +85,42 @@ describe('a warehouse', () => {
       const error = await openWarehouse({ home, ...SMALL }).catch(thrown => thrown)
       expect(error, name).toMatchObject({ code: 'HOME_UNUSABLE', hint: expect.stringContaining('replay') })
     }
-    await writeFile(scene.file, damages.half!)
+    await writeFile(fileOf(scene), damages.half!)
     for (const command of [['sync', '--yes'], ['replay'], ['query', 'SELECT 1']])
       expectTold(scene, await scene.run(command), damaged)
     await expectNothingBought(scene)
-    await rename(scene.file, `${scene.file}.damaged`)
+    await rename(fileOf(scene), `${fileOf(scene)}.damaged`)
     await expectMended(scene)
     await expectNothingBought(scene)
   })
 
   it('that is empty, or cut off within its headers, holds nothing and is made anew from the landing', async () => {
     const scene = await synced()
-    const whole = await readFile(scene.file)
-    for (const length of [0, 5_000]) {
-      await writeFile(scene.file, whole.subarray(0, length))
-      await expectMended(scene)
-    }
-    await expectNothingBought(scene)
-  })
-
-  it('beside which a killed replay left its own is rebuilt all the same, and that one goes', async () => {
-    const scene = await synced()
-    const left = join(scene.home, 'warehouse.rebuilt.duckdb')
-    await copyFile(scene.file, left)
-    await writeFile(`${left}.wal`, 'half a log')
+    const whole = await readFile(fileOf(scene))
+    await writeFile(fileOf(scene), '')
+    const empty = await openWarehouse({ home: scene.home, ...SMALL })
+    expect(await empty.writer.rows('FROM conversations')).toEqual([])
+    await empty.close()
+    await writeFile(fileOf(scene), whole.subarray(0, 5_000))
     await expectMended(scene)
-    const replayed = await scene.run(['replay'])
-    expect(replayed.code, replayed.stderr).toBe(0)
-    expect((await readdir(scene.home)).filter(name => name.includes('rebuilt'))).toEqual([])
-    await expectWhole(scene)
     await expectNothingBought(scene)
   })
 })
 
 describe('the log of a sync that was killed', () => {
-  it('may be deleted, cut off or garbage: what it held is loaded from the landing', async () => {
+  it('may be cut off, garbage or deleted: what it held is loaded from the landing', async () => {
     const scene = await killedInTheMidst()
     const log = await readFile(scene.log)
+    const damages = [log.subarray(0, Math.floor(log.length * 0.7) - 3), Buffer.alloc(log.length, 'garbage')]
     const damaged = await Promise.all(
-      [log.subarray(0, Math.floor(log.length * 0.7) - 3), Buffer.alloc(log.length, 'garbage')].map(async bytes => {
+      [...damages, ...(isDeep ? [null] : [])].map(async bytes => {
         const home = join(await temporaryFolder(), 'data')
         await cp(scene.home, home, { recursive: true, filter: path => !path.endsWith('.sock') })
-        await writeFile(join(home, 'warehouse.duckdb.wal'), bytes)
+        if (bytes) await writeFile(join(home, 'warehouse.duckdb.wal'), bytes)
+        else await rm(join(home, 'warehouse.duckdb.wal'))
         return scene.at(home)
       }),
     )
-    await rm(scene.log)
-    await expectMended(scene, { underWay: LANES })
     for (const other of damaged) {
       const ended = await other.run(['sync', '--yes'])
       expect(ended.code, ended.stderr).toBe(0)

@@ -1,5 +1,6 @@
 // A sender of webhooks that keeps count: what it sent, and what was acknowledged.
 import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Sender {
   /** Numbers of events that were sent, and of those that were answered with 200. */
@@ -14,6 +15,8 @@ export interface SenderOptions {
   connections: number
   /** Bytes of each event, about. */
   bytes: number
+  /** ms between an answer and the next event on a connection; without, as many events as the receiver can take. */
+  pauseMs?: number
 }
 
 /** The status of an answer; null where there was none. */
@@ -28,7 +31,7 @@ function post(port: number, body: string, agent: Agent): Promise<number | null> 
   })
 }
 
-export function makeSender({ secret, connections, bytes }: SenderOptions): Sender {
+export function makeSender({ secret, connections, bytes, pauseMs = 0 }: SenderOptions): Sender {
   const sent = new Set<number>()
   const acknowledged = new Set<number>()
   const text = 'x'.repeat(bytes)
@@ -41,7 +44,8 @@ export function makeSender({ secret, connections, bytes }: SenderOptions): Sende
       const status = await post(port, JSON.stringify(body), agent)
       if (status === 200) acknowledged.add(number)
       // Nobody listens any more, or the disk is full.
-      else await new Promise(resolve => setTimeout(resolve, 5))
+      const waitMs = status === 200 ? pauseMs : Math.max(5, pauseMs)
+      if (waitMs > 0) await sleep(waitMs)
     }
   }
 

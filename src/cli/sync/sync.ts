@@ -176,6 +176,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     else displays.remark(STOPPING)
   })
   const opened = await withReleasers(async acquire => {
+    acquire(stop, ({ release }) => release())
     // The parent of a supervised sync serves its metrics.
     const served = acquire(parent ? null : await metricsOfWatch(flags, config), it => it?.close())
     const opening = served ? openMeasuredApp(config, served) : openAppWhenReleased(config, parent?.query)
@@ -203,7 +204,6 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     for (const watch of events.values()) watch.end()
     await ingesting.end()
     await opened.close()
-    stop.release()
   }
 }
 
