@@ -9,6 +9,7 @@ import { openWarehouse } from '../../src/warehouse/open.ts'
 import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
 import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
 import { isProbe } from '../workflows/probe.ts'
@@ -141,31 +142,35 @@ describe('a crash of the process that holds the warehouse', () => {
 })
 
 describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) => {
-  it('costs a restart, and neither a request nor an event: `up` goes on exporting', { timeout: 240_000 }, async () => {
-    const there = await place(env, ['up', '--every', '1h'])
-    const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000, pauseMs: 20 })
-    const load = sender.run(await port(there))
-    await there.running.said('Up.')
-    await until(async () => (await there.exports()).length > 3)
-    const [pid, before] = [there.running.process.pid!, sender.acknowledged.size]
-    await killHolder(there)
-    expect(there.running.process.pid).toBe(pid)
-    await until(async () => sender.acknowledged.size > before)
-    await load.stop()
-    const rows = (sql: string) =>
-      queryHolder({ home: there.home, sql, timeoutMs: 5_000 }).then(
-        async answer => {
-          for await (const batch of answer.batches) return batch.columns[0]![0]
-          return null
-        },
-        () => null,
-      )
-    const all = truthOf(there.sandbox, { throughMs: readThrough(there.sandbox.clock.now(), 120_000) }).length
-    await until(async () => Number(await rows('SELECT count(*) FROM conversations')) === all)
-    await until(async () => Number(await rows('SELECT count(*) FROM webhook_events')) >= sender.acknowledged.size)
-    await ended(there)
-    await expectNothingLost(there, sender.acknowledged)
-    const asked = (await there.exports()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
-    expect(new Set(asked).size).toBe(asked.length)
-  })
+  it.skipIf(!isDeep)(
+    'costs a restart, and neither a request nor an event: `up` goes on exporting',
+    { timeout: 240_000 },
+    async () => {
+      const there = await place(env, ['up', '--every', '1h'])
+      const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000, pauseMs: 20 })
+      const load = sender.run(await port(there))
+      await there.running.said('Up.')
+      await until(async () => (await there.exports()).length > 3)
+      const [pid, before] = [there.running.process.pid!, sender.acknowledged.size]
+      await killHolder(there)
+      expect(there.running.process.pid).toBe(pid)
+      await until(async () => sender.acknowledged.size > before)
+      await load.stop()
+      const rows = (sql: string) =>
+        queryHolder({ home: there.home, sql, timeoutMs: 5_000 }).then(
+          async answer => {
+            for await (const batch of answer.batches) return batch.columns[0]![0]
+            return null
+          },
+          () => null,
+        )
+      const all = truthOf(there.sandbox, { throughMs: readThrough(there.sandbox.clock.now(), 120_000) }).length
+      await until(async () => Number(await rows('SELECT count(*) FROM conversations')) === all)
+      await until(async () => Number(await rows('SELECT count(*) FROM webhook_events')) >= sender.acknowledged.size)
+      await ended(there)
+      await expectNothingLost(there, sender.acknowledged)
+      const asked = (await there.exports()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+      expect(new Set(asked).size).toBe(asked.length)
+    },
+  )
 })
