@@ -45,8 +45,10 @@ const stored = async ({ rows }: SimulatedApp): Promise<number> =>
 const waits = ({ news }: SimulatedApp) => news.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
 
 describe('a vendor that asks for an absurd pause', () => {
-  const FEW = ['99999999999999', 'Thu, 01 Jan 1970 00:00:00 GMT', 'NaN']
+  const FEW = ['99999999999999']
   const MORE = [
+    'Thu, 01 Jan 1970 00:00:00 GMT',
+    'NaN',
     '1700000000',
     '9'.repeat(400),
     '1e400',
@@ -90,7 +92,7 @@ describe('a vendor whose usage and limits are no numbers', () => {
       const draw = new Draw(seed, 0, PURPOSE.exportFault)
       const absurd = () => NOTHING[Math.floor(draw.unit() * NOTHING.length)]
       const simulated = await simulatedApp({
-        sandbox: { conversations: 400, historyDays: 1_800, quotaSessions: 120 },
+        sandbox: { conversations: 250, historyDays: 1_800, quotaSessions: 120 },
         through: sandbox =>
           meddled(sandbox, passed => {
             const body = passed.body as { usage: Body; rateLimit: Body }
@@ -151,7 +153,7 @@ describe('an answer of 404 to an export', () => {
     expect(await marked(simulated)).toHaveLength(1)
   })
 
-  it.each([408, 425])('rather, one of %i, is waited out: nothing fails', async status => {
+  it.each(isDeep ? [408, 425] : [425])('rather, one of %i, is waited out: nothing fails', async status => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },
       through: sandbox =>

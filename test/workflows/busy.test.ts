@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/time.ts'
+import { isDeep } from '../tier.ts'
 import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
-const PERIOD_DAYS = 30
 const idsIn = async (simulated: SimulatedApp): Promise<Set<string>> =>
   new Set((await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations')).map(({ id }) => id))
 
@@ -13,9 +13,12 @@ const trueIds = (simulated: SimulatedApp): string[] =>
     String(record.ID),
   )
 
+const billedForHistory = async ({ rows }: SimulatedApp): Promise<number> =>
+  (await rows<{ n: number }>(`SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'`))[0]!.n
+
 /** Syncs to the end of the period, once a day. */
-async function liveThrough(simulated: SimulatedApp): Promise<void> {
-  for (let poll = 0; poll < PERIOD_DAYS - 1; poll++) {
+async function liveThrough(simulated: SimulatedApp, days: number): Promise<void> {
+  for (let poll = 0; poll < days - 1; poll++) {
     simulated.advance(DAY)
     const { outcome } = await simulated.sync()
     expect(['done', 'period-spent']).toContain(outcome)
@@ -24,38 +27,43 @@ async function liveThrough(simulated: SimulatedApp): Promise<void> {
 }
 
 describe('a first sync of a busy workspace with little quota', () => {
-  it('leaves enough for the new conversations of the rest of the period', { timeout: 120_000 }, async () => {
-    const simulated = await simulatedApp({
-      sandbox: {
-        agents: 2,
-        conversations: 1_800,
-        arrivalsPerDay: 20,
-        historyDays: 90,
-        quotaSessions: 1_000,
-        periodDays: 30,
-      },
-    })
-    const first = await simulated.sync()
-    expect(first).toMatchObject({ outcome: 'period-spent', failures: [] })
-    // So many are expected: no setting would let history have more now.
-    expect(first.reserve).toMatchObject({ expected: true })
-    const history = new Set(trueIds(simulated))
-    await liveThrough(simulated)
-    expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + PERIOD_DAYS * DAY)
-    const held = await idsIn(simulated)
-    const missing = trueIds(simulated).filter(id => !history.has(id) && !held.has(id))
-    // Some have been passed before a person wrote in them, and nothing is read again here.
-    const skipped = `SELECT sum(scanned - returned)::INTEGER AS n FROM _requests WHERE kind = 'head'`
-    expect(missing.length).toBeLessThanOrEqual((await simulated.rows<{ n: number }>(skipped))[0]!.n)
-    const usage = await simulated.usage()
-    expect(usage.overagePacksCharged).toBe(0)
-    // What is not needed for them in the end is history's.
-    expect(usage.billableUsedThisPeriod).toBeGreaterThan(800)
+  const MONTH = { periodDays: 30, conversations: 1_800, historyDays: 90, quotaSessions: 1_000 }
+  const TEN_DAYS = { periodDays: 10, conversations: 600, historyDays: 30, quotaSessions: 400 }
+  it.each(isDeep ? [TEN_DAYS, MONTH] : [TEN_DAYS])(
+    'leaves enough for the new conversations of the rest of the period: $periodDays days',
+    { timeout: 120_000 },
+    async period => {
+      const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 20, ...period } })
+      const first = await simulated.sync()
+      expect(first).toMatchObject({ outcome: 'period-spent', failures: [] })
+      // So many are expected: no setting would let history have more now.
+      expect(first.reserve).toMatchObject({ expected: true })
+      const history = new Set(trueIds(simulated))
+      await liveThrough(simulated, period.periodDays)
+      expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + period.periodDays * DAY)
+      const held = await idsIn(simulated)
+      const missing = trueIds(simulated).filter(id => !history.has(id) && !held.has(id))
+      // Some have been passed before a person wrote in them, and nothing is read again here.
+      const skipped = `SELECT sum(scanned - returned)::INTEGER AS n FROM _requests WHERE kind = 'head'`
+      expect(missing.length).toBeLessThanOrEqual((await simulated.rows<{ n: number }>(skipped))[0]!.n)
+      expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
+    },
+  )
+
+  it('leaves history, before the period ends, what new conversations have not needed', async () => {
+    const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 0, ...TEN_DAYS } })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent', reserve: { expected: true } })
+    const { billableUsedThisPeriod: before } = await simulated.usage()
+    simulated.advance(9 * DAY)
+    await simulated.sync()
+    const { billableUsedThisPeriod, overagePacksCharged } = await simulated.usage()
+    expect(billableUsedThisPeriod).toBeGreaterThan(before + 50)
+    expect(overagePacksCharged).toBe(0)
   })
 
   it('reads all of a history that leaves enough, in pages of the usual size', async () => {
     const simulated = await simulatedApp({
-      sandbox: { agents: 3, conversations: 900, historyDays: 900, quotaSessions: 50_000 },
+      sandbox: { agents: 1, conversations: 250, historyDays: 900, quotaSessions: 50_000 },
     })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
     expect((await simulated.bought()).every(({ query }) => query.limit === '100')).toBe(true)
@@ -85,12 +93,10 @@ describe('sessions that return', () => {
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
     // New conversations are all that a schedule buys: they are expected to take the pack, and more.
     const { sessions } = await simulated.sync({ allowedPacks: 1, unattended: true })
-    const tails = `SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'`
-    const history = async () => (await simulated.rows<{ n: number }>(tails))[0]!.n
-    const before = await history()
+    const before = await billedForHistory(simulated)
     const report = await simulated.sync({ allowedPacks: 1 })
     expect(report.sessions + sessions).toBeGreaterThan(900)
-    expect(await history()).toBe(before + report.sessions)
+    expect(await billedForHistory(simulated)).toBe(before + report.sessions)
     expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 1 })
   })
 })

@@ -3,7 +3,7 @@ import { MINUTE } from '../../src/core/time.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { expectedTables } from './expected-rows.ts'
 import { type Meddling, meddlingProxy, type Passing } from './meddling-proxy.ts'
-import { type SimulatedApp, START_MS, TOKEN } from './open-simulated-app.ts'
+import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
@@ -14,26 +14,13 @@ const REFUSED: Meddling = {
 const DOWN: Meddling = {
   answer: { status: 503, body: JSON.stringify({ message: 'down', code: 'INTERNAL_SERVER_ERROR', issues: [] }) },
 }
-const htmlOf = (authorization: string): string =>
-  `<html><body>Sign in. You sent: authorization: ${authorization}, accept: application/json</body></html>`
-const HTML: Meddling = { answer: { status: 200, body: htmlOf(`Bearer ${TOKEN}`), contentType: 'text/html' } }
 
 const meddled = (meddle: (passing: Passing) => Meddling | undefined): Promise<SimulatedApp> =>
   simulatedApp({
-    sandbox: { conversations: 200 },
-    settings: { maxPage: 25 },
+    sandbox: { conversations: 160 },
+    settings: { maxPage: 20 },
     through: async sandbox => (await meddlingProxy(sandbox.url, meddle)).url,
   })
-
-/** True the first time that the condition holds. */
-function once(condition: (passing: Passing) => boolean): (passing: Passing) => boolean {
-  let done = false
-  return passing => {
-    if (done || !condition(passing)) return false
-    done = true
-    return true
-  }
-}
 
 const hasCursor = ({ query }: Passing): boolean => query.has('cursor')
 
@@ -48,17 +35,10 @@ const generations = async (simulated: SimulatedApp): Promise<number> =>
   )[0]!.n
 
 describe('a cursor that is refused', () => {
-  it('begins the next generation at the last conversation that landed, and nothing is lost or doubled', async () => {
-    const refuse = once(hasCursor)
-    const simulated = await meddled(passing => (refuse(passing) ? REFUSED : undefined))
-    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    expect(await generations(simulated)).toBe(2)
-    await expectTruth(simulated)
-  })
-
-  it('ends in time even where every one is refused', async () => {
+  it('begins the next generation at the last conversation that landed, even where every one is refused: nothing is lost or doubled', async () => {
     const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : undefined))
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await generations(simulated)).toBeGreaterThan(2)
     await expectTruth(simulated)
   })
 
@@ -80,25 +60,29 @@ describe('a cursor that is refused', () => {
 })
 
 describe('a vendor who says that there is more and does not say where', () => {
-  it.each([
-    [
-      'repeats the cursor',
+  it('and repeats the cursor or leaves it out, ends the window with what landed, and the next sync goes on behind it', async () => {
+    const changes = [
       (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked, hasMore: true }),
-    ],
-    ['leaves the cursor out', (body: Record<string, unknown>) => ({ ...body, nextCursor: null, hasMore: true })],
-  ])('and %s, ends the window with what landed, and the next sync goes on behind it', async (_, change) => {
-    const meddle = once(passing => hasCursor(passing))
-    const simulated = await meddled(passing =>
-      meddle(passing) ? { change: body => change(body, passing.query.get('cursor')) } : undefined,
-    )
+      (body: Record<string, unknown>) => ({ ...body, nextCursor: null, hasMore: true }),
+    ]
+    const stopped: string[] = []
+    const simulated = await meddled(passing => {
+      if (!hasCursor(passing) || stopped.includes(passing.agentId)) return undefined
+      const change = changes[stopped.length]
+      if (!change) return undefined
+      stopped.push(passing.agentId)
+      return { change: body => change(body, passing.query.get('cursor')) }
+    })
     const report = await simulated.sync()
     expect(report.outcome).toBe('failed')
-    expect(report.failures).toMatchObject([{ code: 'API_PROTOCOL', kind: 'vendor' }])
-    expect(report.windowsLeft).toBe(1)
+    const failure = { code: 'API_PROTOCOL', kind: 'vendor' }
+    expect(report.failures).toMatchObject([failure, failure])
+    expect(report.windowsLeft).toBe(2)
     const before = (await simulated.bought()).length
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    // Only the window that was stopped is read on: nobody else is asked again.
-    expect(new Set((await simulated.bought()).slice(before).map(request => request.agentId)).size).toBe(1)
+    // Only the windows that were stopped are read on: nobody else is asked again.
+    const asked = (await simulated.bought()).slice(before).map(request => request.agentId!)
+    expect([...new Set(asked)].sort()).toEqual(stopped.sort())
     await expectTruth(simulated)
   })
 })
@@ -107,7 +91,7 @@ describe('a vendor who says that there is more and does not say where', () => {
 const emptied = (pages: number, told: Record<string, unknown>) => {
   let page = 0
   return simulatedApp({
-    sandbox: { agents: 1, conversations: 160, historyDays: 20 },
+    sandbox: { agents: 1, conversations: 80, historyDays: 20 },
     settings: { maxPage: 1 },
     through: async sandbox => {
       const meddle = () => {
@@ -123,30 +107,8 @@ const emptied = (pages: number, told: Record<string, unknown>) => {
 
 describe('pages without a conversation', () => {
   it('are read past, where nobody tells what they have looked at', async () => {
-    const simulated = await emptied(90, { scannedConvoCount: undefined })
+    const simulated = await emptied(55, { scannedConvoCount: undefined })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
-  })
-
-  it('that say to have looked at none end the window for now, and each later sync gets as far again', async () => {
-    const simulated = await emptied(90, { scannedConvoCount: 0 })
-    const first = await simulated.sync()
-    expect(first).toMatchObject({ outcome: 'failed', windowsLeft: 1, failures: [{ code: 'API_PROTOCOL' }] })
-    expect(first.pages).toBe(52)
-    const second = await simulated.sync()
-    expect(second).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
-  })
-})
-
-describe('a fault that passes', () => {
-  it('keeps the bytes of an answer of 200 that cannot be read, without the token that it echoes', async () => {
-    const first = once(({ number }) => number === 1)
-    const simulated = await meddled(passing => (first(passing) ? HTML : undefined))
-    await simulated.sync()
-    const { readdir, readFile } = await import('node:fs/promises')
-    const folder = `${simulated.config.home}/landing/ws_demo/failed`
-    const names = await readdir(folder)
-    expect(names).toHaveLength(1)
-    expect(await readFile(`${folder}/${names[0]}`, 'utf8')).toBe(htmlOf('Bearer ***'))
   })
 })
 

@@ -12,56 +12,46 @@ const cursorsOf = async (simulated: SimulatedApp): Promise<string[]> =>
   (await simulated.bought()).flatMap(request => request.query.cursor ?? [])
 
 describe('a run that was given a limit', () => {
-  it('makes no more requests than that, and the next one goes on behind it', async () => {
+  it('makes no more requests and bills no more sessions than that, and the next one goes on behind it', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 900 } })
-    const first = await simulated.sync({ maxRequests: 5 })
-    expect(first).toMatchObject({ outcome: 'limit-reached', requests: 5 })
+    expect(await simulated.sync({ maxRequests: 0 })).toMatchObject({ outcome: 'limit-reached', requests: 0 })
+    expect(await simulated.served()).toEqual([])
+
+    const first = await simulated.sync({ maxRequests: 4 })
+    expect(first).toMatchObject({ outcome: 'limit-reached', requests: 4 })
     expect(first.windowsLeft).toBeGreaterThan(0)
-    expect(await simulated.served()).toHaveLength(5)
+    expect(await simulated.served()).toHaveLength(4)
     expect(await rowsIn(simulated)).toBe(first.conversations)
+
+    const second = await simulated.sync({ maxSessions: 250 })
+    expect(second).toMatchObject({ outcome: 'limit-reached', failures: [] })
+    expect(second.sessions).toBeLessThanOrEqual(250)
+    expect(second.sessions).toBeGreaterThan(200)
+    expect((await simulated.usage()).billableUsedThisPeriod).toBe(first.sessions + second.sessions)
+
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
     const cursors = await cursorsOf(simulated)
     expect(new Set(cursors).size).toBe(cursors.length)
     const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
     expect(await rowsIn(simulated)).toBe(truth.length)
   })
-
-  it('bills no more sessions than that', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 900 } })
-    const report = await simulated.sync({ maxSessions: 250 })
-    expect(report).toMatchObject({ outcome: 'limit-reached', failures: [] })
-    expect(report.sessions).toBeLessThanOrEqual(250)
-    expect(report.sessions).toBeGreaterThan(200)
-    expect((await simulated.usage()).billableUsedThisPeriod).toBe(report.sessions)
-  })
-
-  it('does nothing with a limit of nothing', async () => {
-    const simulated = await simulatedApp()
-    expect(await simulated.sync({ maxRequests: 0 })).toMatchObject({ outcome: 'limit-reached', requests: 0 })
-    expect(await simulated.served()).toEqual([])
-  })
 })
 
 describe('windows', () => {
-  it('are read several at once, and each of them page by page', async () => {
+  it('are read several at once, and each of them page by page, and those of all agents before any is far ahead', async () => {
     let proxy: MeddlingProxy | undefined
     const simulated = await simulatedApp({
-      sandbox: { conversations: 1_200, agents: 6, latencyMs: 25 },
-      settings: { maxPage: 20 },
+      sandbox: { conversations: 600, agents: 6, latencyMs: 25 },
+      settings: { maxPage: 10 },
       through: async sandbox => {
         proxy = await meddlingProxy(sandbox.url)
         return proxy.url
       },
     })
-    await simulated.sync()
+    await simulated.sync({ maxRequests: 40 })
     expect(proxy!.most.ofOneWindow).toBe(1)
     expect(proxy!.most.atOnce).toBeGreaterThan(1)
     expect(proxy!.most.atOnce).toBeLessThanOrEqual(4)
-  })
-
-  it('of all agents get their turn before any is far ahead', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 1_200, agents: 6 }, settings: { maxPage: 10 } })
-    await simulated.sync({ maxRequests: 40 })
     const byAgent = new Map<string, number>()
     for (const { agentId } of await simulated.bought()) byAgent.set(agentId!, (byAgent.get(agentId!) ?? 0) + 1)
     expect(byAgent.size).toBe(6)

@@ -58,7 +58,7 @@ function burstsIn(records: readonly TrueRecord[]): number[] {
 describe('more conversations of one ts than a page holds', () => {
   // A hundred is the most that the vendor gives.
   const large = { burstSize: 150, maxPage: 100, burstEvery: 160, conversations: 240, arrivalsPerDay: 100 }
-  const small = { burstSize: 60, maxPage: 8, burstEvery: 65, conversations: 240, arrivalsPerDay: 120 }
+  const small = { burstSize: 60, maxPage: 8, burstEvery: 65, conversations: 130, arrivalsPerDay: 66 }
   it.each(isDeep ? [large, small] : [small])(
     'all come, once, in history and among arrivals: $burstSize in pages of $maxPage',
     async ({ maxPage, ...bursts }) => {
@@ -136,15 +136,13 @@ describe('a ts', () => {
 
   it('that is missing, or is no time, hides no conversation and moves no coverage', async () => {
     const hostile = { 'ts-missing': 0.2, 'ts-nonsense': 0.2 }
-    const world = { agents: 2, conversations: 240, arrivalsPerDay: 60, tsUnit: 'mixed', hostile } as const
+    const world = { agents: 2, conversations: 120, arrivalsPerDay: 60, tsUnit: 'mixed', hostile } as const
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
     simulated.sandbox.faults.set({ script: [{ every: 4, fault: 'expired-cursor' }] })
     const known = new Map<string, TrueRecord>()
     await syncAndLearn(simulated, known)
-    for (let day = 0; day < 2; day++) {
-      simulated.advance(DAY)
-      await syncAndLearn(simulated, known)
-    }
+    simulated.advance(DAY)
+    await syncAndLearn(simulated, known)
     expect(await heldIds(simulated)).toEqual([...known.keys()].sort())
     const [untimed] = await simulated.rows<{ n: number }>(
       'SELECT count(*)::INTEGER AS n FROM conversations WHERE ts IS NULL',
@@ -163,8 +161,8 @@ describe('a ts', () => {
 describe('a conversation that arrives behind the cursor while its window is paged', () => {
   it('costs that reading nothing, and comes with the next one; who waits until all is there misses none', async () => {
     const late = { lateShare: 0.5, lateMs: 40 * MINUTE }
-    // Twenty-four pages at twelve an hour: time goes on between them.
-    const sandbox = { agents: 1, conversations: 240, historyDays: 1, hourlyRequests: 12, ...late }
+    // Fourteen pages at seven an hour: time goes on between them.
+    const sandbox = { agents: 1, conversations: 140, historyDays: 0.25, hourlyRequests: 7, ...late }
     const patient = await simulatedApp({ sandbox, settings: { maxPage: 10, settleMs: 45 * MINUTE } })
     const hasty = await simulatedApp({ sandbox, settings: { maxPage: 10 } })
     /** What could be exported at the start, had the mirror not been late. */
@@ -198,7 +196,7 @@ describe('an agent that is gone', () => {
         `SELECT epoch_ms(_missing_since)::DOUBLE AS since FROM agents WHERE agent_id = '${agentId}'`,
       )
     )[0]!.since
-  const world = { agents: 2, conversations: 300, arrivalsPerDay: 60 }
+  const world = { agents: 2, conversations: 150, arrivalsPerDay: 60 }
 
   it('from the listing is not asked for, keeps its rows, and goes on where its coverage ended when it is back', async () => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
@@ -251,41 +249,45 @@ describe('an agent that is gone', () => {
 })
 
 describe('a clock that is wrong', () => {
-  it.each([
+  const CASES: [string, { vendorMs: number; oursMs: number }][] = [
     ["the vendor's, behind by an hour", { vendorMs: -HOUR, oursMs: 0 }],
     ['ours, ahead by a day', { vendorMs: 0, oursMs: DAY }],
-    ['ours, behind by a day', { vendorMs: 0, oursMs: -DAY }],
-  ])('covers no time before it has passed: %s', async (_, { vendorMs, oursMs }) => {
-    const sandbox = { agents: 2, conversations: 60, arrivalsPerDay: 2_000 }
-    const simulated = await simulatedApp({ sandbox })
-    await simulated.sync()
-    simulated.sandbox.conditions.set({ clockOffsetMs: vendorMs })
-    simulated.clock.goAhead(oursMs)
-    for (let round = 0; round < 3; round++) {
-      simulated.advance(10 * MINUTE)
+  ]
+  const MORE_CASES: typeof CASES = [['ours, behind by a day', { vendorMs: 0, oursMs: -DAY }]]
+  it.each(isDeep ? [...CASES, ...MORE_CASES] : CASES)(
+    'covers no time before it has passed: %s',
+    async (_, { vendorMs, oursMs }) => {
+      const sandbox = { agents: 2, conversations: 60, arrivalsPerDay: 2_000 }
+      const simulated = await simulatedApp({ sandbox })
+      await simulated.sync()
+      simulated.sandbox.conditions.set({ clockOffsetMs: vendorMs })
+      simulated.clock.goAhead(oursMs)
+      for (let round = 0; round < 2; round++) {
+        simulated.advance(10 * MINUTE)
+        expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+      }
+      simulated.sandbox.conditions.set({ clockOffsetMs: 0 })
+      simulated.clock.goAhead(0)
+      simulated.advance(2 * HOUR)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    }
-    simulated.sandbox.conditions.set({ clockOffsetMs: 0 })
-    simulated.clock.goAhead(0)
-    simulated.advance(2 * HOUR)
-    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    const held = new Set(await heldIds(simulated))
-    // One in which a person wrote only later was passed over, and is no news.
-    const { world } = simulated.sandbox
-    const atOnce = settled(simulated, readThrough(START_MS, SETTLE_MS)).filter(({ agentId, record }) => {
-      const index = world.find(agentId, String(record.ID), simulated.sandbox.clock.now())!
-      return world.billable(index, Number(record.firstMessageTS)) > 0
-    })
-    expect(idsOf(atOnce).filter(id => !held.has(id))).toEqual([])
-    expect(held.size).toBeGreaterThan(150)
-    expect(await returned(simulated)).toBe(held.size)
-  })
+      const held = new Set(await heldIds(simulated))
+      // One in which a person wrote only later was passed over, and is no news.
+      const { world } = simulated.sandbox
+      const atOnce = settled(simulated, readThrough(START_MS, SETTLE_MS)).filter(({ agentId, record }) => {
+        const index = world.find(agentId, String(record.ID), simulated.sandbox.clock.now())!
+        return world.billable(index, Number(record.firstMessageTS)) > 0
+      })
+      expect(idsOf(atOnce).filter(id => !held.has(id))).toEqual([])
+      expect(held.size).toBeGreaterThan(150)
+      expect(await returned(simulated)).toBe(held.size)
+    },
+  )
 })
 
 describe('a tail that ends at a since', () => {
   it('goes on to an earlier one, and to the beginning, each conversation once', async () => {
     const simulated = await simulatedApp({
-      sandbox: { agents: 2, conversations: 240, tsUnit: 'mixed' },
+      sandbox: { agents: 2, conversations: 120, tsUnit: 'mixed' },
       settings: { maxPage: 20 },
     })
     const all = settled(simulated)
@@ -296,7 +298,7 @@ describe('a tail that ends at a since', () => {
       )
       expect(await returned(simulated)).toBe(ids.length)
     }
-    for (const days of [10, 30, 60]) {
+    for (const days of [10, 60]) {
       const sinceMs = START_MS - days * DAY
       expect(await simulated.sync({ sinceMs })).toMatchObject({ outcome: 'done', failures: [] })
       await heldSince(sinceMs)
