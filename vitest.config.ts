@@ -14,10 +14,10 @@ const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,re
  */
 const ALONE = [
   'test/{contract,deploy,histories}/**/*.test.ts',
-  'test/run/temporal/**/*.test.ts',
+  'test/run/temporal/{dev-server,runtime,temporal-cli}.test.ts',
   'test/workflows/{bundle,month,soak}.test.ts',
   'test/cli/doctor/doctor.test.ts',
-  'test/warehouse/{maintenance/memory-limit,maintenance/spill,query/http,query/socket}.test.ts',
+  'test/warehouse/query/{http,socket}.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',
 ]
@@ -35,30 +35,6 @@ const deepFiles = (): string[] =>
     .map(path => join('test', path))
     .filter(path => path.endsWith('.test.ts') && readFileSync(path, 'utf8').includes("/tier.ts'"))
 
-/** The longest files first: a long file that starts last would run alone at the end. */
-const LONGEST = [
-  'contract/up.',
-  'contract/owner',
-  'contract/kills',
-  'contract/hour',
-  'contract/zombies',
-  'contract/',
-  'workflows/soak',
-  'deploy/',
-  'faults/',
-  'cli/full-export',
-  'workflows/lost-pages',
-  'workflows/refresh',
-  'workflows/fault',
-  'workflows/vendor-faults',
-  'workflows/odd-times',
-  'cli/sync',
-  'workflows/',
-  'core/planner',
-  'warehouse/',
-  'cli/',
-]
-
 /** Whether the file has to wait for a Temporal CLI that is still being downloaded or built. */
 const waits = ({ moduleId, project }: TestSpecification): boolean => {
   const { temporal } = project.getProvidedContext()
@@ -68,14 +44,11 @@ const waits = ({ moduleId, project }: TestSpecification): boolean => {
 /** A shared process ends where the next file belongs to another project, so each project's files run in one go. */
 const PROJECTS = ['deep', 'alone', 'commands', 'together', 'fast']
 
-class LongestFirst extends BaseSequencer {
+/** Within a project as vitest does: the longest first, as the run before took them, or else the largest. */
+class ByProject extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = (file: TestSpecification) => {
-      const place = LONGEST.findIndex(part => file.moduleId.includes(`/test/${part}`))
-      return place < 0 ? LONGEST.length : place
-    }
     const turn = (file: TestSpecification) => (waits(file) ? PROJECTS.length : 0) + PROJECTS.indexOf(file.project.name)
-    return [...files].sort((a, b) => turn(a) - turn(b) || rank(a) - rank(b) || (a.moduleId < b.moduleId ? -1 : 1))
+    return (await super.sort(files)).sort((a, b) => turn(a) - turn(b))
   }
 }
 
@@ -113,9 +86,9 @@ const deep = () => [{ ...BUILT, test: { name: 'deep', include: deepFiles(), env:
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: 'test/temporal-command.ts',
-    // Two cores, and two more: many tests wait for processes, disks and servers. With one more, a fifth of both cores was idle.
-    maxWorkers: 4,
-    sequence: { sequencer: LongestFirst },
+    // For two cores: many tests wait for processes, servers and deadlines. With four workers, a quarter of both cores was idle.
+    maxWorkers: 6,
+    sequence: { sequencer: ByProject },
     projects: mode === 'deep' ? deep() : usual,
   },
 }))
