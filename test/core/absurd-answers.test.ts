@@ -8,6 +8,7 @@ import { clockTime, utc } from '../../src/core/words.ts'
 import { readExportEnvelope } from '../../src/vendor/envelopes.ts'
 import { readRetryAfter } from '../../src/vendor/exchange.ts'
 import { applyUpdate, newProgress, progressMarkdown } from '../../workflows/progress.ts'
+import { rounds } from '../tier.ts'
 
 const START = Date.UTC(2026, 10, 20)
 
@@ -159,7 +160,7 @@ describe('the rules that run inside a workflow', () => {
   ])('neither throw nor wait longer than an hour for absurd answers, %s', (_, raw) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), steps => run(steps, raw)),
-      { seed: 13, numRuns: 300 },
+      { seed: 13, numRuns: rounds('FAULT_RUNS', { usual: 150, deep: 3000 }) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { surpriseReserve } from '../../src/core/governor/session-budget.ts'
 import { HOUR } from '../../src/core/time.ts'
+import { rounds } from '../tier.ts'
 import type { GovernorModel, ModelOptions } from './governor-model.ts'
 import { greedySteps, ran, type Step, TOLD_ONCE } from './governor-steps.ts'
 
@@ -55,7 +56,7 @@ describe('usage that is reported late', () => {
         exhaust(model)
         expect(model.worst.overage).toBeLessThanOrEqual(0)
       }),
-      { numRuns: 400 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
     )
   })
 
@@ -83,7 +84,7 @@ describe('usage that is reported late', () => {
         exhaust(model)
         expect(model.period.used).toBeLessThanOrEqual(before)
       }),
-      { numRuns: 400 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
     )
   })
 
@@ -99,7 +100,7 @@ describe('usage that is reported late', () => {
         expect(allowed - model.period.used - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
         expect(model.worst.overage).toBeLessThanOrEqual(0)
       }),
-      { numRuns: 400 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { applyUsage } from '../../src/core/quota/billing-period.ts'
 import { type KeyReports, lengthOf, periodsOf } from '../../src/core/quota/period-keys.ts'
 import { newQuota } from '../../src/core/quota/quota.ts'
 import { DAY } from '../../src/core/time.ts'
+import { rounds } from '../tier.ts'
 import { answersOf, keyedRuns } from './keyed-vendor.ts'
 
 const UNTOLD = {
@@ -40,7 +41,7 @@ describe('keys of periods', () => {
         const begun = [...seen.values()].map(since => Math.floor((since! - sinceMs[0]!) / DAY))
         expect(begun).toEqual([...seen].map((_, day) => day - (day % run.periodDays)))
       }),
-      { numRuns: 60 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 25, deep: 600 }) },
     )
   })
 

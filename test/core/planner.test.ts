@@ -12,6 +12,7 @@ import {
 } from '../../src/core/planning/planner.ts'
 import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { rounds } from '../tier.ts'
 
 const NOW = 1_750_000_000_000
 const NOW_SEC = NOW / 1_000
@@ -285,7 +286,7 @@ describe('plans, carried out again and again', () => {
         expect(twice).toEqual([])
         for (const { from, to } of coverage) for (const second of [from, to]) expect(read.has(second)).toBe(true)
       }),
-      { numRuns: 60 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 25, deep: 600 }) },
     )
   })
 

@@ -6,6 +6,7 @@ import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
 import { parseAsSent } from '../../src/receiver/intake.ts'
 import { type ParsedEvent, parseEvent } from '../../src/receiver/parse/parse-event.ts'
 import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
+import { rounds } from '../tier.ts'
 
 const SECRET = 'whsec-canary-8a1f/+='
 const NEXT = '0123456789'
@@ -169,7 +170,7 @@ describe('a secret is found elsewhere', () => {
         const body = Buffer.from(`{${isFirst ? `${own},${other}` : `${other},${own}`}}`)
         expect(parseAsSent(body, null, opens)).toBeNull()
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 1000, deep: 50000 }) },
     )
   })
 })
@@ -252,7 +253,7 @@ it('an event is the same one, appended as it was sent or written anew', () => {
       expect(eventOf(judged)).toEqual(eventOf(slowly(body)))
       for (const secret of [SECRET, NEXT]) expect(appended(body)).not.toContain(secret)
     }),
-    { numRuns: 5_000 },
+    { numRuns: rounds('FAULT_RUNS', { usual: 2000, deep: 50000 }) },
   )
   // What it says of them it says of some.
   expect(sent).toBeGreaterThan(100)
@@ -281,6 +282,6 @@ it('bytes that have been damaged are none that are taken as they are', () => {
       if (judged && 'event' in judged) expect(eventOf(judged)).toEqual(eventOf(parsed))
       else if (judged) expect(parsed).toEqual(judged)
     }),
-    { numRuns: 5_000 },
+    { numRuns: rounds('FAULT_RUNS', { usual: 2000, deep: 50000 }) },
   )
 })

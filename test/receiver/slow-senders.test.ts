@@ -50,7 +50,7 @@ const large = (first: object, last: object): string =>
 describe('real events', () => {
   it('are acknowledged, small and large, beside senders who hold all the room there is', async () => {
     const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
-    const slow = Array.from({ length: 30 }, () => largeAndSlow(there.receiver))
+    const slow = Array.from({ length: 20 }, () => largeAndSlow(there.receiver))
     trickle(slow)
     // All room is held: some of them have been dropped for others.
     expect(await Promise.any(slow.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 408 /)
@@ -79,7 +79,7 @@ describe('real events', () => {
     const body = large({ workspaceSecret: SECRET }, {})
     const { socket, answer } = dial(there.receiver)
     socket.write(headOf(Buffer.byteLength(body)) + body.slice(0, MOST_OF_IT))
-    const slow = Array.from({ length: 30 }, () => largeAndSlow(there.receiver))
+    const slow = Array.from({ length: 20 }, () => largeAndSlow(there.receiver))
     await Promise.any(slow.map(({ answer }) => answer))
     socket.write(body.slice(MOST_OF_IT))
     expect(await answer).toMatch(/^HTTP\/1.1 200 /)
@@ -87,7 +87,7 @@ describe('real events', () => {
 
   it.runIf(process.platform === 'linux')('of one address are acknowledged beside senders of many', async () => {
     const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
-    const slow = Array.from({ length: 30 }, (_, n) => {
+    const slow = Array.from({ length: 20 }, (_, n) => {
       const socket = connect({ port: there.receiver.port, host: '127.0.0.1', localAddress: `127.0.1.${n + 1}` })
       socket.on('error', () => {})
       onTestFinished(() => void socket.destroy())

@@ -11,6 +11,7 @@ import {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/vendor/redaction/token-mask.ts'
+import { rounds } from '../tier.ts'
 import { clientFor, failureOf, TOKEN } from './vendor-fixture.ts'
 
 /** Ways in which a program that dumps what it was sent may write it. */
@@ -142,7 +143,7 @@ describe('what came instead of an answer', () => {
             for (const other of Object.values(WRITINGS)) expect(text).not.toContain(other(token))
         },
       ),
-      { numRuns: 120 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 60, deep: 2000 }) },
     )
   })
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES, UNKNOWN_EVENT } from '../../../src/catalog/events/event-types.ts'
 import { quarantinedEvent, retryEvent } from '../../../src/warehouse/events/apply.ts'
 import { storedEvent } from '../../../src/warehouse/events/stored.ts'
+import { rounds } from '../../tier.ts'
 import { AGENT } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 import { applyTo, eventOf, RECEIVED_MS } from './events-in.ts'
@@ -82,7 +83,7 @@ describe('events of any shape', () => {
         )
         expect(row).toEqual({ once: true })
       }),
-      { numRuns: 3 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 60 }) },
     )
   })
 })

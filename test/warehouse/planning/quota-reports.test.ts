@@ -4,6 +4,7 @@ import { lengthOf, periodsOf } from '../../../src/core/quota/period-keys.ts'
 import { DAY } from '../../../src/core/time.ts'
 import { keysReported } from '../../../src/warehouse/planning/quota-reports.ts'
 import { answersOf, keyedRuns } from '../../core/keyed-vendor.ts'
+import { rounds } from '../../tier.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
@@ -66,7 +67,7 @@ describe('keys that name days', () => {
         const periods = periodsOf(await keysReported(writer, id))
         expect(periods.map(period => period.sinceMs)).toEqual(sinceMs)
       }),
-      { numRuns: 15, endOnFailure: true },
+      { numRuns: rounds('FAULT_RUNS', { usual: 6, deep: 200 }), endOnFailure: true },
     )
   })
 })

@@ -1,9 +1,9 @@
-// A table of numbers in a real file, held by this process and served on the socket: opened before each test, closed after it.
+// A table of numbers in a real file, held by this process: opened once for a test file, served on the socket anew for each test.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { afterEach, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { type HolderQuery, queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import { type QueryServer, serveQueries } from '../../../src/warehouse/query/http/socket-server.ts'
 import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
@@ -40,15 +40,20 @@ export function servedWarehouse(): ServedWarehouse {
       await until(() => there.ask('SELECT 1').then(rowsOf, () => undefined), { everyMs: 20 })
     },
   } as ServedWarehouse
-  beforeEach(async () => {
+  beforeAll(async () => {
     there.home = await mkdtemp(join(tmpdir(), 'socket-'))
     there.instance = await DuckDBInstance.create(join(there.home, 'warehouse.duckdb'))
     there.writer = await there.instance.connect()
     await there.writer.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 100) AS text FROM range(20000)")
+  })
+  beforeEach(async () => {
     there.server = await serveQueries({ home: there.home, instance: there.instance, maxQueries: 2 })
   })
   afterEach(async () => {
     await there.server.close()
+    await rm(there.server.path, { force: true })
+  })
+  afterAll(async () => {
     there.writer.closeSync()
     there.instance.closeSync()
     await rm(there.home, { recursive: true })
