@@ -13,6 +13,7 @@ import { queryHolderToParquet } from '../../../src/warehouse/query/http/holder-c
 import { socketPath } from '../../../src/warehouse/query/http/socket-path.ts'
 import { serveQueries } from '../../../src/warehouse/query/http/socket-server.ts'
 import type { Column } from '../../../src/warehouse/query/results.ts'
+import { rounds } from '../../tier.ts'
 import { ENDLESS, LATE, rowsOf, servedWarehouse } from './served-warehouse.ts'
 
 const there = servedWarehouse()
@@ -290,7 +291,7 @@ describe('lines of cells', () => {
         const cells = lines.map(line => 'batch' in line && decodeBatch(line.batch, [text]).columns[0]![0])
         expect(cells).toEqual(texts.map(text => text.toWellFormed()))
       }),
-      { numRuns: 50 },
+      { numRuns: rounds('FAULT_RUNS', { usual: 20, deep: 500 }) },
     )
   })
 })
