@@ -1,4 +1,4 @@
-// `convohouse pause`, `resume`, `allow` and `cancel`: sends the request to the owner workflow of each chosen workspace.
+// `convohouse pause`, `resume`, `allow` and `cancel`: send a request to the owner workflow of each chosen workspace.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
 import type { Allowance } from '../core/governor/allowance.ts'
 import { type Absence, awaitWorker, hasPollers } from '../run/temporal/client/await-worker.ts'
@@ -38,10 +38,10 @@ function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
 
 type Update = (handle: WorkflowHandle) => Promise<unknown>
 
-/** The update that a worker has to answer; null for `cancel`, which the server accepts by itself. */
-function updateOf(steering: ControlCommand, flags: ControlFlags): Update | null {
-  if (steering === 'cancel') return null
-  if (steering !== 'allow') return handle => handle.executeUpdate(steering)
+/** The update to send, which a worker answers; null for `cancel`, which the server itself accepts. */
+function updateOf(command: ControlCommand, flags: ControlFlags): Update | null {
+  if (command === 'cancel') return null
+  if (command !== 'allow') return handle => handle.executeUpdate(command)
   const args: [Allowance] = [allowanceOf(flags)]
   return handle => handle.executeUpdate<unknown, [Allowance]>('raiseBudget', { args })
 }
@@ -49,44 +49,44 @@ function updateOf(steering: ControlCommand, flags: ControlFlags): Update | null 
 interface Addressed {
   handle: WorkflowHandle
   queue: string
-  word: Update | null
+  update: Update | null
 }
 
-/** Sends the request, and logs when no worker polls. */
-async function execute(client: Client, { handle, queue, word }: Addressed): Promise<void> {
-  if (word) {
+/** Executes the request, and logs that no worker polls if so. */
+async function execute(client: Client, { handle, queue, update }: Addressed): Promise<void> {
+  if (update) {
     const unanswered = (absence: Absence) => log(noWorkerText(absence, queue))
-    await awaitWorker({ client, queue, unanswered })(() => word(handle))
+    await awaitWorker({ client, queue, unanswered })(() => update(handle))
     return
   }
   await handle.cancel()
-  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The sync ends when a worker runs.'))
+  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The sync ends once a worker runs.'))
 }
 
 /** True if a running sync received the request. */
-async function send(client: Client, workspaceId: string, word: Update | null): Promise<boolean> {
+async function send(client: Client, workspaceId: string, update: Update | null): Promise<boolean> {
   const handle = client.workflow.getHandle(ownerId(workspaceId))
   try {
     const { status, taskQueue } = await handle.describe()
     if (status.name !== 'RUNNING') return false
-    await execute(client, { handle, queue: taskQueue, word })
+    await execute(client, { handle, queue: taskQueue, update })
     return true
   } catch (error) {
-    // The sync may have ended meanwhile.
+    // The sync ended between the two calls.
     if (error instanceof WorkflowNotFoundError) return false
     throw error
   }
 }
 
 /** @throws FLAG_INVALID, TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN */
-export async function runControl(steering: ControlCommand, flags: ControlFlags): Promise<void> {
-  const word = updateOf(steering, flags)
+export async function runControl(command: ControlCommand, flags: ControlFlags): Promise<void> {
+  const update = updateOf(command, flags)
   const workspaces = chooseWorkspaces(configAt(flags.config), flags.workspace)
   const client = await connectClient()
   try {
     for (const { id } of workspaces) {
-      const heard = await send(client, id, word)
-      print(`${id}: ${heard ? DONE[steering] : 'no sync is running'}`)
+      const received = await send(client, id, update)
+      print(`${id}: ${received ? DONE[command] : 'no sync is running'}`)
     }
   } finally {
     await client.connection.close()

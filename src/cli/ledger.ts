@@ -1,4 +1,4 @@
-// `convohouse ledger`: the reconciliation report, for people and for programs. Queries only the warehouse.
+// `convohouse ledger`: the reconciliation report as text, JSON or rows. Queries only the warehouse.
 import { SECOND } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
 import type { Difference } from '../reports/differences.ts'
@@ -23,9 +23,9 @@ import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from './flags/configuration.ts'
 import { invalidFlag } from './flags/values.ts'
 import { chooseFormat, type RowFormat, writeResult } from './output/write.ts'
-import { type GridOptions, grid, visible } from './terminal/columns.ts'
+import { type GridOptions, grid, gridOnStdout, visible } from './terminal/columns.ts'
 import { print, printJson } from './terminal/print.ts'
-import { isTerminal, plain, styleOf } from './terminal/style.ts'
+import { plain } from './terminal/style.ts'
 
 export interface LedgerFlags {
   config?: string
@@ -43,7 +43,7 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
   if (flags.json && flags.format)
     throw invalidFlag(
       '--json and --format contradict each other.',
-      'Leave one of the two out: --json prints everything, --format the rows.',
+      'Omit one of the two: --json prints everything, --format only the rows.',
     )
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)
@@ -72,7 +72,7 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
 
 const TIMEOUT_MS = 60 * SECOND
 
-/** Only the rows, for programs. */
+/** Writes only the rows. */
 async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerFlags): Promise<void> {
   const result = await queryWarehouse(storage, { sql: reconciliationSql(scope, by), timeoutMs: TIMEOUT_MS })
   const chosen = chooseFormat(format, process.stdout) as RowFormat
@@ -80,9 +80,8 @@ async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerF
 }
 
 function show(ledgers: readonly WorkspaceReconciliation[]): void {
-  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
-  const options = { width, style: styleOf(process.stdout) }
-  if (ledgers.length === 0) print('Nothing has been read yet: run `convohouse sync`.')
+  const options = gridOnStdout()
+  if (ledgers.length === 0) print('The warehouse has no data yet: run `convohouse sync`.')
   for (const [at, ledger] of ledgers.entries()) print(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
 }
 
@@ -91,10 +90,16 @@ export function ledgerLines(ledger: WorkspaceReconciliation, options: GridOption
   const { style = plain } = options
   const { readThrough, workspaceId } = ledger
   const through = readThrough === null ? '' : `, read through ${readThrough.slice(0, 19).replace('T', ' ')} UTC`
-  return [style('bold', `Workspace ${workspaceId}${through}`), '', ...table(ledger, options), '', ...closing(ledger)]
+  return [
+    style('bold', `Workspace ${workspaceId}${through}`),
+    '',
+    ...table(ledger, options),
+    '',
+    ...differenceLines(ledger),
+  ]
 }
 
-const HEADS: Record<CountName, string> = {
+const HEADERS: Record<CountName, string> = {
   scanned: 'scanned',
   returned: 'returned',
   skipped: 'skipped',
@@ -108,7 +113,7 @@ const HEADS: Record<CountName, string> = {
 }
 
 function table({ by, rows, totals }: WorkspaceReconciliation, options: GridOptions): string[] {
-  const columns = [{ name: by }, ...COUNT_NAMES.map(name => ({ name: HEADS[name], right: true }))]
+  const columns = [{ name: by }, ...COUNT_NAMES.map(name => ({ name: HEADERS[name], right: true }))]
   const lines = [...rows.map(row => [keyText(row, by), ...cells(row)]), ['total', ...cells(totals)]]
   return grid(columns, lines, options)
 }
@@ -117,18 +122,18 @@ const keyText = ({ key }: ReconciliationRow, by: By): string => key ?? (by === '
 
 const cells = (counts: Counts): string[] => COUNT_NAMES.map(name => count(counts[name]))
 
-function closing({ differences, totals }: WorkspaceReconciliation): string[] {
-  if (differences.length > 0) return ['Differences, and what to do about each:', ...differences.flatMap(sentences)]
-  if (totals.held === 0) return ['Nothing has been read.']
-  return ['No difference: all conversations that the vendor scanned were returned and are held.']
+function differenceLines({ differences, totals }: WorkspaceReconciliation): string[] {
+  if (differences.length > 0) return ['Differences, and how to resolve each:', ...differences.flatMap(differenceText)]
+  if (totals.held === 0) return ['No conversation has been exported yet.']
+  return ['No difference: every conversation that the vendor scanned was returned and is in the tables.']
 }
 
-const sentences = (difference: Difference): string[] => [
+const differenceText = (difference: Difference): string[] => [
   `  ${visible(difference.what)}`,
   `    → ${difference.hint}${priceText(difference)}`,
 ]
 
 function priceText({ sessions }: Difference): string {
-  if (sessions === null) return ' The cost is unknown, since none of it has been exported.'
+  if (sessions === null) return ' The cost is unknown, because none of these conversations has been exported.'
   return sessions === 0 ? ' It costs nothing.' : ` About ${counted(sessions, 'session')}.`
 }

@@ -1,4 +1,4 @@
-// The message while a command waits for a worker.
+// The message of a command that waits for a Temporal worker.
 import type { Absence } from '../run/temporal/client/await-worker.ts'
 
 const START = 'start one with `convohouse worker` or `convohouse up`'
@@ -8,6 +8,6 @@ const HEADS: Record<Absence, (queue: string) => string> = {
   silent: queue => `No worker has answered yet on the queue ${queue}; if none runs, ${START}.`,
 }
 
-/** One line; `then` says what happens to the request. */
+/** One line; `then` says what happens to the request until a worker runs. */
 export const noWorkerText = (absence: Absence, queue: string, then = 'Still waiting.'): string =>
   `${HEADS[absence](queue)} ${then}`

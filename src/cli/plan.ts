@@ -1,4 +1,4 @@
-// `convohouse plan`: what a sync would read and cost; exports nothing.
+// `convohouse plan`: what a sync would read and cost, and what is left of rate limit and quota. Exports nothing.
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,10 +21,9 @@ import { configAt, workspacesFor } from './flags/configuration.ts'
 import { namedBy, withLines } from './flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from './flags/sync-request.ts'
-import { type GridOptions, grid } from './terminal/columns.ts'
+import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
 import { print, printJson } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
-import { isTerminal, styleOf } from './terminal/style.ts'
 
 export interface PlanFacts {
   workspaceId: string
@@ -67,7 +66,7 @@ function totals({ plan }: Prepared): string {
   const { total, unknown, windows } = plan
   if (windows.length === 0) return 'Nothing to read: everything up to now is stored.'
   if (unknown === windows.length)
-    return `In all: unknown. The API has no free count; what was never read cannot be estimated.`
+    return `Total: unknown. The API has no free count, so a range that was never read cannot be estimated.`
   const noun = (amount: Range, one: string) =>
     `${range(amount)} ${amount.high === 1 && amount.low === 1 ? one : `${one}s`}`
   const priced = [
@@ -76,7 +75,7 @@ function totals({ plan }: Prepared): string {
     noun(total.sessions, 'session'),
   ]
   const rest = unknown > 0 ? `, and ${counted(unknown, 'window')} of unknown size` : ''
-  return `In all: ${priced.join(', ')}${rest}.`
+  return `Total: ${priced.join(', ')}${rest}.`
 }
 
 /** How many hours and billing periods the estimated part of a plan takes. */
@@ -97,7 +96,7 @@ function duration({ prepared, nowMs }: PlanFacts): string[] {
   const layout = layoutOf(prepared, nowMs)
   const { low, high } = layout.periods
   const periods = high <= 1 ? 'this period' : `${range({ low, high })} billing periods`
-  return [`Takes: ${layout.hours.high === 0 ? 'fits into this hour' : hours(layout.hours)}, ${periods}.`]
+  return [`Duration: ${layout.hours.high === 0 ? 'within this hour' : hours(layout.hours)}, ${periods}.`]
 }
 
 /** What is left of the rate limit and of the quota. */
@@ -105,12 +104,12 @@ export function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget,
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
   const sessions = quota.known
     ? `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} this period`
-    : `sessions unknown until the first answer (a period includes ${count(quota.includedSessions)} by the API document)`
+    : `sessions unknown until the first answer (${count(quota.includedSessions)} per period according to the API document)`
   return [
     `Left: ${requests}; ${sessions}.`,
     unknownAgents === 0
-      ? `Kept for new conversations: ${counted(reserveForNewSessions, 'session')} of the period.`
-      : `Kept for new conversations at first: ${counted(reserveForNewSessions, 'session')} of the period; how many come a day is estimated again with each page of history.`,
+      ? `Reserved for new conversations: ${counted(reserveForNewSessions, 'session')} of the period.`
+      : `Reserved for new conversations at first: ${counted(reserveForNewSessions, 'session')} of the period; each page of history refines the estimate of daily arrivals.`,
   ]
 }
 
@@ -120,8 +119,8 @@ function periodLine({ plan, governor }: Prepared): string[] {
   const { periodLengthMs } = plan
   return [
     periodLengthMs === null
-      ? `The length of a billing period is not reported; ${PERIOD_DAYS} days are assumed.`
-      : `Periods so far lasted about ${counted(Math.round(periodLengthMs / DAY), 'day')}.`,
+      ? `The vendor does not report the length of a billing period; ${PERIOD_DAYS} days are assumed.`
+      : `Billing periods have lasted about ${counted(Math.round(periodLengthMs / DAY), 'day')} so far.`,
   ]
 }
 
@@ -154,15 +153,14 @@ export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object =>
 })
 
 function show(facts: PlanFacts, asFlagged: boolean): void {
-  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
   print(
-    ...planLines(facts, { width, style: styleOf(process.stdout) }),
+    ...planLines(facts, gridOnStdout()),
     '',
     `Nothing was exported. \`convohouse sync\`${asFlagged ? ' with the same flags' : ''} executes this plan.`,
   )
 }
 
-/** True when a sync without flags may do something else. */
+/** True if a sync without these flags might do something else. */
 const isFlagged = ({ json: _json, wait, ...others }: SyncFlags): boolean => !wait || Object.keys(others).length > 0
 
 interface PlanningHome {
@@ -170,7 +168,7 @@ interface PlanningHome {
   remove(): Promise<void>
 }
 
-/** The data folder, or a temporary one when there is none yet: a plan creates no data folder, so none at a mistyped path. */
+/** The data folder, or a temporary one if it does not exist yet: a plan must not create a data folder at a mistyped path. */
 async function planningHome(config: Config): Promise<PlanningHome> {
   if (existsSync(warehouseFile(config.home)) || (await openStores(config.home).landing.exists()))
     return { config, remove: async () => {} }

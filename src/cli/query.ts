@@ -39,7 +39,7 @@ export async function runQueryCommand(argument: string | undefined, flags: Query
   const query: ClientQuery = { sql, timeoutMs: flags.timeout, signal: stop.stopping }
   const access = storageOf(flags.config)
   try {
-    await (format === 'parquet' ? answerParquet(access, query, flags) : answerRows({ access, query, format, flags }))
+    await (format === 'parquet' ? writeParquet(access, query, flags) : writeRows({ access, query, format, flags }))
   } catch (error) {
     throw withHint(error)
   } finally {
@@ -47,16 +47,16 @@ export async function runQueryCommand(argument: string | undefined, flags: Query
   }
 }
 
-/** The requested format, else the one of the file's extension or of the terminal. */
+/** The requested format, else that of the file's extension, else the default of standard output. */
 function formatOf({ format, output }: QueryFlags): Format {
   if (output === undefined) return chooseFormat(format, process.stdout)
   return format ?? formatOfFile(output)
 }
 
-/** The SQL of the argument, of a file or of standard input. @throws FLAG_INVALID when there is none, two, or an unreadable file */
+/** Reads the SQL from the argument, a file or standard input. @throws FLAG_INVALID without SQL, with two sources, or if the file cannot be read */
 async function readSql(argument: string | undefined, file: string | undefined): Promise<string> {
   if (argument !== undefined && file !== undefined)
-    throw invalidFlag('SQL is given twice, as an argument and with --file.', 'Leave one of the two out.')
+    throw invalidFlag('SQL is given twice, as an argument and with --file.', 'Omit one of the two.')
   if (file !== undefined && file !== '-') {
     return readFile(file, 'utf8').catch(cause => {
       throw invalidFlag(
@@ -67,13 +67,13 @@ async function readSql(argument: string | undefined, file: string | undefined): 
   }
   if (argument !== undefined && argument !== '-') return argument
   if (isTerminal(process.stdin))
-    throw invalidFlag('There is no SQL.', 'Give it as an argument, with --file, or on standard input.')
+    throw invalidFlag('No SQL is given.', 'Give it as an argument, with --file, or on standard input.')
   return text(process.stdin)
 }
 
-const TRUNCATED = 'There are more rows: --max-rows cut the answer.'
+const TRUNCATED = 'There are more rows than --max-rows.'
 
-async function answerRows({
+async function writeRows({
   access,
   query,
   format,
@@ -97,13 +97,13 @@ async function answerRows({
   log(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [TRUNCATED] : []))
 }
 
-async function answerParquet(
+async function writeParquet(
   access: WarehouseAccess,
   query: ClientQuery,
   { output, maxRows }: QueryFlags,
 ): Promise<void> {
   if (maxRows !== undefined)
-    throw invalidFlag('--max-rows does not go with parquet.', 'Write LIMIT in the SQL instead.')
+    throw invalidFlag('--max-rows cannot be used with parquet.', 'Write LIMIT in the SQL instead.')
   if (output !== undefined) {
     const written = await queryWarehouseToParquet(access, { ...query, file: await resolveOutput(output) })
     log(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
@@ -120,7 +120,7 @@ async function answerParquet(
   }
 }
 
-// DuckDB has no codes for these; the texts are those of DuckDB 1.5.
+// DuckDB has no error codes for these; the texts are those of DuckDB 1.5.
 const HINTS: readonly [RegExp, string][] = [
   [
     /^Catalog Error: Table with name/,
@@ -132,7 +132,7 @@ const HINTS: readonly [RegExp, string][] = [
   ],
   [
     /^Conversion Error: Could not cast value -?\d+ to DECIMAL\(38,0\)/,
-    'Arrow and Parquet hold integers of 38 digits: cast the column to VARCHAR or DOUBLE, or choose another format.',
+    'Integers in Arrow and Parquet have at most 38 digits: cast the column to VARCHAR or DOUBLE, or choose another format.',
   ],
   [
     /^Catalog Error: Scalar Function with name/,
@@ -140,7 +140,7 @@ const HINTS: readonly [RegExp, string][] = [
   ],
 ]
 
-/** The error with a hint where names can be looked up, for DuckDB's errors that there is one for. */
+/** Adds a hint to DuckDB's errors about unknown tables, columns and functions. */
 function withHint(error: unknown): unknown {
   if (!isCode(error, 'SQL_INVALID') || error.hint !== undefined) return error
   const hint = HINTS.find(([pattern]) => pattern.test(error.message))?.[1]

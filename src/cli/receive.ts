@@ -24,7 +24,7 @@ import { letYoungSpaceGrow } from './young-space.ts'
 /** Time for requests in flight when the receiver closes. */
 export const CLOSE_MS = 10 * SECOND
 
-/** True where a workspace has a webhook secret. */
+/** True if any workspace has a webhook secret. */
 export const hasWebhooks = ({ workspaces }: Config): boolean =>
   workspaces.some(({ readWebhookSecrets }) => readWebhookSecrets !== null)
 
@@ -36,7 +36,7 @@ interface AwaitedWorkspace {
 
 export interface OpenedReceiver extends Receiver {
   waitsFor(): AwaitedWorkspace[]
-  /** Replaces the secrets by those of the configuration. @throws as `openReceiver`; the previous secrets stay valid then */
+  /** Replaces the secrets with those of the configuration. If it throws, the previous ones stay valid. @throws as `openReceiver` */
   rereadSecrets(config: Config): void
   /** Closes the receiver; requests that are still in flight after `ms` are aborted. */
   closeWithin(ms: number): Promise<void>
@@ -49,7 +49,7 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
       hint:
         config.source === ENVIRONMENT
           ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that holds it.'
-          : 'Give a workspace in it `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }`; with a configuration file the variable alone is ignored.',
+          : 'Add `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }` to a workspace in that file; with a configuration file, the variable alone has no effect.',
     })
   return readWorkspaceSecrets(config)
 }
@@ -72,8 +72,8 @@ export async function openReceiver(config: Config, page = new MetricsPage()): Pr
     ...receiver,
     close,
     waitsFor: () => workspaces.map(({ id, secrets }) => ({ id, secrets: secrets.length })),
-    rereadSecrets(anew) {
-      workspaces = secretsOf(anew)
+    rereadSecrets(current) {
+      workspaces = secretsOf(current)
       intake.setSecrets(workspaces)
       metrics.expectOf(idsOf(workspaces))
     },
@@ -95,8 +95,8 @@ export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
 const isInTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(isTerminal)
 
 /**
- * On SIGHUP rereads the webhook secrets, until the returned function is called. In a terminal SIGHUP ends the process as usual. Install it
- * before the process is announced; `receiver` returns undefined while it opens, and a signal is ignored then.
+ * Rereads the webhook secrets on SIGHUP, until the returned function is called. In a terminal, SIGHUP ends the process as usual. Install it
+ * before the address is announced: while the receiver opens, `receiver` returns undefined and signals are ignored.
  */
 export function rereadSecretsOnSighup(options: {
   receiver: () => OpenedReceiver | undefined
@@ -129,12 +129,12 @@ function announce(receiver: OpenedReceiver, json: boolean | undefined): void {
   if (json) printJsonLine({ url, port, workspaces: waitsFor() })
   else
     print(
-      `Waiting for webhooks of ${waitsForText(receiver)} at ${url}/webhooks; metrics at ${url}/metrics.`,
+      `Listening for webhooks of ${waitsForText(receiver)} at ${url}/webhooks; metrics at ${url}/metrics.`,
       'Press Ctrl-C to stop.',
     )
 }
 
-/** @throws for a configuration, secret, address or data folder with which no event could be acknowledged */
+/** @throws CONFIG_INVALID, CONFIG_MISSING, WEBHOOKS_UNCONFIGURED, SECRET_MISSING, ADDRESS_IN_USE, HOME_UNUSABLE */
 export async function runReceive(flags: ReceiveFlags): Promise<void> {
   letYoungSpaceGrow()
   stampLines()
@@ -142,7 +142,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
   const config = configAt(flags.config)
   const webhooks = { ...config.webhooks, ...(host !== undefined && { host }), ...(port !== undefined && { port }) }
   let receiver: OpenedReceiver | undefined
-  const leaveHangUp = rereadSecretsOnSighup({
+  const stopRereading = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags.config),
     tell: opened => announce(opened, json),
@@ -158,6 +158,6 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
     await opened.closeWithin(CLOSE_MS)
   } finally {
     stop.release()
-    leaveHangUp()
+    stopRereading()
   }
 }

@@ -30,8 +30,10 @@ const progressLine = ({ workspaceId, files, of, records }: ReplayProgress): stri
   `${workspaceId}: ${count(files)} of ${counted(of, 'page')}, ${counted(records, 'record')}`
 
 /** Reports progress: redrawn on a terminal, a line every five seconds elsewhere, or as JSON. */
-async function progressReporter(json: boolean): Promise<{ tell: (told: ReplayProgress) => void; end: () => void }> {
-  if (json) return { tell: told => printJsonLine({ kind: 'progress', ...told }), end: () => {} }
+async function progressReporter(
+  json: boolean,
+): Promise<{ report: (progress: ReplayProgress) => void; end: () => void }> {
+  if (json) return { report: progress => printJsonLine({ kind: 'progress', ...progress }), end: () => {} }
   if (isTerminal(process.stderr)) {
     const { createLogUpdate } = await import('log-update')
     const draw = createLogUpdate(process.stderr)
@@ -39,15 +41,15 @@ async function progressReporter(json: boolean): Promise<{ tell: (told: ReplayPro
       draw.clear()
       draw.done()
     }
-    return { tell: told => draw(progressLine(told)), end }
+    return { report: progress => draw(progressLine(progress)), end }
   }
-  let toldMs = Date.now()
-  const tell = (told: ReplayProgress) => {
-    if (Date.now() - toldMs < LINE_EVERY_MS) return
-    toldMs = Date.now()
-    log(progressLine(told))
+  let lastLineMs = Date.now()
+  const report = (progress: ReplayProgress) => {
+    if (Date.now() - lastLineMs < LINE_EVERY_MS) return
+    lastLineMs = Date.now()
+    log(progressLine(progress))
   }
-  return { tell, end: () => {} }
+  return { report, end: () => {} }
 }
 
 const summary = (report: ReplayReport, what: string, tookMs: number): string[] => [
@@ -55,10 +57,10 @@ const summary = (report: ReplayReport, what: string, tookMs: number): string[] =
   `  ${counted(report.records, 'record')}, ${counted(report.coerced, 'page')} coerced to declared types, ${counted(report.quarantined, 'record')} quarantined`,
 ]
 
-/** Damaged spool files, and what happened to their events. */
+/** Warnings about damaged spool files and their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
   damaged.flatMap(({ file, why }) => [
-    `warning: ${file} in the spool is damaged (${why}): its readable part was applied${hadWarehouse ? ', and the warehouse keeps the events of it that it had' : '; the rest is in no table'}.`,
+    `warning: The spool file ${file} is damaged (${why}). Its readable part was applied${hadWarehouse ? '; events that the old warehouse had of it are kept' : '; its other events are missing from the tables'}.`,
     `  → Restore it from a backup, then run \`convohouse replay\` again${hadWarehouse ? '; or delete it, since the warehouse has its events' : ''}.`,
   ])
 
@@ -69,18 +71,18 @@ const stopped = (cause: unknown): ConvohouseError =>
     cause,
   })
 
-const TOGETHER = [
+const CONTRADICTION = [
   '--table and --allow-incomplete contradict each other.',
-  'An incomplete landing needs a full rebuild: leave --table out.',
+  'An incomplete landing needs a full rebuild: omit --table.',
 ] as const
 
 /** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, TABLE_UNKNOWN, INTERRUPTED */
 export async function runReplay(flags: ReplayFlags): Promise<void> {
   const { table: tables, allowIncomplete = false } = flags
-  if (tables && allowIncomplete) throw invalidFlag(...TOGETHER)
+  if (tables && allowIncomplete) throw invalidFlag(...CONTRADICTION)
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
-  const { tell, end } = await progressReporter(flags.json === true)
+  const { report: tell, end } = await progressReporter(flags.json === true)
   const stop = stopOnSignals()
   const hadWarehouse = existsSync(warehouseFile(config.home))
   const begunMs = Date.now()

@@ -2,13 +2,13 @@
 import { type Command, CommanderError } from 'commander'
 import { diskErrorText } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { unlikeFlag } from './commands/query.ts'
+import { protectSqlComment } from './commands/query.ts'
 import { createProgram } from './program.ts'
-import { errorJson, errorLines, exitCodeOf, isCalmEnd, usageError, wantsHelp } from './terminal/error-text.ts'
+import { errorJson, errorLines, exitCodeOf, isHelpOrVersion, usageError, wantsHelp } from './terminal/error-text.ts'
 import { log, timestamp } from './terminal/print.ts'
 import { styleOf } from './terminal/style.ts'
 
-/** The reader of our output is gone: the next command of a pipe, or a closed terminal. */
+/** True if the reader of our output has closed it: the next command of a pipe, or a closed terminal. */
 const isClosedPipe = (error: unknown): boolean =>
   ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException | null)?.code ?? '')
 
@@ -18,7 +18,7 @@ function commandName(program: Command, args: readonly string[]): string {
   return named ? `convohouse ${named.name()}` : 'convohouse'
 }
 
-function tell(error: unknown, args: readonly string[]): void {
+function printError(error: unknown, args: readonly string[]): void {
   if (args.includes('--json')) log(JSON.stringify({ at: timestamp(), ...errorJson(error) }))
   else log(...errorLines(error, styleOf(process.stderr)))
   process.exitCode = exitCodeOf(error)
@@ -27,13 +27,13 @@ function tell(error: unknown, args: readonly string[]): void {
 const notWritten = (cause: Error): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `Standard output cannot be written: ${diskErrorText(cause)}.`,
-    hint: 'Send it where there is space. Only the output is lost.',
+    hint: 'Write it where there is enough space. Only the output is lost.',
     cause,
   })
 
-/** The exit code is in `process.exitCode` afterwards. */
+/** Runs a command line, prints its error, and sets `process.exitCode`. */
 export async function runCommand(args: readonly string[]): Promise<void> {
-  // A reader that stops early (`| head`) is no error, and neither is an unread standard error.
+  // A reader that stops early (`| head`) is no error; errors of standard error are ignored.
   process.stderr.on('error', () => {})
   let unwritten: Error | undefined
   process.stdout.on('error', error => {
@@ -41,24 +41,24 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   })
   const program = createProgram()
   try {
-    const given = args.includes('query') ? args.map(unlikeFlag) : args
+    const given = args.includes('query') ? args.map(protectSqlComment) : args
     await program.parseAsync(given, { from: 'user' })
   } catch (error) {
-    tellUnlessCalm(error, { program, args, unwritten })
+    printUnlessHandled(error, { program, args, unwritten })
   }
   // The error of the last lines arrives after the command has returned.
   process.stdout.once('error', error => {
-    if (!isClosedPipe(error)) tell(notWritten(error), args)
+    if (!isClosedPipe(error)) printError(notWritten(error), args)
   })
-  if (unwritten) tell(notWritten(unwritten), args)
+  if (unwritten) printError(notWritten(unwritten), args)
 }
 
-function tellUnlessCalm(
+function printUnlessHandled(
   error: unknown,
   { program, args, unwritten }: { program: Command; args: readonly string[]; unwritten: Error | undefined },
 ): void {
   if (error === unwritten || isClosedPipe(error)) return
-  if (!(error instanceof CommanderError)) tell(error, args)
+  if (!(error instanceof CommanderError)) printError(error, args)
   else if (wantsHelp(error)) program.outputHelp()
-  else if (!isCalmEnd(error)) tell(usageError(error, commandName(program, args)), args)
+  else if (!isHelpOrVersion(error)) printError(usageError(error, commandName(program, args)), args)
 }

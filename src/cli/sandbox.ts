@@ -1,4 +1,4 @@
-// `convohouse sandbox`: the vendor's API with generated data, until it is stopped.
+// `convohouse sandbox`: serves the vendor's API with generated data until it is stopped.
 
 import { readFile } from 'node:fs/promises'
 import type { EventName } from '../catalog/events/event-types.ts'
@@ -126,7 +126,7 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
   if (flags.json) printJson({ url: sandbox.url, port: sandbox.port, workspaceId })
   else {
     print(
-      `The sandbox serves ${sandbox.url}. Try it from another terminal:`,
+      `Sandbox at ${sandbox.url}. To use it, run in another terminal:`,
       '',
       `  export CONVOHOUSE_API_URL=${sandbox.url}`,
       `  export CONVOHOUSE_API_TOKEN=${quoted(flags.token ?? SANDBOX_DEFAULTS.token)}`,
@@ -134,7 +134,7 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
       '  export CONVOHOUSE_HOME=./sandbox-data',
       '  convohouse sync',
       '',
-      ...(flags.webhooks === undefined ? [] : [`Events are posted to ${flags.webhooks} as they happen.`, '']),
+      ...(flags.webhooks === undefined ? [] : [`Webhook events are posted to ${flags.webhooks}.`, '']),
       'Press Ctrl-C to stop.',
     )
   }
@@ -150,7 +150,7 @@ export async function readFaultScript<R>(flag: string, path: string): Promise<R[
   })
   const rules = parse(text)
   if (Array.isArray(rules)) return rules as R[]
-  throw invalidFlag(`${flag}: ${path} is no JSON list.`, `Give rules such as [{"at": 3, "fault": …}].`)
+  throw invalidFlag(`${flag}: ${path} is not a JSON list.`, `Give rules such as [{"at": 3, "fault": …}].`)
 }
 
 function parse(text: string): unknown {

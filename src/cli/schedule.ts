@@ -1,4 +1,4 @@
-// `convohouse schedule`: works on the chosen workspaces and prints one line or JSON object for each.
+// `convohouse schedule`: one line or JSON object per chosen workspace.
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../workflows/activities.ts'
 import { systemClock } from '../clock.ts'
@@ -23,9 +23,8 @@ import { checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { invalidFlag } from './flags/values.ts'
 import { noWorkerText } from './no-worker-text.ts'
 import { syncOnTemporal } from './sync/on-temporal.ts'
-import { type GridOptions, grid } from './terminal/columns.ts'
+import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
 import { log, print, printJson } from './terminal/print.ts'
-import { isTerminal, styleOf } from './terminal/style.ts'
 
 export interface ScheduleFlags {
   config?: string
@@ -39,18 +38,18 @@ interface Chosen {
   workspace: WorkspaceConfig
 }
 
-/** @throws TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN, and what `work` throws */
+/** Runs `work` for each chosen workspace, then `afterwards` once. @throws TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN */
 async function eachChosen(
   flags: ScheduleFlags,
   work: (chosen: Chosen) => Promise<void>,
-  behind: (app: Omit<Chosen, 'workspace'>) => Promise<void> = async () => {},
+  afterwards: (app: Omit<Chosen, 'workspace'>) => Promise<void> = async () => {},
 ): Promise<void> {
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
   const client = await connectClient()
   try {
     for (const workspace of workspaces) await work({ client, config, workspace })
-    await behind({ client, config })
+    await afterwards({ client, config })
   } finally {
     await client.connection.close()
   }
@@ -60,7 +59,7 @@ const ENSURED: Record<Ensured, string> = {
   created: 'created',
   updated: 'updated',
   unchanged: 'unchanged',
-  kept: 'kept as `convohouse up` created it (none is configured; `convohouse schedule delete` removes it)',
+  kept: 'kept as created by `convohouse up` (none is configured; `convohouse schedule delete` removes it)',
   deleted: 'deleted (no longer configured)',
   none: 'none (none is configured)',
 }
@@ -97,14 +96,13 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
   const all: ScheduleStatus[] = []
   await eachChosen(flags, async ({ client, workspace }) => void all.push(await statusOf(client, workspace.id)))
   if (flags.json) return all.forEach(printJson)
-  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
-  print(...scheduleLines(all, Date.now(), { width, style: styleOf(process.stdout) }))
+  print(...scheduleLines(all, Date.now(), gridOnStdout()))
 }
 
-/** Warns if no worker polls: the server keeps the run until one does. */
+/** Warns if no worker polls the queue: the run then waits on the server. */
 async function warnWithoutWorker(client: Client, { temporal }: Config): Promise<void> {
   const queue = warehouseQueue(temporal.queues)
-  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The run waits for it.'))
+  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The run starts when one does.'))
 }
 
 export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>
@@ -150,10 +148,10 @@ function outcomeText({ outcome, failure }: LastRun): string {
   return failure ? `${outcome} (${failure.code ?? failure.what})` : outcome
 }
 
-/** Cells of the last run. The server deletes ended runs after its retention period. */
+/** Cells for the last run. The server deletes ended runs after its retention period. */
 function runCells({ lastRun, schedule }: ScheduleStatus, nowMs: number): string[] {
   const tick = schedule?.lastTick
-  if (lastRun === null) return tick ? [timeText(tick.takenAt), 'no longer kept', ''] : ['never', '', '']
+  if (lastRun === null) return tick ? [timeText(tick.takenAt), 'no longer kept by the server', ''] : ['never', '', '']
   const { startedAt, endedAt } = lastRun
   const tookMs = (endedAt?.getTime() ?? nowMs) - startedAt.getTime()
   return [timeText(startedAt), outcomeText(lastRun), formatDuration(tookMs)]
@@ -190,10 +188,13 @@ export function checkRange({ since, until }: BackfillFlags, nowMs: number): void
     throw invalidFlag('A backfill needs --since.', 'Give a start: --since 2026-01-01, or an age such as 90d.')
   checkTogether({ since, wait: true, ...(until !== undefined && { until }) }, nowMs)
   if (until !== undefined && until > nowMs)
-    throw invalidFlag('--until lies in the future.', 'Leave it out: scheduled runs read what arrives later.')
+    throw invalidFlag('--until lies in the future.', 'Omit it: scheduled runs read later conversations.')
 }
 
-/** Reads what is missing of a time range, through the owner workflow that schedules use, too. Returns the exit code. @throws FLAG_INVALID, SCHEDULE_MISSING, TEMPORAL_UNREACHABLE */
+/**
+ * Exports what is missing in a time range, through the owner workflow that schedules use; returns the exit code.
+ * @throws FLAG_INVALID, SCHEDULE_MISSING, TEMPORAL_UNREACHABLE
+ */
 export async function runBackfill(flags: BackfillFlags): Promise<number> {
   checkRange(flags, systemClock.now())
   const { workspace, config: path, ...given } = flags

@@ -28,7 +28,7 @@ export interface WorkerFlags {
   supervised?: boolean
 }
 
-/** @throws what is wrong with configuration, data folder or Temporal; ADDRESS_IN_USE */
+/** @throws CONFIG_INVALID, CONFIG_MISSING, HOME_UNUSABLE, WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE, ADDRESS_IN_USE */
 export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   const { config: path, role } = flags
   const config = configAt(path)
@@ -71,8 +71,8 @@ async function runWithWarehouse(
 }
 
 /**
- * The supervised child: opens the warehouse, reports that to the parent, and works when told to. `install` installs the SDK's runtime and
- * returns the address of its metrics; a runtime that is installed and never used would keep the process alive.
+ * The supervised child: opens the warehouse, reports that to the parent, and works on its request. `install` installs the SDK's runtime and
+ * returns the address of its metrics; it is called late, since an installed runtime that is never used would keep the process alive.
  * @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
 export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
@@ -100,7 +100,7 @@ export async function runWarehouseChild(config: Config, install: () => Promise<s
     })
   } finally {
     stop.release()
-    // A worker that took the app closes it.
+    // The worker closes the app once it has taken it.
     if (!isTaken) await app.close()
   }
 }
@@ -117,7 +117,7 @@ export interface Team extends Pick<WorkerSettings, 'ending'> {
   ready(place: TemporalPlace): void
 }
 
-/** Works until it is stopped, and until the child has ended. Returns the child's exit code if that ended by itself. @throws TEMPORAL_UNREACHABLE */
+/** Runs until it is stopped and the child has ended. Returns the child's exit code if the child ended by itself. @throws TEMPORAL_UNREACHABLE */
 export async function runTeam({
   config,
   role,

@@ -30,7 +30,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
     expect(stderr).toContain(`bills ${before.sessions} to `)
     expect(stderr).toContain(
-      '`convohouse plan` with the same flags, then confirm with --yes, or limit it with --max-sessions.',
+      '`convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions.',
     )
     expect((await spent(there)).requests).toBe(before.requests)
     expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)

@@ -155,7 +155,9 @@ describe('the ledger', () => {
     const { env, home } = await synced()
     await inWarehouse(home, 'UPDATE _requests SET scanned = returned')
     const { stdout } = await cli(['ledger'], { env })
-    expect(stdout).toContain('No difference: all conversations that the vendor scanned were returned and are held.')
+    expect(stdout).toContain(
+      'No difference: every conversation that the vendor scanned was returned and is in the tables.',
+    )
   })
 
   it('can be asked while a sync runs, and not before there is a warehouse', async () => {

@@ -107,7 +107,7 @@ it('tells in its log, in status and in the doctor what it refuses, over its rest
     })
     for (let left = times; left > 0; left--)
       expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(401)
-    await running.said('refused 1 webhook of ws_demo: the secret matches no configured one (401).')
+    await running.said('refused 1 webhook of ws_demo: the secret matches none of the configured ones (401).')
     running.process.kill('SIGTERM')
     return (await running.ended).stderr
   }
@@ -116,7 +116,9 @@ it('tells in its log, in status and in the doctor what it refuses, over its rest
   expect(first).toMatch(/^\S+Z refused 4 webhooks of ws_demo since [-0-9]+ [:0-9]+ UTC: the secret/m)
   const second = await refuse(1)
   const status = await cli(['status'], options)
-  expect(status.stdout).toMatch(/^ {2}refused +6 requests refused, the last .*: the secret matches no configured one/m)
+  expect(status.stdout).toMatch(
+    /^ {2}refused +6 requests refused, the last .*: the secret matches none of the configured ones/m,
+  )
   const json = JSON.parse((await cli(['status', '--json'], options)).stdout)
   expect(json.workspaces[0].events.refused).toMatchObject([{ reason: 'wrong-secret', count: 6 }])
   const doctor = await cli(['doctor', '--offline'], options)
@@ -177,7 +179,7 @@ it('is part of `up` where a workspace has a secret, reads its secrets anew at SI
     told += text
   })
   await running.said('next round at')
-  const [, url] = /Waiting for webhooks of ws_demo at (\S+)\./.exec(told)!
+  const [, url] = /Listening for webhooks of ws_demo at (\S+)\./.exec(told)!
   const post = async (workspaceSecret: string) => {
     const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret })
     return (await fetch(url!, { method: 'POST', body })).status

@@ -63,7 +63,7 @@ describe('the flags of the sandbox', () => {
     [['--fault', 'html=0.1:3s'], 'html takes no parameter'],
     [['--fault', 'slow=0.1:soon'], 'the parameter of slow is a whole number'],
     [['--fault-script', 'no-such-file.json'], 'no-such-file.json cannot be read'],
-    [['--fault-script', 'package.json'], 'package.json is no JSON list'],
+    [['--fault-script', 'package.json'], 'package.json is not a JSON list'],
     [['--clock-offset', 'wrong'], '--clock-offset cannot be "wrong"'],
   ])('are refused: %j', async (args, told) => {
     await expect(optionsOf(...args)).rejects.toMatchObject({

@@ -203,7 +203,7 @@ describe('plan', () => {
     expect(code).toBe(0)
     expect(stdout).toContain(sandbox.world.agentIds()[0])
     expect(stdout).toContain('the beginning')
-    expect(stdout).toContain('In all: unknown.')
+    expect(stdout).toContain('Total: unknown.')
     expect(stdout).toContain('Left: 1,500 of 1,500 requests this hour')
     expect(stdout).toContain('Nothing was exported.')
     const requests = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)).json()) as {

@@ -27,7 +27,7 @@ describe('the demo', () => {
     const { code, stdout } = await cli(['demo', '--home', home])
     expect(code).toBe(0)
     for (const text of [
-      'In all: unknown.',
+      'Total: unknown.',
       'up to date',
       'Volume:',
       'Resolution:',

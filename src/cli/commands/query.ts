@@ -14,7 +14,8 @@ const LONGEST_TIMEOUT_MS = 24 * DAY
 const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
 
 /** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag. Line numbers stay the same. */
-export const unlikeFlag = (argument: string): string => (COMMENT_FIRST.test(argument) ? ` ${argument}` : argument)
+export const protectSqlComment = (argument: string): string =>
+  COMMENT_FIRST.test(argument) ? ` ${argument}` : argument
 
 export const queryCommand = (): Command =>
   addConfigFlag(new Command('query').description('run one SELECT; works while a sync runs'))

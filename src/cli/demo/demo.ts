@@ -1,4 +1,4 @@
-// `convohouse demo`: shows the main use without an account. A sandbox in this process serves the API; the rest is a real sync.
+// `convohouse demo`: shows the main features without an account. A sandbox in this process serves the API; everything else is real.
 import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -18,9 +18,10 @@ import { writeResult } from '../output/write.ts'
 import { planLines } from '../plan.ts'
 import { chooseDisplays } from '../sync/displays.ts'
 import { plannedBy } from '../sync/progress.ts'
+import { gridOnStdout } from '../terminal/columns.ts'
 import { print } from '../terminal/print.ts'
 import { type Stop, stopOnSignals } from '../terminal/signals.ts'
-import { isTerminal, styleOf } from '../terminal/style.ts'
+import { styleOf } from '../terminal/style.ts'
 import { showEvents, WEBHOOK_SECRET } from './events.ts'
 import { DEMO_QUERIES, type DemoQuery, eventQueries } from './questions.ts'
 
@@ -43,7 +44,7 @@ async function folderFor(home: string | undefined): Promise<string> {
   const folder = resolve(home)
   await makeFolder(folder)
   if ((await readdir(folder)).length === 0) return folder
-  throw invalidFlag(`--home: ${folder} is not empty.`, 'Name a folder that is empty or not there yet.')
+  throw invalidFlag(`--home: ${folder} is not empty.`, 'Give an empty folder, or one that does not exist yet.')
 }
 
 function configFor(sandbox: Sandbox, home: string): Config {
@@ -80,9 +81,7 @@ async function withApp<T>(demo: Demo, work: (options: EmbeddedOptions) => Promis
 
 async function showPlan(options: EmbeddedOptions): Promise<void> {
   const prepared = await planOnly(options)
-  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
-  const style = styleOf(process.stdout)
-  print(...planLines({ workspaceId: options.workspace.id, prepared, nowMs: Date.now() }, { width, style }))
+  print(...planLines({ workspaceId: options.workspace.id, prepared, nowMs: Date.now() }, gridOnStdout()))
 }
 
 async function sync(options: EmbeddedOptions): Promise<SyncReport> {
@@ -119,10 +118,10 @@ async function ask({ config, stop }: Demo, queries: readonly DemoQuery[]): Promi
 }
 
 const ending = (home: string): string[] => [
-  `The warehouse stays in ${home}. Query it:`,
+  `The warehouse is kept in ${home}. To query it:`,
   `  CONVOHOUSE_HOME=${home} npx convohouse query "SHOW TABLES"`,
   `  CONVOHOUSE_HOME=${home} npx convohouse status`,
-  'With an account of your own:',
+  'To use your own account:',
   '  npx convohouse init     writes a commented convohouse.yaml',
   '  npx convohouse plan     shows what a sync would read; it costs no session',
   '  npx convohouse sync',
@@ -136,8 +135,8 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   heading('Questions')
   await ask(demo, DEMO_QUERIES)
   heading('Conversations continue')
-  const goneOn = await withApp(demo, ({ app, config }) => showEvents({ app, config, sandbox }))
-  await ask(demo, eventQueries(goneOn))
+  const changed = await withApp(demo, ({ app, config }) => showEvents({ app, config, sandbox }))
+  await ask(demo, eventQueries(changed))
   heading(`${LATER_DAYS} days later`)
   sandbox.clock.advance(LATER_DAYS * DAY)
   const heldBefore = await withApp(demo, held)
@@ -147,7 +146,7 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   print('', ...secondSyncLines({ arrived, again, heldBefore }))
 }
 
-/** The result of the second sync. The random sample may be empty. */
+/** The result of the second sync. `again`: conversations of the random sample, which may be empty. */
 function secondSyncLines({
   arrived,
   again,
@@ -157,12 +156,12 @@ function secondSyncLines({
   again: number
   heldBefore: number
 }): string[] {
-  const bought = `Exported: ${counted(arrived, 'new conversation')}.`
-  const stored = `The ${count(heldBefore)} that were there`
-  if (again === 0) return [`${bought} ${stored} were not exported again.`]
+  const exported = `Exported: ${counted(arrived, 'new conversation')}.`
+  const stored = `the ${count(heldBefore)} existing ones`
+  if (again === 0) return [`${exported} None of ${stored} was exported again.`]
   return [
-    `${bought} ${stored} were not exported again, but for a sample of ${count(again)}:`,
-    'it tells how stale the rest is.',
+    `${exported} Of ${stored}, a random sample of ${count(again)} was exported again`,
+    'to measure how stale the others are.',
   ]
 }
 

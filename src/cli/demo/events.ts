@@ -14,34 +14,34 @@ import type { Conversation } from './questions.ts'
 /** Shared by sandbox and receiver, which both run in this process. */
 export const WEBHOOK_SECRET = 'demo-webhook-secret'
 
-/** The sandbox's clock advances in such steps until something happens. */
+/** Step by which the sandbox's clock advances until a stored conversation has changed. */
 const STEP_MS = HOUR
-const LOOK_EVERY_MS = 200
+const CHECK_EVERY_MS = 200
 
 /** An exported conversation whose state, assignee or cost an event has changed since. */
-const GONE_ON = `SELECT o.conversation_id AS id
+const CHANGED = `SELECT o.conversation_id AS id
   FROM conversation_observations o JOIN conversation_observations e USING (workspace_id, agent_id, conversation_id)
   WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)
     IS DISTINCT FROM (e.state, e.chat_assigned_to, e.token_usage_cumulative_total_tokens)
   ORDER BY o.observed_at DESC LIMIT 1`
 
-async function applied(config: Config): Promise<void> {
+async function untilApplied(config: Config): Promise<void> {
   const { home, workspaces } = config
-  while ((await spoolWaiting(home, workspaces[0]!.id)).events > 0) await sleep(LOOK_EVERY_MS)
+  while ((await spoolWaiting(home, workspaces[0]!.id)).events > 0) await sleep(CHECK_EVERY_MS)
 }
 
-async function untilGoneOn(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
+async function untilChanged(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
   const { app, config, sandbox } = options
   for (;;) {
     sandbox.clock.advance(STEP_MS)
     await sandbox.webhooks.settled()
-    await applied(config)
-    const [found] = await app.warehouse.writer.rows<Conversation>(GONE_ON)
+    await untilApplied(config)
+    const [found] = await app.warehouse.writer.rows<Conversation>(CHANGED)
     if (found) return found
   }
 }
 
-/** Advances the sandbox until a stored conversation changed and its events are in the tables; returns that conversation. */
+/** Advances the sandbox until a stored conversation has changed and its events are in the tables; returns that conversation. */
 export async function showEvents(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
   const { app, config, sandbox } = options
   const receiver = await openReceiver(config)
@@ -54,7 +54,7 @@ export async function showEvents(options: { app: App; config: Config; sandbox: S
     },
   })
   try {
-    const conversation = await untilGoneOn(options)
+    const conversation = await untilChanged(options)
     const events = app.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
     print(`The sandbox posted webhooks: ${counted(events, 'event')} applied, without a request.`, '')
     return conversation

@@ -1,5 +1,5 @@
-// A workspace's access: its token, the API, the clocks, and the export. One request is made, for the list of agents, which is not metered.
-// The export is metered and never asked: its check reports the last answers from the lease log.
+// A workspace's access: token, API, clocks and export. One request is made, for the list of agents, which is not metered. Export requests
+// are metered, so the export check makes none and reports the last answer from the lease log.
 
 import { stat } from 'node:fs/promises'
 import { openStores } from '../../app/stores.ts'
@@ -20,7 +20,7 @@ import { examine, type Finding, fail, ok, type Subject, skip, warn } from './fin
 const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
 
 /** True if other users can read the file. Windows has no such mode. */
-const isOpen = async (file: string): Promise<boolean> =>
+const isReadableByOthers = async (file: string): Promise<boolean> =>
   process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
 
 export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
@@ -29,7 +29,7 @@ export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
   return examine(subject, async () => {
     workspace.readToken()
     const found = `is set, in ${placeText(tokenKept)}`
-    if ('file' in tokenKept && (await isOpen(tokenKept.file)))
+    if ('file' in tokenKept && (await isReadableByOthers(tokenKept.file)))
       return [
         warn(subject, `${found}, which other users can read`, `Restrict it to its owner: chmod 600 ${tokenKept.file}`),
       ]
@@ -38,7 +38,7 @@ export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
 }
 
 /** Timeout of the request: shorter than that of a sync, since a person waits. */
-const PATIENCE_MS = 15 * SECOND
+const TIMEOUT_MS = 15 * SECOND
 
 const agentsOf = ({ envelope }: ResourceAnswer): number => envelope?.total ?? envelope?.records.length ?? 0
 
@@ -46,7 +46,7 @@ function answeredFinding(subject: Subject, apiUrl: string, answer: ResourceAnswe
   const { sentAtMs, receivedAtMs } = answer.receipt
   const found = `${new URL(apiUrl).origin} answers (${count(receivedAtMs - sentAtMs)} ms) and accepts the token; ${counted(agentsOf(answer), 'agent')}`
   if (agentsOf(answer) > 0) return ok(subject, found)
-  return warn(subject, found, 'Check the workspace id; if it is correct, there is nothing to read yet.')
+  return warn(subject, found, 'Check the workspace id. If it is correct, there is nothing to export yet.')
 }
 
 /** The server time in a refusal; null if it has none. */
@@ -56,7 +56,7 @@ function serverTimeOf(error: unknown, sentAtMs: number) {
 }
 
 async function ask(workspace: WorkspaceConfig, token: string): Promise<ResourceAnswer> {
-  const timeoutMs = Math.min(workspace.timeoutMs, PATIENCE_MS)
+  const timeoutMs = Math.min(workspace.timeoutMs, TIMEOUT_MS)
   const client = createVendorClient({ apiUrl: workspace.apiUrl, token, timeoutMs, maxAttempts: 1, connections: 1 })
   try {
     return await client.resource({ resource: AGENTS, workspaceId: workspace.id, limit: 1 })
@@ -73,37 +73,37 @@ export async function apiChecks(workspace: WorkspaceConfig): Promise<Finding[]> 
     const answer = await ask(workspace, workspace.readToken())
     return [answeredFinding(subject, workspace.apiUrl, answer), clockFinding(workspace.id, answer.receipt)]
   } catch (error) {
-    const api = isCode(error, 'TOKEN_MISSING') ? skip(subject, 'not asked: there is no token') : fail(subject, error)
+    const api = isCode(error, 'TOKEN_MISSING') ? skip(subject, 'not checked: there is no token') : fail(subject, error)
     return [api, clockFinding(workspace.id, serverTimeOf(error, sentAtMs))]
   }
 }
 
 /** The same findings with --offline. */
 export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
-  ['api', 'clock'].map(check => skip({ check, workspaceId }, 'not asked (--offline)'))
+  ['api', 'clock'].map(check => skip({ check, workspaceId }, 'not checked (--offline)'))
 
 /** A smaller difference is normal drift. */
 const A_FEW_SECONDS_MS = 5 * SECOND
 
-const HINTS =
+const CLOCK_HINT =
   "Synchronise the machine's clock (NTP). Until then windows end by the vendor's clock, as its list of agents " +
   "reports it, so nothing is skipped or billed twice; ages such as --since 30d and displayed times use this machine's clock."
 
-/** `told` is null without an answer. */
-export function clockFinding(workspaceId: string, told: Dated | null): Finding {
+/** `answer` is null if the vendor did not answer. */
+export function clockFinding(workspaceId: string, answer: Dated | null): Finding {
   const subject = { check: 'clock', workspaceId }
-  const aheadMs = told && aheadBy(told)
-  if (aheadMs === null) return skip(subject, 'not compared: the vendor reported no time')
+  const aheadMs = answer && aheadBy(answer)
+  if (aheadMs === null) return skip(subject, 'not checked: the vendor reported no time')
   if (Math.abs(aheadMs) <= A_FEW_SECONDS_MS) return ok(subject, "agrees with the vendor's within a few seconds")
   const behind = aheadMs > 0 ? 'behind' : 'ahead of'
-  return warn(subject, `is ${formatDuration(Math.abs(aheadMs))} ${behind} the vendor's`, HINTS)
+  return warn(subject, `is ${formatDuration(Math.abs(aheadMs))} ${behind} the vendor's`, CLOCK_HINT)
 }
 
-/** How far back the lease log is read for the last answer. */
-const REMEMBERED_MS = 7 * DAY
+/** How far back the lease log is searched for the last answer. */
+const LOOKBACK_MS = 7 * DAY
 
 async function lastAnswer(leaseLog: LeaseLog, nowMs: number): Promise<RequestMade | undefined> {
-  const entries = await leaseLog.recent(nowMs, REMEMBERED_MS)
+  const entries = await leaseLog.recent(nowMs, LOOKBACK_MS)
   const answered = (entry: (typeof entries)[number]): entry is RequestMade =>
     entry.kind === 'request' && entry.status !== null && entry.status < 500
   return entries.filter(answered).at(-1)
@@ -118,11 +118,12 @@ export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<F
   return examine(subject, async () => {
     const last = await lastAnswer(leaseLog, nowMs)
     if (!last)
-      return [skip(subject, 'not asked: each request is metered. The first sync shows whether the workspace has paid')]
+      return [
+        skip(subject, 'not checked: each request is metered. The first sync shows whether the workspace has paid'),
+      ]
     const when = ago(last.sentAtMs, nowMs)
     if (REFUSED.has(last.status!)) {
-      const hint =
-        'The export needs a workspace that has paid once: clarify it with the vendor, then run `convohouse sync`.'
+      const hint = 'The export is only for workspaces that have paid: ask the vendor, then run `convohouse sync`.'
       return [warn(subject, `refused the last request (${last.status}), ${when}`, hint)]
     }
     const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
@@ -134,7 +135,7 @@ export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<F
       warn(
         subject,
         `${answered}; ${left}`,
-        'A sync stops until the next billing period, unless --allow-overage-packs allows more.',
+        'A sync exports nothing until the next billing period, unless --allow-overage-packs allows more.',
       ),
     ]
   })

@@ -1,4 +1,4 @@
-// The configuration: its place, workspaces and data folder.
+// The configuration: its file, workspaces and data folder.
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
@@ -21,7 +21,7 @@ export interface Configured {
   all: string[] | null
   /** Null if it cannot be read. */
   config: Config | null
-  /** Null if an unreadable configuration may name a data folder other than the default. */
+  /** Null if the configuration cannot be read: it may name another data folder than the default. */
   storage: Storage | null
 }
 

@@ -1,4 +1,4 @@
-// The contents of the warehouse: its own rules, quarantined records, and pages that are not loaded yet.
+// The contents of the warehouse: consistency rules, quarantined records, and pages that are not loaded yet.
 import { openStores } from '../../app/stores.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
@@ -20,9 +20,9 @@ async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding 
   try {
     const [{ n } = { n: 0 }] = await rows<{ n: number }>(`SELECT count(*) AS n FROM (${query}\n)`)
     if (n === 0) return null
-    const what = `${counted(n, 'row breaks', 'rows break')} the rule ${name}.`
+    const what = `${counted(n, 'row violates', 'rows violate')} the rule ${name}.`
     const hint =
-      '`convohouse replay` rebuilds the tables from the landing. Please report it, with the name of the rule.'
+      'Run `convohouse replay`, which rebuilds the tables from the landing, and please report it with the name of the rule.'
     return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
   } catch (error) {
     if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long`)
@@ -45,29 +45,29 @@ function quarantineFindings(rows: Rows): Promise<Finding[]> {
   return examine(QUARANTINE, async () => {
     const [{ n } = { n: 0 }] = await rows<{ n: number }>('SELECT count(*) AS n FROM _quarantine')
     if (n === 0) return [ok(QUARANTINE, 'every landed record was loaded')]
-    const hint = '`convohouse quarantine list` shows which and why; they are kept in the landing.'
+    const hint = '`convohouse quarantine list` shows which and why. They stay in the landing.'
     return [warn(QUARANTINE, `${counted(n, 'record')} could not be loaded`, hint)]
   })
 }
 
-/** Agents whose id no request can carry. */
+/** Agents whose id cannot be part of a URL. */
 function agentsFindings(rows: Rows): Promise<Finding[]> {
   return examine(AGENTS, async () => {
     const known = await rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM agents ORDER BY id')
     const unusable = known.map(({ id }) => id).filter(id => !isSegment(id))
     if (unusable.length === 0) return []
-    const hint = 'Report it to the vendor: an ID must not be "." or "..", nor hold NUL. All other agents are exported.'
-    return [warn(AGENTS, `no request can carry the ID of ${unusable.map(id => JSON.stringify(id)).join(', ')}`, hint)]
+    const hint = 'Report it to the vendor: an ID must not be "." or ".." or contain NUL. All other agents are exported.'
+    return [warn(AGENTS, `no request can contain the ID of ${unusable.map(id => JSON.stringify(id)).join(', ')}`, hint)]
   })
 }
 
-/** Workspaces in the warehouse that are no longer configured: they are not synced any more. */
+/** Workspaces in the warehouse that are no longer configured, so that they are not synced any more. */
 function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<Finding[]> {
   return examine(WORKSPACES, async () => {
     const others = (await workspacesIn(rows)).filter(id => !configured.includes(id))
     if (others.length === 0) return []
-    const hint = 'Configure them to continue their syncs; stored data stays, also after a replay.'
-    return [warn(WORKSPACES, `in the warehouse and not configured: ${others.join(', ')}`, hint)]
+    const hint = 'To sync them again, configure them. Their stored data is kept, also by a replay.'
+    return [warn(WORKSPACES, `in the warehouse but not configured: ${others.join(', ')}`, hint)]
   })
 }
 
@@ -83,7 +83,7 @@ function loadsFindings(options: { rows: Rows; home: string; workspaceId: string;
       warn(
         subject,
         found,
-        'The next sync loads them and names those that it cannot load; `convohouse replay` reloads all.',
+        'The next sync loads them and reports those that it cannot load; `convohouse replay` reloads all.',
       ),
     ]
   })
@@ -93,7 +93,7 @@ export interface ContentsOptions {
   rows: Rows
   home: string
   workspaceIds: readonly string[]
-  /** Every workspace that is configured; null where that is not known. */
+  /** All configured workspaces; null if unknown. */
   configured: readonly string[] | null
   held: boolean
 }

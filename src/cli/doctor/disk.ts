@@ -46,7 +46,7 @@ export function dataFolderCheck(home: string): Promise<Finding[]> {
     const there = await nearest(home)
     await tryWriting(there)
     if (there !== home) return [ok(SUBJECT, `${home} does not exist yet; it can be created in ${there}`)]
-    // It may lie on another disk.
+    // The landing may lie on another disk.
     await openStores(home).landing.probe()
     const found = `${home} is writable, and writes are durable`
     if (await openToOthers(home))
@@ -71,19 +71,19 @@ const TOO_LITTLE_BYTES = 64 * MB
 const LITTLE_BYTES = 1_000 * MB
 
 export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: DiskUsage): Finding {
-  const found = `${bytes(freeBytes)} free; the warehouse has ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
+  const found = `${bytes(freeBytes)} free; the warehouse takes ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
   if (freeBytes < TOO_LITTLE_BYTES) {
-    const hint = 'Free some space; landed pages are kept, and the next sync continues.'
+    const hint = 'Free some space. Landed pages are kept, and the next sync continues.'
     return fail(SPACE, new ConvohouseError('HOME_UNUSABLE', { what: `The disk is full: ${found}.`, hint }))
   }
   if (freeBytes < warehouseBytes)
-    return warn(SPACE, found, 'A replay builds a second warehouse beside the first: free as much space again.')
+    return warn(SPACE, found, 'Free more space before a replay, which builds a second warehouse beside the first.')
   if (freeBytes < LITTLE_BYTES) return warn(SPACE, found, 'Free more space before the next long sync.')
   return ok(SPACE, found)
 }
 
 export function fileSystemFinding(fileSystem: FileSystem | null): Finding {
-  if (fileSystem === null) return ok(FILE_SYSTEM, 'of an unknown kind; it passed the write test above')
+  if (fileSystem === null) return ok(FILE_SYSTEM, 'of unknown type; it passed the write test above')
   const { name, nature } = fileSystem
   if (nature === 'network') {
     const hint = 'Move the data folder to a local disk: network file systems may not guarantee locks and fsync.'
@@ -92,8 +92,8 @@ export function fileSystemFinding(fileSystem: FileSystem | null): Finding {
   if (nature === 'memory')
     return warn(
       FILE_SYSTEM,
-      `${name}, which lies in memory`,
-      'Move the data folder to a disk: a restart of the machine empties this one.',
+      `${name}, which keeps files in memory`,
+      'Move the data folder to a disk: a restart of the machine deletes everything on this file system.',
     )
   return ok(FILE_SYSTEM, name)
 }
@@ -114,7 +114,7 @@ export interface FileSystem {
   nature: 'disk' | 'network' | 'memory'
 }
 
-/** Numbers of linux/magic.h, and of file systems that are not in it. */
+/** Type numbers of `statfs`, from linux/magic.h and from file systems that it does not list. */
 const KNOWN: Readonly<Record<number, FileSystem>> = {
   61267: { name: 'ext4', nature: 'disk' },
   1481003842: { name: 'xfs', nature: 'disk' },
@@ -135,7 +135,7 @@ const KNOWN: Readonly<Record<number, FileSystem>> = {
   1702057286: { name: 'FUSE', nature: 'network' },
 }
 
-/** Null for an unknown number, and for systems other than Linux. */
+/** Null for an unknown number, and on systems other than Linux. */
 export const fileSystemOf = (type: number, platform: NodeJS.Platform = process.platform): FileSystem | null =>
   // Some systems return it as a signed number: compare its 32 bits.
   platform === 'linux' ? (KNOWN[type >>> 0] ?? null) : null
@@ -145,7 +145,7 @@ export interface Volume {
   freeBytes: number
 }
 
-/** Of a folder that is there. */
+/** File system and free space of an existing folder. */
 export async function volumeOf(folder: string): Promise<Volume> {
   const { type, bavail, bsize } = await statfs(folder)
   return { fileSystem: fileSystemOf(type), freeBytes: bavail * bsize }

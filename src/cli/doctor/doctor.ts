@@ -1,4 +1,4 @@
-// `convohouse doctor`: everything that a sync stands on, looked at in order. It buys nothing and leaves nothing behind.
+// `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind.
 import { openStores } from '../../app/stores.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
@@ -77,12 +77,12 @@ async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
     ...(await accessChecks(configured, flags.offline === true)),
     ...(storage
       ? await storageChecks(storage, configured)
-      : [skip({ check: 'data folder' }, 'not checked: the unreadable configuration may name it')]),
+      : [skip({ check: 'data folder' }, 'not checked: the configuration, which may name it, cannot be read')]),
     ...(await versionsCheck()),
   ]
 }
 
-/** Prints the diagnosis; the process's exit code: that of the first check that failed. */
+/** Prints the findings; returns the exit code of the first failed check, else 0. */
 export async function runDoctor(flags: DoctorFlags): Promise<number> {
   const checks = await diagnose(flags)
   const exitCode = checks.find(({ state }) => state === 'fail')?.exitCode ?? EXIT_CODES.ok

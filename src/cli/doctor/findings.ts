@@ -10,7 +10,7 @@ export type State = 'ok' | 'warn' | 'fail' | 'skip'
 export interface Subject {
   /** Name of the check. */
   check: string
-  /** Whose it is; absent where it is about the whole house. */
+  /** Absent for checks that concern no single workspace. */
   workspaceId?: string
 }
 
@@ -22,7 +22,7 @@ export interface Finding {
   hint: string | null
   /** Code of the error; null unless it failed. */
   code: string | null
-  /** What a doctor that fails here first ends with; 0 unless it failed. */
+  /** Exit code of the command if this is the first failure; 0 unless it failed. */
   exitCode: number
 }
 
@@ -79,7 +79,7 @@ export function summary(findings: readonly Finding[]): string {
   return warned > 0 ? `Nothing failed; ${warnings}.` : 'Everything is fine.'
 }
 
-/** A line a finding, how to mend it below, and a summary. */
+/** A line for each finding, with its hint below, and a summary. */
 export const doctorLines = (findings: readonly Finding[], style: Style = plain): string[] => [
   ...findings.flatMap(finding => lines(finding, style)),
   '',

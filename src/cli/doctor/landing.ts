@@ -1,11 +1,11 @@
-// A workspace's landing: whether the newest pages can be read, what kills left behind, and the leases ledger.
+// A workspace's landing: whether the newest pages can be read, files left by killed processes, and the lease log.
 import { openStores } from '../../app/stores.ts'
 import { HOUR } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
 import type { LandedPage, Landing } from '../../landing/landing.ts'
 import { examine, type Finding, fail, ok, type Subject, warn } from './findings.ts'
 
-/** Of each stream: what a crash of the machine or a full disk may have hurt is what was written last. */
+/** Only the newest pages are read: a crash or a full disk damages what was written last. */
 const SAMPLE_PAGES = 20
 
 async function pagesFinding(subject: Subject, landing: Landing, pages: readonly LandedPage[]): Promise<Finding> {
@@ -28,7 +28,7 @@ async function leftoverFindings(subject: Subject, landing: Landing): Promise<Fin
     warn(
       subject,
       `${counted(files, 'half-written file')} of a killed process`,
-      `They only take up space; a sync removes those in the folders where it looks for new pages. To remove all of them while no sync runs: ${hint}`,
+      `They only take space; a sync removes those in the folders that it reads. To remove all of them while no sync runs: ${hint}`,
     ),
   ]
 }

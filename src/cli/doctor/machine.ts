@@ -7,7 +7,7 @@ import { type Finding, fail, ok, warn } from './findings.ts'
 
 const partsOf = (version: string): number[] => version.split('.').map(Number)
 
-/** True where `version` (`20.19.1`) is `oldest` (`20.19`) or later. */
+/** True if `version` (`20.19.1`) is `oldest` (`20.19`) or later. */
 export function isAtLeast(version: string, oldest: string): boolean {
   const have = partsOf(version)
   const differing = partsOf(oldest).findIndex((part, at) => (have[at] ?? 0) !== part)
@@ -18,11 +18,11 @@ export function isAtLeast(version: string, oldest: string): boolean {
 export function nodeFinding(node: string, { version, oldestNode }: PackageFacts): Finding {
   const subject = { check: 'node' }
   if (isAtLeast(node, oldestNode))
-    return ok(subject, `Node ${node} (${oldestNode} or later is needed), convohouse ${version}`)
+    return ok(subject, `Node ${node} (needs ${oldestNode} or later), convohouse ${version}`)
   return fail(
     subject,
     new ConvohouseError('NODE_TOO_OLD', {
-      what: `This is Node ${node}, and convohouse ${version} needs ${oldestNode} or later.`,
+      what: `This is Node ${node}; convohouse ${version} needs ${oldestNode} or later.`,
       hint: 'Install a newer Node (https://nodejs.org), then run the same command again.',
     }),
   )
@@ -30,7 +30,7 @@ export function nodeFinding(node: string, { version, oldestNode }: PackageFacts)
 
 const SUBJECT = { check: 'memory' }
 
-/** Memory of the process besides DuckDB's limit: pages in flight, and what DuckDB does not count. */
+/** Memory of the process beyond DuckDB's limit: pages in flight, and allocations that DuckDB does not count. */
 const BESIDE_BYTES = 400_000_000
 
 export interface Memory {
@@ -39,7 +39,7 @@ export interface Memory {
   containerBytes: number | null
 }
 
-/** Of this process. */
+/** Memory available to this process. */
 export function memoryOf(): Memory {
   const machineBytes = totalmem()
   // An unlimited cgroup reports an absurdly large number.
@@ -66,6 +66,6 @@ export function memoryFinding(limits: MemoryLimits, { machineBytes, containerByt
   return warn(
     SUBJECT,
     found,
-    `Set \`${setting}: ${fitting}MB\` in the configuration: a process that exceeds the memory is killed.`,
+    `Set \`${setting}: ${fitting}MB\` in the configuration: a process that exceeds the available memory is killed.`,
   )
 }

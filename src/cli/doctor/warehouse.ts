@@ -36,16 +36,16 @@ const MIGRATION = { check: 'migration' }
 
 export interface WarehouseFound {
   findings: Finding[]
-  /** Null where it cannot be told: the file does not open. */
+  /** Null if unknown, because the file does not open. */
   holding: Holding | null
-  /** Null where nothing can be asked. */
+  /** Null if the warehouse cannot be queried. */
   rows: Rows | null
 }
 
 function missing(storage: Storage, landedPages: number): Finding {
   const file = warehouseFile(storage.home)
   if (landedPages === 0) return ok(SUBJECT, `${file} does not exist yet; the first sync creates it`)
-  const hint = '`convohouse replay` rebuilds it from the landing, without a request.'
+  const hint = 'Run `convohouse replay`, which rebuilds it from the landing without a request.'
   return warn(SUBJECT, `${file} is missing, although pages have landed`, hint)
 }
 
@@ -55,7 +55,7 @@ async function migrationFinding(rows: Rows): Promise<Finding> {
   )
   const known = await newestMigration()
   if (at.newest > known) return fail(MIGRATION, newerWarehouse(at.newest, known))
-  if (at.newest < known) return ok(MIGRATION, `at ${at.newest}; the next sync brings it to ${known}`)
+  if (at.newest < known) return ok(MIGRATION, `at ${at.newest}; the next sync migrates to ${known}`)
   return ok(MIGRATION, `at ${at.newest}, the newest`)
 }
 
@@ -92,7 +92,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Files that a killed process left; the next sync cleans them up. */
+/** Files that a killed process left behind; the next sync cleans them up. */
 async function leftovers(home: string): Promise<string[]> {
   const [socket, log] = await Promise.all([isThere(join(home, 'query.sock')), isThere(`${warehouseFile(home)}.wal`)])
   return [...(socket ? ['its socket'] : []), ...(log ? ['its last commits in the log'] : [])]
@@ -100,13 +100,13 @@ async function leftovers(home: string): Promise<string[]> {
 
 export function locksCheck(home: string, holding: Holding | null): Promise<Finding[]> {
   return examine(LOCKS, async () => {
-    if (holding === null) return [skip(LOCKS, 'unknown: the warehouse does not open')]
+    if (holding === null) return [skip(LOCKS, 'not checked: the warehouse does not open')]
     if (holding.state === 'held')
-      return [ok(LOCKS, `held by ${holderText(holding.pid)}: another sync waits until it is released`)]
+      return [ok(LOCKS, `held by ${holderText(holding.pid)}; another sync waits until it is released`)]
     const halfBuilt = await fileBytes(warehouseFile(home, REBUILT))
     if (halfBuilt > 0) {
-      const hint = '`convohouse replay` starts over and removes it; the old warehouse is unchanged.'
-      return [warn(LOCKS, `${REBUILT} (${bytes(halfBuilt)}) of a replay that was killed`, hint)]
+      const hint = 'The old warehouse is unchanged. `convohouse replay` starts over and removes the file.'
+      return [warn(LOCKS, `${REBUILT} (${bytes(halfBuilt)}) was left by a killed replay`, hint)]
     }
     const left = await leftovers(home)
     if (left.length === 0) return [ok(LOCKS, 'no process holds the warehouse')]

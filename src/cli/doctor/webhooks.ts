@@ -11,7 +11,7 @@ import { examine, type Finding, ok, type Subject, warn } from './findings.ts'
 
 const CHECK = 'webhooks'
 
-/** Refusals of the last day are warnings; `status` shows older ones. */
+/** Only refusals of the last day are warnings; `status` also shows older ones. */
 const RECENT_MS = DAY
 
 function refusedFindings(subject: Subject, refused: readonly Refused[]): Finding[] {
@@ -59,7 +59,7 @@ export async function webhooksCheck(of: WebhooksOf): Promise<Finding[]> {
   ]
 }
 
-/** Findings across workspaces: secrets that two of them share, and refusals that no workspace can be named for. */
+/** Findings across workspaces: shared secrets, and refusals that cannot be attributed to a workspace. */
 export async function commonWebhooksCheck(config: Pick<Config, 'home' | 'workspaces' | 'source'>): Promise<Finding[]> {
   const subject = { check: CHECK }
   const unknown = (await readRefused(config.home)).filter(({ workspaceId }) => workspaceId === null)

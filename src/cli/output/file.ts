@@ -1,4 +1,4 @@
-// An answer in a file: complete under its name, or absent.
+// Writes a query result to a file, which is either complete or absent.
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { access, constants, realpath, rm, stat } from 'node:fs/promises'
@@ -31,22 +31,22 @@ export function formatOfFile(file: string): Format {
   })
 }
 
-/** Arrow has an extension for streams, .arrows; every other file gets the form that readers can seek in. */
+/** Arrow in a file is seekable, except with the extension of Arrow streams, .arrows. */
 const inFile = (format: RowFormat, file: string): RowFormat =>
   format === 'arrow' && extname(file).toLowerCase() !== '.arrows' ? 'arrow-file' : format
 
 const unwritable = (file: string, why: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', {
     what: `${file} cannot be written: ${why}.`,
-    hint: 'Give a file in an existing folder that you may write to; for a pipe or a device, redirect standard output.',
+    hint: 'Give a file in an existing folder with write permission; for a pipe or a device, redirect standard output.',
     cause,
   })
 
 const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? String(cause)
 
 /**
- * The path to write to: the target of a link; never a folder, a pipe or a device.
- * @throws FLAG_INVALID when no file can be written there
+ * The path to write to; a link is followed.
+ * @throws FLAG_INVALID for a folder, pipe or device, and if the folder is missing or not writable
  */
 export async function resolveOutput(file: string): Promise<string> {
   try {
@@ -62,7 +62,7 @@ export async function resolveOutput(file: string): Promise<string> {
   }
 }
 
-/** Writes under a temporary name beside the file, then replaces it. Mode 0600, since it holds people's messages. */
+/** Writes to a temporary file in the same folder, then replaces the file. Mode 0600, since it contains people's messages. */
 export async function writeToFile(result: QueryResult, format: RowFormat, file: string): Promise<Tally> {
   const part = partOf(file)
   try {
@@ -78,7 +78,7 @@ export async function writeToFile(result: QueryResult, format: RowFormat, file: 
   } catch (error) {
     await result.close()
     await rm(part, { force: true })
-    // Errors of the system, such as a full disk, concern the file; all others the query.
+    // System errors, such as a full disk, concern the file; all others concern the query.
     throw error instanceof ConvohouseError || !(error as NodeJS.ErrnoException).syscall
       ? error
       : unwritable(file, codeOf(error), error)

@@ -1,4 +1,4 @@
-// The status of a workspace for people.
+// The status of a workspace as text.
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
 import type { AgentStatus, Span } from '../../reports/coverage.ts'
@@ -29,8 +29,8 @@ const spanText = ({ from, to }: Span): string => `${from === null ? 'the beginni
 function coveredText({ covered, gaps }: AgentStatus): string {
   const [begin, end] = [covered[0], covered.at(-1)]
   if (!begin || !end) return 'nothing yet'
-  const whole = spanText({ from: begin.from, to: end.to })
-  return gaps.length === 0 ? whole : `${whole}, ${counted(gaps.length, 'gap')}`
+  const entire = spanText({ from: begin.from, to: end.to })
+  return gaps.length === 0 ? entire : `${entire}, ${counted(gaps.length, 'gap')}`
 }
 
 const agentRow = (agent: AgentStatus): string[] => [
@@ -96,16 +96,16 @@ const gapLines = (agents: readonly AgentStatus[]): string[] =>
 const backingOffLines = (windows: WorkspaceStatus['backingOff']): string[] =>
   windows.map(
     ({ agentId, window, until }) =>
-      `  backing off  ${agentId}: ${window} made no progress; watches and schedules try it again ${second(until)} UTC, \`sync\` at once`,
+      `  backing off  ${agentId}: ${window} made no progress; watch mode and schedules retry it at ${second(until)} UTC, \`sync\` retries it now`,
   )
 
-/** Events are applied within seconds; a longer wait is reported. */
+/** Events are normally applied within seconds; a longer wait is shown. */
 const SOON_MS = 30 * SECOND
 
 function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: number): string[] {
   const waitsMs = waitingSince === null ? 0 : nowMs - Date.parse(waitingSince)
   return [
-    ...(waitsMs > SOON_MS ? [`the oldest has waited ${formatDuration(waitsMs)}`] : []),
+    ...(waitsMs > SOON_MS ? [`the oldest has waited for ${formatDuration(waitsMs)}`] : []),
     ...(unreadableSegments > 0
       ? [`${counted(unreadableSegments, 'segment')} of the spool cannot be read, and their events are not counted`]
       : []),

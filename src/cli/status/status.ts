@@ -9,8 +9,8 @@ import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
 
+import { gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { isTerminal, styleOf } from '../terminal/style.ts'
 import { refusedLines, workspaceLines } from './status-text.ts'
 
 export interface StatusFlags {
@@ -19,7 +19,7 @@ export interface StatusFlags {
   json?: boolean
 }
 
-/** Rows of the warehouse and its workspaces; null when there is none yet. */
+/** Access to the warehouse, and its workspaces; null if there is no warehouse yet. */
 async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
     return { rows, known: await workspacesIn(rows) }
@@ -37,13 +37,12 @@ interface Shown {
 }
 
 function show({ statuses, refused, size }: Shown, storage: Storage): void {
-  const width = isTerminal(process.stdout) ? process.stdout.columns : undefined
-  const options = { width, style: styleOf(process.stdout) }
+  const options = gridOnStdout()
   const nowMs = Date.now()
   print(
     size > 0
       ? `Warehouse ${warehouseFile(storage.home)}, ${bytes(size)}`
-      : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or name the right data folder (\`home\`, CONVOHOUSE_HOME).`,
+      : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or set the right data folder (\`home\`, CONVOHOUSE_HOME).`,
   )
   if (refused.length > 0) print('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
   for (const status of statuses) print('', ...workspaceLines(status, nowMs, options))

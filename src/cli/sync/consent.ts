@@ -25,8 +25,8 @@ const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError 
       : `This sync of workspace ${workspaceId} may use most of the quota.`,
     // A full export needs consent whatever its range: --since would not help.
     hint: isBilledAgain(plan)
-      ? 'Look at `convohouse plan` with the same flags, then confirm with --yes, or limit it with --max-sessions.'
-      : 'Look at `convohouse plan` with the same flags, then confirm with --yes, or limit it with --max-sessions or --since.',
+      ? 'Run `convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions.'
+      : 'Run `convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions or --since.',
   })
 
 /** True if the plan may be executed. @throws CONFIRMATION_NEEDED, INTERRUPTED */
@@ -60,7 +60,7 @@ export async function confirm(question: string, signal: AbortSignal): Promise<bo
     const answer = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended])
     return /^y(es)?$/i.test(answer.trim())
   } catch (cause) {
-    throw new ConvohouseError('INTERRUPTED', { what: 'Stopped at the question; no session was billed.', cause })
+    throw new ConvohouseError('INTERRUPTED', { what: 'Stopped before the sync started; no session was billed.', cause })
   } finally {
     lines.close()
   }

@@ -1,4 +1,4 @@
-// A part of the terminal that is redrawn in place: named sections, one below the other. Permanent lines scroll away above it.
+// Named sections at the bottom of the terminal that are redrawn in place. Permanent lines are printed above them.
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 import { isTerminal } from './style.ts'
@@ -9,11 +9,11 @@ const REDRAW_EVERY_MS = 200
 type Screen = Writable & Pick<WriteStream, 'columns' | 'rows'>
 
 export interface Board {
-  /** Shows a section: `lines` is called at each redraw. */
+  /** Shows a section; `lines` is called at each redraw. */
   show(name: string, lines: () => string[]): void
   /** Removes a section; without sections the terminal is released. */
   hide(name: string): void
-  /** Writes permanent lines above the sections. */
+  /** Prints permanent lines above the sections. */
   printAbove(lines: readonly string[]): void
   /** Stops drawing while `work` uses the terminal. */
   withoutDrawing<T>(work: () => Promise<T>): Promise<T>
@@ -29,15 +29,15 @@ export function fitting(sections: readonly (readonly string[])[], rows: number):
   return [...heads.slice(0, shown), `… and ${heads.length - shown} more`]
 }
 
-/** A board on that screen. log-update is imported only here: its character tables take longer to load than the rest of a command. */
+/** Creates a board. log-update is imported on demand: its character tables take longer to load than the rest of a command. */
 export async function boardOn(to: Screen): Promise<Board> {
   const { createLogUpdate } = await import('log-update')
   const draw = createLogUpdate(to)
   const sections = new Map<string, () => string[]>()
   let timer: NodeJS.Timeout | undefined
-  let away = false
+  let suspended = false
   const redraw = () => {
-    if (away) return
+    if (suspended) return
     const lines = [...sections.values()].map(give => give())
     draw(fitting(lines, to.rows).join('\n'))
   }
@@ -64,18 +64,18 @@ export async function boardOn(to: Screen): Promise<Board> {
     async withoutDrawing(work) {
       draw.clear()
       draw.done()
-      away = true
+      suspended = true
       try {
         return await work()
       } finally {
-        away = false
+        suspended = false
         if (sections.size > 0) redraw()
       }
     },
   }
 }
 
-/** A board on standard error; null if that is no terminal. */
+/** A board on standard error; null if standard error is not a terminal. */
 export async function boardOnTerminal(): Promise<Board | null> {
   return isTerminal(process.stderr) ? boardOn(process.stderr) : null
 }

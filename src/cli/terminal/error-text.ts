@@ -10,7 +10,7 @@ export const exitCodeOf = (error: unknown): number =>
 /** True with `--verbose` or DEBUG. */
 export const wantsStack = (): boolean => process.argv.includes('--verbose') || Boolean(process.env.DEBUG)
 
-const REPORT = 'This should not happen. Please report it, with the command and what `--verbose` shows.'
+const REPORT = 'This is a bug. Please report it with the command and the output of `--verbose`.'
 
 interface ErrorDescription {
   code: string
@@ -19,7 +19,7 @@ interface ErrorDescription {
   exitCode: number
 }
 
-/** Message and hint of an error; an unexpected error has a request to report it. */
+/** Message and hint of an error; the hint of an unexpected error asks to report it. */
 export const describeError = (error: unknown): ErrorDescription => {
   if (error instanceof ConvohouseError)
     return { code: error.code, what: error.message, hint: error.hint, exitCode: error.exitCode }
@@ -57,8 +57,8 @@ export function errorJson(error: unknown): object {
   return { error: { ...describeError(error), facts, ...(stack.length > 0 && { stack }) } }
 }
 
-/** Commander throws an error with exit code 0 after help and version. */
-export const isCalmEnd = (error: CommanderError): boolean => error.exitCode === 0
+/** True after help or version: commander then throws an error with exit code 0. */
+export const isHelpOrVersion = (error: CommanderError): boolean => error.exitCode === 0
 
 /** True if no command was named. */
 export const wantsHelp = (error: CommanderError): boolean => error.code === 'commander.help' && error.exitCode !== 0

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 
 let isStamped = false
 
-/** From now on each logged line begins with its time: the log of a service is read later, and beside others. */
+/** From now on each logged line begins with its time, as in the log of a service. */
 export function stampLines(): void {
   isStamped = true
 }
@@ -11,7 +11,7 @@ export function stampLines(): void {
 /** The machine's time, ISO-8601, UTC. */
 export const timestamp = (): string => new Date().toISOString()
 
-/** The lines as they are logged: with their time, if lines are stamped. */
+/** The lines as they are logged: with their time if `stampLines` was called. */
 export const logLines = (lines: readonly string[]): string[] =>
   isStamped ? lines.flatMap(text => text.split('\n')).map(line => `${timestamp()} ${line}`) : [...lines]
 

@@ -9,25 +9,25 @@ interface Reason {
   hint: string
 }
 
-const NOBODY = 'Nothing, unless the sender is yours.'
+const NOT_OURS = 'Ignore it, unless the sender is yours.'
 
 const REASONS: Record<Refusal, Reason> = {
-  'not-json': { what: 'no JSON', hint: NOBODY },
-  'too-deep': { what: 'nested deeper than 500 levels', hint: NOBODY },
+  'not-json': { what: 'the body is not JSON', hint: NOT_OURS },
+  'too-deep': { what: 'the body is nested deeper than 500 levels', hint: NOT_OURS },
   'wrong-secret': {
-    what: 'the secret matches no configured one',
+    what: 'the secret matches none of the configured ones',
     hint: "Compare the workspace secret in the vendor's settings with the one that `webhooks` names, and replace it as docs/webhooks.md describes. Refused events are not resent.",
   },
   'not-found': {
-    what: 'an address other than /webhooks',
+    what: 'the address is not /webhooks',
     hint: "Set the webhook address in the vendor's settings to one that ends in /webhooks.",
   },
   'wrong-method': {
-    what: 'a method other than POST',
+    what: 'the method is not POST',
     hint: "Correct the webhook address in the vendor's settings, or in the proxy.",
   },
-  'too-slow': { what: 'the sender was slow and was dropped in favour of others', hint: NOBODY },
-  'too-large': { what: 'larger than maxBody', hint: 'Raise `webhooks.maxBody`, up to 12MB.' },
+  'too-slow': { what: 'the sender was too slow and was disconnected in favour of others', hint: NOT_OURS },
+  'too-large': { what: 'the body is larger than maxBody', hint: 'Raise `webhooks.maxBody`, up to 12MB.' },
   'disk-refuses': { what: 'the disk refuses writes', hint: 'Give the data folder space and write permission.' },
   'too-busy': {
     what: 'more concurrent events than the receiver can hold',
@@ -40,11 +40,11 @@ const isKnown = (reason: string): reason is Refusal => Object.hasOwn(REASONS, re
 const reasonOf = (reason: string): Reason =>
   isKnown(reason)
     ? { ...REASONS[reason], what: `${REASONS[reason].what} (${REFUSALS[reason]})` }
-    : { what: reason, hint: NOBODY }
+    : { what: reason, hint: NOT_OURS }
 
 export const hintOf = ({ reason }: Pick<Refused, 'reason'>): string => reasonOf(reason).hint
 
-/** `174 requests refused within 2 h, the last 3 min ago: the secret matches no configured one (401)`. */
+/** `174 requests refused within 2 h, the last 3 min ago: the secret matches none of the configured ones (401)`. */
 export function refusedText({ reason, count, firstMs, lastMs }: Omit<Refused, 'workspaceId'>, nowMs: number): string {
   const within = lastMs - firstMs < MINUTE ? '' : ` within ${formatDuration(lastMs - firstMs)}`
   return `${counted(count, 'request')} refused${within}, the last ${ago(lastMs, nowMs)}: ${reasonOf(reason).what}`

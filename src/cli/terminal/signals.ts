@@ -1,6 +1,6 @@
-// The signals that ask a process to end: Ctrl-C (SIGINT), `kill` (SIGTERM), and a terminal that is closed (SIGHUP). A command that works
-// for long ends in steps: the first signal starts no new work and lets requests in flight land, for ten seconds at most; the second aborts
-// them; the third exits at once, which costs no more than a kill.
+// The signals that ask a process to end: Ctrl-C (SIGINT), `kill` (SIGTERM), and a closed terminal (SIGHUP). A long-running command ends in
+// steps. After the first signal it starts no new work and lets requests in flight land, for at most ten seconds. The second aborts them.
+// The third exits at once, which is as safe as a kill.
 //
 //   running ──1st──▶ stopping ──2nd, or 10 s──▶ aborted ──3rd──▶ exit 130
 import { EXIT_CODES } from '../../core/errors.ts'
@@ -14,28 +14,28 @@ const STOP = 'stop' as NodeJS.Signals
 
 const ending = new Set<NodeJS.Signals>(SIGNALS)
 
-/** A parent that got the same signal (Ctrl-C reaches the whole process group) passes it on within this time. */
+/** If the parent got the same signal (Ctrl-C reaches the entire process group), its stop request arrives within this time. */
 const PASSED_ON_WITHIN_MS = SECOND
 
 /**
- * From now on only the parent's request ends this process. A SIGTERM to this process alone is passed to the parent: a user who sends it to
- * the process that holds the warehouse means the command, which would otherwise restart the child.
+ * From now on only the parent's request ends this process. A SIGTERM that reaches only this process is forwarded to the parent: a user who
+ * sends it to the process that holds the warehouse wants to end the command, which would otherwise restart the child.
  */
 export function endOnParentRequest(): { stop: () => void } {
-  let told = false
+  let stopped = false
   for (const signal of SIGNALS) {
     ending.delete(signal)
     process.on(signal, () => {})
   }
   process.on('SIGTERM', () => {
     setTimeout(() => {
-      if (!told) process.kill(process.ppid, 'SIGTERM')
+      if (!stopped) process.kill(process.ppid, 'SIGTERM')
     }, PASSED_ON_WITHIN_MS).unref()
   })
   ending.add(STOP)
   return {
     stop() {
-      told = true
+      stopped = true
       process.emit(STOP as 'SIGTERM', STOP)
     },
   }
@@ -44,7 +44,7 @@ export function endOnParentRequest(): { stop: () => void } {
 /** The signals that ask this process to end. */
 export const endingSignals = (): NodeJS.Signals[] => [...ending]
 
-/** Gives the signal another meaning until the returned function is called. */
+/** Calls the listener at that signal instead of ending the process, until the returned function is called. */
 export function listenInstead(signal: EndingSignal, listener: () => void): () => void {
   ending.delete(signal)
   process.on(signal, listener)
@@ -54,7 +54,7 @@ export function listenInstead(signal: EndingSignal, listener: () => void): () =>
   }
 }
 
-/** Ends the process with 130 at such a signal unless the command listens to it itself. */
+/** Ends the process with exit code 130 at such a signal, unless the command handles it. */
 export function endOnSignals(): void {
   for (const signal of SIGNALS) {
     process.on(signal, () => {

@@ -20,7 +20,7 @@ export interface FollowOptions {
   /** Supervises the process that applies events. */
   supervisor: Pick<Supervisor, 'counts'>
   place: TemporalPlace
-  /** By workspace, the owner workflow that ended before `up` started: it is not reported. */
+  /** By workspace, the owner workflow that ended before `up` started; its report is not shown. */
   over: ReadonlyMap<string, string | null>
   /** Null without a terminal. */
   board: Board | null
@@ -29,7 +29,7 @@ export interface FollowOptions {
   signal: AbortSignal
 }
 
-/** Notes the next scheduled run; skipped if the schedule cannot be read. */
+/** Shows when the next scheduled run is; nothing if the schedule cannot be read. */
 async function noteNext(client: Client, workspaceId: string, display: Display): Promise<void> {
   const state = await scheduleState(client, workspaceId).catch(() => null)
   if (!state?.schedule || state.schedule.paused || !state.schedule.next) return
@@ -71,21 +71,21 @@ export async function followSyncs(on: FollowOptions): Promise<void> {
 async function followAll(on: FollowOptions): Promise<void> {
   const { config, supervisor, place, over, signal } = on
   const client = await connectClient(place)
-  const lookAt = async (workspace: WorkspaceConfig): Promise<void> => {
+  const followOne = async (workspace: WorkspaceConfig): Promise<void> => {
     const workspaceId = workspace.id
-    const audience = listenerOf(client, workspaceId, on)
-    const told = (counts: EventCounts) => audience.news({ kind: 'events', ...counts })
+    const listener = listenerOf(client, workspaceId, on)
+    const told = (counts: EventCounts) => listener.news({ kind: 'events', ...counts })
     const drained = { counts: () => supervisor.counts(workspaceId) }
     const watching = watchEvents({ drained, home: config.home, workspace, onCounts: told })
     try {
-      await watchWorkspace({ client, workspaceId, audience, signal, over: over.get(workspaceId) ?? null })
+      await watchWorkspace({ client, workspaceId, audience: listener, signal, over: over.get(workspaceId) ?? null })
     } finally {
       watching.end()
-      audience.end()
+      listener.end()
     }
   }
   try {
-    await Promise.all(config.workspaces.map(lookAt))
+    await Promise.all(config.workspaces.map(followOne))
   } finally {
     await client.connection.close()
   }

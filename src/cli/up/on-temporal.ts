@@ -38,15 +38,15 @@ export interface Up {
   metricsUrl: string
 }
 
-/** The address that clients use by default. */
-const FOUND_BY_ITSELF = /^(localhost|127\.0\.0\.1):7233$/
+/** Address that clients use by default. */
+const DEFAULT_ADDRESS = /^(localhost|127\.0\.0\.1):7233$/
 
 function addressLines({ place, own }: ServerOfUp, metricsUrl: string): string[] {
   const { address, namespace } = place
   const hint = `\`export TEMPORAL_ADDRESS=${address}\` in other terminals`
   return [
     `Temporal  ${address}, namespace ${namespace}${own ? `, kept in ${own.file}` : ''}`,
-    ...(own && !FOUND_BY_ITSELF.test(address) ? [`          ${hint}`] : []),
+    ...(own && !DEFAULT_ADDRESS.test(address) ? [`          ${hint}`] : []),
     ...(own?.uiUrl ? [`UI        ${own.uiUrl}`] : []),
     `metrics   ${metricsUrl}`,
   ]
@@ -60,7 +60,7 @@ const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
 
 type Screen = Pick<FollowOptions, 'board' | 'remark'>
 
-/** Where syncs are shown and other lines are logged. */
+/** The board that shows syncs, and the log of other lines. */
 async function screenOfUp(): Promise<Screen> {
   const board = await boardOnTerminal()
   return { board, remark: board ? (...lines) => board.printAbove(logLines(lines)) : log }
@@ -77,19 +77,19 @@ async function work(
   server.own?.ended.then(() => lost.abort(serverEnded(server)))
   const stopping = AbortSignal.any([stop.stopping, lost.signal])
   const ended = new AbortController()
-  let looking = Promise.resolve()
+  let following = Promise.resolve()
   let code: number = EXIT_CODES.ok
   try {
     code = await runTeam({
       config,
       role: 'all',
       place,
-      // If the server is lost, requests in flight are billed anyway: their answers land.
+      // If the server is lost, requests in flight still land: they are billed anyway.
       ending: { stopping, aborted: stop.aborted },
       supervisor,
       ready() {
         screen.remark('Up. Press Ctrl-C to stop.')
-        looking = followSyncs({
+        following = followSyncs({
           config,
           supervisor,
           place,
@@ -101,7 +101,7 @@ async function work(
     })
   } finally {
     ended.abort()
-    await looking
+    await following
   }
   if (lost.signal.aborted && !stop.stopping.aborted) throw lost.signal.reason
   return code
@@ -137,10 +137,10 @@ export async function upOnTemporal(up: Up): Promise<number> {
   })
   try {
     const { supervisor, server } = opened
-    // The child has logged why.
+    // The child has already logged the reason.
     if (server === null) return stop.stopping.aborted ? EXIT_CODES.ok : await supervisor.ended
     const { lines, over } = await ensureSchedules(config, server.place, flags.every)
-    // A runtime that is installed and never used would keep the process alive: nothing may fail between this and the worker.
+    // Nothing may fail between this line and the worker: an installed runtime that is never used would keep the process alive.
     metrics.page.append(await sdkMetrics({ supervisor, exports: true, log: screen.remark }))
     print(...addressLines(server, metricsUrl), ...lines)
     return await work({ ...up, server, supervisor, over, stop, screen })

@@ -24,7 +24,7 @@ import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'
 
-/** The shortest interval of all schedules; a cron schedule, or none, counts as the flag's interval. */
+/** The shortest interval of all schedules. A workspace without a schedule, or with a cron expression, counts with the flag's interval. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 
@@ -50,7 +50,7 @@ async function withoutTemporal({ flags, config }: UpContext, why: ConvohouseErro
 /** The Temporal CLI; null if a server is configured. @throws TEMPORAL_MISSING */
 const commandForServer = async (): Promise<string | null> => (isTemporalConfigured() ? null : provideTemporal({ log }))
 
-/** Works until it is stopped; returns the exit code. @throws for an invalid configuration, an unusable data folder or Temporal */
+/** Runs until it is stopped; returns the exit code. @throws CONFIG_INVALID, CONFIG_MISSING, HOME_UNUSABLE, ADDRESS_IN_USE, WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
 export async function runUp(flags: UpFlags): Promise<number> {
   stampLines()
   const config = configAt(flags.config)
@@ -59,9 +59,9 @@ export async function runUp(flags: UpFlags): Promise<number> {
 }
 
 const logReceiver = (receiver: OpenedReceiver): void =>
-  log(`Waiting for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
+  log(`Listening for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
 
-/** Reports a second `up` as WAREHOUSE_LOCKED, since the taken port is only a symptom. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
+/** Reports a second `up` as WAREHOUSE_LOCKED, since its occupied port is only a symptom. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
 async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen()
@@ -72,11 +72,11 @@ async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T
   }
 }
 
-/** The receiver opens first and closes last: events that arrive in between are lost. */
+/** Opens the receiver first and closes it last: the vendor does not resend events that arrive while it is closed. */
 async function receiving(up: UpContext): Promise<number> {
   const { flags, config, metrics } = up
   const receiver = await listening(config, () => openReceiver(config, metrics.page))
-  const leaveHangUp = rereadSecretsOnSighup({
+  const stopRereading = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags.config),
     tell: logReceiver,
@@ -86,11 +86,11 @@ async function receiving(up: UpContext): Promise<number> {
     return await measured(up, receiver)
   } finally {
     await receiver.closeWithin(CLOSE_MS)
-    leaveHangUp()
+    stopRereading()
   }
 }
 
-/** Serves metrics. A receiver serves them already, so a second address is opened only if one is named. */
+/** Serves metrics. A receiver already serves them, so a second address is opened only if one is given. */
 async function measured(up: UpContext, receiver: OpenedReceiver | null): Promise<number> {
   const { flags, config, metrics } = up
   const at = flags.metrics ?? config.metrics

@@ -112,7 +112,7 @@ describe('the doctor of a healthy house', () => {
     const { code, stdout } = await cli(['doctor', '--offline'], { env })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ok {4}node {11}Node \d/)
-    expect(stdout).toContain('\nskip  api            ws_demo: not asked (--offline)\n')
+    expect(stdout).toContain('\nskip  api            ws_demo: not checked (--offline)\n')
     expect(stdout).toContain('\nok    rules          all ')
     expect(stdout).toMatch(/\n(Everything is fine\.|Nothing failed; .*)\n$/)
     expect(stdout).not.toContain(TOKEN)
