@@ -138,7 +138,7 @@ it('needs a secret, and an address that is free', async () => {
   await writeFile(file, JSON.stringify({ home, workspaces: [silent] }))
   const unnamed = await start(['receive', '--config', file], { env: { T: TOKEN, CONVOHOUSE_WEBHOOK_SECRET: SECRET } })
     .ended
-  expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('→ Give a workspace in it `webhooks:')])
+  expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('→ Add `webhooks:')])
   const secret = { CONVOHOUSE_WEBHOOK_SECRET: SECRET }
   const first = start(['receive', '--port', '0', '--json'], { env: env(home, secret) })
   const { port } = new URL((await told(first)).url)

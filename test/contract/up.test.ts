@@ -104,7 +104,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(await (await fetch(metrics)).text()).toContain('temporal_')
     const at = { TEMPORAL_ADDRESS: addressIn(stdout, 'Temporal') }
     expect((await there.run(['schedule', 'list'], at)).stdout).toMatch(/^ws_demo +every 1h +active +2\d{3}-/m)
-    expect((await there.run(['schedule', 'ensure'], at)).stdout).toContain('kept as `convohouse up` created it')
+    expect((await there.run(['schedule', 'ensure'], at)).stdout).toContain('kept as created by `convohouse up`')
     await until(async () => (await there.bought()).length >= 8)
     expect(await ended(first)).toContain('every 1h, and now (schedule created)')
     expect(await there.servers()).toEqual([])

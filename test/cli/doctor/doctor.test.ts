@@ -362,7 +362,7 @@ describe('the doctor of a warehouse', () => {
     const found = await doctor(env)
     expect(found.code).toBe(6)
     expect(checkOf(found, 'rules')).toMatchObject({ state: 'fail', code: 'WAREHOUSE_UNSOUND' })
-    expect(checkOf(found, 'rules')!.found).toBe('1 row breaks the rule conversations_unique.')
+    expect(checkOf(found, 'rules')!.found).toBe('1 row violates the rule conversations_unique.')
     expect(checkOf(found, 'quarantine')).toMatchObject({ state: 'warn', found: '1 record could not be loaded' })
     expect(checkOf(found, 'loads')).toMatchObject({ state: 'warn' })
   })

@@ -19,7 +19,7 @@ describe('a Node version', () => {
   it('that is too old is a failure of the input', () => {
     const found = nodeFinding('18.20.4', { version: '1.2.3', oldestNode: '20.19' })
     expect(found).toMatchObject({ state: 'fail', code: 'NODE_TOO_OLD', exitCode: 2 })
-    expect(found.found).toBe('This is Node 18.20.4, and convohouse 1.2.3 needs 20.19 or later.')
+    expect(found.found).toBe('This is Node 18.20.4; convohouse 1.2.3 needs 20.19 or later.')
   })
 })
 
