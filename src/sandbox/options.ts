@@ -52,7 +52,7 @@ export interface SandboxOptions {
   speed: number
   /** Rendered records kept in memory, in bytes; 0 disables the cache. */
   cacheBytes: number
-  /** Share of conversations that reach the mirror late, each with its own delay of up to `lateMs`. */
+  /** Share of conversations that reach the mirror late, each with its own delay of at most `lateMs`. */
   lateShare: number
   lateMs: number
   /** Of every `burstEvery` conversations, `burstSize` consecutive ones share an agent and a `ts`; 0: one such burst, in large worlds. */

@@ -1,5 +1,5 @@
 // Readings: every point that the API document leaves open, with the ways in which a vendor may serve it. The first value is
-// the default. Each reading is applied in one place.
+// the default. Each reading is applied in exactly one place.
 import { ConvohouseError } from '../core/errors.ts'
 
 export interface ReadingDefinition {
@@ -25,7 +25,7 @@ const TABLE = {
   },
   'last-cursor': {
     values: ['null', 'absent', 'empty', 'present'],
-    help: '`nextCursor` of the last page: null, left out, "", or a cursor although hasMore is false; without `hasMore`, null or ""',
+    help: '`nextCursor` of the last page: null, absent, "", or a cursor although hasMore is false; without `hasMore`, null or ""',
     open: '4.12: nextCursor',
   },
   'last-page': {
@@ -35,18 +35,18 @@ const TABLE = {
   },
   'page-fill': {
     values: ['looked-at', 'returned'],
-    help: '`limit` counts the conversations looked at, or those returned',
+    help: '`limit` counts scanned conversations, or returned ones',
     open: '4.12: limit, rule 1',
   },
   'empty-pages': {
     values: ['none', 'between'],
-    help: 'between: each third page of a window is empty, with hasMore true and a cursor',
+    help: 'between: every third page of a window is empty, with hasMore true and a cursor',
     open: '4.12: hasMore true and data empty',
   },
   limit: { values: ['present', 'absent'], help: '`limit` in the answer', open: '4.12: limit' },
   scanned: {
     values: ['looked-at', 'returned', 'absent'],
-    help: '`scannedConvoCount` counts conversations looked at, or those returned, or is left out',
+    help: '`scannedConvoCount` counts scanned conversations, or returned ones, or is absent',
     open: '2.11: scannedConvoCount',
   },
   mode: { values: ['present', 'absent'], help: '`mode` in the answer', open: '2.11: mode' },
@@ -64,7 +64,7 @@ const TABLE = {
   // Windows and cursors
   bounds: {
     values: ['ms', 's', 'instant'],
-    help: '`ts` is compared with `fromTs` and `toTs` in ms, in whole seconds, or as instants (a second has no end)',
+    help: '`ts` is compared with `fromTs` and `toTs` in ms, in whole seconds, or as instants (a bound in seconds is its first millisecond)',
     open: '4.12: does toTs compare in seconds or ms',
   },
   ties: {
@@ -79,7 +79,7 @@ const TABLE = {
   },
   'unknown-params': {
     values: ['ignored', 'refused'],
-    help: 'query parameters of an export or an organization that the document does not name, and a repeated `convoIds`, are a 400 where refused',
+    help: 'unknown query parameters of an export or organization, and a repeated `convoIds`, are ignored, or refused with 400',
     open: '4.12: query parameters',
   },
   'unknown-ids': {
@@ -90,7 +90,7 @@ const TABLE = {
   // Quota and limits
   usage: {
     values: ['present', 'absent', 'nested'],
-    help: '`usage` beside `data`, left out, or in an object `meta` that no document names',
+    help: '`usage` beside `data`, absent, or in an undocumented object `meta`',
     open: '2.11: usage',
   },
   'usage-lag': {
@@ -100,12 +100,12 @@ const TABLE = {
   },
   'period-key': {
     values: ['period', 'daily', 'absent', 'stale'],
-    help: '`periodKey` names the period, or the day although the period goes on, or is left out; stale: each third answer names the period before, all of it used',
+    help: '`periodKey` names the period, or the day although the period continues, or is absent; stale: every third answer names the previous period, fully used',
     open: '2.11: periodKey',
   },
   rebill: {
     values: ['always', 'once'],
-    help: 'a session that is exported again is billed again, or once per period',
+    help: 'a session that is exported again is billed again, or only once per period',
     open: '4.12, rule 2: does a re-export bill again',
   },
   'rate-limit': { values: ['present', 'absent'], help: '`rateLimit` in the answer', open: '2.11: rateLimit' },
@@ -139,7 +139,7 @@ const TABLE = {
   // Lists of agents and teams
   'agent-params': {
     values: ['read', 'ignored', 'refused'],
-    help: 'query parameters of the agent search are read, ignored (all agents are answered), or a 400',
+    help: 'query parameters of the agent search are read, ignored (every agent is returned), or refused with 400',
     open: '4.16: query parameters of the search',
   },
   'agent-page': {
@@ -149,12 +149,12 @@ const TABLE = {
   },
   'agent-totals': {
     values: ['both', 'hasMore', 'total', 'neither', 'text'],
-    help: 'the agent search answers `total` and `hasMore`, one of them, neither, or both as text',
+    help: 'the agent search returns `total` and `hasMore`, one of them, neither, or both as text',
     open: '4.16: response',
   },
   starred: {
     values: ['every-page', 'first-page', 'own-page', 'apart'],
-    help: '`starredAgents` holds all on every page, all on the first, those of the page, or what `agents` then leaves out',
+    help: '`starredAgents` holds all starred agents on every page, all on the first page, those of the page, or those that `agents` then omits',
     open: '4.16: agents and starredAgents',
   },
   'team-params': {
@@ -171,12 +171,12 @@ const TABLE = {
   // Conversation records
   undocumented: {
     values: ['present', 'absent'],
-    help: 'fields that real records carry and section 2.10 does not list',
+    help: 'fields of real records that section 2.10 does not list',
     open: '2.10: fields the document does not list',
   },
   nulls: {
     values: ['both', 'absent', 'null'],
-    help: 'a field without a value is null or left out, always left out, or always null',
+    help: 'a field without a value is null or absent, always absent, or always null',
     open: '2.10: a listed field that is missing, or null',
   },
   'record-numbers': {

@@ -15,7 +15,7 @@ import { type ResolvedOptions, resolveOptions, type SandboxOptions } from './opt
 import type { Readings } from './readings.ts'
 import { RequestLog } from './request-log.ts'
 import { type Answer, fault } from './routes/answer.ts'
-import { CursorLife } from './routes/cursor.ts'
+import { CursorLife } from './routes/export-page.ts'
 import { isControl, route } from './routes/router.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 import { OrganizationList } from './world/organizations.ts'
@@ -55,7 +55,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   const sendsDate = options.readings['date-header'] === 'present'
   const outbox = new Outbox(() => (sendsDate ? service.clock.now() + service.conditions.clockOffsetMs : undefined))
   const server = createServer(SERVER_SETTINGS, (request, response) => {
-    // The caller hung up: there is nobody to answer.
+    // The caller has closed the connection.
     serve(service, request, { response, outbox }).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
@@ -173,7 +173,7 @@ function cannotListen({ host, port }: ResolvedOptions, cause: NodeJS.ErrnoExcept
   })
 }
 
-/** Sends answers: at once, late, after a later request's answer, cut in half, or not at all. */
+// Sends answers: at once, late, after a later request's answer, cut in half, or not at all.
 
 interface Waiting {
   behindLater: boolean

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeCursor, encodeCursor } from '../../src/sandbox/routes/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../src/sandbox/routes/export-page.ts'
 import { exportPage, exportPath, firstAgent, open, refusal, START_MS } from './caller.ts'
 
 const scope = fc.record({

@@ -40,7 +40,7 @@ describe('docs/sandbox.md', () => {
   })
 
   it('lists every fault of events, in their order', () => {
-    expect(rowsBelow('Faults of events')).toEqual(
+    expect(rowsBelow('Event faults')).toEqual(
       Object.entries(EVENT_FAULTS).map(([name, { stage, help }]) => [`\`${name}\``, stage, help]),
     )
   })
@@ -59,6 +59,6 @@ describe('docs/sandbox.md', () => {
   })
 
   it('lists what is read literally', () => {
-    expect(rowsBelow('Literally')).toEqual(Object.entries(LITERAL).map(pair => pair.map(text => `\`${text}\``)))
+    expect(rowsBelow('Literal mode')).toEqual(Object.entries(LITERAL).map(pair => pair.map(text => `\`${text}\``)))
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LITERAL, READING_NAMES, READINGS, type ReadingName, type Readings } from '../../src/sandbox/readings.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { bodyOf } from '../../src/sandbox/webhooks/event-body.ts'
+import { bodyOf } from '../../src/sandbox/webhooks/webhooks.ts'
 import { call, exportPath, firstAgent, open, refusal, START_MS } from './caller.ts'
 import { SECTION_2_10, STRUCTURED } from './section-2-10.ts'
 

@@ -4,7 +4,7 @@ import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
 import { parseAsSent } from '../../src/receiver/intake.ts'
 import { parseEvent } from '../../src/receiver/parse/parse-event.ts'
 import type { WorldEvent } from '../../src/sandbox/events/event-types.ts'
-import { bodyOf } from '../../src/sandbox/webhooks/event-body.ts'
+import { bodyOf } from '../../src/sandbox/webhooks/webhooks.ts'
 import { EventFaults } from '../../src/sandbox/webhooks/event-faults.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
@@ -34,7 +34,7 @@ export function openTelling(
       const spool = openSpool({ home: config.home, now: () => sandbox.clock.now() })
       const kept: Promise<void>[] = []
       for (const event of sandbox.world.events(afterMs, untilMs)) {
-        const fate = faults.fateOf(event)
+        const fate = faults.planFor(event)
         const isSent = fate.content === undefined
         options.each?.(event, isSent)
         if (!isSent) continue

@@ -1,7 +1,7 @@
 // Which conversations the vendor looked at for each page, those that it skipped included: worked out from the sandbox's world and
 // the request, so that every conversation has a history of looks.
 import { resolveReadings } from '../../src/sandbox/readings.ts'
-import { decodeCursor } from '../../src/sandbox/routes/cursor.ts'
+import { decodeCursor } from '../../src/sandbox/routes/export-page.ts'
 import { type ExportQuery, parseExportQuery } from '../../src/sandbox/routes/export-query.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import type { LandedPage } from './soak-evidence.ts'

@@ -1,4 +1,4 @@
-// The reportable happenings of a conversation, with time and event type, and an index of them by hour.
+// Everything in a conversation that an event reports, with time and event type, and an index by hour.
 //
 // `conversation_updated` happens exactly when the record changes (`schedule.ts`, `story.ts`).
 
@@ -69,10 +69,10 @@ interface AgendaWorld {
   /** Indices are below this. */
   limit: number
   /** Calls back for each time span in which something may happen to the conversation. */
-  eachSpan(index: number, see: (fromMs: number, untilMs: number) => void): void
+  eachSpan(index: number, visit: (fromMs: number, untilMs: number) => void): void
 }
 
-/** Finds the conversations with happenings in an hour: only those that began within `LONGEST_LIFETIME_MS` before, each entered once. */
+/** Finds the conversations with happenings in an hour. Only those that began within `LONGEST_LIFETIME_MS` before are indexed. */
 export class Agenda {
   private readonly world: AgendaWorld
   private readonly hours = new Map<number, number[]>()
@@ -86,11 +86,11 @@ export class Agenda {
 
   /** Conversations with a possible happening in that hour since the epoch; each once. */
   inHour(hour: number): readonly number[] {
-    this.lookAt(this.firstSince(hour * HOUR - LONGEST_LIFETIME_MS), this.firstSince((hour + 1) * HOUR))
+    this.cover(this.firstSince(hour * HOUR - LONGEST_LIFETIME_MS), this.firstSince((hour + 1) * HOUR))
     return this.hours.get(hour) ?? []
   }
 
-  private lookAt(from: number, until: number): void {
+  private cover(from: number, until: number): void {
     if (from > this.until || until < this.from) this.forget(from)
     for (let index = from; index < this.from; index++) this.enter(index)
     for (let index = this.until; index < until; index++) this.enter(index)

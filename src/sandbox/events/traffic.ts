@@ -145,7 +145,7 @@ export function createTraffic({ options, placement, lives, hostility, agents, re
   }
 
   return new Traffic({
-    agenda: new Agenda({ placement, limit, eachSpan: (index, see) => lives.eachSpan(index, see) }),
+    agenda: new Agenda({ placement, limit, eachSpan: (index, visit) => lives.eachSpan(index, visit) }),
     convoId: index => hostility.idOf(index),
     agentId: index => agents.ids[placement.agentOf(index)]!,
     agent: agentAt,

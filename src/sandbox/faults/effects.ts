@@ -26,7 +26,7 @@ export function refusedBy({ name, param }: ChosenFault): Answer {
 /** Status in the request log of a request without an answer. */
 const NO_ANSWER = 0
 
-/** Applies a fault of the stage `page` to an export page. */
+// Applies a fault of the stage `page` to an export page.
 
 export function spoilPage(page: ExportPage, input: PageInput, chosen: ChosenFault | undefined): ExportPage {
   switch (chosen?.name) {
@@ -54,7 +54,7 @@ function shuffle(indices: readonly number[], seed: number): number[] {
   return shuffled
 }
 
-/** Applies a fault of the stage `reported`: wrong figures in one answer; the real counters are unaffected. */
+// Applies a fault of the stage `reported`: wrong figures in one answer; the real counters are unaffected.
 
 export interface Reported {
   usage: Usage

@@ -4,7 +4,7 @@
 //
 //   account ──▶ front ──▶ (rate limit, agent, query) ──▶ refusal ──▶ page ──▶ (billed) ──▶ reported ──▶ around ──▶ lost ──▶ pace, date
 //
-// A fault before "billed" costs the caller nothing; after it the sessions are billed even if the answer is lost.
+// A fault before "billed" costs the caller nothing. After it, sessions are billed even if the answer is lost.
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
@@ -35,14 +35,14 @@ const count = (value: number, min: number, max: number): Param => ({ unit: 'coun
 const TABLE = {
   'others-requests': {
     stage: 'account',
-    help: 'another user of the token makes PARAM requests (100) of the hour; remainingHour shows it',
+    help: 'another user of the token makes PARAM requests (100) in this hour; remainingHour shows it',
     param: count(100, 1, 1_000_000),
   },
   'hour-forgotten': {
     stage: 'account',
     help: 'the hourly count restarts; remainingHour jumps up',
   },
-  '429': { stage: 'front', help: '429 without Retry-After, although no counter explains it' },
+  '429': { stage: 'front', help: '429 without Retry-After, although the hourly limit is not reached' },
   '429-retry-after': {
     stage: 'front',
     help: '429 with Retry-After: PARAM (30s)',
@@ -208,19 +208,19 @@ export interface ScriptBounds {
 
 export class Script<R extends ScriptBounds> {
   private readonly rules: readonly R[]
-  private readonly met: number[]
+  private readonly matched: number[]
 
   constructor(rules: readonly R[]) {
     this.rules = rules
-    this.met = rules.map(() => 0)
+    this.matched = rules.map(() => 0)
   }
 
   /** Yields the useful rules that match the number; each yielded rule counts towards its `times`. */
-  *meet(number: number, useful: (rule: R) => boolean): Generator<R> {
+  *match(number: number, useful: (rule: R) => boolean): Generator<R> {
     for (const [place, rule] of this.rules.entries()) {
       const { times = Number.POSITIVE_INFINITY } = rule
-      if (this.met[place]! >= times || !useful(rule) || !fits(rule, number)) continue
-      this.met[place]! += 1
+      if (this.matched[place]! >= times || !useful(rule) || !fits(rule, number)) continue
+      this.matched[place]! += 1
       yield rule
     }
   }

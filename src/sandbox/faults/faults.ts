@@ -1,7 +1,7 @@
 // Chooses the faults of each request and counts those that were served.
 //
-// A rate draws from seed, request number and fault: changing one rate does not change which requests another fault hits, and the
-// same sequence of requests meets the same faults. The script takes precedence over the rates.
+// A rate's random draw depends on seed, request number and fault: changing one rate does not change which requests another fault
+// hits, and the same sequence of requests gets the same faults. The script takes precedence over the rates.
 import { ConvohouseError } from '../../core/errors.ts'
 import type { Conditions } from '../limits/conditions.ts'
 import { paramOf, shareOf } from '../rates.ts'
@@ -114,7 +114,7 @@ export class Faults {
     const number = ++this.requests[request.kind]
     if (!this.on) return new FaultPlan()
     const asked = { ...request, number }
-    for (const { set } of this.script.meet(number, rule => rule.set !== undefined && concerns(rule, asked)))
+    for (const { set } of this.script.match(number, rule => rule.set !== undefined && concerns(rule, asked)))
       this.conditions.set(set!)
     return new FaultPlan(fits => {
       const serves = (name: FaultName) => fits(name) && fitsRequest(name, asked)
@@ -130,7 +130,7 @@ export class Faults {
 
   private scripted(asked: Asked, serves: Fits): ChosenFault | undefined {
     const useful = (rule: ScriptRule) => rule.fault !== undefined && serves(rule.fault) && concerns(rule, asked)
-    for (const { fault, param } of this.script.meet(asked.number, useful)) {
+    for (const { fault, param } of this.script.match(asked.number, useful)) {
       return this.chosen(fault!, param, this.draw(asked, fault!))
     }
     return undefined

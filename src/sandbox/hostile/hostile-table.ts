@@ -1,7 +1,7 @@
 // Every kind of hostile record, in order of application.
 //
-// Seed and index alone decide which conversations are hit: a conversation is always hostile in the same way, also in the
-// sandbox's truth.
+// Only seed and index decide which conversations are hit: a conversation is always hostile in the same way, also in
+// /_sandbox/truth.
 import type { Param } from '../rates.ts'
 
 interface HostileDefinition {
@@ -26,7 +26,7 @@ const TABLE = {
     param: { unit: 'count', default: 500, min: 1, max: 2_000 },
   },
   'ts-nonsense': {
-    help: '`ts` that is no time: a word, a negative number, an array, …; ordered by the true `ts`',
+    help: 'a `ts` that is not a time: a word, a negative number, an array, …; ordered by the true `ts`',
   },
   'ts-missing': { help: 'no `ts`; ordered by the true one' },
   'unicode-id': { help: 'an `ID` beyond ASCII' },

@@ -109,7 +109,7 @@ export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' 
   }
 }
 
-/** Hostile IDs wrap the plain one, so that lookups need no table of IDs. */
+// Hostile IDs wrap the plain one, so that lookups need no table of IDs.
 
 const AROUND = {
   'unicode-id': ['対話-é-🔥-', '-ñandú'],

@@ -148,7 +148,7 @@ export function deepNesting(piece: Piece, _: Draw, depth: number): void {
 
 const nest = (depth: number, begin: string, end: string): string => `${begin.repeat(depth)}1${end.repeat(depth)}`
 
-/** A record during mutation: JSON values, and members that only JSON text can express. */
+// A record during mutation: JSON values, and members that only JSON text can express.
 
 export interface Piece {
   record: Record<string, unknown>

@@ -30,7 +30,7 @@ interface QuotaOptions {
   readings: Readings
 }
 
-/** Start of a count of periods, and the number of its first one. */
+/** A sequence of periods: its start, and the number of its first period. */
 interface Count {
   startMs: number
   number: number
@@ -58,7 +58,7 @@ export class Quota {
   private readonly options: QuotaOptions
   /** By period key: the clock can be set back into an earlier period. */
   private readonly spent = new Map<string, Spent>()
-  /** Periods count from the last of these that has begun. */
+  /** The last sequence that has begun is the current one; `turn` adds one. */
   private readonly counts: Count[]
   private logged = 0
 

@@ -67,7 +67,7 @@ export function rawJson(body: Buffer): Answer {
   return { status: 200, contentType: JSON_TYPE, body }
 }
 
-/** Applies the readings for errors (API document, section 7). */
+// Applies the readings for errors (API document, section 7).
 
 const PAGE = '<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body>Not Found</body></html>\n'
 

@@ -94,7 +94,7 @@ function firstMsOf(bound: number, reading: Readings['bounds']): number {
   return reading === 's' ? Math.floor(inMs(bound) / SECOND) * SECOND : inMs(bound)
 }
 
-/** A bound in seconds covers the entire second: both ends are inclusive, and windows in seconds must tile too. */
+/** A bound in seconds covers the entire second: both ends are inclusive, so adjacent windows in seconds leave no gap. */
 function lastMsOf(bound: number, reading: Readings['bounds']): number {
   if (reading === 's') return firstMsOf(bound, reading) + SECOND - 1
   return bound < FIRST_MS && reading === 'ms' ? bound * SECOND + SECOND - 1 : inMs(bound)

@@ -11,8 +11,8 @@ import type { Readings } from '../readings.ts'
 import { EXPORT_FIELDS } from '../world/conversation/record-shape.ts'
 import type { RecordCache, World } from '../world/world.ts'
 import { type Answer, fault, rawJson } from './answer.ts'
-import type { CursorLife } from './cursor.ts'
-import { type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
+import { type CursorLife, type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
+
 import { type ExportQuery, FIRST_MS, parseExportQuery } from './export-query.ts'
 
 export interface ExportService {
@@ -37,14 +37,14 @@ const COMMA = Buffer.from(',')
 const UNPAID = { '401': 401, '402': 402, '403': 403 } as const
 const UNKNOWN_IDS = { '400': 400, '404': 404 } as const
 
-/** Every authenticated request counts against the hourly limit, refused ones too, except those answered with 429. */
+/** Every authenticated request counts against the hourly limit, also refused ones, except those answered with 429. */
 export function answerExport(service: ExportService, { agentId, params, plan }: ExportRequest): Answer {
   const { options, world, clock, hour, conditions, cursors } = service
   const { readings } = options
   const nowMs = clock.now()
   disturb(hour, plan.take('account'), nowMs)
-  const turnedAway = plan.take('front')
-  if (turnedAway) return refusedBy(turnedAway)
+  const blocked = plan.take('front')
+  if (blocked) return refusedBy(blocked)
   const admission = hour.admit(nowMs)
   if (!admission.admitted) return tooMany(admission.retryAfterMs)
   if (!conditions.paid) return fault(UNPAID[readings.unpaid], 'The conversation export needs a paid workspace')
@@ -125,7 +125,7 @@ interface Answered {
   reported: Reported
 }
 
-/** The fields after `data` (sections 4.12 and 2.11), in the order of section 4.12, as the readings ask. */
+/** The fields after `data` (sections 4.12 and 2.11) in the order of section 4.12, as the readings choose. */
 function envelopeTail(readings: Readings, { query, page, reported: { usage, rateLimit } }: Answered): object {
   const tail = {
     ...(readings.usage === 'present' && { usage }),
@@ -156,7 +156,7 @@ function pagingOf(readings: Readings, query: ExportQuery, page: ExportPage): obj
   }
 }
 
-/** If only the cursor shows whether there is more, the last page has none. */
+/** If only the cursor shows whether more pages follow, the last page has no cursor. */
 function nextCursor(
   readings: Readings,
   { hasMore, nextCursor, endCursor }: ExportPage,

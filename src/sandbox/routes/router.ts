@@ -1,4 +1,4 @@
-// Routes requests to endpoints. The only place that checks the token.
+// Routes requests to endpoints. Only this file checks the token.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { answerControl, type ControlService } from '../control.ts'
@@ -6,12 +6,11 @@ import { refusedBy, spoil } from '../faults/effects.ts'
 import type { FaultKind } from '../faults/fault-settings.ts'
 import type { FaultPlan } from '../faults/faults.ts'
 import type { ServedRequest } from '../request-log.ts'
-import { answerSearch, SEARCH_PARAMS } from './agent-search.ts'
+import { answerSearch, answerTools, SEARCH_PARAMS } from './agents.ts'
 import { type Answer, fault, shapeError } from './answer.ts'
 import { answerExport } from './export.ts'
 import { EXPORT_PARAMS } from './export-query.ts'
 import { answerOrganization, TEAM_PARAMS } from './organizations.ts'
-import { answerTools } from './tools.ts'
 
 interface SandboxRequest {
   method: string

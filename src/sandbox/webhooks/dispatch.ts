@@ -1,14 +1,14 @@
-// The order in which events are sent: by creation, except delayed, reordered and duplicated ones. Posts each once.
+// The order in which events are sent: by creation, except for delayed, reordered and duplicated ones. Each is posted once.
 
 import { Agent, request } from 'undici'
 import { MINUTE } from '../../core/time.ts'
 import type { WorldEvent } from '../events/event-types.ts'
-import type { EventFate } from './event-faults.ts'
+import type { EventFaultPlan } from './event-faults.ts'
 import type { EmittedEvent } from './event-log.ts'
 
 export interface Dispatched {
   event: WorldEvent
-  fate: EventFate
+  plan: EventFaultPlan
   entry: EmittedEvent
 }
 
@@ -22,7 +22,7 @@ interface DispatchWorld {
   /** Events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
   /** Undefined if the event is never sent. */
-  judge(event: WorldEvent): Dispatched | undefined
+  admit(event: WorldEvent): Dispatched | undefined
 }
 
 const LONGEST_BEHIND_MS = MINUTE
@@ -36,9 +36,9 @@ export class Dispatch {
   private announced: WorldEvent[] = []
   /** Delayed events by due time. */
   private held: Held[] = []
-  /** Those of them that wait for other events. */
+  /** Delayed events that wait for a number of later events. */
   private behind: Held[] = []
-  private again: Dispatched[] = []
+  private duplicates: Dispatched[] = []
 
   constructor(world: DispatchWorld, nowMs: number) {
     this.world = world
@@ -57,7 +57,7 @@ export class Dispatch {
     this.announced = []
     this.held = []
     this.behind = []
-    this.again = []
+    this.duplicates = []
   }
 
   /** Adds an event from outside the world's schedule. */
@@ -67,15 +67,15 @@ export class Dispatch {
 
   /** The next event that is due; undefined if there is none. */
   take(nowMs: number): Dispatched | undefined {
-    const again = this.again.pop()
-    if (again !== undefined) return again
+    const duplicate = this.duplicates.pop()
+    if (duplicate !== undefined) return duplicate
     for (;;) {
       const next = this.peek(nowMs)
       const due = this.takeHeld(next?.createdMs ?? nowMs)
       if (due !== undefined) return this.sent(due)
       if (next === undefined) return undefined
       this.pass()
-      const dispatched = this.world.judge(next)
+      const dispatched = this.world.admit(next)
       if (dispatched !== undefined && !this.hold(dispatched)) return this.sent(dispatched)
     }
   }
@@ -107,9 +107,9 @@ export class Dispatch {
   }
 
   private hold(dispatched: Dispatched): boolean {
-    const { event, fate } = dispatched
-    if (fate.pace === undefined) return false
-    const { name, param } = fate.pace
+    const { event, plan } = dispatched
+    if (plan.pace === undefined) return false
+    const { name, param } = plan.pace
     const isBehind = name === 'reordered'
     const held: Held = {
       ...dispatched,
@@ -124,8 +124,8 @@ export class Dispatch {
 
   private sent(dispatched: Dispatched): Dispatched {
     for (const held of this.behind) held.behind--
-    const copies = dispatched.fate.copies?.param ?? 0
-    for (let copy = 0; copy < copies; copy++) this.again.push(dispatched)
+    const copies = dispatched.plan.copies?.param ?? 0
+    for (let copy = 0; copy < copies; copy++) this.duplicates.push(dispatched)
     return dispatched
   }
 }

@@ -19,7 +19,7 @@ interface EventFault {
 }
 
 /** At most one fault per stage. */
-export type EventFate = Partial<Record<EventStage, EventFault>>
+export type EventFaultPlan = Partial<Record<EventStage, EventFault>>
 
 const STAGES: readonly EventStage[] = ['content', 'pace', 'copies']
 
@@ -41,22 +41,22 @@ export class EventFaults {
   }
 
   /** Counts the event. */
-  fateOf(event: WorldEvent): EventFate {
+  planFor(event: WorldEvent): EventFaultPlan {
     const number = ++this.count
-    const fate: EventFate = {}
+    const plan: EventFaultPlan = {}
     for (const stage of STAGES) {
       const fault = this.scripted(event, number, stage) ?? this.drawn(number, stage)
       // A dropped event is neither delayed nor repeated.
-      if (fault === undefined || fate.content?.name === 'dropped') continue
-      fate[stage] = fault
+      if (fault === undefined || plan.content?.name === 'dropped') continue
+      plan[stage] = fault
       this.served[fault.name] = (this.served[fault.name] ?? 0) + 1
     }
-    return fate
+    return plan
   }
 
   private scripted(event: WorldEvent, number: number, stage: EventStage): EventFault | undefined {
     const useful = (rule: EventRule) => EVENT_FAULTS[rule.fault].stage === stage && concerns(rule, event)
-    for (const { fault, param } of this.script.meet(number, useful)) return faultOf(fault, param)
+    for (const { fault, param } of this.script.match(number, useful)) return faultOf(fault, param)
     return undefined
   }
 

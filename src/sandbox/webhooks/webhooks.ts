@@ -1,16 +1,15 @@
-// Sends the world's events to the configured address, by the sandbox's clock: each once, whatever the answer.
+// Sends the world's events to the configured address, by the sandbox's clock. Each is sent once, whatever the answer.
 //
 //   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (delayed, reordered, duplicated) ──▶ POST ──▶ log
 //
 // A payload is built when it is sent, with the state at the event's creation.
-
 import { ConvohouseError } from '../../core/errors.ts'
 import type { SandboxClock } from '../clock.ts'
 import type { EventName, WorldEvent } from '../events/event-types.ts'
+import type { Turn } from '../events/transcript.ts'
 import type { Readings } from '../readings.ts'
 import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
-import { bodyOf } from './event-body.ts'
-import { type EventFate, EventFaults } from './event-faults.ts'
+import { type EventFaultPlan, EventFaults } from './event-faults.ts'
 import { type EmittedEvent, EventLog } from './event-log.ts'
 import { type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
@@ -21,7 +20,7 @@ interface WebhookWorld {
   readings: Readings
 }
 
-interface Settled {
+interface ResolvedSettings {
   url: string | null
   secret: string
   types: EventName[] | null
@@ -30,7 +29,7 @@ interface Settled {
 }
 
 /** The vendor's timeout (API document, section 6.1). */
-const DEFAULTS: Settled = {
+const DEFAULTS: ResolvedSettings = {
   url: null,
   secret: 'sandbox-webhook-secret',
   types: null,
@@ -39,7 +38,7 @@ const DEFAULTS: Settled = {
 }
 
 /** Real milliseconds between two checks of the clock. */
-const LOOK_MS = 50
+const CHECK_EVERY_MS = 50
 
 export class Webhooks {
   readonly log = new EventLog()
@@ -57,7 +56,7 @@ export class Webhooks {
   constructor(world: WebhookWorld, given: WebhookSettings) {
     this.world = world
     const { events } = world
-    this.dispatch = new Dispatch({ events, judge: event => this.judge(event) }, world.clock.now())
+    this.dispatch = new Dispatch({ events, admit: event => this.judge(event) }, world.clock.now())
     this.set(given)
   }
 
@@ -67,7 +66,7 @@ export class Webhooks {
   }
 
   /**
-   * Changes the given settings. A first address receives the events from now on.
+   * Changes the given settings. When an address is set for the first time, it receives events from now on.
    * @throws ConvohouseError CONFIG_INVALID
    */
   set({ faults, test, ...given }: WebhookSettings): void {
@@ -75,7 +74,7 @@ export class Webhooks {
     if (issues.length > 0) {
       throw new ConvohouseError('CONFIG_INVALID', {
         what: `The sandbox's webhooks cannot be read: ${issues.join('; ')}`,
-        hint: 'Give an address, and what else docs/sandbox.md lists.',
+        hint: 'Give an address and the settings that docs/sandbox.md lists.',
         facts: { option: 'webhooks' },
       })
     }
@@ -84,7 +83,7 @@ export class Webhooks {
     this.settings = { ...this.settings, ...defined }
     if (faults !== undefined) this.faults = new EventFaults(faults)
     if (silent || this.settings.url === null) this.dispatch.skipTo(this.world.clock.now())
-    this.look()
+    this.restartTimer()
     if (test) this.announce('webhook_test', { message: 'This is a test of your webhook.' })
   }
 
@@ -123,9 +122,9 @@ export class Webhooks {
     await this.poster.close()
   }
 
-  private look(): void {
+  private restartTimer(): void {
     clearInterval(this.timer)
-    this.timer = this.settings.url === null ? undefined : setInterval(() => this.pump(), LOOK_MS).unref()
+    this.timer = this.settings.url === null ? undefined : setInterval(() => this.pump(), CHECK_EVERY_MS).unref()
   }
 
   private judge(event: WorldEvent): Dispatched | undefined {
@@ -133,9 +132,9 @@ export class Webhooks {
     if (types !== null && !types.includes(event.type)) return undefined
     const isOfGone = event.agentId !== undefined && this.world.isGone(event.agentId)
     if (isOfGone && event.type !== 'agent_deleted') return undefined
-    const fate = this.faults.fateOf(event)
-    const entry = this.log.add(event, namesOf(fate))
-    if (fate.content?.name !== 'dropped') return { event, fate, entry }
+    const plan = this.faults.planFor(event)
+    const entry = this.log.add(event, namesOf(plan))
+    if (plan.content?.name !== 'dropped') return { event, plan: plan, entry }
     entry.outcome = 'dropped'
     return undefined
   }
@@ -153,9 +152,9 @@ export class Webhooks {
     if (this.underWay === 0) for (const resolve of this.idle.splice(0)) resolve()
   }
 
-  private async send({ event, fate, entry }: Dispatched): Promise<void> {
+  private async send({ event, plan, entry }: Dispatched): Promise<void> {
     const { url, secret, timeoutMs } = this.settings
-    const body = bodyOf(event, fate, { secret, readings: this.world.readings })
+    const body = bodyOf(event, plan, { secret, readings: this.world.readings })
     const attempt = { atMs: this.world.clock.now(), bytes: Buffer.byteLength(body), status: 0 }
     entry.attempts.push(attempt)
     if (entry.outcome === 'waiting') entry.outcome = 'sending'
@@ -164,11 +163,66 @@ export class Webhooks {
   }
 }
 
-const namesOf = (fate: EventFate) => Object.values(fate).map(({ name }) => name)
+const namesOf = (plan: EventFaultPlan) => Object.values(plan).map(({ name }) => name)
 
 /** One delivered copy is enough. */
 function conclude(entry: EmittedEvent, status: number): void {
   if (entry.outcome === 'delivered') return
   if (status === 200) entry.outcome = 'delivered'
   else entry.outcome = status === 0 ? 'failed' : 'refused'
+}
+
+interface Sender {
+  secret: string
+  readings: Readings
+}
+
+/** JSON text; a fault may replace the secret or add padding. */
+export function bodyOf({ payload }: WorldEvent, { content }: EventFaultPlan, { secret, readings }: Sender): string {
+  const workspaceSecret = content?.name === 'wrong-secret' ? WRONG_SECRET : secret
+  const body = JSON.stringify({ ...shapeEvent(payload, readings), workspaceSecret })
+  return content?.name === 'oversized' ? padded(body, content.param) : body
+}
+
+const WRONG_SECRET = 'not-the-secret-of-this-workspace'
+
+function padded(body: string, bytes: number): string {
+  const padding = Math.max(0, bytes - Buffer.byteLength(body) - '"padding":"",'.length)
+  return `{"padding":"${'x'.repeat(padding)}",${body.slice(1)}`
+}
+
+type Payload = Readonly<Record<string, unknown>>
+
+/** Applies the readings `event-field` and `turns`; unchanged by default. */
+function shapeEvent(payload: Payload, readings: Readings): Payload {
+  const field = readings['event-field']
+  if (field === 'event' && readings.turns === 'text') return payload
+  const { event, turns, ...others } = payload
+  return {
+    ...(field !== 'absent' && { [field]: event }),
+    ...others,
+    ...(Array.isArray(turns) && { turns: (turns as Turn[]).map(turn => shapeTurn(turn, readings.turns)) }),
+  }
+}
+
+/** `messages` is the vendor's own shape; the others are common for models and their libraries. */
+function shapeTurn(turn: Turn, reading: Readings['turns']): object {
+  const { text, ...others } = turn
+  switch (reading) {
+    case 'content':
+      return { ...others, content: text }
+    case 'message':
+      return { ...others, message: text }
+    case 'parts':
+      return { ...others, parts: [{ type: 'text', text }] }
+    case 'messages':
+      return {
+        from: turn.role,
+        messages: [{ type: turn.type, item: { type: turn.type, payload: { message: text } } }],
+        ts: turn.timestamp,
+        session_id: turn.sessionId,
+      }
+    default:
+      return turn
+  }
 }

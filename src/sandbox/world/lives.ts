@@ -6,7 +6,7 @@ import { type Channel, channelOf, createScene, type Life, type Scene, type Setti
 import type { Scheduler } from './schedule.ts'
 import { aftermathOf, type Exchange, sessionExchanges, storyOf } from './story.ts'
 
-type SeeSpan = (fromMs: number, untilMs: number) => void
+type VisitSpan = (fromMs: number, untilMs: number) => void
 
 export class Lives {
   private readonly options: ResolvedOptions
@@ -54,19 +54,19 @@ export class Lives {
    * Calls back for each time span in which something may happen to the conversation. Cheaper than `life`, because it runs for
    * many conversations. (A generator took a third longer.)
    */
-  eachSpan(index: number, see: SeeSpan): void {
+  eachSpan(index: number, visit: VisitSpan): void {
     const schedule = this.schedule(index)
     const { sessions, archivedMs } = schedule
     for (const { startMs, endMs, resolvedMs } of sessions) {
-      see(startMs, endMs)
-      if (resolvedMs !== undefined) see(resolvedMs, resolvedMs)
+      visit(startMs, endMs)
+      if (resolvedMs !== undefined) visit(resolvedMs, resolvedMs)
     }
-    if (archivedMs !== undefined) see(archivedMs, archivedMs)
+    if (archivedMs !== undefined) visit(archivedMs, archivedMs)
     if (!this.options.traffic) return
     const { csatMs, noteMs, bugMs } = aftermathOf(this.options.seed, schedule)
-    if (csatMs !== undefined) see(csatMs, csatMs)
-    if (bugMs !== undefined) see(bugMs, bugMs)
-    for (const ms of noteMs) see(ms, ms)
+    if (csatMs !== undefined) visit(csatMs, csatMs)
+    if (bugMs !== undefined) visit(bugMs, bugMs)
+    for (const ms of noteMs) visit(ms, ms)
   }
 
   private setting(index: number): Setting {

@@ -23,7 +23,7 @@ export interface Walk {
 }
 
 /** True if that moment (from 0) is the conversation's current position. */
-export type Standing = (index: number, moment: number) => boolean
+export type IsCurrent = (index: number, moment: number) => boolean
 
 const INDEX_BITS = 26n
 const MOMENT_BITS = 3n
@@ -60,14 +60,14 @@ export class ConversationOrder {
   }
 
   /** Conversations of the range in order, at their current position. */
-  *walk({ sort, fromMs, toMs, after }: Walk, standing: Standing): Generator<Place> {
+  *walk({ sort, fromMs, toMs, after }: Walk, isCurrent: IsCurrent): Generator<Place> {
     this.ensureSorted()
     const step = sort === 'asc' ? 1 : -1
     let position = this.begin(sort, sort === 'asc' ? fromMs : toMs, after)
     for (; position >= 0 && position < this.length; position += step) {
       const place = this.placeAt(position)
       if (sort === 'asc' ? place.ts > toMs : place.ts < fromMs) return
-      if (standing(place.index, this.halves[2 * position + LOW]! & 7)) yield place
+      if (isCurrent(place.index, this.halves[2 * position + LOW]! & 7)) yield place
     }
   }
 

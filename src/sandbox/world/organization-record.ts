@@ -2,7 +2,7 @@
 import { canary } from './agents/secret-bearing.ts'
 import { clientsAt, type Organization, organizationName } from './organizations.ts'
 import { Draw, PURPOSE } from './random.ts'
-import { STAFF, TEAMS, type TeamOf } from './staff.ts'
+import { STAFF, type StaffTeam, TEAMS } from './staff.ts'
 
 interface Recorded {
   organization: Organization
@@ -47,9 +47,9 @@ export function teamRecords(recorded: Omit<Recorded, 'workspaceId' | 'agentIds'>
   }))
 }
 
-function teamsOf({ id, number }: Organization, draw: Draw): TeamOf[] {
-  const standing = TEAMS.filter(({ organizationId }) => organizationId === id)
-  if (number < 0) return standing
+function teamsOf({ id, number }: Organization, draw: Draw): StaffTeam[] {
+  const permanent = TEAMS.filter(({ organizationId }) => organizationId === id)
+  if (number < 0) return permanent
   const names = ['Front desk', 'Back office', 'Night shift', 'Billing']
   return draw.several(names, 3).map(label => ({
     id: `team_${draw.hex(12)}`,

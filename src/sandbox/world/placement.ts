@@ -17,7 +17,7 @@ export interface Placement {
   createdMs(index: number): number
   /** When the mirror gets it: `createdMs` for most, later for some. */
   shownMs(index: number): number
-  /** The conversation whose times this one shares; mostly itself. */
+  /** The conversation whose times this one shares; usually itself. */
   leaderOf(index: number): number
 }
 
@@ -74,9 +74,9 @@ function agentShares(agents: number): number[] {
   return shares
 }
 
-/** Runs of conversations that share one `ts`, longer than any page, as an import or a campaign leaves them. */
+// Runs: conversations that share one `ts`, more than fit on any page, as after an import or a campaign.
 
-/** The single run without `burstEvery`, in the first agent if it is large enough. */
+/** Without `burstEvery` there is a single run, in the first agent if that has enough conversations. */
 const RUN_LENGTH = 150
 const RUN_NEEDS = 2_000
 

@@ -28,7 +28,7 @@ export function createRoster(options: ResolvedOptions, placement: Placement, sch
   let next = 0
   let knownUntilMs = Number.NEGATIVE_INFINITY
 
-  const enrol = (index: number): void => {
+  const add = (index: number): void => {
     const { members, order } = agents[placement.agentOf(index)]!
     members.push(index)
     if (!recordHasTs(options, index)) order.add({ ts: 0, index }, 0)
@@ -38,11 +38,11 @@ export function createRoster(options: ResolvedOptions, placement: Placement, sch
 
   const ensure = (nowMs: number): void => {
     if (nowMs <= knownUntilMs) return
-    while (next < options.conversations) enrol(next++)
+    while (next < options.conversations) add(next++)
     knownUntilMs = Math.max(nowMs, options.startMs) + AHEAD_MS
     if (options.arrivalsPerDay === 0) return
     const horizonMs = Math.min(knownUntilMs, lastMs)
-    while (next < MAX_CONVERSATIONS && placement.createdMs(next) <= horizonMs) enrol(next++)
+    while (next < MAX_CONVERSATIONS && placement.createdMs(next) <= horizonMs) add(next++)
   }
 
   const countBegun = (agent: number, nowMs: number): number => {

@@ -1,5 +1,5 @@
-// The life cycle of a conversation: its sessions, and what follows them. The index determines all of it; the clock only
-// decides how much of it has happened.
+// The life cycle of a conversation: its sessions, resolutions and archiving. The index determines all of it; the clock only
+// decides how much has already happened.
 //
 //   start ──▶ end ──▶ (resolved) ──▶ start ──▶ end ──▶ … ──▶ (archived)
 //

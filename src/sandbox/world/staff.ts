@@ -13,7 +13,7 @@ export const ORGANIZATIONS = [
   { id: 'org_beta', name: 'Bêta & Fils' },
 ] as const
 
-export interface TeamOf {
+export interface StaffTeam {
   id: string
   key: string
   label: string
@@ -23,4 +23,4 @@ export const TEAMS = [
   { id: 'team_01', key: 'sales', label: 'Sales', organizationId: 'org_alpha' },
   { id: 'team_02', key: 'support', label: 'Support', organizationId: 'org_alpha' },
   { id: 'team_03', key: 'billing-eu', label: 'Billing – EU', organizationId: 'org_beta' },
-] as const satisfies readonly (TeamOf & { organizationId: string })[]
+] as const satisfies readonly (StaffTeam & { organizationId: string })[]

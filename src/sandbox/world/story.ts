@@ -1,5 +1,5 @@
-// What happens to a conversation beyond its sessions, with traffic: it is persisted in the middle of a session, handed to a
-// person, rated, and annotated days later. The index determines it, as with sessions.
+// With traffic, more happens to a conversation than its sessions: it is persisted during a session, handed to a person, rated,
+// and annotated days later. The index determines all of it.
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { Draw, PURPOSE } from './random.ts'
 import type { Schedule, Session } from './schedule.ts'
@@ -12,12 +12,12 @@ const BUG_SHARE = 0.02
 const LEAD_SHARE = 0.2
 const FORM_SHARE = 0.15
 
-/** What follows after the sessions. */
+/** Changes after the sessions. */
 interface Aftermath {
   csatMs: number | undefined
   /** Notes in the CRM, in order. */
   noteMs: number[]
-  /** Somebody reports a bug of the agent; the record does not show it. */
+  /** A staff member reports a bug of the agent; the record does not show it. */
   bugMs: number | undefined
 }
 
@@ -106,7 +106,7 @@ function drawNotes(draw: Draw, endMs: number): number[] {
   return notes.toSorted((a, b) => a - b)
 }
 
-/** The handoff of a session to a person: at most one, within the session. */
+// The handoff of a session to a person: at most one, within the session.
 
 export interface Handoff {
   requestedMs: number

@@ -10,7 +10,7 @@ import { MAX_CONVERSATIONS, type ResolvedOptions, resolveOptions, type SandboxOp
 import { AgentList } from './agents/agent-list.ts'
 import type { AgentRecord } from './agents/agent-record.ts'
 import { Lives } from './lives.ts'
-import type { Place, Standing, Walk } from './order.ts'
+import type { IsCurrent, Place, Walk } from './order.ts'
 import { createPlacement, type Placement } from './placement.ts'
 import { createRoster, type Roster } from './roster.ts'
 import { activityMoment, billableSessions, createScheduler, type Scheduler, VERSIONS, versionAt } from './schedule.ts'
@@ -36,7 +36,7 @@ interface Tally {
   exportable: number
   /** Over all that an export returns, including records without an `ID`. */
   billableSessions: number
-  /** Returned and billed, but no conversations: records without an `ID`, and non-objects. */
+  /** Returned and billed, but not conversations: records without an `ID`, and values that are not objects. */
   nameless: number
 }
 
@@ -138,9 +138,9 @@ class GeneratedWorld implements World {
   *walk(id: string, walk: Walk, nowMs: number): Generator<Place> {
     const agent = this.agents.numberOf(id)
     if (agent === undefined) return
-    // The order also holds future positions: none of them needs to be visited.
+    // The order also contains future positions, which need no visit.
     const toMs = Math.min(walk.toMs, nowMs)
-    yield* this.roster.orderOf(agent, nowMs).walk({ ...walk, toMs }, this.standing(nowMs))
+    yield* this.roster.orderOf(agent, nowMs).walk({ ...walk, toMs }, this.isCurrent(nowMs))
   }
 
   find(id: string, conversation: string, nowMs: number): number | undefined {
@@ -185,7 +185,7 @@ class GeneratedWorld implements World {
     return index < conversations || (arrivalsPerDay > 0 && index < MAX_CONVERSATIONS)
   }
 
-  private standing(nowMs: number): Standing {
+  private isCurrent(nowMs: number): IsCurrent {
     const isShown = (index: number) => this.placement.shownMs(index) <= nowMs
     if (this.options.ts === 'created') return isShown
     return (index, moment) => {
@@ -197,7 +197,7 @@ class GeneratedWorld implements World {
   }
 }
 
-/** Least-recently-used cache of rendered records, bounded by bytes. */
+// Least-recently-used cache of rendered records, bounded by bytes.
 
 export class RecordCache {
   private readonly maxBytes: number

@@ -19,7 +19,9 @@ const event = (number: number): WorldEvent => ({
 /** Names of the faults that befall each of so many events. */
 function struck(settings: EventFaultSettings, events = 2_000): EventFaultName[][] {
   const faults = new EventFaults(settings)
-  return Array.from({ length: events }, (_, number) => Object.values(faults.fateOf(event(number))).map(one => one.name))
+  return Array.from({ length: events }, (_, number) =>
+    Object.values(faults.planFor(event(number))).map(one => one.name),
+  )
 }
 
 /** Numbers of the events, from 1, that the fault befalls. */
@@ -61,7 +63,7 @@ describe('faults of events, by rate', () => {
 
   it('are counted, with the events', () => {
     const faults = new EventFaults({ rates: { dropped: 0.25 } })
-    const dropped = Array.from({ length: 400 }, (_, number) => faults.fateOf(event(number))).filter(
+    const dropped = Array.from({ length: 400 }, (_, number) => faults.planFor(event(number))).filter(
       fate => fate.content,
     )
     expect(faults.report()).toEqual({ events: 400, served: { dropped: dropped.length } })
@@ -85,7 +87,7 @@ describe('faults of events, by script', () => {
       rates: { delayed: { rate: 1, param: 7 } },
       script: [{ fault: 'reordered', at: 2, param: 9 }],
     })
-    expect([faults.fateOf(event(0)), faults.fateOf(event(1)), faults.fateOf(event(2))]).toEqual([
+    expect([faults.planFor(event(0)), faults.planFor(event(1)), faults.planFor(event(2))]).toEqual([
       { pace: { name: 'delayed', param: 7 } },
       { pace: { name: 'reordered', param: 9 } },
       { pace: { name: 'delayed', param: 7 } },

@@ -36,10 +36,10 @@ export class AgentList {
 // With traffic, agents change from time to time: each is renamed, and its `lastModified` moves.
 
 /** An agent changes at most once per interval of this length. */
-const STRETCH_MS = 3 * DAY
+const CHANGE_INTERVAL_MS = 3 * DAY
 const CHANGE_SHARE = 0.4
 /** After this long without a change, an agent has its first state. */
-const STRETCHES_BACK = 40
+const INTERVALS_BACK = 40
 
 export interface AgentHistory {
   /** Times of the agent's changes in that range, in order. */
@@ -49,14 +49,14 @@ export interface AgentHistory {
 }
 
 function createAgentHistory(seed: number): AgentHistory {
-  const changeIn = (agent: number, stretch: number): number | undefined => {
-    const draw = new Draw(mix(seed, agent), stretch, PURPOSE.agentChange)
-    return draw.chance(CHANGE_SHARE) ? Math.floor((stretch + draw.unit()) * STRETCH_MS) : undefined
+  const changeIn = (agent: number, interval: number): number | undefined => {
+    const draw = new Draw(mix(seed, agent), interval, PURPOSE.agentChange)
+    return draw.chance(CHANGE_SHARE) ? Math.floor((interval + draw.unit()) * CHANGE_INTERVAL_MS) : undefined
   }
   const lastChange = (agent: number, nowMs: number): number | undefined => {
-    const stretch = Math.floor(nowMs / STRETCH_MS)
-    for (let back = 0; back < STRETCHES_BACK; back++) {
-      const ms = changeIn(agent, stretch - back)
+    const interval = Math.floor(nowMs / CHANGE_INTERVAL_MS)
+    for (let back = 0; back < INTERVALS_BACK; back++) {
+      const ms = changeIn(agent, interval - back)
       if (ms !== undefined && ms <= nowMs) return ms
     }
     return undefined
@@ -64,8 +64,12 @@ function createAgentHistory(seed: number): AgentHistory {
   return {
     changesBetween(agent, afterMs, untilMs) {
       const changes: number[] = []
-      for (let stretch = Math.floor(afterMs / STRETCH_MS); stretch * STRETCH_MS <= untilMs; stretch++) {
-        const ms = changeIn(agent, stretch)
+      for (
+        let interval = Math.floor(afterMs / CHANGE_INTERVAL_MS);
+        interval * CHANGE_INTERVAL_MS <= untilMs;
+        interval++
+      ) {
+        const ms = changeIn(agent, interval)
         if (ms !== undefined && ms > afterMs && ms <= untilMs) changes.push(ms)
       }
       return changes

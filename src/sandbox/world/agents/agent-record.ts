@@ -14,9 +14,9 @@ const TITLES = [
   'مساعد المبيعات',
 ] as const
 
-/** The fields that the sandbox itself reads. */
 const STARRED_BELOW = 30
 
+/** The fields that the sandbox itself reads are declared. */
 export interface AgentRecord {
   ID: string
   title: string
@@ -56,7 +56,7 @@ export function createAgentRecord(
     disabled: agent > 0 && draw.chance(0.1),
     isDeployed: true,
     deployed: true,
-    // Few, however many agents there are: every search page carries all of them.
+    // Limited, because every search page contains all starred agents.
     starred: agent % 3 === 0 && agent < STARRED_BELOW,
     voiceConfig: voiceConfig(draw, agent),
     ...widget(draw),

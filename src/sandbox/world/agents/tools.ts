@@ -10,7 +10,7 @@ interface ToolOwner {
   createdMs: number
 }
 
-/** Of one tool, what is not the same of all. */
+/** The fields in which tools differ. */
 interface Kind {
   name: string
   description: string
@@ -43,7 +43,7 @@ export function tools(draw: Draw, owner: ToolOwner) {
   return { assignedToolsIds: [lookup], tools: [toolRecord(lookup, owner, { ...ORDER_LOOKUP, fields })] }
 }
 
-/** A tool as it is served; its fields are numbered. */
+/** A tool as served, with numbered fields. */
 function toolRecord(id: string, { agent, agentId, workspaceId, createdMs }: ToolOwner, kind: Kind) {
   const at = new Date(createdMs).toISOString()
   return {
@@ -85,7 +85,7 @@ function toolRecord(id: string, { agent, agentId, workspaceId, createdMs }: Tool
   }
 }
 
-/** What a field has of its own. */
+/** A field with its own values; the others have their default. */
 const field = (own: {
   in: string
   key: string
@@ -96,7 +96,7 @@ const field = (own: {
   isEnv?: boolean
 }) => ({ value: null as unknown, defaultValue: '' as unknown, description: '', required: true, isEnv: false, ...own })
 
-/** Tools that an agent may have besides. */
+/** Other tools that an agent may have. */
 const KINDS = [
   {
     name: 'Book a visit',
@@ -124,7 +124,7 @@ const KINDS = [
   },
 ] as const
 
-/** Tools beside that of its record which the agent has at that time. */
+/** The agent's tools at that time, without the one in its record. */
 export function otherTools(owner: ToolOwner, seed: number, nowMs: number): Tool[] {
   return KINDS.flatMap((kind, index) => {
     const draw = new Draw(mix(seed, owner.agent), index, PURPOSE.tool)

@@ -134,7 +134,7 @@ function element(
   }
 }
 
-/** The last handoff of a conversation with a story: several parts of the record use it. */
+// The last handoff of a conversation with a story: several parts of the record use it.
 
 interface Delegation {
   ms: number

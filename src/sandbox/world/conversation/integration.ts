@@ -1,4 +1,4 @@
-// Section 2.10, "Nested objects": data of other systems about the conversation.
+// Section 2.10, "Nested objects": data from other systems about the conversation.
 import { SECOND } from '../../../core/time.ts'
 import { type Draw, PURPOSE } from '../random.ts'
 import type { Story } from '../story.ts'

@@ -167,13 +167,13 @@ function midwayOf({ courses }: Story, number: number, nowMs: number): Midway | u
   return count === undefined ? undefined : { exchanges: count, ms: exchanges[count - 1]!.answeredMs }
 }
 
-interface Look {
+interface SessionView {
   locale: Locale
   nowMs: number
   midway: Midway | undefined
 }
 
-function seeSession(draw: Draw, session: Session, { locale, nowMs, midway }: Look): SeenSession {
+function seeSession(draw: Draw, session: Session, { locale, nowMs, midway }: SessionView): SeenSession {
   const ended = session.endMs <= nowMs
   const [modelId, usdIn, usdOut] = draw.pick(MODELS)
   const exchanges = drawExchanges(draw)

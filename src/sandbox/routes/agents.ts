@@ -1,7 +1,10 @@
-// GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints").
+// GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints") and
+// GET /v3/agents/{agentId}/tools (section 4.2).
 import type { Conditions } from '../limits/conditions.ts'
+import type { ResolvedOptions } from '../options.ts'
 import type { Readings } from '../readings.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
+import { otherTools, type Tool } from '../world/agents/tools.ts'
 import type { World } from '../world/world.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { invalidQuery, type ListPlace, type ListReadings, listPlace, onPage, totalsOf } from './list-page.ts'
@@ -77,4 +80,26 @@ function matching({ world, conditions, nowMs }: Searched, search: string): Agent
   const there = world.agentIds().filter(id => !conditions.isGone(id))
   const agents = there.map(id => world.agent(id, nowMs)!)
   return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
+}
+
+interface ToolsRequest {
+  options: ResolvedOptions
+  world: World
+  conditions: Conditions
+  agentId: string
+  params: URLSearchParams
+  nowMs: number
+}
+
+/** The agent's current tools: the one in its record, and others that are created and deleted over time. */
+export function answerTools({ options, world, conditions, agentId, params, nowMs }: ToolsRequest): Answer {
+  if (options.readings['unknown-params'] === 'refused' && params.size > 0)
+    return invalidQuery([...new Set(params.keys())].map(name => `${name} is not known`))
+  const record = world.agent(agentId, nowMs)
+  if (record === undefined || conditions.isGone(agentId)) return fault(404, 'Agent not found')
+  const agent = world.agentIds().indexOf(agentId)
+  const { seed, workspaceId } = options
+  const owner = { agent, agentId, workspaceId, createdMs: record.createdAtUNIX * 1_000 }
+  const data = [...(record.tools as Tool[]), ...otherTools(owner, seed, nowMs)]
+  return jsonAnswer({ success: true, message: 'Tools retrieved successfully', data })
 }
