@@ -93,7 +93,7 @@ describe('a replay', () => {
         const { simulated, end } = await openSimulatedApp({
           sandbox: {
             ...{ seed, agents: 3, conversations: 60, historyDays: 6, arrivalsPerDay: 25, traffic: true },
-            hostile: seed % 2 === 0 ? hostile(0.02) : {},
+            ...(seed % 2 === 0 ? { hostile: hostile(0.02), ts: 'activity' as const } : {}),
           },
           settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40 },
         })
@@ -102,6 +102,7 @@ describe('a replay', () => {
           await simulated.sync()
           await live(simulated, given)
           const before = await everyColumn(simulated.rows)
+          const requests = (await simulated.served()).length
           await simulated.close()
           for (const folder of ['landing', 'spool'])
             await cp(join(simulated.config.home, folder), join(elsewhere, folder), { recursive: true })
@@ -110,6 +111,7 @@ describe('a replay', () => {
           const there = { ...simulated.config, home: elsewhere }
           await replay({ config: there })
           expectSame(await tablesAt(there), before)
+          expect((await simulated.served()).length).toBe(requests)
         } finally {
           await end()
           await rm(elsewhere, { recursive: true })

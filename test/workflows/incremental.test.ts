@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { expectedTables } from './expected-rows.ts'
 import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
-import { readThrough, truthOf } from './truth.ts'
+import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const SETTLE_MS = 120_000
@@ -19,9 +19,17 @@ const trueIds = (simulated: SimulatedApp): string[] =>
     .sort()
 
 describe('a second sync', () => {
-  it('buys only what has arrived since, where ts is created', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 300, arrivalsPerDay: 100 } })
-    await simulated.sync()
+  it('asks nothing where nothing can be new, everything when asked for a full one, and buys only what has arrived since, where ts is created', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 120, arrivalsPerDay: 100 } })
+    const first = await simulated.sync()
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', requests: 0, pages: 0 })
+    const tables = asLines(await warehouseTables(simulated.rows))
+    expect(await simulated.sync({ mode: 'full' })).toMatchObject({
+      outcome: 'done',
+      conversations: first.conversations,
+      sessions: first.sessions,
+    })
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(tables)
     const before = await idsIn(simulated)
     simulated.advance(DAY)
     const report = await simulated.sync()
@@ -33,7 +41,7 @@ describe('a second sync', () => {
 
   it('replaces the rows of what has changed, where ts is the last activity', async () => {
     const simulated = await simulatedApp({
-      sandbox: { conversations: 300, historyDays: 8, arrivalsPerDay: 20, ts: 'activity' },
+      sandbox: { conversations: 120, historyDays: 8, arrivalsPerDay: 20, ts: 'activity' },
     })
     await simulated.sync()
     const before = new Set(await idsIn(simulated))
@@ -57,68 +65,41 @@ describe('a second sync', () => {
     expect(asLines(new Map(tables))).toEqual(asLines(expectedTables(fresh)))
     expect(await idsIn(simulated)).toEqual(trueIds(simulated))
   })
-
-  it('asks nothing where nothing can be new', async () => {
-    const simulated = await simulatedApp()
-    await simulated.sync()
-    const report = await simulated.sync()
-    expect(report).toMatchObject({ outcome: 'done', requests: 0, pages: 0 })
-  })
-
-  it('reads everything again when asked for a full one, and replaces each row once', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
-    const first = await simulated.sync()
-    const tables = asLines(await warehouseTables(simulated.rows))
-    const report = await simulated.sync({ mode: 'full' })
-    expect(report).toMatchObject({ outcome: 'done', conversations: first.conversations, sessions: first.sessions })
-    expect(asLines(await warehouseTables(simulated.rows))).toEqual(tables)
-  })
 })
 
 describe('a sync between two moments', () => {
-  it('reads what lies between them, and later the rest, nothing twice', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
-    const [sinceMs, untilMs] = [START_MS - 40 * DAY, START_MS - 20 * DAY]
-    await simulated.sync({ sinceMs, untilMs })
-    const between = truthOf(simulated.sandbox, { throughMs: untilMs - 1 }).filter(
-      ({ record }) => Number(record.ts) >= sinceMs,
-    )
-    expect(between.length).toBeGreaterThan(30)
-    expect(await idsIn(simulated)).toEqual(between.map(({ record }) => String(record.ID)).sort())
-    const report = await simulated.sync()
-    expect(await idsIn(simulated)).toEqual(trueIds(simulated))
-    expect(report.conversations).toBe(trueIds(simulated).length - between.length)
-  })
-
-  it('reads only the agents that were asked for', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
-    const [agentId] = simulated.sandbox.world.agentIds()
-    await simulated.sync({ agents: [agentId!] })
-    const agents = await simulated.rows('SELECT DISTINCT agent_id FROM conversations')
-    expect(agents).toEqual([{ agent_id: agentId }])
+  it('reads what lies between them, of one agent alone where that is asked, and later the rest, nothing twice', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 150 } })
     await expect(simulated.sync({ agents: ['nobody'] })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
+    const [sinceMs, untilMs] = [START_MS - 40 * DAY, START_MS - 20 * DAY]
+    const [agentId] = simulated.sandbox.world.agentIds()
+    const isBetween = ({ record }: TrueRecord) => Number(record.ts) >= sinceMs && Number(record.ts) < untilMs
+    const all = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
+    const ids = (records: TrueRecord[]) => records.map(({ record }) => String(record.ID)).sort()
+    const reports = [await simulated.sync({ sinceMs, untilMs })]
+    expect(all.filter(isBetween).length).toBeGreaterThan(15)
+    expect(await idsIn(simulated)).toEqual(ids(all.filter(isBetween)))
+    reports.push(await simulated.sync({ agents: [agentId!] }))
+    expect(await idsIn(simulated)).toEqual(ids(all.filter(one => one.agentId === agentId || isBetween(one))))
+    reports.push(await simulated.sync())
+    expect(await idsIn(simulated)).toEqual(trueIds(simulated))
+    expect(reports.reduce((sum, { conversations }) => sum + conversations, 0)).toBe(trueIds(simulated).length)
   })
 })
 
 describe('a selection', () => {
-  it('brings the conversations of those ids, and marks the ones that are not there any more', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 300 } })
+  it('brings the conversations of those ids, and leaves coverage alone: the rest is bought all the same', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 10 } })
     const [agentId] = simulated.sandbox.world.agentIds()
     const truth = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(one => one.agentId === agentId)
-    const ids = truth.slice(0, 130).map(({ record }) => String(record.ID))
+    const ids = truth.slice(0, 25).map(({ record }) => String(record.ID))
+    expect(truth.length).toBeGreaterThan(ids.length)
     const report = await simulated.sync({ mode: 'selected', ids: { [agentId!]: [...ids, 'gone-1', 'gone-2'] } })
     expect(report).toMatchObject({ outcome: 'done', conversations: ids.length })
     expect(await idsIn(simulated)).toEqual([...ids].sort())
-    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth.slice(0, 130))))
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth.slice(0, 25))))
     const [window] = await simulated.rows('SELECT kind, done, returned::INTEGER AS returned FROM _windows')
     expect(window).toEqual({ kind: 'selected', done: true, returned: ids.length })
-  })
-
-  it('leaves coverage alone: the rest is bought all the same', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 100 } })
-    const [agentId] = simulated.sandbox.world.agentIds()
-    const [one] = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(each => each.agentId === agentId)
-    await simulated.sync({ mode: 'selected', ids: { [agentId!]: [String(one!.record.ID)] } })
     await simulated.sync()
     expect(await idsIn(simulated)).toEqual(trueIds(simulated))
   })

@@ -17,7 +17,7 @@ function gate() {
 }
 
 it('the first rows are loaded while the rest is fetched, and the rest in few loads', async () => {
-  const simulated = await simulatedApp({ sandbox: { conversations: 900 }, settings: { maxPage: 5 } })
+  const simulated = await simulatedApp({ sandbox: { conversations: 400 }, settings: { maxPage: 5 } })
   const { config, app, sandbox } = simulated
   const [workspace] = config.workspaces
   const clock = simulatedTime(sandbox.clock)
@@ -45,7 +45,7 @@ it('the first rows are loaded while the rest is fetched, and the rest in few loa
   const report = await syncWorkspace(counted, host, { ...PLAIN_SYNC, run, workspaceId: workspace!.id })
   await close()
   expect(report).toMatchObject({ outcome: 'done', failures: [] })
-  expect(report.pages).toBeGreaterThan(150)
+  expect(report.pages).toBeGreaterThan(60)
   expect(loads).toBeLessThanOrEqual(Math.ceil(report.pages / 100) + 3)
   const rows = await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations')
   expect(rows[0]!.n).toBe(report.conversations)

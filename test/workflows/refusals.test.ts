@@ -1,3 +1,6 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { meddlingProxy } from './meddling-proxy.ts'
@@ -8,10 +11,10 @@ import { readThrough, truthOf } from './truth.ts'
 const envelope = (code: string) => JSON.stringify({ message: code, code, issues: [] })
 
 describe('an agent that is gone', () => {
-  it('is marked, and the others are read', async () => {
+  it('is marked, and the others are read; the token is in no file of the data folder', async () => {
     let gone = ''
     const simulated = await simulatedApp({
-      sandbox: { conversations: 300 },
+      sandbox: { conversations: 60 },
       through: async sandbox => {
         gone = sandbox.world.agentIds()[1]!
         const refusal = { answer: { status: 404, body: envelope('NOT_FOUND') } }
@@ -28,6 +31,16 @@ describe('an agent that is gone', () => {
     const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
     const [row] = await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')
     expect(row!.n).toBe(truth.filter(one => one.agentId !== gone).length)
+
+    await simulated.close()
+    const names = await readdir(simulated.config.home, { recursive: true, withFileTypes: true })
+    const files = names.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+    expect(files.length).toBeGreaterThan(4)
+    for (const file of files) {
+      const bytes = await readFile(file)
+      const text = file.endsWith('.gz') ? gunzipSync(bytes) : bytes
+      expect(text.includes(TOKEN), file).toBe(false)
+    }
   })
 })
 
@@ -49,24 +62,5 @@ describe('a token that is not accepted', () => {
     expect(error).toMatchObject({ code: 'API_UNAUTHORIZED', kind: 'access' })
     expect(JSON.stringify([error, String(error), (error as Error).stack])).not.toMatch(/another-secret-token/)
     expect(await simulated.served()).toEqual([])
-  })
-})
-
-describe('a token', () => {
-  it('is in no file of the data folder', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
-    await simulated.sync()
-    await simulated.close()
-    const { readdir, readFile } = await import('node:fs/promises')
-    const { join } = await import('node:path')
-    const { gunzipSync } = await import('node:zlib')
-    const names = await readdir(simulated.config.home, { recursive: true, withFileTypes: true })
-    const files = names.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-    expect(files.length).toBeGreaterThan(4)
-    for (const file of files) {
-      const bytes = await readFile(file)
-      const text = file.endsWith('.gz') ? gunzipSync(bytes) : bytes
-      expect(text.includes(TOKEN), file).toBe(false)
-    }
   })
 })

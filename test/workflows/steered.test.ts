@@ -32,7 +32,7 @@ async function steered(simulated: SimulatedApp, asked: Partial<SyncRequest>, wis
 
 describe('a sync that is handed over again and again', () => {
   it('ends as one that never was, and asks for nothing twice', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 300 }, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 5 } })
     const { sandbox } = simulated
     const nowMs = sandbox.clock.now()
     let turns = 0
@@ -60,54 +60,37 @@ describe('a sync that is handed over again and again', () => {
 })
 
 describe('a sync that is cancelled while it hands over', () => {
-  it('is told as interrupted, by nobody else', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: { maxPage: 10 } })
+  it('is told as interrupted, by nobody else; one that is paused asks for nothing until it is resumed, and for more where it is allowed more', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 100 }, settings: { maxPage: 5 } })
     let cancelled = false
     const handsOver = () => {
       cancelled = true
       return true
     }
-    const { begin, goOn, close } = await steered(
-      simulated,
-      {},
-      { shouldHandOver: handsOver, cancelled: () => cancelled },
-    )
-    const { report, checkpoint } = await goOn(await begin())
+    const first = await steered(simulated, {}, { shouldHandOver: handsOver, cancelled: () => cancelled })
+    const { report, checkpoint } = await first.goOn(await first.begin())
     expect([report?.outcome, checkpoint]).toEqual(['interrupted', null])
     expect(await simulated.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
-    await close()
-  })
-})
+    await first.close()
+    const before = (await simulated.served()).length
 
-describe('a sync that is paused', () => {
-  it('asks for nothing until it is resumed', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     let resume = () => {}
     const resumed = new Promise<void>(resolve => {
       resume = resolve
     })
-    const { begin, goOn, close } = await steered(simulated, {}, { untilResumed: () => resumed })
-    const ended = goOn(await begin())
-    await new Promise(resolve => setTimeout(resolve, 50))
-    expect(await simulated.served()).toEqual([])
-    resume()
-    expect((await ended).report?.outcome).toBe('done')
-    await close()
-  })
-})
-
-describe('a sync that is allowed more while it goes on', () => {
-  it('goes beyond what it was given', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
     const wishes = [[{ requests: 500 }]]
     const { begin, goOn, close } = await steered(
       simulated,
       { maxRequests: 3 },
-      { takeAllowances: () => wishes.pop() ?? [] },
+      { untilResumed: () => resumed, takeAllowances: () => wishes.pop() ?? [] },
     )
-    const { report } = await goOn(await begin())
-    expect(report).toMatchObject({ outcome: 'done' })
-    expect(report!.requests).toBeGreaterThan(20)
+    const ended = goOn(await begin())
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(await simulated.served()).toHaveLength(before)
+    resume()
+    const allowed = (await ended).report
+    expect(allowed).toMatchObject({ outcome: 'done' })
+    expect(allowed!.requests).toBeGreaterThan(10)
     await close()
   })
 })

@@ -47,7 +47,8 @@ it('a vendor who cannot be reached is held to have billed nothing, and counted n
 }, async () => {
   let door!: Awaited<ReturnType<typeof doorTo>>
   const simulated = await simulatedApp({
-    sandbox: { conversations: 900, agents: 3 },
+    sandbox: { conversations: 90, agents: 3 },
+    settings: { maxPage: 10 },
     through: async sandbox => {
       door = await doorTo(sandbox)
       return door.url
