@@ -102,7 +102,7 @@ describe('the ledger of a synced workspace', () => {
 
   it('counts what a re-read has brought to light no longer as skipped', async () => {
     const simulated = await simulatedApp({
-      sandbox: { agents: 2, conversations: 400, historyDays: 6 },
+      sandbox: { seed: 3, agents: 2, conversations: 200, historyDays: 2 },
       settings: { maxPage: 5, rereadShare: 0.2, sampleShare: 0 },
     })
     await simulated.sync()

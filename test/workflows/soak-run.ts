@@ -4,6 +4,7 @@ import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { Draw } from '../../src/sandbox/world/random.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
+import { isDeep } from '../tier.ts'
 import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
 import { type Mirror, mirrorOf } from './soak-looks.ts'
@@ -32,8 +33,8 @@ interface Soak {
 }
 
 const PURPOSE = 7_002
-/** From one poll to the next, minutes: seven hours on average. */
-const POLL = { least: 40, most: 800 }
+/** From one poll to the next, minutes: seven hours on average in the deep tier, else twelve. */
+const POLL = { least: 40, most: isDeep ? 800 : 1_400 }
 const RESTART_SHARE = 1 / 20
 const GIVE_UP_SHARE = 0.08
 /** Real milliseconds into a run at which it is given up, at most: somewhere in its listing, fetching or loading. */

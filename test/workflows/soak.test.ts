@@ -31,7 +31,7 @@ import { LEAVES_FOR_GOOD } from './soak-weather.ts'
 import type { TrueRecord } from './truth.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
-const DAYS = rounds('SOAK_DAYS', { usual: 9, deep: 90 })
+const DAYS = rounds('SOAK_DAYS', { usual: 8, deep: 90 })
 const SEED = Number(process.env.SOAK_SEED ?? 1)
 const HOURLY_REQUESTS = 40
 

@@ -4,6 +4,7 @@ import { spoolOf } from '../../src/app/spool.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { READINGS, type Readings } from '../../src/sandbox/readings.ts'
 import { drainAll } from '../../workflows/ingest.ts'
+import { isDeep } from '../tier.ts'
 import { expectedTables } from './expected-rows.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
@@ -18,20 +19,24 @@ interface SentTurn {
   timestamp: number
 }
 
-/** What was said in each conversation, as the last event told it that carries turns. */
-type Transcripts = Map<string, SentTurn[]>
+interface Sent {
+  /** What was said in each conversation, as the last event told it that carries turns. */
+  transcripts: Map<string, SentTurn[]>
+  types: string[]
+}
 
-async function told(readings: Partial<Readings>): Promise<{ simulated: SimulatedApp; sent: Transcripts }> {
+async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: SimulatedApp; sent: Sent }> {
   const world = { conversations: 30, agents: 1, arrivalsPerDay: 300, traffic: true, readings }
   const simulated = await simulatedApp({ sandbox: world })
   await simulated.sync()
   simulated.advance(2 * HOUR)
-  const sent: Transcripts = new Map()
+  const sent: Sent = { transcripts: new Map(), types: [] }
   const telling = openTelling(simulated, {
     dropped: 0,
-    each({ convoId, payload }) {
+    each({ convoId, type, payload }) {
       const { turns } = payload as { turns?: SentTurn[] }
-      if (turns) sent.set(convoId!, turns)
+      if (turns) sent.transcripts.set(convoId!, turns)
+      sent.types.push(type)
     },
   })
   await telling.tell(START_MS, simulated.sandbox.clock.now())
@@ -46,71 +51,65 @@ async function told(readings: Partial<Readings>): Promise<{ simulated: Simulated
 const SAID = `SELECT conversation_id AS id, role, text, session_id AS session, epoch_ms("at")::DOUBLE AS "at"
   FROM conversation_turns ORDER BY conversation_id, position`
 
+const EVENT_FIELDS = READINGS['event-field'].values
+const WAYS: [string, string][] = isDeep
+  ? READINGS.turns.values.flatMap(turns => EVENT_FIELDS.map((field): [string, string] => [turns, field]))
+  : [
+      ['messages', 'name'],
+      ['parts', 'absent'],
+    ]
+
+/** Spellings of one channel in every column of every table and view. */
+async function channelsIn({ rows }: SimulatedApp): Promise<string[]> {
+  const columns = await rows<{ table: string; column: string }>(`SELECT table_name AS "table", column_name AS "column"
+    FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal AND contains(column_name, 'channel')`)
+  expect(columns.map(({ table, column }) => `${table}.${column}`)).toEqual(
+    expect.arrayContaining([
+      'conversations.channel',
+      'conversations.csat_channel',
+      'conversations_by_day.channel',
+      'conversation_linked_channels.channel',
+      'messages_received.channel',
+    ]),
+  )
+  const found = new Set<string>()
+  for (const { table, column } of columns) {
+    const values = await rows<{ c: string | null }>(`SELECT DISTINCT "${column}"::VARCHAR AS c FROM "${table}"`)
+    for (const { c } of values) for (const [word] of c?.matchAll(/web.?chat/gi) ?? []) found.add(word)
+  }
+  return [...found]
+}
+
 describe('a transcript', () => {
-  it.each(READINGS.turns.values)(
-    'whose turns tell their text in `%s` is in SQL: who said what, when, and in which session',
-    async turns => {
-      const { simulated, sent } = await told({ turns: turns as Readings['turns'] })
-      expect(sent.size).toBeGreaterThan(10)
-      const said = [...sent]
+  it.each(WAYS)(
+    'whose turns tell their text in `%s`, by events that tell their type in `%s`, is in SQL: who said what, when, and in which session; nothing is drift, and channels have one spelling',
+    async (turns, field) => {
+      const readings = { turns, 'event-field': field } as Partial<Readings>
+      const { simulated, sent } = await eventsOf(readings)
+      expect(sent.transcripts.size).toBeGreaterThan(10)
+      const said = [...sent.transcripts]
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .flatMap(([id, all]) =>
           all.map(({ role, text, sessionId, timestamp }) => ({ id, role, text, session: sessionId, at: timestamp })),
         )
       expect(await simulated.rows(SAID)).toEqual(said)
-    },
-  )
+      const [places] = await simulated.rows(
+        'SELECT count(DISTINCT (conversation_id, position))::INTEGER AS n FROM conversation_turns',
+      )
+      expect(places).toEqual({ n: said.length })
 
-  it('has a text, a session and a place of its own for every message', async () => {
-    const { simulated } = await told({ turns: 'messages' })
-    const [row] =
-      await simulated.rows(`SELECT count(*)::INTEGER AS n, count(text)::INTEGER AS texts, count(session_id)::INTEGER AS sessions,
-      count(DISTINCT (conversation_id, position))::INTEGER AS places FROM conversation_turns`)
-    expect(row).toEqual({ n: row!.n, texts: row!.n, sessions: row!.n, places: row!.n })
-  })
-})
-
-describe('an event', () => {
-  it.each(['event', 'eventType', 'type', 'name'] as const)(
-    'that tells its type in `%s` is no schema drift',
-    async field => {
-      const { simulated } = await told({ 'event-field': field })
+      const types = await simulated.rows<{ type: string }>('SELECT type FROM webhook_events')
+      expect(types.map(({ type }) => type).sort()).toEqual(sent.types.toSorted())
+      expect(new Set(sent.types).size).toBeGreaterThan(4)
       expect(await simulated.rows(`SELECT record, path FROM _drift WHERE record <> 'conversation'`)).toEqual([])
-      const own = await simulated.rows(
+      const [own] = await simulated.rows<{ n: number }>(
         'SELECT count(*)::INTEGER AS n, count(extra)::INTEGER AS extra FROM messages_received',
       )
-      expect(own[0]).toMatchObject({ extra: 0 })
-      expect(own[0]!.n).toBeGreaterThan(10)
+      expect(own).toMatchObject({ extra: 0 })
+      expect(own!.n).toBeGreaterThan(10)
+      expect(await channelsIn(simulated)).toEqual(['webchat'])
     },
   )
-})
-
-describe('channels', () => {
-  it('have one spelling in every column of every table and view', async () => {
-    const { simulated } = await told({})
-    const columns = await simulated.rows<{
-      table: string
-      column: string
-    }>(`SELECT table_name AS "table", column_name AS "column" FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal AND contains(column_name, 'channel')`)
-    expect(columns.map(({ table, column }) => `${table}.${column}`)).toEqual(
-      expect.arrayContaining([
-        'conversations.channel',
-        'conversations.csat_channel',
-        'conversations_by_day.channel',
-        'conversation_linked_channels.channel',
-        'messages_received.channel',
-      ]),
-    )
-    const found = new Set<string>()
-    for (const { table, column } of columns) {
-      const rows = await simulated.rows<{ c: string | null }>(
-        `SELECT DISTINCT "${column}"::VARCHAR AS c FROM "${table}"`,
-      )
-      for (const { c } of rows) for (const [word] of c?.matchAll(/web.?chat/gi) ?? []) found.add(word)
-    }
-    expect([...found]).toEqual(['webchat'])
-  })
 })
 
 describe('the call of an external voice platform', () => {
