@@ -1,16 +1,15 @@
 // Runs the built command as its users do: a process of its own, with nothing of this one's environment but the path.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { temporaryFolder as openFolder, openScene, TOKEN_ENV, WORKSPACE } from '../scene.ts'
 
 export const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'cli', 'convohouse.cjs')
 
-/** Looked for in every output and file: it is a token, and must be in none. */
-export const TOKEN = 'canary-token-4711'
+export { TOKEN } from '../scene.ts'
 
 export interface Ended {
   code: number | null
@@ -81,10 +80,10 @@ export function start(args: readonly string[], options: CliOptions = {}): Runnin
 
 export const cli = (args: readonly string[], options: CliOptions = {}): Promise<Ended> => start(args, options).ended
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'convohouse-cli-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const { folder, remove } = await openFolder()
+  onTestFinished(remove)
   return folder
 }
 
@@ -94,28 +93,20 @@ export interface Scene {
   env: Record<string, string>
 }
 
-/** A file that names the sandbox, and says that DuckDB is to have one thread, which saves a small world a fifth of its work. */
-async function configuration({ url }: Sandbox, settings: object): Promise<string> {
-  const file = join(await temporaryFolder(), 'convohouse.yaml')
-  const workspace = { id: 'ws_demo', apiUrl: url, token: { env: 'CONVOHOUSE_API_TOKEN' }, ...settings }
-  await writeFile(file, JSON.stringify({ threads: 1, workspaces: [workspace] }))
-  return file
-}
-
-/** A sandbox, an empty data folder, a configuration, and the four variables that would do instead of it. */
+/** A sandbox, an empty data folder, a configuration, and the four variables that can replace it. */
 export async function scene(
   options: Partial<SandboxOptions> = {},
   settings: { pageSize?: number } = {},
 ): Promise<Scene> {
-  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 120, arrivalsPerDay: 0, ...options })
-  onTestFinished(() => sandbox.close())
-  const home = join(await temporaryFolder(), 'data')
+  const sandboxOptions = { conversations: 120, arrivalsPerDay: 0, ...options }
+  const { sandbox, home, file, close } = await openScene({ sandbox: sandboxOptions, workspace: settings })
+  onTestFinished(close)
   const env = {
+    ...TOKEN_ENV,
     CONVOHOUSE_API_URL: sandbox.url,
-    CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: 'ws_demo',
+    CONVOHOUSE_WORKSPACE: WORKSPACE,
     CONVOHOUSE_HOME: home,
-    CONVOHOUSE_CONFIG: await configuration(sandbox, settings),
+    CONVOHOUSE_CONFIG: file,
   }
   return { sandbox, home, env }
 }

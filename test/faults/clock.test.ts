@@ -31,7 +31,7 @@ describe('a clock that is set by a day between runs', () => {
   it('costs nothing twice, blocks nobody for a day, and lets nothing be bought beyond the period', async () => {
     const scene = await faultScene({
       sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
-      pageSize: 10,
+      workspace: { pageSize: 10 },
     })
     const bought: number[] = []
     for (const byMs of [DAY, -DAY, 0]) {
@@ -63,7 +63,7 @@ describe('a clock that is set by a day during a run', () => {
   it('and back changes nothing that is exported and makes no day of an hour that is waited for', async () => {
     const hour = { hourMs: 4_000, hourlyRequests: 8, speed: 1 }
     const world = { ...hour, conversations: 150, arrivalsPerDay: 0 }
-    const scene = await faultScene({ sandbox: world, settings: ['hour: 4s', 'requestsPerHour: 8'], pageSize: 20 })
+    const scene = await faultScene({ sandbox: world, workspace: { hour: '4s', requestsPerHour: 8, pageSize: 20 } })
     const ended = await scene.run(['sync', '--yes'], clockSet(-DAY, 2_500))
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stderr).toContain('waiting')

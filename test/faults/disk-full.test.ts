@@ -15,7 +15,7 @@ interface FullScene extends FaultScene {
 }
 
 async function onDisks(): Promise<FullScene> {
-  const scene = await faultScene({ sandbox: { conversations: 200 }, pageSize: 10 })
+  const scene = await faultScene({ sandbox: { conversations: 200 }, workspace: { pageSize: 10 } })
   const landing = join(scene.home, 'landing')
   const ledger = join(landing, 'ws_demo', 'ledger')
   return { ...scene, landing, ledger, disk: await smallDisks([scene.home, landing, ledger]) }

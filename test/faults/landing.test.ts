@@ -10,7 +10,7 @@ import { expectTold, expectWhole, type FaultScene, syncedScenes } from './scene.
 
 const PAGE_SIZE = 10
 
-const synced = syncedScenes({ sandbox: { conversations: 100 }, pageSize: PAGE_SIZE })
+const synced = syncedScenes({ sandbox: { conversations: 100 }, workspace: { pageSize: PAGE_SIZE } })
 
 interface Landed extends FaultScene {
   /** Addresses of conversation pages, in order. */

@@ -1,101 +1,80 @@
 // A sandbox whose clock stands still, a data folder, and the command between them: the scene of each fault.
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { cp } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { type CliOptions, type Ended, type Running, start, temporaryFolder } from '../cli/cli-process.ts'
+import { type CliOptions, type Ended, type Running, start } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
+import { openScene, type Scene, STILL, TOKEN, TOKEN_ENV } from '../scene.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
-import { isProbe } from '../workflows/probe.ts'
 import { readThrough, truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
-import { writeConfig } from './sync-process.ts'
 
-export const TOKEN = 'faulty-token-4242'
-export const START_MS = Date.UTC(2026, 5, 1, 12)
 export const SETTLE_MS = 120_000
 
-export interface FaultScene {
-  sandbox: Sandbox
-  /** A folder of its own, gone after the test; the data folder and the configuration are in it. */
-  folder: string
-  home: string
+export interface FaultScene extends Scene {
   /** Runs the command to its end: in this process, or with `options` in a process of its own. */
   run(args: readonly string[], options?: CliOptions): Promise<Ended>
   /** Starts the command in a process of its own. */
   start(args: readonly string[], options?: CliOptions): Running
-  /** Export requests served so far, probes apart. */
-  bought(): Promise<ServedRequest[]>
   /** The same command on another data folder. */
   at(home: string): Promise<FaultScene>
 }
 
-const SYNC_ENV = { SYNC_TOKEN: TOKEN }
-
-interface Settings {
-  pageSize: number
-  /** Further lines of the workspace's configuration. */
-  settings?: readonly string[]
+interface FaultSceneOptions {
+  sandbox?: Partial<SandboxOptions>
+  /** Settings of the workspace, as in the configuration file. */
+  workspace?: object
 }
 
-async function sceneOf(sandbox: Sandbox, folder: string, home: string, settings: Settings): Promise<FaultScene> {
-  const config = await writeConfig(folder, { url: sandbox.url, home, ...settings })
-  const flagged = (args: readonly string[]) => [...args, '--config', config]
+function withCommand(scene: Scene, workspace: object): FaultScene {
+  const flagged = (args: readonly string[]) => [...args, '--config', scene.file]
   const started = (args: readonly string[], options: CliOptions = {}) =>
-    start(flagged(args), { ...options, env: { ...SYNC_ENV, ...options.env } })
+    start(flagged(args), { ...options, env: { ...TOKEN_ENV, ...options.env } })
   return {
-    sandbox,
-    folder,
-    home,
-    run: (args, options) => (options ? started(args, options).ended : inProcess(flagged(args), { env: SYNC_ENV })),
+    ...scene,
+    run: (args, options) => (options ? started(args, options).ended : inProcess(flagged(args), { env: TOKEN_ENV })),
     start: started,
-    async bought() {
-      const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
-      return ((await answer.json()) as { requests: ServedRequest[] }).requests.filter(request => !isProbe(request))
+    async at(home) {
+      const other = await openScene({ at: scene.sandbox, home, workspace })
+      onTestFinished(other.close)
+      return withCommand(other, workspace)
     },
-    at: async other => sceneOf(sandbox, await temporaryFolder(), other, settings),
   }
 }
 
-interface SceneOptions extends Partial<Settings> {
-  sandbox?: Partial<SandboxOptions>
+/** Some twenty pages of three agents, unless `options` say otherwise. The caller closes it. */
+async function openFaultScene({ sandbox, workspace = {} }: FaultSceneOptions): Promise<FaultScene> {
+  const settings = { pageSize: 5, ...workspace }
+  const scene = await openScene({ sandbox: { ...STILL, conversations: 90, ...sandbox }, workspace: settings })
+  return withCommand(scene, settings)
 }
 
-const stillSandbox = (options: Partial<SandboxOptions> = {}): Promise<Sandbox> =>
-  startSandbox({ port: 0, token: TOKEN, startMs: START_MS, speed: 0, conversations: 90, ...options })
-
-const openScene = (sandbox: Sandbox, folder: string, options: SceneOptions): Promise<FaultScene> =>
-  sceneOf(sandbox, folder, join(folder, 'data'), { pageSize: 5, ...options })
-
-/** Some twenty pages of three agents, unless `options` say otherwise. */
-export async function faultScene(options: SceneOptions = {}): Promise<FaultScene> {
-  const sandbox = await stillSandbox(options.sandbox)
-  onTestFinished(() => sandbox.close())
-  return openScene(sandbox, await temporaryFolder(), options)
+/** Closed when the test is over. */
+export async function faultScene(options: FaultSceneOptions = {}): Promise<FaultScene> {
+  const scene = await openFaultScene(options)
+  onTestFinished(scene.close)
+  return scene
 }
 
 /**
  * Scenes that begin with everything synced: one sync for the tests of a file, whose data folder each scene has a copy of. Each has a
  * sandbox of its own with the same conversations, which has served nothing yet.
  */
-export function syncedScenes(options: SceneOptions = {}): () => Promise<FaultScene> {
-  let folder: string
+export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<FaultScene> {
+  let synced: FaultScene
   beforeAll(async () => {
-    const sandbox = await stillSandbox(options.sandbox)
-    folder = await mkdtemp(join(tmpdir(), 'convohouse-synced-'))
-    const { code, stderr } = await (await openScene(sandbox, folder, options)).run(['sync', '--yes'])
+    synced = await openFaultScene(options)
+    const { code, stderr } = await synced.run(['sync', '--yes'])
     expect(code, stderr).toBe(0)
-    await sandbox.close()
   })
-  afterAll(() => rm(folder, { recursive: true }))
+  afterAll(() => synced.close())
   return async () => {
     const scene = await faultScene(options)
-    await cp(join(folder, 'data'), scene.home, { recursive: true })
+    await cp(synced.home, scene.home, { recursive: true })
     return scene
   }
 }

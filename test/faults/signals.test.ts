@@ -29,7 +29,7 @@ async function expectStopped(scene: FaultScene, running: Running): Promise<void>
 
 describe('a signal', () => {
   it('at any moment ends a sync in good order: requests in flight land, and the next sync goes on', SOON, async () => {
-    const scene = await faultScene({ sandbox: { conversations: 200, latencyMs: 80 }, pageSize: 10 })
+    const scene = await faultScene({ sandbox: { conversations: 200, latencyMs: 80 }, workspace: { pageSize: 10 } })
     // From before the process can listen, over opening, planning and fetching, to the end of its work.
     for (const [round, delayMs] of seeded(MOMENTS, { from: 20, to: 2_500 }).entries()) {
       const running = scene.start(['sync', '--yes'])

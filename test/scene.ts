@@ -1,0 +1,119 @@
+// The scene of a test: a sandbox, a data folder, a configuration of the two, and what the sandbox has served. The simulated host, the
+// embedded host, workers on Temporal and spawned commands all take such a scene.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, readConfig, type WorkspaceConfig } from '../src/config.ts'
+import type { SandboxOptions } from '../src/sandbox/options.ts'
+import type { ServedRequest } from '../src/sandbox/request-log.ts'
+import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
+import { isProbe } from './workflows/probe.ts'
+
+/** Tests look for it in every output and file: it must be in none. */
+export const TOKEN = 'canary-token-4711'
+export const WORKSPACE = 'ws_demo'
+export const START_MS = Date.UTC(2026, 5, 1, 12)
+
+/** The environment that the configuration needs. */
+export const TOKEN_ENV = { CONVOHOUSE_API_TOKEN: TOKEN }
+
+/** Options of a sandbox whose clock stands still until a test or a sleep advances it. */
+export const STILL: Partial<SandboxOptions> = { startMs: START_MS, speed: 0 }
+
+/** Settings of a workspace that refreshes nothing: a refresh blurs the requests that a test counts. */
+export const NO_REFRESH = { rereadShare: 0, sampleShare: 0 }
+
+export interface SceneOptions {
+  sandbox?: Partial<SandboxOptions>
+  /** An open sandbox, which stays open. */
+  at?: Sandbox | undefined
+  /** An existing data folder, which is kept. */
+  home?: string | undefined
+  workspaceId?: string | undefined
+  /** Opens a proxy before the sandbox and resolves with its address. */
+  through?: ((sandbox: Sandbox) => Promise<string>) | undefined
+  /** Settings as in the configuration file: at its top, and of the workspace. */
+  top?: object
+  workspace?: object
+  /** Settings of the workspace in `config` alone, as they are after parsing. */
+  settings?: Partial<WorkspaceConfig> | undefined
+}
+
+export interface SceneRequests {
+  /** Export requests that the sandbox has served. */
+  served(): Promise<ServedRequest[]>
+  /** Those that may be billed: all but probes. */
+  bought(): Promise<ServedRequest[]>
+  usage(): Promise<{ overagePacksCharged: number; overageUsedThisPeriod: number; billableUsedThisPeriod: number }>
+}
+
+export interface Scene extends SceneRequests {
+  sandbox: Sandbox
+  /** A folder of its own, with the configuration file and, unless one was given, the data folder. */
+  folder: string
+  /** The data folder; it need not exist yet. */
+  home: string
+  /** The configuration file. */
+  file: string
+  /** What this process reads from it. */
+  config: Config
+  /** Closes the sandbox and removes the folder. */
+  close(): Promise<void>
+}
+
+export function requestsTo({ url }: Sandbox): SceneRequests {
+  const control = async <T>(path: string) => (await (await fetch(`${url}/_sandbox/${path}`)).json()) as T
+  const served = async () => (await control<{ requests: ServedRequest[] }>('requests?kind=export')).requests
+  return {
+    served,
+    bought: async () => (await served()).filter(request => !isProbe(request)),
+    usage: async () => (await control<{ usage: Awaited<ReturnType<SceneRequests['usage']>> }>('state')).usage,
+  }
+}
+
+/** The caller removes it. */
+export async function temporaryFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+interface Place extends Pick<SceneOptions, 'workspaceId' | 'top' | 'workspace'> {
+  url: string
+  home: string
+}
+
+/** Writes the configuration of one workspace; resolves with its path. */
+export async function writeConfig(folder: string, { url, home, workspaceId, top, workspace }: Place): Promise<string> {
+  const file = join(folder, 'convohouse.yaml')
+  const only = { id: workspaceId ?? WORKSPACE, apiUrl: url, token: { env: 'CONVOHOUSE_API_TOKEN' }, ...workspace }
+  // In a small world a second thread of DuckDB costs a fifth of the CPU time, and tests run side by side.
+  await writeFile(file, JSON.stringify({ home, threads: 1, ...top, workspaces: [only] }))
+  return file
+}
+
+/** The configuration as this process reads it. `settings`: of the workspace, as they are after parsing. */
+export function configOf(file: string, settings: Partial<WorkspaceConfig> = {}): Config {
+  const config = readConfig({ path: file, env: TOKEN_ENV })
+  return { ...config, workspaces: config.workspaces.map(workspace => ({ ...workspace, ...settings })) }
+}
+
+/** The caller closes it. */
+export async function openScene(options: SceneOptions = {}): Promise<Scene> {
+  const { at, workspaceId = WORKSPACE, through, settings } = options
+  const { folder, remove } = await temporaryFolder()
+  const sandbox = at ?? (await startSandbox({ port: 0, token: TOKEN, workspaceId, ...options.sandbox }))
+  const home = options.home ?? join(folder, 'data')
+  const file = await writeConfig(folder, { ...options, home, url: (await through?.(sandbox)) ?? sandbox.url })
+  return {
+    sandbox,
+    folder,
+    home,
+    file,
+    config: configOf(file, settings),
+    ...requestsTo(sandbox),
+    async close() {
+      if (!at) await sandbox.close()
+      await remove()
+    },
+  }
+}
