@@ -29,7 +29,7 @@ describe('bursts', () => {
   })
 
   it('are paged through, each conversation once', async () => {
-    const sandbox = await open({ agents: 2, conversations: 900, burstEvery: 450, burstSize: 300 })
+    const sandbox = await open({ agents: 2, conversations: 400, burstEvery: 200, burstSize: 130 })
     for (const agentId of sandbox.world.agentIds()) {
       const ids = idsOf(await exportAll(sandbox, agentId, { sort: 'asc', limit: 100 }))
       expect(ids.toSorted()).toEqual(

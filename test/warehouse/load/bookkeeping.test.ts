@@ -189,9 +189,11 @@ describe('a key that may be data', () => {
     const workspace = app.workspace()
     const people = { 'ada@mail.example': 1, 'Ada Lovelace': 2, tel4915112345678: 3, Jürgen: 4, plain_field: 5 }
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`name_${index}`, index]))
-    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c', csat: people }] }))
-    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'd', csat: { Jürgen: 4 } }] }))
-    await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'e', voice: many }] }))
+    await workspace.load(
+      await landConversations(workspace.landing, { records: [{ ID: 'c', csat: people }] }),
+      await landConversations(workspace.landing, { records: [{ ID: 'd', csat: { Jürgen: 4 } }] }),
+      await landConversations(workspace.landing, { records: [{ ID: 'e', voice: many }] }),
+    )
     expect(await workspace.rows('_drift', 'path, occurrences')).toEqual([
       { path: 'csat.*', occurrences: '5' },
       { path: 'csat.plain_field', occurrences: '1' },

@@ -40,15 +40,15 @@ async function bytesOf(sql: string, format: RowFormat, wired = false): Promise<B
   return Buffer.concat(pieces)
 }
 
-async function parquetType(sql: string): Promise<string> {
+async function parquetTypes(sql: string): Promise<string[]> {
   const file = join(folder, 'one.parquet')
   await copyToParquet({ connection, sql, timeoutMs: 60_000, file })
   const reader = await connection.runAndReadAll(`DESCRIBE FROM '${file}'`)
-  return String(reader.getRows()[0]![1])
+  return reader.getRows().map(row => String(row[1]))
 }
 
-async function arrowType(sql: string): Promise<string> {
-  return String(tableFromIPC(await bytesOf(sql, 'arrow-file')).schema.fields[0]!.type)
+async function arrowTypes(sql: string): Promise<string[]> {
+  return tableFromIPC(await bytesOf(sql, 'arrow-file')).schema.fields.map(field => String(field.type))
 }
 
 const text = 'Utf8'
@@ -240,7 +240,9 @@ describe('docs/formats.md', () => {
 })
 
 describe('a value', () => {
-  it.each(VALUES)('%s is the same in every format', async (sql, asText, asJson, inArrow, inParquet) => {
+  const all = VALUES.map(([sql], at) => `${sql} AS c${at}`).join(', ')
+
+  it.each(VALUES)('%s is the same in every format', async (sql, asText, asJson) => {
     const select = `SELECT ${sql} AS v`
     const csv = (await bytesOf(select, 'csv')).toString().split('\r\n')[1]!
     expect(csv.startsWith('"') ? csv.slice(1, -1).replaceAll('""', '"') : csv).toBe(asText)
@@ -248,23 +250,23 @@ describe('a value', () => {
     expect((await bytesOf(select, 'ndjson')).toString()).toBe(`{"v":${asJson}}\n`)
     expect((await bytesOf(select, 'json')).toString()).toBe(`[\n{"v":${asJson}}\n]\n`)
     expect((await bytesOf(select, 'ndjson', true)).toString()).toBe(`{"v":${asJson}}\n`)
-    expect([await arrowType(select), await parquetType(select)]).toEqual([inArrow, inParquet])
     expect(await bytesOf(select, 'arrow', true)).toEqual(await bytesOf(select, 'arrow'))
   })
 
+  it('of each type has its type in Arrow and in Parquet', async () => {
+    const named = (types: readonly string[]) => VALUES.map(([sql], at) => [sql, types[at]])
+    expect(named(await arrowTypes(`SELECT ${all}`))).toEqual(VALUES.map(([sql, , , inArrow]) => [sql, inArrow]))
+    expect(named(await parquetTypes(`SELECT ${all}`))).toEqual(VALUES.map(([sql, , , , inParquet]) => [sql, inParquet]))
+  })
+
   it('that is NULL is empty in CSV and null elsewhere, whatever its type', async () => {
-    const nulls = VALUES.map(([sql], at) => `nullif(v, v) AS c${at} FROM (SELECT ${sql} AS v)`)
-    for (const select of nulls) {
-      const sql = `SELECT ${select}`
-      expect((await bytesOf(sql, 'csv')).toString().split('\r\n')[1], sql).toBe('')
-      expect((await bytesOf(sql, 'ndjson')).toString(), sql).toMatch(/^\{"c\d+":null\}\n$/)
-      expect(
-        tableFromIPC(await bytesOf(sql, 'arrow-file'))
-          .getChildAt(0)!
-          .get(0),
-        sql,
-      ).toBeNull()
-    }
+    const names = VALUES.map((_, at) => `c${at}`)
+    const sql = `SELECT ${names.map(name => `nullif(${name}, ${name}) AS ${name}`)} FROM (SELECT ${all})`
+    expect((await bytesOf(sql, 'csv')).toString().split('\r\n')[1]).toBe(','.repeat(names.length - 1))
+    const nulls = Object.fromEntries(names.map(name => [name, null]))
+    expect(JSON.parse((await bytesOf(sql, 'ndjson')).toString())).toEqual(nulls)
+    const table = tableFromIPC(await bytesOf(sql, 'arrow-file'))
+    expect(names.map(name => [name, table.getChild(name)!.get(0)])).toEqual(Object.entries(nulls))
   })
 
   it.each(['csv', 'json', 'ndjson', 'table', 'arrow', 'arrow-file'] as const)(
@@ -284,7 +286,7 @@ describe('a value', () => {
     const sql = 'SELECT 170141183460469231731687303715884105727::HUGEINT AS h'
     const refused = { code: 'SQL_INVALID', message: expect.stringMatching(/Could not cast value 1701.* to DECIMAL/) }
     await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(refused)
-    await expect(parquetType(sql)).rejects.toMatchObject(refused)
+    await expect(parquetTypes(sql)).rejects.toMatchObject(refused)
     expect((await bytesOf(sql, 'csv')).toString()).toContain('170141183460469231731687303715884105727')
   })
 })
@@ -298,10 +300,10 @@ describe('a time', () => {
     const local = '2026-01-15T10:00:00.500'
     expect((await bytesOf(sql, 'csv')).toString()).toBe(`ts,latest,local\r\n${stored},${stored},${local}\r\n`)
     expect(JSON.parse((await bytesOf(sql, 'ndjson', true)).toString())).toEqual({ ts: stored, latest: stored, local })
-    expect(await arrowType(sql)).toBe('Timestamp<MICROSECOND, UTC>')
-    expect(await parquetType(sql)).toBe('TIMESTAMP WITH TIME ZONE')
-    expect(await arrowType(`SELECT ${LOCAL} AS local FROM stored`)).toBe('Timestamp<MICROSECOND>')
-    expect(await parquetType(`SELECT ${LOCAL} AS local FROM stored`)).toBe('TIMESTAMP')
+    expect((await arrowTypes(sql))[0]).toBe('Timestamp<MICROSECOND, UTC>')
+    expect((await parquetTypes(sql))[0]).toBe('TIMESTAMP WITH TIME ZONE')
+    expect(await arrowTypes(`SELECT ${LOCAL} AS local FROM stored`)).toEqual(['Timestamp<MICROSECOND>'])
+    expect(await parquetTypes(`SELECT ${LOCAL} AS local FROM stored`)).toEqual(['TIMESTAMP'])
     expect(
       String(
         tableFromIPC(await bytesOf(sql, 'arrow'))
@@ -329,7 +331,7 @@ describe('Arrow and Parquet', () => {
     const sql = 'SELECT 1 AS a, 2 AS a, 3 AS A, 4 AS a_1'
     const names = tableFromIPC(await bytesOf(sql, 'arrow')).schema.names
     expect(names).toEqual(['a', 'a_2', 'A_3', 'a_1'])
-    await parquetType(sql)
+    await parquetTypes(sql)
     const reader = await connection.runAndReadAll(`DESCRIBE FROM '${join(folder, 'one.parquet')}'`)
     expect(reader.getRows().map(row => row[0])).toEqual(names)
   })
@@ -339,7 +341,7 @@ describe('Arrow and Parquet', () => {
     const hashes = [...tableFromIPC(await bytesOf(sql, 'arrow-file')).getChild('h')!] as bigint[]
     expect(hashes).toHaveLength(200_000)
     expect(hashes.every((hash, at) => at === 0 || hash >= hashes[at - 1]!)).toBe(true)
-    await parquetType(sql)
+    await parquetTypes(sql)
     const reader = await connection.runAndReadAll(
       `SELECT count(*) FROM (SELECT h < lag(h) OVER (ORDER BY file_row_number) AS wrong FROM read_parquet('${join(folder, 'one.parquet')}', file_row_number = true)) WHERE wrong`,
     )
@@ -350,7 +352,7 @@ describe('Arrow and Parquet', () => {
     const sql = "SELECT 1::HUGEINT AS h,\n  ('x' || range)::INTEGER AS n FROM range(3)"
     const told = { message: expect.stringMatching(/'x0'(.|\n)*LINE 2: {3}\('x'/) }
     await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(told)
-    await expect(parquetType(sql)).rejects.toMatchObject(told)
+    await expect(parquetTypes(sql)).rejects.toMatchObject(told)
     await expect(bytesOf(sql.replace('1::HUGEINT', "'10:00'::TIME"), 'csv')).rejects.toMatchObject(told)
   })
 })
