@@ -92,7 +92,7 @@ describe('a vendor whose usage and limits are no numbers', () => {
       const draw = new Draw(seed, 0, PURPOSE.exportFault)
       const absurd = () => NOTHING[Math.floor(draw.unit() * NOTHING.length)]
       const simulated = await simulatedApp({
-        sandbox: { conversations: 250, historyDays: 1_800, quotaSessions: 120 },
+        sandbox: { conversations: 180, historyDays: 1_800, quotaSessions: 120 },
         through: sandbox =>
           meddled(sandbox, passed => {
             const body = passed.body as { usage: Body; rateLimit: Body }

@@ -28,8 +28,8 @@ async function liveThrough(simulated: SimulatedApp, days: number): Promise<void>
 
 describe('a first sync of a busy workspace with little quota', () => {
   const MONTH = { periodDays: 30, conversations: 1_800, historyDays: 90, quotaSessions: 1_000 }
-  const TEN_DAYS = { periodDays: 10, conversations: 600, historyDays: 30, quotaSessions: 400 }
-  it.each(isDeep ? [TEN_DAYS, MONTH] : [TEN_DAYS])(
+  const EIGHT_DAYS = { periodDays: 8, conversations: 480, historyDays: 24, quotaSessions: 320 }
+  it.each(isDeep ? [EIGHT_DAYS, MONTH] : [EIGHT_DAYS])(
     'leaves enough for the new conversations of the rest of the period: $periodDays days',
     { timeout: 120_000 },
     async period => {
@@ -51,10 +51,10 @@ describe('a first sync of a busy workspace with little quota', () => {
   )
 
   it('leaves history, before the period ends, what new conversations have not needed', async () => {
-    const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 0, ...TEN_DAYS } })
+    const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 0, ...EIGHT_DAYS } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent', reserve: { expected: true } })
     const { billableUsedThisPeriod: before } = await simulated.usage()
-    simulated.advance(9 * DAY)
+    simulated.advance(7 * DAY)
     await simulated.sync()
     const { billableUsedThisPeriod, overagePacksCharged } = await simulated.usage()
     expect(billableUsedThisPeriod).toBeGreaterThan(before + 50)
@@ -71,7 +71,7 @@ describe('a first sync of a busy workspace with little quota', () => {
 })
 
 describe('sessions that return', () => {
-  const SPENT = { conversations: 1_158, historyDays: 2_000, agents: 3, quotaSessions: 300 }
+  const SPENT = { conversations: 600, historyDays: 2_000, agents: 2, quotaSessions: 150 }
 
   it('are read with large pages again', async () => {
     const simulated = await simulatedApp({ sandbox: SPENT })
@@ -86,7 +86,7 @@ describe('sessions that return', () => {
   })
 
   it('are those of a pack that a person allows, though more than that is reserved for new conversations', async () => {
-    const busy = { agents: 2, conversations: 1_800, historyDays: 30, arrivalsPerDay: 60, quotaSessions: 200 }
+    const busy = { agents: 2, conversations: 900, historyDays: 15, arrivalsPerDay: 60, quotaSessions: 200 }
     const simulated = await simulatedApp({ sandbox: busy })
     await simulated.sync()
     simulated.advance(6 * DAY)

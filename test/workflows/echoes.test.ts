@@ -7,7 +7,8 @@ import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzip
 import { expect, it, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { cli, temporaryFolder } from '../cli/cli-process.ts'
+import { temporaryFolder } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { TOKEN } from './open-simulated-app.ts'
 import { PROBE_TS } from './probe.ts'
 import { simulatedApp } from './simulated-app.ts'
@@ -118,7 +119,7 @@ it('lands no token that an answer echoes, in whatever form and packing, and keep
     CONVOHOUSE_WORKSPACE: 'ws_demo',
   }
   for (const command of ['status', 'doctor']) {
-    const { stdout, stderr } = await cli([command], { env })
+    const { stdout, stderr } = await inProcess([command], { env })
     expect(stdout).toContain('ws_demo')
     expect(holds(stdout + stderr)).toBe(false)
   }

@@ -90,7 +90,7 @@ describe('a vendor whose every third answer names the period before, all of it u
         settings: { maxPage },
       })
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
-      for (let run = 0; run < 3; run++) {
+      for (let run = 0; run < 2; run++) {
         simulated.advance(20 * MINUTE)
         await simulated.restart()
         expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
@@ -128,16 +128,16 @@ describe('a vendor whose periods are named by the day, though sessions are count
   it('leaves new conversations their sessions: history does not take what is kept for the rest of the month', async () => {
     const simulated = await simulatedApp({
       sandbox: {
-        conversations: 1_000,
+        conversations: 500,
         agents: 2,
-        historyDays: 300,
+        historyDays: 150,
         arrivalsPerDay: 10,
-        quotaSessions: 800,
+        quotaSessions: 600,
         readings: { 'period-key': 'daily' },
       },
     })
     const history: number[] = []
-    for (let day = 0; day < 4; day++) {
+    for (let day = 0; day < 3; day++) {
       await simulated.sync({ unattended: true })
       const [tail] = await simulated.rows<{ n: number }>(
         "SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'",

@@ -13,20 +13,20 @@ const cursorsOf = async (simulated: SimulatedApp): Promise<string[]> =>
 
 describe('a run that was given a limit', () => {
   it('makes no more requests and bills no more sessions than that, and the next one goes on behind it', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 900 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 540 } })
     expect(await simulated.sync({ maxRequests: 0 })).toMatchObject({ outcome: 'limit-reached', requests: 0 })
     expect(await simulated.served()).toEqual([])
 
-    const first = await simulated.sync({ maxRequests: 4 })
-    expect(first).toMatchObject({ outcome: 'limit-reached', requests: 4 })
+    const first = await simulated.sync({ maxRequests: 3 })
+    expect(first).toMatchObject({ outcome: 'limit-reached', requests: 3 })
     expect(first.windowsLeft).toBeGreaterThan(0)
-    expect(await simulated.served()).toHaveLength(4)
+    expect(await simulated.served()).toHaveLength(3)
     expect(await rowsIn(simulated)).toBe(first.conversations)
 
-    const second = await simulated.sync({ maxSessions: 250 })
+    const second = await simulated.sync({ maxSessions: 150 })
     expect(second).toMatchObject({ outcome: 'limit-reached', failures: [] })
-    expect(second.sessions).toBeLessThanOrEqual(250)
-    expect(second.sessions).toBeGreaterThan(200)
+    expect(second.sessions).toBeLessThanOrEqual(150)
+    expect(second.sessions).toBeGreaterThan(110)
     expect((await simulated.usage()).billableUsedThisPeriod).toBe(first.sessions + second.sessions)
 
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })

@@ -121,29 +121,27 @@ describe('a page that was deleted', () => {
     await expectMended(simulated, { ...lost, sessions: lost.sessions + toCome }, 40)
   })
 
-  it.each(isDeep ? (['truncated', 'overwritten'] as const) : (['truncated'] as const))(
-    'because it was %s, as the hint says',
-    async how => {
-      const simulated = await simulatedApp({ sandbox: { conversations: 120, agents: 1 }, settings: { maxPage: 20 } })
-      await simulated.sync()
-      await withoutWarehouse(simulated)
-      const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
-      const page = (await landing.list('conversations'))[4]!
-      const sessions = (await landing.head(page.address)).facts!.billed!
-      const file = landedFile(simulated.config.home, page.address)
-      const bytes = await readFile(file)
-      if (how === 'truncated') await truncate(file, bytes.length - 20)
-      else await writeFile(file, bytes.fill(0x20, bytes.length - 200))
-      await simulated.restart()
-      const before = await billed(simulated)
-      const report = await simulated.sync()
-      expect(report.failures).toEqual([expect.objectContaining({ code: 'LANDING_CORRUPT' })])
-      expect(await billed(simulated)).toBe(before)
-      await rm(file)
-      await simulated.close()
-      await expectMended(simulated, { sessions, windows: 1 }, 20)
-    },
-  )
+  // Each damage, one by one, in usual runs: test/faults/landing.test.ts.
+  it.runIf(isDeep).each(['truncated', 'overwritten'] as const)('because it was %s, as the hint says', async how => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 120, agents: 1 }, settings: { maxPage: 20 } })
+    await simulated.sync()
+    await withoutWarehouse(simulated)
+    const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
+    const page = (await landing.list('conversations'))[4]!
+    const sessions = (await landing.head(page.address)).facts!.billed!
+    const file = landedFile(simulated.config.home, page.address)
+    const bytes = await readFile(file)
+    if (how === 'truncated') await truncate(file, bytes.length - 20)
+    else await writeFile(file, bytes.fill(0x20, bytes.length - 200))
+    await simulated.restart()
+    const before = await billed(simulated)
+    const report = await simulated.sync()
+    expect(report.failures).toEqual([expect.objectContaining({ code: 'LANDING_CORRUPT' })])
+    expect(await billed(simulated)).toBe(before)
+    await rm(file)
+    await simulated.close()
+    await expectMended(simulated, { sessions, windows: 1 }, 20)
+  })
 
   it('whichever pages, of whichever sizes: all rows come back, and what is billed again is what was lost', {
     timeout: isDeep ? 900_000 : 180_000,

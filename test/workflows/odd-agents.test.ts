@@ -6,7 +6,7 @@ import { spoolOf } from '../../src/app/spool.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { cli } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { type SimulatedApp, TOKEN } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
 
@@ -84,9 +84,9 @@ it('agents whose ids no request can carry cost themselves alone, and are named; 
     CONVOHOUSE_API_TOKEN: TOKEN,
     CONVOHOUSE_WORKSPACE: 'ws_demo',
   }
-  const { stdout: status } = await cli(['status'], { env })
+  const { stdout: status } = await inProcess(['status'], { env })
   expect(status).toContain('unusable     agent "..": no request can contain its ID')
-  const { stdout: doctor } = await cli(['doctor'], { env })
+  const { stdout: doctor } = await inProcess(['doctor'], { env })
   expect(doctor).toMatch(/^warn {2}agents .*"\.\."/m)
 })
 

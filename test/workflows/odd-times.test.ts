@@ -77,7 +77,7 @@ describe('more conversations of one ts than a page holds', () => {
 
   it('all come where every cursor is refused once, and page sizes change: only their second is bought again', async () => {
     const bursts = { burstEvery: 160, burstSize: 150 }
-    const world = { agents: 1, conversations: 480, quotaSessions: 760, tsUnit: 'mixed', ...bursts } as const
+    const world = { agents: 1, conversations: 330, quotaSessions: 540, tsUnit: 'mixed', ...bursts } as const
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 100, headReserveShare: 0 } })
     simulated.sandbox.faults.set({ script: [{ every: 3, fault: 'expired-cursor' }] })
     for (let period = 0; period < 6; period++) {
@@ -106,7 +106,7 @@ describe('more conversations of one ts than a page holds', () => {
     const moments = upcoming.map(({ document }) => Number(document.firstMessageTS))
     const burst = moments.find((ms, index) => ms > START_MS + HOUR && moments[index + 100] === ms)!
     const known = new Map<string, TrueRecord>()
-    for (const atMs of [-1_000, 0, 1_000, DAY].map(offMs => burst + SETTLE_MS + offMs)) {
+    for (const atMs of [-1_000, 0, DAY].map(offMs => burst + SETTLE_MS + offMs)) {
       simulated.advance(atMs - simulated.sandbox.clock.now())
       await syncAndLearn(simulated, known)
     }
@@ -119,7 +119,7 @@ describe('a ts', () => {
   it.each(isDeep ? (['s', 'mixed'] as const) : (['mixed'] as const))(
     'in %s is read as the time that it is, and resumed behind',
     async tsUnit => {
-      const world = { agents: 2, conversations: 300, arrivalsPerDay: 80, tsUnit, burstEvery: 100, burstSize: 60 }
+      const world = { agents: 2, conversations: 160, tsUnit, burstEvery: 80, burstSize: 45 }
       const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
       simulated.sandbox.faults.set({ rates: { 'expired-cursor': 0.3 } })
       await simulated.sync()
@@ -251,9 +251,11 @@ describe('an agent that is gone', () => {
 describe('a clock that is wrong', () => {
   const CASES: [string, { vendorMs: number; oursMs: number }][] = [
     ["the vendor's, behind by an hour", { vendorMs: -HOUR, oursMs: 0 }],
-    ['ours, ahead by a day', { vendorMs: 0, oursMs: DAY }],
   ]
-  const MORE_CASES: typeof CASES = [['ours, behind by a day', { vendorMs: 0, oursMs: -DAY }]]
+  const MORE_CASES: typeof CASES = [
+    ['ours, ahead by a day', { vendorMs: 0, oursMs: DAY }],
+    ['ours, behind by a day', { vendorMs: 0, oursMs: -DAY }],
+  ]
   it.each(isDeep ? [...CASES, ...MORE_CASES] : CASES)(
     'covers no time before it has passed: %s',
     async (_, { vendorMs, oursMs }) => {

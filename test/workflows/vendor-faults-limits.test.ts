@@ -43,7 +43,7 @@ describe('a window that comes no further', () => {
 
   it('is bought a few times a day at most by a watch, and at once by whoever asks', async () => {
     const simulated = await simulatedApp({
-      sandbox: { conversations: 80, agents: 1, ...ofOneSecond },
+      sandbox: { conversations: 60, agents: 1, ...ofOneSecond },
       settings: PAGES,
     })
     simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
