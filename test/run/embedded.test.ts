@@ -101,15 +101,15 @@ describe('a watch', () => {
       each(report, nextMs) {
         rounds.push({ report, atMs: simulated.sandbox.clock.now(), nextMs })
         listening.push(getEventListeners(controller.signal, 'abort').length)
-        if (rounds.length === 4) controller.abort(new Error('enough'))
+        if (rounds.length === 3) controller.abort(new Error('enough'))
       },
     })
-    expect(rounds.map(({ report }) => report?.outcome)).toEqual(['done', 'done', 'done', 'done'])
+    expect(rounds.map(({ report }) => report?.outcome)).toEqual(['done', 'done', 'done'])
     for (const [index, round] of rounds.slice(1).entries())
       expect(round.nextMs - rounds[index]!.nextMs).toBe(15 * MINUTE)
-    expect(rounds.slice(1).reduce((sum, { report }) => sum + report!.conversations, 0)).toBeGreaterThan(5)
+    expect(rounds.slice(1).reduce((sum, { report }) => sum + report!.conversations, 0)).toBeGreaterThan(2)
     // Nobody is left waiting for the end of the process.
-    expect(listening).toEqual([0, 0, 0, 0])
+    expect(listening).toEqual([0, 0, 0])
   })
 
   it('ends by itself for what waiting does not mend', async () => {

@@ -84,7 +84,7 @@ describe('the tools of the agents', () => {
   })
 
   it('are requested once a day, sooner where their agent has changed, not by a plan; missing with their agent, also by a replay', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 20 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 0 } })
     const { config, app, clock, sandbox, sync } = simulated
     const agents = [...sandbox.world.agentIds()].sort()
     const { signal } = new AbortController()
@@ -154,7 +154,7 @@ describe('a vendor that does not serve tools, or not all', () => {
     let answer: (agentId: string, data: unknown[]) => Answer
     let requests = 0
     const simulated = await simulatedApp({
-      sandbox: { conversations: 20 },
+      sandbox: { conversations: 0 },
       settings: { organizations: ['org_alpha', 'org_beta'] },
       through: ({ url }) =>
         toolsAnswer(url, (agentId, data) => {

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import { createWorld } from '../../src/sandbox/world/world.ts'
 import { warehouseChecks } from '../../src/warehouse/checks.ts'
-import { rounds } from '../tier.ts'
+import { isDeep, rounds } from '../tier.ts'
 import { expectedTables } from './expected-rows.ts'
 import { START_MS } from './open-simulated-app.ts'
 import { type AgentAccount, accountOf, grouped, readBooks } from './soak-account.ts'
@@ -37,9 +37,9 @@ const HOURLY_REQUESTS = 40
 
 const SANDBOX = {
   agents: 3,
-  conversations: 180,
+  conversations: isDeep ? 180 : 120,
   historyDays: 20,
-  arrivalsPerDay: 30,
+  arrivalsPerDay: isDeep ? 30 : 20,
   hourlyRequests: HOURLY_REQUESTS,
   quotaSessions: 700,
   periodDays: 10,
