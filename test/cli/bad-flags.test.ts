@@ -5,6 +5,7 @@ import { checkTogether } from '../../src/cli/flags/sync-flags.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { usageError } from '../../src/cli/terminal/error-text.ts'
 import { cli, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 /** What the command line says of these arguments, without running anything. */
 async function complaint(line: string): Promise<string> {
@@ -88,7 +89,7 @@ describe('an error', () => {
   })
 
   it('is one JSON object with --json', async () => {
-    const { code, stderr } = await cli(['sync', '--json', '--max-requests', 'x'])
+    const { code, stderr } = await inProcess(['sync', '--json', '--max-requests', 'x'])
     expect(code).toBe(2)
     expect(JSON.parse(stderr)).toEqual({
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -103,19 +104,19 @@ describe('an error', () => {
   })
 
   it('never repeats the value of a flag that nobody knows: it may be a secret in the wrong place', async () => {
-    const { stderr } = await cli(['sync', '--token=canary-token-4711'])
+    const { stderr } = await inProcess(['sync', '--token=canary-token-4711'])
     expect(stderr).toContain("unknown option '--token'")
     expect(stderr).not.toContain('canary')
   })
 
   it('offers the command that was meant', async () => {
-    const { code, stderr } = await cli(['snyc'])
+    const { code, stderr } = await inProcess(['snyc'])
     expect(code).toBe(2)
     expect(stderr).toContain("unknown command 'snyc'.\n  → Did you mean sync?")
   })
 
   it('says how to begin where nothing is configured', async () => {
-    const { code, stderr } = await cli(['sync'], { cwd: await temporaryFolder() })
+    const { code, stderr } = await inProcess(['sync'], { cwd: await temporaryFolder() })
     expect(code).toBe(2)
     expect(stderr).toContain('error CONFIG_MISSING')
     expect(stderr).toContain('convohouse init')
@@ -127,7 +128,7 @@ describe('an error', () => {
       join(folder, 'convohouse.yaml'),
       'workspaces:\n  - id: a\n    apiUrl: nowhere\n    token: { env: T }\n',
     )
-    const { code, stderr } = await cli(['plan'], { cwd: folder })
+    const { code, stderr } = await inProcess(['plan'], { cwd: folder })
     expect(code).toBe(2)
     expect(stderr).toContain('workspaces[0].apiUrl (line 3)')
   })

@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { cli, rowsOf, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess, rowsOf } from './in-process.ts'
 
 const SECRET = 'whsec-canary-5521'
 const AGENT = 'agent_1'
@@ -86,7 +87,7 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
     CONVOHOUSE_WEBHOOK_SECRET: SECRET,
   }
   const sync = async () => {
-    const { code, stderr, stdout } = await cli(['sync'], { env })
+    const { code, stderr, stdout } = await inProcess(['sync'], { env })
     expect([code, stderr]).toEqual([0, expect.anything()])
     return stdout
   }
@@ -162,7 +163,7 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
   expect(await exported()).toEqual(before)
   expect(await rowsOf('SELECT * FROM _issues', env)).toEqual([])
 
-  expect((await cli(['replay'], { env })).code).toBe(0)
+  expect((await inProcess(['replay'], { env })).code).toBe(0)
   expect(await exported()).toEqual(before)
   expect(await events()).toEqual(live)
 })

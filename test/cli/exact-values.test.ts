@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { cli, rowsOf, TOKEN, temporaryFolder } from './cli-process.ts'
+import { TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess, rowsOf } from './in-process.ts'
 
 const SUMMARY = '0 conversations – 0 sessions ✓ Grüße'
 /** A double has 1234567890123456800 and 17841405822304916 for them. */
@@ -42,12 +43,12 @@ it("the vendor's id and summary of a bill, and numbers of agents, are in SQL as 
     await rowsOf('SELECT DISTINCT log_id, usage_summary FROM _requests WHERE log_id IS NOT NULL', env),
     await rowsOf("SELECT title, extra::VARCHAR AS extra, extra->>'$.instagramOptions.pageId' AS page FROM agents", env),
   ]
-  expect((await cli(['sync'], { env })).code).toBe(0)
+  expect((await inProcess(['sync'], { env })).code).toBe(0)
   const live = await told()
   expect(live).toEqual([
     [{ log_id: LOG_ID, usage_summary: SUMMARY }],
     [{ title: 'Zoë', extra: `{"instagramOptions":{"pageId":${PAGE_ID},"share":0.5}}`, page: PAGE_ID }],
   ])
-  expect((await cli(['replay'], { env })).code).toBe(0)
+  expect((await inProcess(['replay'], { env })).code).toBe(0)
   expect(await told()).toEqual(live)
 })

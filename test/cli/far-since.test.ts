@@ -3,7 +3,8 @@ import { EARLIEST_MS } from '../../src/core/time.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { isDeep } from '../tier.ts'
 import { meddlingProxy } from '../workflows/meddling-proxy.ts'
-import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
+import { TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 /** A workspace of 60 conversations, and every time that requests for them carried. */
 async function workspace() {
@@ -19,27 +20,27 @@ async function workspace() {
     CONVOHOUSE_WORKSPACE: 'ws_demo',
     CONVOHOUSE_HOME: await temporaryFolder(),
   }
-  const query = async (sql: string) => (await cli(['query', sql], { env })).stdout.split('\r\n').slice(1, -1)
+  const query = async (sql: string) => (await inProcess(['query', sql], { env })).stdout.split('\r\n').slice(1, -1)
   return { env, query, asked, close: () => sandbox.close() }
 }
 
 const timesIn = (asked: readonly URLSearchParams[]): number[] =>
   asked.flatMap(query => ['fromTs', 'toTs'].flatMap(name => (query.has(name) ? [Number(query.get(name))] : [])))
 
-/** 1917, a date, and milliseconds of twelve digits, which some read as seconds. */
-const FAR = ['40000d', '1066-10-14', '1999-12-31T23:59:59Z']
-/** 1972, 1971, more than any date can say, and 1972 again. */
-const FARTHER = ['20000d', '20100d', `${'9'.repeat(30)}w`, '1972-06-01']
+/** 1917, and milliseconds of twelve digits, which some read as seconds. */
+const FAR = ['40000d', '1999-12-31T23:59:59Z']
+/** A date, 1972, 1971, more than any date can say, and 1972 again. */
+const FARTHER = ['1066-10-14', '20000d', '20100d', `${'9'.repeat(30)}w`, '1972-06-01']
 
 describe('a sync that goes back to before the API can tell seconds from milliseconds', () => {
   it.each(isDeep ? [...FAR, ...FARTHER] : FAR)(
     '--since %s brings all there is, and counts as covered from the beginning',
     async since => {
       const { env, query, asked, close } = await workspace()
-      const whole = await cli(['sync', '--since', since], { env })
-      const again = await cli(['sync', '--since', since], { env })
+      const whole = await inProcess(['sync', '--since', since], { env })
+      const again = await inProcess(['sync', '--since', since], { env })
       const requests = asked.length
-      await cli(['sync'], { env })
+      await inProcess(['sync'], { env })
       await close()
       expect([whole.code, again.code]).toEqual([0, 0])
       expect(Number((await query('SELECT count(*) FROM conversations'))[0])).toBeGreaterThan(50)
@@ -54,7 +55,7 @@ describe('a sync that goes back to before the API can tell seconds from millisec
 
   it('--since 90d still asks for no more than that, and covers no more', async () => {
     const { env, query, asked, close } = await workspace()
-    await cli(['sync', '--since', '90d'], { env })
+    await inProcess(['sync', '--since', '90d'], { env })
     await close()
     expect(asked.length).toBeGreaterThan(0)
     for (const one of asked) expect(Number(one.get('fromTs'))).toBeGreaterThan(Date.now() - 91 * 86_400_000)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { createProgram } from '../../src/cli/program.ts'
 import { cli } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 const commands = createProgram().commands.map(command => command.name())
 
@@ -42,7 +43,7 @@ describe('the command', () => {
   })
 
   it.each(commands)('%s explains itself with examples', async name => {
-    const { code, stdout, stderr } = await cli([name, '--help'])
+    const { code, stdout, stderr } = await inProcess([name, '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`Usage: convohouse ${name}`)
     expect(stdout).toContain('Examples:')

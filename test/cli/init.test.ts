@@ -4,14 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
 import { CONFIG_TEMPLATE } from '../../src/cli/init.ts'
 import { readConfig } from '../../src/config.ts'
-import { cli, temporaryFolder } from './cli-process.ts'
+import { temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 const TOKEN = { CONVOHOUSE_API_TOKEN: 'x' }
 
 describe('init', () => {
   it('writes a configuration that can be read as it is', async () => {
     const cwd = await temporaryFolder()
-    const { code, stdout } = await cli(['init'], { cwd })
+    const { code, stdout } = await inProcess(['init'], { cwd })
     expect(code).toBe(0)
     expect(stdout).toContain('convohouse plan')
     const config = readConfig({ cwd, env: TOKEN })
@@ -26,11 +27,11 @@ describe('init', () => {
     const cwd = await temporaryFolder()
     const file = join(cwd, 'convohouse.yaml')
     await writeFile(file, 'mine')
-    const refused = await cli(['init'], { cwd })
+    const refused = await inProcess(['init'], { cwd })
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('error CONFIG_EXISTS')
     expect(await readFile(file, 'utf8')).toBe('mine')
-    expect((await cli(['init', '--force'], { cwd })).code).toBe(0)
+    expect((await inProcess(['init', '--force'], { cwd })).code).toBe(0)
     expect(await readFile(file, 'utf8')).toBe(CONFIG_TEMPLATE)
   })
 

@@ -6,11 +6,12 @@ import { DAY } from '../../src/core/time.ts'
 import type { WorkspaceReconciliation } from '../../src/reports/reconciliation.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { cli, type Scene, scene, start, temporaryFolder } from './cli-process.ts'
+import { type Scene, scene, start, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 import { whileSlowed } from './slowed.ts'
 
 async function ledger(env: Record<string, string>, ...args: string[]): Promise<WorkspaceReconciliation> {
-  const { code, stdout, stderr } = await cli(['ledger', '--json', ...args], { env })
+  const { code, stdout, stderr } = await inProcess(['ledger', '--json', ...args], { env })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout).workspaces[0]
 }
@@ -39,7 +40,7 @@ async function makeSynced(): Promise<Scene> {
   // The clock stands still a while after the last conversation: all that there is, has settled.
   const { sandbox, home, env } = await scene({ conversations: 300, arrivalsPerDay: 0, startMs: Date.now(), speed: 0 })
   sandbox.clock.advance(10 * 60_000)
-  expect((await cli(['sync'], { env })).code).toBe(0)
+  expect((await inProcess(['sync'], { env })).code).toBe(0)
   const kept = await mkdtemp(join(tmpdir(), 'convohouse-ledger-'))
   await cp(home, kept, { recursive: true })
   // The file of the configuration goes with this test.
@@ -76,7 +77,7 @@ describe('the ledger', () => {
 
   it('is a table with its totals and sentences for people, and rows alone for programs', async () => {
     const { env } = await synced()
-    const people = await cli(['ledger', '--by', 'month'], { env })
+    const people = await inProcess(['ledger', '--by', 'month'], { env })
     expect(people.stdout).toMatch(/^Workspace ws_demo, read through \d{4}-/)
     expect(people.stdout).toContain('\nmonth ')
     expect(people.stdout).toMatch(/\ntotal +300 /)
@@ -84,11 +85,11 @@ describe('the ledger', () => {
       /\n {2}\d+ conversations were scanned and not returned, since no person had written in them/,
     )
     expect(people.stdout).toMatch(/ About [\d,]+ sessions?\.\n/)
-    const csv = await cli(['ledger', '--by', 'day', '--format', 'csv'], { env })
+    const csv = await inProcess(['ledger', '--by', 'day', '--format', 'csv'], { env })
     expect(csv.stdout.split('\r\n')[0]).toBe(
       'workspace_id,day,scanned,returned,skipped,held,quarantined,incomplete,seen_in_events,known_stale,missing,not_exportable',
     )
-    const both = await cli(['ledger', '--json', '--format', 'csv'], { env })
+    const both = await inProcess(['ledger', '--json', '--format', 'csv'], { env })
     expect(both.code).toBe(2)
     expect(both.stderr).toContain('--json and --format contradict each other.')
   })
@@ -102,11 +103,11 @@ describe('the ledger', () => {
     const recent = await ledger(env, '--by', 'day', '--since', '10d')
     expect(recent.rows.length).toBeGreaterThan(5)
     for (const { key } of recent.rows) expect(key! >= since).toBe(true)
-    const nobody = await cli(['ledger', '--workspace', 'nobody'], { env })
+    const nobody = await inProcess(['ledger', '--workspace', 'nobody'], { env })
     expect(nobody.code).toBe(2)
     expect(nobody.stderr).toContain('WORKSPACE_UNKNOWN')
     for (const format of [[], ['--format', 'csv']]) {
-      const typo = await cli(['ledger', '--agent', 'agent_typo', ...format], { env })
+      const typo = await inProcess(['ledger', '--agent', 'agent_typo', ...format], { env })
       expect([typo.code, typo.stdout]).toEqual([2, ''])
       expect(typo.stderr).toContain(`AGENT_UNKNOWN: The warehouse has no agent "agent_typo".`)
     }
@@ -143,7 +144,7 @@ describe('the ledger', () => {
 
   it('does not say of an agent whose first window was begun that nothing of it was read', async () => {
     const { env } = await scene()
-    await cli(['sync', '--max-requests', '3'], { env })
+    await inProcess(['sync', '--max-requests', '3'], { env })
     const { rows, differences } = await ledger(env)
     expect(rows.some(({ held }) => held > 0)).toBe(true)
     const unread = differences.find(({ kind }) => kind === 'unread')!
@@ -154,7 +155,7 @@ describe('the ledger', () => {
   it('says that it all agrees where it does', async () => {
     const { env, home } = await synced()
     await inWarehouse(home, 'UPDATE _requests SET scanned = returned')
-    const { stdout } = await cli(['ledger'], { env })
+    const { stdout } = await inProcess(['ledger'], { env })
     expect(stdout).toContain(
       'No difference: every conversation that the vendor scanned was returned and is in the tables.',
     )
@@ -162,12 +163,12 @@ describe('the ledger', () => {
 
   it('can be asked while a sync runs, and not before there is a warehouse', async () => {
     const { env, sandbox } = await scene({ conversations: 1_200, latencyMs: 150 })
-    const early = await cli(['ledger'], { env })
+    const early = await inProcess(['ledger'], { env })
     expect(early.code).toBe(6)
     expect(early.stderr).toContain('WAREHOUSE_MISSING')
     const running = start(['sync'], { env })
     await running.said('reading 3 windows')
-    const { code, stdout } = await whileSlowed(sandbox, () => cli(['ledger', '--json'], { env }))
+    const { code, stdout } = await whileSlowed(sandbox, () => inProcess(['ledger', '--json'], { env }))
     expect(running.process.exitCode).toBeNull()
     expect(code).toBe(0)
     expect(JSON.parse(stdout).workspaces).toHaveLength(1)

@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { cli, scene, temporaryFolder } from './cli-process.ts'
+import { scene, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 /** The command in a folder where nothing is; what it has left there. */
 async function inNothing(env: Record<string, string>, command: string) {
   const home = join(await temporaryFolder(), 'dtaa')
-  const ended = await cli(command.split(' '), { env: { ...env, CONVOHOUSE_HOME: home } })
+  const ended = await inProcess(command.split(' '), { env: { ...env, CONVOHOUSE_HOME: home } })
   return { ...ended, made: existsSync(home) ? await readdir(home, { recursive: true }) : null }
 }
 
@@ -44,7 +45,7 @@ it('a data folder that is mistyped stays as it is: what cannot do without a ware
 it('replay says the same where only another workspace has landed', async () => {
   const { env, home } = await scene({ agents: 1, conversations: 5 })
   await mkdir(join(home, 'landing', 'ws_other'), { recursive: true })
-  const { code, stderr } = await cli(['replay'], { env })
+  const { code, stderr } = await inProcess(['replay'], { env })
   expect([code, stderr]).toEqual([6, expect.stringContaining('nothing has landed there for ws_demo')])
   expect(await readdir(home)).toEqual(['landing'])
 })

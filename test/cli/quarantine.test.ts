@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { cli, type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 const NO_ID = '{ "id": "no id",  "n": 12345678901234567890 }'
 const DEEP = `{"ID":"deep","x":${'['.repeat(600)}${']'.repeat(600)}}`
@@ -28,7 +29,7 @@ async function makeHouse(): Promise<{ home: string; file: string }> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-quarantine-'))
   const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
   const { address: path } = await landConversations(openLanding(home).workspace('ws_demo'), { body })
-  expect(await cli(['replay'], { env: envOf(home) })).toMatchObject({ code: 0 })
+  expect(await inProcess(['replay'], { env: envOf(home) })).toMatchObject({ code: 0 })
   return { home, file: path }
 }
 
@@ -44,26 +45,28 @@ const json = async (ended: Promise<Ended>) => JSON.parse((await ended).stdout)
 describe('quarantine', () => {
   it('lists what could not be loaded, why, and since when', async () => {
     const { env, file } = await app()
-    const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
+    const { quarantined } = await json(inProcess(['quarantine', 'list', '--json'], { env }))
     expect(quarantined).toMatchObject([
       { workspaceId: 'ws_demo', record: 'conversation', file, element: 2, reason: 'object without a usable ID' },
       { workspaceId: 'ws_demo', record: 'conversation', file, element: 3, reason: 'nested deeper than 500 levels' },
     ])
-    const people = await cli(['quarantine'], { env })
+    const people = await inProcess(['quarantine'], { env })
     for (const text of [quarantined[0].id, 'ws_demo', 'nested deeper than 500 levels', file, '2 records'])
       expect(people.stdout).toContain(text)
-    expect((await cli(['quarantine', 'list', '-w', 'other'], { env })).stdout).toContain('No record is quarantined')
+    expect((await inProcess(['quarantine', 'list', '-w', 'other'], { env })).stdout).toContain(
+      'No record is quarantined',
+    )
   })
 
   it('shows a record byte for byte, by its id or its place, and tells why on standard error', async () => {
     const { env, file } = await app()
-    const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
+    const { quarantined } = await json(inProcess(['quarantine', 'list', '--json'], { env }))
     for (const name of [quarantined[0].id, `${file}#2`]) {
-      const shown = await cli(['quarantine', 'show', name], { env })
+      const shown = await inProcess(['quarantine', 'show', name], { env })
       expect(shown).toMatchObject({ code: 0, stdout: `${NO_ID}\n` })
       expect(shown.stderr).toContain('object without a usable ID')
     }
-    const unknown = await cli(['quarantine', 'show', 'nothing'], { env })
+    const unknown = await inProcess(['quarantine', 'show', 'nothing'], { env })
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
     expect(unknown.stderr).toContain('error RECORD_UNKNOWN')
   })
@@ -76,14 +79,14 @@ describe('quarantine', () => {
     await writer.run("DELETE FROM conversations WHERE conversation_id = 'good'")
     await writer.run(`INSERT INTO _quarantine VALUES ('ws_demo', 'conversation', '${file}', 1, 'once', '2026-01-01')`)
     await opened.close()
-    const retried = await cli(['quarantine', 'retry'], { env })
+    const retried = await inProcess(['quarantine', 'retry'], { env })
     expect(retried.code).toBe(0)
     expect(retried.stdout).toContain('1 record loaded, 2 records still quarantined')
     expect(retried.stdout).toContain(`${file}#3: nested deeper than 500 levels`)
-    const { quarantined } = await json(cli(['quarantine', 'list', '--json'], { env }))
+    const { quarantined } = await json(inProcess(['quarantine', 'list', '--json'], { env }))
     expect(quarantined).toHaveLength(2)
-    expect((await cli(['query', 'SELECT conversation_id FROM conversations'], { env })).stdout).toContain('good')
-    const one = await json(cli(['quarantine', 'retry', `${file}#2`, '--json'], { env }))
+    expect((await inProcess(['query', 'SELECT conversation_id FROM conversations'], { env })).stdout).toContain('good')
+    const one = await json(inProcess(['quarantine', 'retry', `${file}#2`, '--json'], { env }))
     expect(one).toMatchObject({ loaded: 0, stillQuarantined: [{ element: 2, staysFor: 'object without a usable ID' }] })
   })
 
@@ -102,13 +105,13 @@ describe('quarantine', () => {
 describe('status', () => {
   it('tells what was found, where, and how to see what is quarantined', async () => {
     const { env, file } = await app()
-    const { stdout } = await cli(['status'], { env })
+    const { stdout } = await inProcess(['status'], { env })
     expect(stdout).toContain('2 records quarantined')
     expect(stdout).toContain(
       '(record): wrong type, expected object with ID, found object (1 time, in conversation, e.g. in ',
     )
     expect(stdout).toContain('convohouse quarantine list')
-    const [workspace] = (await json(cli(['status', '--json'], { env }))).workspaces
+    const [workspace] = (await json(inProcess(['status', '--json'], { env }))).workspaces
     expect(workspace.findings).toMatchObject({ quarantined: 2, issuePaths: 2, issues: 2 })
     expect(workspace.findings.topIssues).toContainEqual({
       record: 'conversation',
@@ -126,11 +129,11 @@ describe('status', () => {
 describe('replay of tables', () => {
   it('says what it rebuilt', async () => {
     const { env } = await app()
-    const replayed = await cli(['replay', '--table', '_drift', '--table', 'conversations'], { env })
+    const replayed = await inProcess(['replay', '--table', '_drift', '--table', 'conversations'], { env })
     expect(replayed).toMatchObject({ code: 0 })
     expect(replayed.stdout).toContain('Rebuilt _drift, conversations from 1 page')
-    expect((await cli(['replay', '--table', 'nothing'], { env })).stderr).toContain('error TABLE_UNKNOWN')
-    const both = await cli(['replay', '--table', '_drift', '--allow-incomplete'], { env })
+    expect((await inProcess(['replay', '--table', 'nothing'], { env })).stderr).toContain('error TABLE_UNKNOWN')
+    const both = await inProcess(['replay', '--table', '_drift', '--allow-incomplete'], { env })
     expect(both.stderr).toContain('error FLAG_INVALID')
   })
 })

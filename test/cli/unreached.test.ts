@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { AUTHORITY, unreachedAddresses } from '../vendor/unreached-servers.ts'
 import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 async function configured(
   workspaces: Record<string, string>,
@@ -47,11 +48,11 @@ describe('an API that cannot be reached', () => {
   it('is told with its workspace where there are several, in text and in JSON', async () => {
     const { 'self-signed': one, closed: two } = await unreachedAddresses()
     const { config, env } = await configured({ ws_one: one, ws_two: two })
-    const { code, stderr } = await cli(['sync', '--config', config], { env })
+    const { code, stderr } = await inProcess(['sync', '--config', config], { env })
     expect(code).toBe(5)
     expect(stderr).toMatch(/^ws_one: error API_UNAVAILABLE: .+ self-signed/m)
     expect(stderr).toMatch(/^ws_two: error API_UNAVAILABLE: .+ refused the connection/m)
-    const json = await cli(['sync', '--json', '--config', config], { env })
+    const json = await inProcess(['sync', '--json', '--config', config], { env })
     const errors = json.stderr
       .trim()
       .split('\n')
@@ -65,7 +66,7 @@ describe('an API that cannot be reached', () => {
   it('is told once by a sync, on either stream', async () => {
     const { 'self-signed': url } = await unreachedAddresses()
     const { config, env } = await configured({ ws: url })
-    const { code, stdout, stderr } = await cli(['sync', '--config', config], { env })
+    const { code, stdout, stderr } = await inProcess(['sync', '--config', config], { env })
     expect(code).toBe(5)
     expect(stdout).toBe('')
     expect(stderr.split('\n')).toEqual([

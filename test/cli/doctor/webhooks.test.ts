@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/findings.ts'
 import { writeDrainFailure } from '../../../src/spool/drain-failure.ts'
-import { cli, temporaryFolder } from '../cli-process.ts'
+import { temporaryFolder } from '../cli-process.ts'
+import { inProcess } from '../in-process.ts'
 
 it('says which secret is missing, too short, shared or no longer named, and what keeps events from the tables', async () => {
   const folder = await temporaryFolder()
@@ -30,7 +31,7 @@ it('says which secret is missing, too short, shared or no longer named, and what
   const at = { sinceMs: Date.now() - 120_000, attempts: 9, nextMs: Date.now(), pid: 1 }
   await writeDrainFailure(home, 'good', { ...failure, ...at })
   const env = { T: 'token', SHORT: 'sh0rt', GOOD: 'whsec-canary-1', NEXT: 'whsec-canary-2' }
-  const { code, stdout } = await cli(['doctor', '--offline', '--json', '--config', config], { env })
+  const { code, stdout } = await inProcess(['doctor', '--offline', '--json', '--config', config], { env })
   const { checks } = JSON.parse(stdout) as { checks: Finding[] }
   const found = checks
     .filter(({ check }) => check === 'webhooks')
