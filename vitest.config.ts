@@ -16,7 +16,6 @@ const ALONE = [
   'test/{contract,deploy,histories}/**/*.test.ts',
   'test/run/temporal/{dev-server,runtime,temporal-cli}.test.ts',
   'test/workflows/{bundle,month,soak}.test.ts',
-  'test/cli/doctor/doctor.test.ts',
   'test/warehouse/query/{http,socket}.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',

@@ -93,14 +93,17 @@ export interface Scene {
   env: Record<string, string>
 }
 
-/** A sandbox, an empty data folder, a configuration, and the four variables that can replace it. */
-export async function scene(
+interface OpenedScene extends Scene {
+  close(): Promise<void>
+}
+
+/** A sandbox, an empty data folder, a configuration, and the four variables that can replace it. The caller closes it. */
+export async function openCliScene(
   options: Partial<SandboxOptions> = {},
   settings: { pageSize?: number } = {},
-): Promise<Scene> {
+): Promise<OpenedScene> {
   const sandboxOptions = { conversations: 120, arrivalsPerDay: 0, ...options }
   const { sandbox, home, file, close } = await openScene({ sandbox: sandboxOptions, workspace: settings })
-  onTestFinished(close)
   const env = {
     ...TOKEN_ENV,
     CONVOHOUSE_API_URL: sandbox.url,
@@ -108,7 +111,14 @@ export async function scene(
     CONVOHOUSE_HOME: home,
     CONVOHOUSE_CONFIG: file,
   }
-  return { sandbox, home, env }
+  return { sandbox, home, env, close }
+}
+
+/** The same, until the test is over. */
+export async function scene(...options: Parameters<typeof openCliScene>): Promise<Scene> {
+  const { close, ...opened } = await openCliScene(...options)
+  onTestFinished(close)
+  return opened
 }
 
 /** Conversations that the export has of all agents. */

@@ -3,7 +3,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
-import { cli, countConversations, exportable, jsonLines, rowsOf, type Scene, scene } from './cli-process.ts'
+import { exportable, jsonLines, type Scene, scene } from './cli-process.ts'
+import { countConversations, inProcess, rowsOf } from './in-process.ts'
+import { syncedOnce } from './synced-once.ts'
 
 /** Export requests that the sandbox has served, and what they billed. */
 async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: number; asked: string[] }> {
@@ -16,15 +18,23 @@ async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: 
   }
 }
 
-const run = (there: Scene, ...args: string[]) => cli(args, { env: there.env })
+const run = (there: Scene, ...args: string[]) => inProcess(args, { env: there.env })
+
+/** Sessions of the first sync, in a copy that nothing was exported into since. */
+async function sessionsOf({ env }: Scene): Promise<number> {
+  const [all] = await rowsOf('SELECT sum(billed)::INTEGER AS n FROM _windows', env)
+  return Number(all!.n)
+}
 
 /** Full windows that were exported twice from the same place. */
 const twice = (asked: string[]): string[] => asked.filter((one, index) => asked.indexOf(one) !== index)
 
 describe('a full export', { timeout: 120_000 }, () => {
+  const ofLongHistory = syncedOnce({ conversations: 300, historyDays: 400 })
+  const synced = syncedOnce({ conversations: 180, agents: 6 }, { pageSize: 15 })
+
   it('is not begun without a yes, and ends with 2 where nobody is there to ask', async () => {
-    const there = await scene()
-    expect((await run(there, 'sync')).code).toBe(0)
+    const there = await ofLongHistory()
     const before = await spent(there)
     const { code, stderr } = await run(there, 'sync', '--full')
     expect([code, stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
@@ -38,8 +48,7 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('of one agent is priced by what is stored', async () => {
-    const there = await scene({ conversations: 300, historyDays: 400 })
-    await run(there, 'sync')
+    const there = await ofLongHistory()
     const [agent] = await rowsOf(
       `SELECT agent_id, count(*)::INTEGER AS n,
          (SELECT sum(billed)::INTEGER FROM _windows w WHERE w.agent_id = c.agent_id) AS sessions
@@ -54,13 +63,14 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect(plan.total.sessions!.high).toBeLessThan(1.4 * Number(agent!.sessions))
   })
 
-  it('that was stopped is told, continued by no other sync, gone on with by --full alone, and paid for once', async () => {
-    const there = await scene({ conversations: 180, agents: 6 }, { pageSize: 15 })
-    await run(there, 'sync')
-    const before = await spent(there)
+  it('that was stopped is reported, kept where nobody agrees to a new one, continued by no other sync, completed by --full alone, and billed once', async () => {
+    const there = await synced()
+    const [before, once] = [await spent(there), await sessionsOf(there)]
     const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
     expect(stopped.stdout).toContain('stopped at the given limit')
     const begun = await spent(there)
+    const refused = await run(there, 'sync', '--drop-full', '--full')
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
     for (const args of [['sync', '--since', '10d'], ['sync']]) {
       const { code, stdout } = await run(there, ...args)
       expect(code).toBe(0)
@@ -71,14 +81,13 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
     const after = await spent(there)
     // Generations of smaller pages, and the second at which one begins, are all that is paid for besides.
-    expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(before.sessions)
-    expect(after.sessions - before.sessions).toBeLessThan(1.05 * before.sessions)
+    expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(once)
+    expect(after.sessions - before.sessions).toBeLessThan(1.05 * once)
     expect((await run(there, 'sync')).stdout).not.toContain('full export')
   })
 
-  it('of a stretch of time is gone on with as the warning says, and not begun anew from the beginning', async () => {
-    const there = await scene({ conversations: 150 }, { pageSize: 25 })
-    await run(there, 'sync')
+  it('of a range of time is gone on with as the warning says, and not begun anew from the beginning', async () => {
+    const there = await synced()
     const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
     const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
     expect(stopped.stdout).toContain('The same command continues where it stopped.')
@@ -103,40 +112,10 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect(sessions).toBeGreaterThan(0)
   })
 
-  it('that is dropped is told no more, also after a replay, with and without the warehouse before it, and the next one begins anew', async () => {
-    const there = await scene({ conversations: 150 }, { pageSize: 25 })
-    await run(there, 'sync')
-    const before = await spent(there)
-    await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
-    const dropped = await run(there, 'sync', '--drop-full')
-    expect([dropped.code, dropped.stdout]).toEqual([0, expect.not.stringContaining('full export')])
-    expect((await run(there, 'status')).stdout).toContain('windows      none unfinished')
-    expect((await run(there, 'replay')).code).toBe(0)
-    expect((await run(there, 'sync')).stdout).not.toContain('full export')
-    await rm(join(there.home, 'warehouse.duckdb'))
-    expect((await run(there, 'replay')).code).toBe(0)
-    expect((await run(there, 'sync')).stdout).not.toContain('full export')
-    const begun = await spent(there)
-    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
-    expect((await spent(there)).sessions - begun.sessions).toBe(before.sessions)
-  })
-
-  it('that is to be dropped for a new one is kept where nobody agrees to the new one', async () => {
-    const there = await scene({ conversations: 150 }, { pageSize: 25 })
-    await run(there, 'sync')
-    await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
-    const refused = await run(there, 'sync', '--drop-full', '--full')
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
-    expect((await run(there, 'sync')).stdout).toContain('`convohouse sync --full` continues it')
-    const begun = await spent(there)
-    expect((await run(there, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
-    expect((await run(there, 'sync')).stdout).not.toContain('full export')
-    expect((await spent(there)).sessions).toBeGreaterThan(begun.sessions)
-  })
-
-  it('that was stopped or dropped leaves no gap in status and ledger that no sync would read', async () => {
+  it('that was stopped or dropped leaves no gap that no sync would read; dropped, it is reported no more, also after a replay, with and without the warehouse before it, and the next one begins anew', async () => {
     const there = await scene({ conversations: 150, arrivalsPerDay: 12 }, { pageSize: 25 })
     await run(there, 'sync')
+    const first = await spent(there)
     there.sandbox.clock.advance(86_400_000)
     const planned = await run(there, 'plan', '--full')
     expect(planned.stdout).toContain('Nothing was exported. `convohouse sync` with the same flags executes this plan.')
@@ -150,11 +129,27 @@ describe('a full export', { timeout: 120_000 }, () => {
       const [{ openWindows, agents }] = workspaces as [(typeof workspaces)[0]]
       return { openWindows, gaps: agents.flatMap(({ gaps }) => gaps) }
     }
+    const nothing = { openWindows: 0, gaps: [] }
     expect((await run(there, 'sync')).stdout).toContain('up to date')
-    expect(await shown()).toEqual({ openWindows: expect.any(Number), gaps: [] })
-    expect((await shown()).openWindows).toBeGreaterThan(0)
-    expect((await run(there, 'sync', '--drop-full')).stdout).toContain('up to date')
-    expect(await shown()).toEqual({ openWindows: 0, gaps: [] })
+    const left = await shown()
+    expect(left).toEqual({ openWindows: expect.any(Number), gaps: [] })
+    expect(left.openWindows).toBeGreaterThan(0)
+    const dropped = await run(there, 'sync', '--drop-full')
+    expect(dropped.stdout).toContain('up to date')
+    expect(dropped.stdout).not.toContain('full export')
+    expect(await shown()).toEqual(nothing)
     expect((await run(there, 'ledger')).stdout).not.toContain('not covered')
+
+    expect((await run(there, 'replay')).code).toBe(0)
+    expect(await shown()).toEqual(nothing)
+    await rm(join(there.home, 'warehouse.duckdb'))
+    expect((await run(there, 'replay')).code).toBe(0)
+    expect(await shown()).toEqual(nothing)
+    await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
+    expect((await shown()).openWindows).toBeGreaterThan(0)
+    const begun = await spent(there)
+    expect((await run(there, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
+    expect((await spent(there)).sessions - begun.sessions).toBeGreaterThanOrEqual(first.sessions)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
   })
 })

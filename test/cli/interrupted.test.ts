@@ -1,22 +1,57 @@
-import { describe, expect, it } from 'vitest'
-import { cli, countConversations, exportable, scene, start } from './cli-process.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { exportable, scene, start } from './cli-process.ts'
+import { countConversations, inProcess } from './in-process.ts'
 import { whileSlowed } from './slowed.ts'
 
-/** Slow enough that a sync is still under way when something else is asked. */
-const SLOW = { conversations: 1_200, latencyMs: 150 }
+/** It answers nothing; `asked` resolves with its first request. */
+async function silentVendor(): Promise<{ url: string; asked: Promise<unknown> }> {
+  const server = createServer()
+  const asked = once(server, 'request')
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
 
 describe('a sync that is under way', () => {
-  it('is stopped by Ctrl-C with 130, and the next one completes it', async () => {
-    const { env, sandbox } = await scene(SLOW)
+  it('answers query, status, ledger and doctor, keeps a second one out, is stopped by Ctrl-C with 130, and the next one completes it', async () => {
+    const { env, sandbox } = await scene({ conversations: 400, latencyMs: 150 }, { pageSize: 20 })
     const running = start(['sync'], { env })
     await running.said('reading 3 windows')
-    await new Promise(resolve => setTimeout(resolve, 600))
+    const asked = async (...args: string[]) => inProcess(args, { env })
+    const [query, status, ledger, doctor, plan] = await whileSlowed(sandbox, () =>
+      Promise.all([
+        asked('query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'),
+        asked('status', '--json'),
+        asked('ledger', '--json'),
+        asked('doctor', '--offline', '--json'),
+        asked('plan'),
+      ]),
+    )
+    const { pid } = running.process
+    expect(running.process.exitCode).toBeNull()
+    expect([query, status, ledger, doctor, plan].map(({ code }) => code)).toEqual([0, 0, 0, 0, 6])
+    expect(JSON.parse(query.stdout)).toEqual([{ n: expect.any(Number) }])
+    expect(JSON.parse(status.stdout).workspaces[0].lastRun).toMatchObject({ endedAt: null })
+    expect(JSON.parse(ledger.stdout).workspaces).toHaveLength(1)
+    const checks = JSON.parse(doctor.stdout).checks as { check: string; state: string; found: string }[]
+    expect(checks.filter(({ state }) => state === 'fail')).toEqual([])
+    const found = (name: string) => checks.find(({ check }) => check === name)!.found
+    expect(found('warehouse')).toContain(`is held by process ${pid}, which answers`)
+    expect(found('locks')).toContain(`process ${pid}`)
+    expect(plan.stderr).toContain('error WAREHOUSE_LOCKED')
+
     running.process.kill('SIGINT')
     const { code, stdout, stderr } = await running.ended
     expect(code).toBe(130)
     expect(stderr).toContain('requests in flight still land')
     expect(stdout).toContain('The same command continues where it stopped; nothing is lost.')
-    expect((await cli(['sync'], { env })).code).toBe(0)
+    expect((await inProcess(['sync'], { env })).code).toBe(0)
     expect(await countConversations(env)).toBe(exportable(sandbox))
     // What was asked for before the signal was taken in, so nothing is asked for twice.
     const record = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export&summary=true`)).json()) as {
@@ -26,30 +61,11 @@ describe('a sync that is under way', () => {
     expect(record.summary.filter(({ count }) => count > 1)).toEqual([])
   })
 
-  it('lets query and status be asked meanwhile, and keeps a second one out', async () => {
-    const { env, sandbox } = await scene(SLOW)
-    const running = start(['sync'], { env })
-    await running.said('reading 3 windows')
-    const [query, status, plan] = await whileSlowed(sandbox, () =>
-      Promise.all([
-        cli(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'], { env }),
-        cli(['status', '--json'], { env }),
-        cli(['plan'], { env }),
-      ]),
-    )
-    expect(running.process.exitCode).toBeNull()
-    expect({ query: query.code, status: status.code, plan: plan.code }).toEqual({ query: 0, status: 0, plan: 6 })
-    expect(JSON.parse(query.stdout)).toEqual([{ n: expect.any(Number) }])
-    expect(JSON.parse(status.stdout).workspaces[0].lastRun).toMatchObject({ endedAt: null })
-    expect(plan.stderr).toContain('error WAREHOUSE_LOCKED')
-    expect((await running.ended).code).toBe(0)
-  })
-
   it('gives up what is under way at the second Ctrl-C', async () => {
-    const { env } = await scene({ conversations: 50, latencyMs: 60_000 })
-    const running = start(['sync'], { env })
-    // The listing of the agents is under way: the data folder is open.
-    await expect.poll(() => cli(['query', 'SELECT 1'], { env }).then(({ code }) => code), { timeout: 30_000 }).toBe(0)
+    const { url, asked } = await silentVendor()
+    const { CONVOHOUSE_CONFIG: _, ...env } = (await scene({ conversations: 1 })).env
+    const running = start(['sync'], { env: { ...env, CONVOHOUSE_API_URL: url } })
+    await asked
     running.process.kill('SIGINT')
     await running.said('Press Ctrl-C again to abort them')
     const begunMs = performance.now()

@@ -1,14 +1,11 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import type { WorkspaceReconciliation } from '../../src/reports/reconciliation.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { type Scene, scene, start, temporaryFolder } from './cli-process.ts'
+import { scene } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
-import { whileSlowed } from './slowed.ts'
+import { syncedOnce } from './synced-once.ts'
 
 async function ledger(env: Record<string, string>, ...args: string[]): Promise<WorkspaceReconciliation> {
   const { code, stdout, stderr } = await inProcess(['ledger', '--json', ...args], { env })
@@ -30,31 +27,10 @@ async function inWarehouse(home: string, sql: string): Promise<void> {
   await writer.run(sql).finally(close)
 }
 
-/** A data folder that has been synced, made once: each test takes a copy. */
-let made: Scene | undefined
-afterAll(async () => {
-  if (made) await rm(made.home, { recursive: true })
-})
-
-async function makeSynced(): Promise<Scene> {
-  // The clock stands still a while after the last conversation: all that there is, has settled.
-  const { sandbox, home, env } = await scene({ conversations: 300, arrivalsPerDay: 0, startMs: Date.now(), speed: 0 })
-  sandbox.clock.advance(10 * 60_000)
-  expect((await inProcess(['sync'], { env })).code).toBe(0)
-  const kept = await mkdtemp(join(tmpdir(), 'convohouse-ledger-'))
-  await cp(home, kept, { recursive: true })
-  // The file of the configuration goes with this test.
-  const { CONVOHOUSE_CONFIG: _, ...variables } = env
-  return { sandbox, home: kept, env: variables }
-}
-
-/** Nobody is asked any more: its sandbox tells what there is, and serves nothing. */
-async function synced(): Promise<Scene> {
-  made ??= await makeSynced()
-  const home = join(await temporaryFolder(), 'data')
-  await cp(made.home, home, { recursive: true })
-  return { ...made, home, env: { ...made.env, CONVOHOUSE_HOME: home } }
-}
+// The clock stands still a while after the last conversation: all that there is, has settled.
+const synced = syncedOnce({ conversations: 300, startMs: Date.now(), speed: 0 }, {}, ({ clock }) =>
+  clock.advance(10 * 60_000),
+)
 
 describe('the ledger', () => {
   it('tells by agent what the generator says, and names every difference with a hint', async () => {
@@ -159,18 +135,5 @@ describe('the ledger', () => {
     expect(stdout).toContain(
       'No difference: every conversation that the vendor scanned was returned and is in the tables.',
     )
-  })
-
-  it('can be asked while a sync runs, and not before there is a warehouse', async () => {
-    const { env, sandbox } = await scene({ conversations: 1_200, latencyMs: 150 })
-    const early = await inProcess(['ledger'], { env })
-    expect(early.code).toBe(6)
-    expect(early.stderr).toContain('WAREHOUSE_MISSING')
-    const running = start(['sync'], { env })
-    await running.said('reading 3 windows')
-    const { code, stdout } = await whileSlowed(sandbox, () => inProcess(['ledger', '--json'], { env }))
-    expect(running.process.exitCode).toBeNull()
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout).workspaces).toHaveLength(1)
   })
 })

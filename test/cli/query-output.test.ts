@@ -7,7 +7,8 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { isDeep } from '../tier.ts'
-import { cli, MAIN, temporaryFolder } from './cli-process.ts'
+import { MAIN, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 let env: Record<string, string>
 
@@ -24,7 +25,7 @@ afterAll(() => rm(home, { recursive: true }))
 /** One that is written as text, and the one that DuckDB writes itself. */
 const FORMATS = isDeep ? ['csv', 'json', 'arrow', 'parquet'] : ['csv', 'parquet']
 const answerTo = (file: string, format: string) =>
-  cli(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })
+  inProcess(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })
 
 describe.each(FORMATS)('query -o in %s', format => {
   it('says what is wrong with a place that cannot be written, before anything is asked', async () => {
@@ -35,9 +36,12 @@ describe.each(FORMATS)('query -o in %s', format => {
       ['kept', 'it is a folder'],
       [`${'n'.repeat(300)}`, 'ENAMETOOLONG'],
     ]) {
-      const { code, stderr } = await cli(['query', 'SELECT broken', '-o', join(folder, place!), '--format', format], {
-        env,
-      })
+      const { code, stderr } = await inProcess(
+        ['query', 'SELECT broken', '-o', join(folder, place!), '--format', format],
+        {
+          env,
+        },
+      )
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(`error FLAG_INVALID: .*${why}`) })
     }
     expect(await readdir(folder)).toEqual(['kept'])
@@ -68,7 +72,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     const file = join(await temporaryFolder(), 'answer')
     await writeFile(file, 'old')
     const late = "SELECT CASE WHEN range < 90000 THEN 1 ELSE ('x' || range)::INTEGER END AS n FROM range(100000)"
-    expect((await cli(['query', late, '-o', file, '--format', format], { env })).stderr).toContain('SQL_INVALID')
+    expect((await inProcess(['query', late, '-o', file, '--format', format], { env })).stderr).toContain('SQL_INVALID')
     expect(await readFile(file, 'utf8')).toBe('old')
   })
 

@@ -2,7 +2,8 @@
 import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { cli, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
 
 const SECRET = 'whsec-canary-3a77'
 
@@ -115,13 +116,13 @@ it('tells in its log, in status and in the doctor what it refuses, over its rest
   expect(first).toMatch(/^\S+Z refused 1 webhook of ws_demo: the secret/m)
   expect(first).toMatch(/^\S+Z refused 4 webhooks of ws_demo since [-0-9]+ [:0-9]+ UTC: the secret/m)
   const second = await refuse(1)
-  const status = await cli(['status'], options)
+  const status = await inProcess(['status'], options)
   expect(status.stdout).toMatch(
     /^ {2}refused +6 requests refused, the last .*: the secret matches none of the configured ones/m,
   )
-  const json = JSON.parse((await cli(['status', '--json'], options)).stdout)
+  const json = JSON.parse((await inProcess(['status', '--json'], options)).stdout)
   expect(json.workspaces[0].events.refused).toMatchObject([{ reason: 'wrong-secret', count: 6 }])
-  const doctor = await cli(['doctor', '--offline'], options)
+  const doctor = await inProcess(['doctor', '--offline'], options)
   expect(doctor.stdout).toMatch(/^ok +webhooks +ws_demo: 1 secret, each set and long enough$/m)
   expect(doctor.stdout).toMatch(/^warn +webhooks +ws_demo: 6 requests refused/m)
   const record = await readFile(join(home, 'spool', '.refused.json'), 'utf8')

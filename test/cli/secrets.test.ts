@@ -6,7 +6,9 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { CANARY, canary } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { cli, rowsOf, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { cli, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess, rowsOf } from './in-process.ts'
+import { syncedOnce } from './synced-once.ts'
 
 /** Every file below a folder with its bytes; compressed ones unpacked. */
 async function contents(folder: string): Promise<{ path: string; bytes: Buffer }[]> {
@@ -94,23 +96,25 @@ async function canariesOf(home: string): Promise<string[]> {
 }
 
 describe('a secret', () => {
+  const synced = syncedOnce({ agents: 3, conversations: 60 })
+
   it('of the workspace, its agents or its organizations is in no file below the data folder, and in no output', async () => {
-    const { env, home, sandbox } = await scene()
+    const { env, home, sandbox } = await scene({ conversations: 20 })
     const headers = { authorization: `Bearer ${TOKEN}` }
     // What is looked for is really sent.
     for (const path of ['agents/search', 'orgs/org_alpha'])
       expect(await (await fetch(`${sandbox.url}/v3/${path}`, { headers })).text()).toContain(CANARY)
     const outputs = []
-    for (const args of [
-      ['plan'],
-      ['sync', '--json'],
-      ['status'],
-      ['doctor'],
-      ['replay'],
-      ['query', 'FROM agents', '--format', 'json'],
-      ['query', 'FROM organizations', '--format', 'json'],
-    ])
-      outputs.push(await cli(args, { env }))
+    for (const [run, ...args] of [
+      [inProcess, 'plan'],
+      [cli, 'sync', '--json'],
+      [cli, 'status'],
+      [inProcess, 'doctor'],
+      [inProcess, 'replay'],
+      [cli, 'query', 'FROM agents', '--format', 'json'],
+      [inProcess, 'query', 'FROM organizations', '--format', 'json'],
+    ] as const)
+      outputs.push(await run(args, { env }))
     for (const { code, stdout, stderr } of outputs) {
       expect(code).toBe(0)
       expect(stdout + stderr).not.toContain(TOKEN)
@@ -126,15 +130,14 @@ describe('a secret', () => {
   })
 
   it('of an agent, an organization or an event is in no value that any reader finds, and is counted by path', async () => {
-    const { env, home, sandbox } = await scene({ agents: 3 })
+    const { env, home, sandbox } = await synced()
     const sent = await secretsSent(sandbox.url)
     const canaries = new Set(sent.texts.flatMap(canariesIn))
     expect(canaries.size).toBeGreaterThan(40)
     const { CONVOHOUSE_CONFIG: _, ...variables } = env
     const receiving = { ...variables, CONVOHOUSE_WEBHOOK_SECRET: WEBHOOK_SECRET }
-    expect((await cli(['sync'], { env })).code).toBe(0)
     await post(receiving, sent.event)
-    expect((await cli(['sync'], { env })).code).toBe(0)
+    expect((await inProcess(['sync'], { env })).code).toBe(0)
     expect(await canariesOf(home)).toEqual([])
     const paths = (record: string) =>
       rowsOf(`SELECT path FROM _issues WHERE issue = 'secret removed' AND record = '${record}' ORDER BY 1`, env)
@@ -190,19 +193,18 @@ describe('a secret', () => {
       ],
     ])
     const before = await rowsOf('SELECT record, path, occurrences FROM _issues ORDER BY ALL', env)
-    expect((await cli(['replay'], { env })).code).toBe(0)
+    expect((await inProcess(['replay'], { env })).code).toBe(0)
     expect(await rowsOf('SELECT record, path, occurrences FROM _issues ORDER BY ALL', env)).toEqual(before)
     expect(await canariesOf(home)).toEqual([])
-    const { stdout } = await cli(['status'], { env })
+    const { stdout } = await inProcess(['status'], { env })
     expect(stdout).toMatch(/\d+ secrets removed before landing/)
     expect(stdout).not.toContain('secret removed')
     expect(before.flatMap(row => canariesIn(JSON.stringify(row)))).toEqual([])
   })
 
   it('is found by those readers, every one, where nothing was redacted', async () => {
-    const { env, home, sandbox } = await scene({ agents: 3 })
+    const { env, home, sandbox } = await synced()
     const sent = await secretsSent(sandbox.url)
-    expect((await cli(['sync'], { env })).code).toBe(0)
     // The same files as the sync has written, and the bodies that they were made from.
     const bare = { ...env, CONVOHOUSE_HOME: join(await temporaryFolder(), 'data') }
     const [from, to] = [openLanding(home).workspace('ws_demo'), openLanding(bare.CONVOHOUSE_HOME).workspace('ws_demo')]
@@ -218,7 +220,7 @@ describe('a secret', () => {
     const payload = Buffer.from(JSON.stringify(sent.event))
     await spool.append({ id: null, type: null, workspaceId: 'ws_demo', receivedAtMs: Date.now(), payload })
     await spool.close()
-    expect((await cli(['replay'], { env: bare })).code).toBe(0)
+    expect((await inProcess(['replay'], { env: bare })).code).toBe(0)
     const canaries = [...new Set(sent.texts.flatMap(canariesIn))].sort()
     expect(await canariesOf(bare.CONVOHOUSE_HOME)).toEqual(canaries)
     expect(await canariesInTables(bare.CONVOHOUSE_HOME)).toEqual(canaries)
@@ -228,7 +230,9 @@ describe('a secret', () => {
     const { env, home } = await scene()
     const wrong = 'canary-wrong-0815'
     for (const more of [[], ['--json'], ['--verbose']]) {
-      const { code, stdout, stderr } = await cli(['sync', ...more], { env: { ...env, CONVOHOUSE_API_TOKEN: wrong } })
+      const { code, stdout, stderr } = await inProcess(['sync', ...more], {
+        env: { ...env, CONVOHOUSE_API_TOKEN: wrong },
+      })
       expect(code).toBe(3)
       expect(stderr).toContain('API_UNAUTHORIZED')
       expect(stdout + stderr).not.toContain(wrong)

@@ -1,19 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  cli,
-  countConversations,
-  exportable,
-  jsonLines,
-  rowsOf,
-  scene,
-  start,
-  TOKEN,
-  temporaryFolder,
-} from './cli-process.ts'
+import { cli, exportable, jsonLines, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { countConversations, inProcess, rowsOf } from './in-process.ts'
+import { syncedOnce } from './synced-once.ts'
+
+/** Said of a plan where the vendor has reported a billing period without its length. */
+const PERIOD_ASSUMED = 'The vendor does not report the length of a billing period; 31 days are assumed.'
 
 describe('sync', () => {
+  const synced = syncedOnce()
+
   it('needs four variables and no file, and brings what the workspace has', async () => {
     const { env: all, sandbox } = await scene()
     const { CONVOHOUSE_CONFIG: _, ...env } = all
@@ -29,7 +26,7 @@ describe('sync', () => {
 
   it('tells machines of the plan first and the report last, each line with its time', async () => {
     const { env, sandbox } = await scene()
-    const { code, stdout, stderr } = await cli(['sync', '--json'], { env })
+    const { code, stdout, stderr } = await inProcess(['sync', '--json'], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = jsonLines(stdout)
     expect(lines[0]).toMatchObject({ kind: 'planning', workspaceId: 'ws_demo', heldUntil: null })
@@ -58,7 +55,7 @@ describe('sync', () => {
       `home: data\nthreads: 1\nworkspaces:\n${entry('ws_one', one.sandbox.url)}${entry('ws_two', two.sandbox.url)}`,
     )
     const env = { T: TOKEN }
-    const synced = await cli(['sync'], { env, cwd: folder })
+    const synced = await inProcess(['sync'], { env, cwd: folder })
     expect(synced.code).toBe(0)
     for (const id of ['ws_one', 'ws_two']) expect(synced.stdout).toContain(`${id}: up to date`)
     const sql = 'SELECT workspace_id AS id, count(*)::INT AS n FROM conversations GROUP BY ALL ORDER BY id'
@@ -68,95 +65,89 @@ describe('sync', () => {
     ]
     expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
     // A replay of one of them throws nothing of the other away.
-    expect((await cli(['replay', '--workspace', 'ws_two'], { env, cwd: folder })).code).toBe(0)
+    expect((await inProcess(['replay', '--workspace', 'ws_two'], { env, cwd: folder })).code).toBe(0)
     expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
-    const unclear = await cli(['sync', '--agent', 'a'], { env, cwd: folder })
+    const unclear = await inProcess(['sync', '--agent', 'a'], { env, cwd: folder })
     expect(unclear.stderr).toContain('--agent needs --workspace: 2 workspaces are configured.')
-    const unknown = await cli(['sync', '--workspace', 'ws_three'], { env, cwd: folder })
+    const unknown = await inProcess(['sync', '--workspace', 'ws_three'], { env, cwd: folder })
     expect(unknown.code).toBe(2)
     expect(unknown.stderr).toContain('error WORKSPACE_UNKNOWN')
   })
 
   it('refuses an agent that the workspace does not have', async () => {
-    const { env, sandbox } = await scene()
-    const { code, stderr } = await cli(['sync', '--agent', 'nobody'], { env })
+    const { env, sandbox } = await synced()
+    const { code, stderr } = await inProcess(['sync', '--agent', 'nobody'], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('error AGENT_UNKNOWN: The workspace has no agent "nobody".')
     expect(stderr).toContain(sandbox.world.agentIds()[0])
   })
 
   it('buys the conversations of a list again, wherever it says whose they are', async () => {
-    const { env } = await scene()
-    await cli(['sync'], { env })
+    const { env } = await synced()
     const [one, two] = await rowsOf(
       'SELECT agent_id AS a, conversation_id AS id FROM conversations ORDER BY id LIMIT 2',
       env,
     )
     const stdin = `# two of them\n\n${one!.id}\r\n${two!.a},${two!.id}\n`
-    const { code, stdout } = await cli(['sync', '--ids', '-', '--json'], { env, stdin })
+    const { code, stdout } = await inProcess(['sync', '--ids', '-', '--json'], { env, stdin })
     expect(code).toBe(0)
     expect(jsonLines(stdout).at(-1)).toMatchObject({ kind: 'report', outcome: 'done', conversations: 2 })
   })
 
   it('takes the list as a spreadsheet saved it, and names the lines of what is not there', async () => {
-    const { env, home } = await scene()
-    await cli(['sync'], { env })
+    const { env, home } = await synced()
     const [one] = await rowsOf('SELECT agent_id AS a, conversation_id AS id FROM conversations LIMIT 1', env)
     const file = `${home}.csv`
     await writeFile(file, `\uFEFFConversation ID;Agent ID\r\n"${one!.id}";${one!.a}\r\n\r\nnobody;${one!.a}\r\n`)
-    const { code, stdout } = await cli(['sync', '--ids', file], { env })
+    const { code, stdout } = await inProcess(['sync', '--ids', file], { env })
     expect([code, stdout]).toEqual([0, expect.stringContaining('1 conversation in')])
     expect(stdout).toContain('warning: 1 of 2 requested conversations did not arrive: "nobody" (line 4).')
 
     await writeFile(file, `agent_id,conversation_id\n${one!.a},${one!.id}\nagent_typo,${one!.id}\n`)
     for (const command of ['sync', 'plan']) {
-      const unknown = await cli([command, '--ids', file], { env })
+      const unknown = await inProcess([command, '--ids', file], { env })
       expect(unknown.code).toBe(2)
       expect(unknown.stderr).toContain('AGENT_UNKNOWN: The workspace has no agent "agent_typo". Line 3 names it.')
     }
     await writeFile(file, `${one!.a},${one!.id}\n${one!.a},\n`)
-    const empty = await cli(['sync', '--ids', file], { env })
+    const empty = await inProcess(['sync', '--ids', file], { env })
     expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('.csv, line 2 names no conversation.')])
   })
 
   it('names up to five ids that nobody knows', async () => {
-    const { env, home } = await scene()
+    const { env, home } = await synced()
     const file = `${home}.ids`
     await writeFile(file, 'x1\nx2\nx3\nx4\nx5\nx6\nx7\n')
-    const { code, stderr } = await cli(['sync', '--ids', file], { env })
+    const { code, stderr } = await inProcess(['sync', '--ids', file], { env })
     expect(code).toBe(2)
     expect(stderr).toContain(
       '7 of 7 ids are not in the warehouse: "x1" (line 1), "x2" (line 2), "x3" (line 3), "x4" (line 4), "x5" (line 5) and 2 more.',
     )
     await writeFile(file, 'x1\n')
-    const one = await cli(['sync', '--ids', file], { env })
+    const one = await inProcess(['sync', '--ids', file], { env })
     expect(one.stderr).toContain('1 of 1 id is not in the warehouse')
     await writeFile(file, Buffer.from('PK\x03\x04\x14\0\x08'))
-    const workbook = await cli(['sync', '--ids', file], { env })
+    const workbook = await inProcess(['sync', '--ids', file], { env })
     expect([workbook.code, workbook.stderr]).toEqual([2, expect.stringMatching(/is not a text file\.\n.*as CSV/)])
-    const missing = await cli(['sync', '--ids', `${file}.not`], { env })
+    const missing = await inProcess(['sync', '--ids', `${file}.not`], { env })
     expect(missing.stderr).toContain('the file does not exist')
   })
 
-  it('stops at the limit of requests, and says so', async () => {
-    const { env } = await scene({ conversations: 400 })
-    const { code, stdout } = await cli(['sync', '--max-requests', '3'], { env })
-    expect(code).toBe(0)
-    expect(stdout).toContain('stopped at the given limit')
-    expect(stdout).toContain('3 requests')
-    expect(stdout).toContain('continues where it stopped')
-  })
-
-  it('ends with 7 where the hour is spent and it is not to wait', async () => {
+  it('stops at the limit of requests, then with 7 where the hour is spent and it is not to wait, and says so', async () => {
     const { env } = await scene({ conversations: 400, hourlyRequests: 4 })
-    const { code, stdout } = await cli(['sync', '--no-wait'], { env })
+    const limited = await inProcess(['sync', '--max-requests', '3'], { env })
+    expect(limited.code).toBe(0)
+    expect(limited.stdout).toContain('stopped at the given limit')
+    expect(limited.stdout).toContain('3 requests')
+    expect(limited.stdout).toContain('continues where it stopped')
+    const { code, stdout } = await inProcess(['sync', '--no-wait'], { env })
     expect(code).toBe(7)
     expect(stdout).toContain('stopped at the hourly rate limit')
   })
 
   it('ends with 8 where the period is spent, and buys no overage', async () => {
     const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 100 })
-    const { code, stdout } = await cli(['sync'], { env })
+    const { code, stdout } = await inProcess(['sync'], { env })
     expect(code).toBe(8)
     expect(stdout).toContain('--allow-overage-packs')
     const state = (await (await fetch(`${sandbox.url}/_sandbox/state`)).json()) as {
@@ -167,7 +158,7 @@ describe('sync', () => {
 
   it('ends with 3 where the workspace has never paid', async () => {
     const { env } = await scene({ paid: false })
-    const { code, stderr } = await cli(['sync'], { env })
+    const { code, stderr } = await inProcess(['sync'], { env })
     expect(code).toBe(3)
     expect(stderr).toContain('error API_FORBIDDEN')
   })
@@ -176,12 +167,12 @@ describe('sync', () => {
     const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 300 })
     const agent = sandbox.world.agentIds()[0]!
     const ids = [...sandbox.world.conversations(agent, sandbox.clock.now())].slice(-60).map(({ id }) => id)
-    const bought = await cli(['sync', '--ids', '-', '--agent', agent], { env, stdin: ids.join('\n') })
+    const bought = await inProcess(['sync', '--ids', '-', '--agent', agent], { env, stdin: ids.join('\n') })
     expect(bought.code).toBe(0)
-    const refused = await cli(['sync', '--agent', agent, '--since', '2000d'], { env })
+    const refused = await inProcess(['sync', '--agent', agent, '--since', '2000d'], { env })
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('error CONFIRMATION_NEEDED')
-    const limited = await cli(['sync', '--agent', agent, '--since', '2000d', '--max-sessions', '20'], { env })
+    const limited = await inProcess(['sync', '--agent', agent, '--since', '2000d', '--max-sessions', '20'], { env })
     expect(limited.code).toBe(0)
   })
 
@@ -197,33 +188,29 @@ describe('sync', () => {
 })
 
 describe('plan', () => {
-  it('shows windows and budget, and buys nothing', async () => {
+  it('shows windows and budget, exports nothing, and is no run: status has none afterwards', async () => {
     const { env, sandbox } = await scene()
-    const { code, stdout } = await cli(['plan'], { env })
+    const { code, stdout } = await inProcess(['plan'], { env })
     expect(code).toBe(0)
     expect(stdout).toContain(sandbox.world.agentIds()[0])
     expect(stdout).toContain('the beginning')
     expect(stdout).toContain('Total: unknown.')
     expect(stdout).toContain('Left: 1,500 of 1,500 requests this hour')
     expect(stdout).toContain('Nothing was exported.')
+    expect(stdout).not.toContain(PERIOD_ASSUMED)
     const requests = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)).json()) as {
       requests: unknown[]
     }
     expect(requests.requests).toEqual([])
-  })
-
-  it('is no run: status has none afterwards', async () => {
-    const { env } = await scene()
-    await cli(['plan'], { env })
-    const status = JSON.parse((await cli(['status', '--json'], { env })).stdout)
+    const status = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
     expect(status.workspaces[0].lastRun).toBeNull()
   })
 
-  it('is one object for machines, priced once something was read', async () => {
+  it('is one object for machines, priced once something was read, and says which length of a billing period it assumes', async () => {
     const { env, sandbox } = await scene({ arrivalsPerDay: 50 })
-    await cli(['sync'], { env })
+    await inProcess(['sync'], { env })
     sandbox.clock.advance(86_400_000)
-    const { stdout } = await cli(['plan', '--json'], { env })
+    const { stdout } = await inProcess(['plan', '--json'], { env })
     const told = JSON.parse(stdout)
     expect(told).toMatchObject({ workspaceId: 'ws_demo', bought: false, layout: { periods: { low: 1, high: 1 } } })
     const kinds = told.plan.windows.map(
@@ -232,5 +219,6 @@ describe('plan', () => {
     expect(kinds).toEqual(['head', 'head', 'head', 'sample', 'sample', 'sample'])
     expect(told.plan.unknown).toBe(0)
     expect(told.budget.quota).toMatchObject({ known: true, includedSessions: 50_000 })
+    expect((await inProcess(['plan'], { env })).stdout).toContain(PERIOD_ASSUMED)
   })
 })

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { cli, countConversations, exportable, scene, start, temporaryFolder } from './cli-process.ts'
+import { exportable, scene, start, temporaryFolder } from './cli-process.ts'
+import { countConversations, inProcess } from './in-process.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
@@ -24,7 +25,7 @@ describe('the sandbox command', () => {
 describe('the demo', () => {
   it('shows the main job without an account, and buys only what is new the second time', async () => {
     const home = join(await temporaryFolder(), 'demo')
-    const { code, stdout } = await cli(['demo', '--home', home])
+    const { code, stdout } = await inProcess(['demo', '--home', home])
     expect(code).toBe(0)
     for (const text of [
       'Total: unknown.',
@@ -41,7 +42,7 @@ describe('the demo', () => {
     expect(Number(bought)).toBeLessThan(300)
     expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
     expect(await countConversations({ CONVOHOUSE_HOME: home })).toBeGreaterThan(1_800)
-    expect((await cli(['demo', '--home', home])).stderr).toContain('is not empty')
+    expect((await inProcess(['demo', '--home', home])).stderr).toContain('is not empty')
   })
 })
 

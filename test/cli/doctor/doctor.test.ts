@@ -1,17 +1,15 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, cp, mkdir, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/findings.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
-import { startSandbox } from '../../../src/sandbox/server.ts'
 import { openWarehouse, warehouseFile } from '../../../src/warehouse/open.ts'
 import { landedFile } from '../../landing/landed-file.ts'
-import { cli, MAIN, type Scene, scene, start, TOKEN, temporaryFolder } from '../cli-process.ts'
-import { whileSlowed } from '../slowed.ts'
+import { scene, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { inProcess } from '../in-process.ts'
+import { syncedOnce } from '../synced-once.ts'
 
 interface Diagnosis {
   code: number | null
@@ -21,7 +19,7 @@ interface Diagnosis {
 }
 
 async function doctor(env: Record<string, string>, ...args: string[]): Promise<Diagnosis> {
-  const { code, stdout, stderr } = await cli(['doctor', '--json', ...args], { env, cwd: await temporaryFolder() })
+  const { code, stdout, stderr } = await inProcess(['doctor', '--json', ...args], { env, cwd: await temporaryFolder() })
   expect(stderr).toBe('')
   const { exitCode, checks } = JSON.parse(stdout)
   expect(exitCode).toBe(code)
@@ -33,28 +31,7 @@ const failed = ({ checks }: Diagnosis) => checks.filter(({ state }) => state ===
 
 const SMALL = { conversations: 60 }
 
-/** A data folder that has been synced, made once: each test takes a copy. */
-let made: string
-beforeAll(async () => {
-  made = await mkdtemp(join(tmpdir(), 'convohouse-doctor-'))
-  const sandbox = await startSandbox({ port: 0, token: TOKEN, arrivalsPerDay: 0, ...SMALL })
-  const env = { ...environment(sandbox.url), CONVOHOUSE_HOME: join(made, 'data') }
-  await promisify(execFile)(process.execPath, [MAIN, 'sync'], { env: { PATH: process.env.PATH, ...env } })
-  await sandbox.close()
-})
-afterAll(() => rm(made, { recursive: true, force: true }))
-
-const environment = (url: string) => ({
-  CONVOHOUSE_API_URL: url,
-  CONVOHOUSE_API_TOKEN: TOKEN,
-  CONVOHOUSE_WORKSPACE: 'ws_demo',
-})
-
-async function synced(): Promise<Scene> {
-  const found = await scene(SMALL)
-  await cp(join(made, 'data'), found.home, { recursive: true })
-  return found
-}
+const synced = syncedOnce(SMALL)
 
 /** Works in the warehouse, which nobody else has open. */
 async function inWarehouse(home: string, sql: string): Promise<void> {
@@ -107,17 +84,27 @@ describe('the doctor of a healthy house', () => {
     expect(await listing(home)).toEqual(before)
   })
 
-  it('tells people a line a check, and what it comes to', async () => {
-    const { env } = await synced()
-    const { code, stdout } = await cli(['doctor', '--offline'], { env })
+  it('tells people a line a check, and what it comes to; it counts what a killed process left half written, and not what is being written now', async () => {
+    const { env, home } = await synced()
+    const folder = join(home, 'landing', 'ws_demo')
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    await writeFile(join(folder, '.tmp-1-a'), 'half')
+    await utimes(join(folder, '.tmp-1-a'), hourAgo, hourAgo)
+    await writeFile(join(folder, '.tmp-1-b'), 'half')
+    const { code, stdout } = await inProcess(['doctor', '--offline'], { env })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ok {4}node {11}Node \d/)
     expect(stdout).toContain('\nskip  api            ws_demo: not checked (--offline)\n')
     expect(stdout).toContain('\nok    rules          all ')
-    expect(stdout).toMatch(/\n(Everything is fine\.|Nothing failed; .*)\n$/)
+    expect(stdout).toMatch(
+      /\nwarn +landing +ws_demo: 1 half-written file of a killed process\n.*-name '\.tmp-\*' -delete/,
+    )
+    expect(stdout).toMatch(/\nNothing failed; .*\n$/)
     expect(stdout).not.toContain(TOKEN)
     const landing = /, the landing (.*)\n/.exec(stdout)?.[1]
-    expect((await cli(['status'], { env })).stdout).toMatch(new RegExp(`^  landing +\\d+ pages, ${landing};`, 'm'))
+    expect((await inProcess(['status'], { env })).stdout).toMatch(
+      new RegExp(`^  landing +\\d+ pages, ${landing};`, 'm'),
+    )
   })
 
   it('has nothing against a house that is not built yet, and does not build it', async () => {
@@ -126,18 +113,7 @@ describe('the doctor of a healthy house', () => {
     expect(failed(found)).toEqual([])
     expect(checkOf(found, 'data folder')!.found).toContain('does not exist yet')
     expect(checkOf(found, 'warehouse')!.found).toContain('the first sync creates it')
-    expect(await readdir(dirname(home))).toEqual([])
-  })
-
-  it('tells who holds the warehouse while a sync runs', async () => {
-    const { env, sandbox } = await scene({ conversations: 1_200, latencyMs: 150 })
-    const running = start(['sync'], { env })
-    await running.said('reading 3 windows')
-    const found = await whileSlowed(sandbox, () => doctor(env, '--offline'))
-    expect(running.process.exitCode).toBeNull()
-    expect(failed(found)).toEqual([])
-    expect(checkOf(found, 'warehouse')!.found).toContain(`is held by process ${running.process.pid}, which answers`)
-    expect(checkOf(found, 'locks')!.found).toContain(`process ${running.process.pid}`)
+    expect(await readdir(dirname(home))).toEqual(['convohouse.yaml'])
   })
 })
 
@@ -162,7 +138,8 @@ describe('the doctor of a house without access', () => {
     const { env } = await scene()
     const folder = await temporaryFolder()
     const [config, token] = [join(folder, 'convohouse.yaml'), join(folder, 'the.token')]
-    await writeFile(token, TOKEN, { mode: 0o644 })
+    await writeFile(token, TOKEN)
+    await chmod(token, 0o644)
     await writeFile(
       config,
       `home: data\nworkspaces:\n  - id: ws_demo\n    apiUrl: ${env.CONVOHOUSE_API_URL}\n    token: { file: the.token }\n`,
@@ -185,7 +162,7 @@ describe('the doctor of a house without access', () => {
     expect(checkOf(found, 'api')).toMatchObject({ state: 'fail', code: 'API_UNAUTHORIZED' })
     // The refusal carries the vendor's time all the same.
     expect(checkOf(found, 'clock')).toMatchObject({ state: 'ok' })
-    const { stdout } = await cli(['doctor'], { env: { ...env, CONVOHOUSE_API_TOKEN: wrong } })
+    const { stdout } = await inProcess(['doctor'], { env: { ...env, CONVOHOUSE_API_TOKEN: wrong } })
     expect(found.text + stdout).not.toContain(wrong.slice(0, 6))
   })
 
@@ -207,12 +184,12 @@ describe('the doctor of a house without access', () => {
   })
 
   it('names a workspace that is not configured, and one that was once', async () => {
-    const { env } = await synced()
-    expect(checkOf(await doctor(env, '--workspace', 'nobody'), 'configuration')).toMatchObject({
+    const empty = (await scene(SMALL)).env
+    expect(checkOf(await doctor(empty, '--workspace', 'nobody'), 'configuration')).toMatchObject({
       state: 'fail',
       code: 'WORKSPACE_UNKNOWN',
     })
-    const { CONVOHOUSE_CONFIG: _, ...variables } = env
+    const { CONVOHOUSE_CONFIG: _, ...variables } = (await synced()).env
     const other = await doctor({ ...variables, CONVOHOUSE_WORKSPACE: 'ws_other' })
     expect(checkOf(other, 'api')).toMatchObject({ state: 'fail', code: 'API_FORBIDDEN' })
     expect(checkOf(other, 'workspaces')!.found).toContain('ws_demo')
@@ -221,7 +198,7 @@ describe('the doctor of a house without access', () => {
   it('tells what the ledger has of a workspace that has never paid', async () => {
     const { env } = await scene({ paid: false, conversations: 20 })
     expect(checkOf(await doctor(env), 'export')).toMatchObject({ state: 'skip' })
-    expect((await cli(['sync'], { env })).code).toBe(3)
+    expect((await inProcess(['sync'], { env })).code).toBe(3)
     const found = await doctor(env)
     expect(checkOf(found, 'export')).toMatchObject({ state: 'warn' })
     expect(checkOf(found, 'export')!.found).toContain('(403)')
@@ -264,39 +241,13 @@ describe('the doctor of a data folder', () => {
 
   it('warns where others can look into it', async () => {
     const { env, home } = await scene()
-    await mkdir(home, { mode: 0o755 })
+    await mkdir(home)
+    await chmod(home, 0o755)
     const found = await doctor(env)
     expect(checkOf(found, 'data folder')).toMatchObject({
       state: 'warn',
       hint: `Restrict it to its owner: chmod 700 ${home}`,
     })
-  })
-})
-
-describe('the doctor of a landing', () => {
-  it('finds the newest page cut off', async () => {
-    const { env, home } = await synced()
-    const landing = openLanding(home).workspace('ws_demo')
-    const newest = landedFile(home, (await landing.list('conversations')).at(-1)!.address)
-    await truncate(newest, (await stat(newest)).size - 40)
-    const found = await doctor(env)
-    expect(found.code).toBe(6)
-    expect(failed(found)).toEqual(['landing'])
-    expect(checkOf(found, 'landing')).toMatchObject({ code: 'LANDING_CORRUPT' })
-  })
-
-  it('counts what a killed process left half written, and not what is being written now', async () => {
-    const { env, home } = await synced()
-    const folder = join(home, 'landing', 'ws_demo')
-    const hourAgo = new Date(Date.now() - 3_600_000)
-    await writeFile(join(folder, '.tmp-1-a'), 'half')
-    await utimes(join(folder, '.tmp-1-a'), hourAgo, hourAgo)
-    await writeFile(join(folder, '.tmp-1-b'), 'half')
-    const { checks, code } = await doctor(env, '--offline')
-    expect(code).toBe(0)
-    const left = checks.find(({ check, state }) => check === 'landing' && state === 'warn')
-    expect(left!.found).toBe('1 half-written file of a killed process')
-    expect(left!.hint).toContain("-name '.tmp-*' -delete")
   })
 })
 
@@ -307,14 +258,6 @@ describe('the doctor of a warehouse', () => {
     const gone = checkOf(await doctor(env, '--offline'), 'warehouse')!
     expect(gone.state).toBe('warn')
     expect(gone.hint).toContain('convohouse replay')
-  })
-
-  it('ends with 6 where a newer convohouse has migrated it', async () => {
-    const { env, home } = await synced()
-    await inWarehouse(home, "INSERT INTO _migrations VALUES (9999, '9999_future.sql', now()::TIMESTAMP)")
-    const found = await doctor(env)
-    expect(found.code).toBe(6)
-    expect(checkOf(found, 'migration')).toMatchObject({ state: 'fail', code: 'WAREHOUSE_NEWER' })
   })
 
   it('names the process that holds it and answers nobody', async () => {
@@ -351,18 +294,25 @@ describe('the doctor of a warehouse', () => {
     expect(checkOf(found, 'locks')).toMatchObject({ state: 'skip' })
   })
 
-  it('tells of a rule that is broken, of quarantined records, and of pages that are not loaded', async () => {
+  it('tells all at once of a page cut off, a newer version, a broken rule, quarantined records and pages that are not loaded', async () => {
     const { env, home } = await synced()
+    const landing = openLanding(home).workspace('ws_demo')
+    const newest = landedFile(home, (await landing.list('conversations')).at(-1)!.address)
+    await truncate(newest, (await stat(newest)).size - 40)
     await inWarehouse(
       home,
-      `INSERT INTO conversations SELECT * FROM conversations LIMIT 1;
+      `INSERT INTO _migrations VALUES (9999, '9999_future.sql', now()::TIMESTAMP);
+       INSERT INTO conversations SELECT * FROM conversations LIMIT 1;
        INSERT INTO _quarantine VALUES ('ws_demo', 'conversation', 'f', 0, 'unreadable', now()::TIMESTAMP);
        DELETE FROM _loads WHERE file = (SELECT min(file) FROM _loads WHERE stream = 'agents')`,
     )
     const found = await doctor(env)
     expect(found.code).toBe(6)
-    expect(checkOf(found, 'rules')).toMatchObject({ state: 'fail', code: 'WAREHOUSE_UNSOUND' })
-    expect(checkOf(found, 'rules')!.found).toBe('1 row violates the rule conversations_unique.')
+    expect([...new Set(failed(found))]).toEqual(['landing', 'migration', 'rules'])
+    expect(checkOf(found, 'landing')).toMatchObject({ code: 'LANDING_CORRUPT' })
+    expect(checkOf(found, 'migration')).toMatchObject({ code: 'WAREHOUSE_NEWER' })
+    const broken = found.checks.find(({ found }) => found === '1 row violates the rule conversations_unique.')
+    expect(broken).toMatchObject({ check: 'rules', state: 'fail', code: 'WAREHOUSE_UNSOUND' })
     expect(checkOf(found, 'quarantine')).toMatchObject({ state: 'warn', found: '1 record could not be loaded' })
     expect(checkOf(found, 'loads')).toMatchObject({ state: 'warn' })
   })

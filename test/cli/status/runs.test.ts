@@ -1,7 +1,9 @@
 import { appendFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { cli, jsonLines, rowsOf, scene, start } from '../cli-process.ts'
+import { jsonLines, scene, start } from '../cli-process.ts'
+import { inProcess, rowsOf } from '../in-process.ts'
+import { whileSlowed } from '../slowed.ts'
 
 interface RunTold {
   run: string
@@ -21,25 +23,25 @@ interface RunTold {
 type Runs = Record<'lastRun' | 'lastSuccess' | 'lastFailure', RunTold | null>
 
 async function runsIn(env: Record<string, string>): Promise<Runs> {
-  const { stdout } = await cli(['status', '--json'], { env })
+  const { stdout } = await inProcess(['status', '--json'], { env })
   return JSON.parse(stdout).workspaces[0]
 }
 
-const statusText = async (env: Record<string, string>): Promise<string> => (await cli(['status'], { env })).stdout
+const statusText = async (env: Record<string, string>): Promise<string> => (await inProcess(['status'], { env })).stdout
 
 describe('a sync with a wrong token', () => {
-  it('leaves a row with code, hint, duration and origin; status shows it beside the last success, also after a replay', async () => {
+  it('leaves a row with code, hint, duration and origin; status shows it beside the last success, also after a replay; a declined one is no failure', async () => {
     const { env, home } = await scene()
     const wrong = { ...env, CONVOHOUSE_API_TOKEN: 'another-token' }
-    expect((await cli(['sync'], { env: wrong })).code).toBe(3)
+    expect((await inProcess(['sync'], { env: wrong })).code).toBe(3)
     const alone = await runsIn(env)
     expect(alone).toMatchObject({ lastSuccess: null, lastFailure: { run: alone.lastRun!.run, outcome: 'failed' } })
     expect(await statusText(env)).toMatch(
       /last success none yet\n {2}last failure .+ by sync, after .+\n +API_UNAUTHORIZED: .+\n +→ /,
     )
 
-    expect((await cli(['sync', '--yes'], { env })).code).toBe(0)
-    expect((await cli(['sync'], { env: wrong })).code).toBe(3)
+    expect((await inProcess(['sync', '--yes'], { env })).code).toBe(0)
+    expect((await inProcess(['sync'], { env: wrong })).code).toBe(3)
     const { lastRun, lastSuccess, lastFailure } = await runsIn(env)
     expect(lastRun).toEqual(lastFailure)
     expect(lastSuccess).toMatchObject({
@@ -64,38 +66,34 @@ describe('a sync with a wrong token', () => {
     const file = join(home, 'landing', 'ws_demo', 'runs', `${new Date().toISOString().slice(0, 7)}.ndjson`)
     const old = { run: 'old-1', startedMs: 1_780_000_000_000, endedMs: 1_780_000_001_000, outcome: 'done' }
     await appendFile(file, `\n${JSON.stringify(old)}\n`)
-    expect((await cli(['replay'], { env })).code).toBe(0)
+    expect((await inProcess(['replay'], { env })).code).toBe(0)
     const [first, ...others] = await rowsOf(sql, env)
     expect(first).toMatchObject({ run: 'old-1', outcome: 'done', success: true, origin: null })
     expect(others).toEqual(before)
-  })
-})
 
-describe('a sync that nobody has agreed to', () => {
-  it('is declined in its row, and is no failure', async () => {
-    const { env } = await scene()
-    expect((await cli(['sync'], { env: { ...env } })).code).toBe(0)
-    expect((await cli(['sync', '--full'], { env })).code).toBe(2)
-    const { lastRun, lastFailure } = await runsIn(env)
-    expect(lastRun).toMatchObject({ outcome: 'declined', errorCode: 'CONFIRMATION_NEEDED' })
-    expect(lastFailure).toBeNull()
+    // A sync that nobody has agreed to is declined in its row, and is no failure.
+    expect((await inProcess(['sync', '--full'], { env })).code).toBe(2)
+    const declined = await runsIn(env)
+    expect(declined.lastRun).toMatchObject({ outcome: 'declined', errorCode: 'CONFIRMATION_NEEDED' })
+    expect(declined.lastFailure).toEqual(lastFailure)
   })
 })
 
 describe('a sync that goes on', () => {
   it('is running, with its process; killed where that is gone, which the next sync writes down', async () => {
-    const { env } = await scene({ conversations: 3_000, latencyMs: 200 })
+    const { env, sandbox } = await scene({ conversations: 400, latencyMs: 200 }, { pageSize: 20 })
     const running = start(['sync', '--yes', '--json'], { env })
     await new Promise<void>(resolve =>
       running.process.stdout!.on('data', text => String(text).includes('planned') && resolve()),
     )
-    const during = await runsIn(env)
+    const [during, text] = await whileSlowed(sandbox, async () => {
+      const seen = [await runsIn(env), await statusText(env)] as const
+      running.process.kill('SIGKILL')
+      await running.ended
+      return seen
+    })
     expect(during.lastRun).toMatchObject({ state: 'running', pid: running.process.pid, outcome: null, endedAt: null })
-    expect(await statusText(env)).toMatch(
-      new RegExp(`last run {5}running, started .+ by sync, PID ${running.process.pid}`),
-    )
-    running.process.kill('SIGKILL')
-    await running.ended
+    expect(text).toMatch(new RegExp(`last run {5}running, started .+ by sync, PID ${running.process.pid}`))
 
     const after = await runsIn(env)
     expect(after.lastRun).toMatchObject({
@@ -109,12 +107,12 @@ describe('a sync that goes on', () => {
       /last failure killed, last seen .+ by sync, PID \d+\n +→ The next sync continues/,
     )
 
-    expect((await cli(['sync', '--max-requests', '1'], { env })).code).toBe(0)
+    expect((await inProcess(['sync', '--max-requests', '1'], { env })).code).toBe(0)
     const later = await runsIn(env)
     // As it was when it was last seen, which is its end from now on.
     expect(later.lastFailure).toEqual({ ...after.lastFailure, seenAt: null })
     const killed = await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)
-    expect((await cli(['replay'], { env })).code).toBe(0)
+    expect((await inProcess(['replay'], { env })).code).toBe(0)
     expect(await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)).toEqual(killed)
     expect(later.lastSuccess).toMatchObject({ outcome: 'limit-reached' })
   })
@@ -123,7 +121,7 @@ describe('a sync that goes on', () => {
 describe('a sync whose records could not all be loaded', () => {
   it('says so in its report, in JSON and in its row; the next one has nothing to say', async () => {
     const { env } = await scene({ hostile: { 'no-object': 0.05 } })
-    const { stdout, code } = await cli(['sync', '--json'], { env })
+    const { stdout, code } = await inProcess(['sync', '--json'], { env })
     const report = jsonLines(stdout).at(-1) as { quarantined: number; warnings: string[] }
     expect(code).toBe(0)
     const [row] = await rowsOf('SELECT count(*)::INTEGER AS n FROM _quarantine', env)
@@ -133,7 +131,7 @@ describe('a sync whose records could not all be loaded', () => {
       expect.stringMatching(/records could not be loaded and are quarantined: `convohouse quarantine list`/),
     ])
     expect((await runsIn(env)).lastSuccess).toMatchObject({ quarantined: report.quarantined })
-    const next = await cli(['sync'], { env })
+    const next = await inProcess(['sync'], { env })
     expect(next.stdout).not.toMatch(/quarantine|warning/)
   })
 })
@@ -157,14 +155,14 @@ describe('a sync after webhook events were refused', () => {
       receiver.process.kill('SIGTERM')
       await receiver.ended
     }
-    const report = async () => jsonLines((await cli(['sync', '--json'], { env })).stdout).at(-1)
+    const report = async () => jsonLines((await inProcess(['sync', '--json'], { env })).stdout).at(-1)
     await refuse(3)
     const warning =
       '3 webhook events were refused since the sync before, and will not be sent again: `convohouse status` tells why'
     expect(await report()).toMatchObject({ kind: 'report', exitCode: 0, webhooksRefused: 3, warnings: [warning] })
     expect(await report()).not.toHaveProperty('webhooksRefused')
     await refuse(1)
-    const { stdout } = await cli(['sync'], { env })
+    const { stdout } = await inProcess(['sync'], { env })
     expect(stdout).toContain('warning: 1 webhook event was refused since the sync before')
     // Of a folder that is restored without its spool: the count begins anew, and nothing is negative.
     await rm(join(home, 'spool', '.refused.json'))

@@ -1,0 +1,29 @@
+// A data folder that is synced once per file, since a first sync is most of what many tests of commands cost.
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { openCliScene, type Scene, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
+
+/** Each call copies the data folder for one test. The sandbox is the same for all: its requests and usage add up. */
+export function syncedOnce(
+  options: Partial<SandboxOptions> = {},
+  settings: { pageSize?: number } = {},
+  prepare: (sandbox: Sandbox) => void = () => {},
+): () => Promise<Scene> {
+  let made: Awaited<ReturnType<typeof openCliScene>>
+  beforeAll(async () => {
+    made = await openCliScene(options, settings)
+    prepare(made.sandbox)
+    const { code, stderr } = await inProcess(['sync'], { env: made.env })
+    if (code !== 0) throw new Error(stderr)
+  })
+  afterAll(() => made.close())
+  return async () => {
+    const home = join(await temporaryFolder(), 'data')
+    await cp(made.home, home, { recursive: true })
+    return { sandbox: made.sandbox, home, env: { ...made.env, CONVOHOUSE_HOME: home } }
+  }
+}
