@@ -1,4 +1,4 @@
-// Time, as the hosts see it. Tests put a simulated one in its place, together with the sandbox's.
+// The clock of the hosts. Tests replace it by a simulated one, together with the sandbox's.
 
 export interface Clock {
   now(): number
@@ -6,15 +6,15 @@ export interface Clock {
   sleepUntil(untilMs: number, signal: AbortSignal): Promise<void>
 }
 
-/** How often a long sleep looks at the clock: after the machine itself has slept, it may be due at once. */
-const LOOK_EVERY_MS = 60_000
+/** How often a long sleep checks the clock: after the machine was suspended, it may be due at once. */
+const CHECK_EVERY_MS = 60_000
 
 /** When this process began, by its clock, ms. */
 let originMs = Date.now() - performance.now()
 
 /**
- * The machine's clock, which may be set while we run, as a clock that never goes back: by as much as it is set back, ours is
- * ahead until the process ends. Else an hour that is waited for could become a day, and a page be older than the one before.
+ * The machine's clock, but never going back: when the machine's clock is set back, this one stays ahead until the process ends. Otherwise a
+ * wait for an hour could become a day, and a page could seem older than the one before it.
  */
 function now(): number {
   originMs = Math.max(originMs, Date.now() - performance.now())
@@ -34,7 +34,7 @@ export const systemClock: Clock = {
       const wait = () => {
         const left = untilMs - now()
         if (left > 0) {
-          timer = setTimeout(wait, Math.min(left, LOOK_EVERY_MS))
+          timer = setTimeout(wait, Math.min(left, CHECK_EVERY_MS))
           return
         }
         signal.removeEventListener('abort', stop)

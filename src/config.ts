@@ -178,10 +178,10 @@ export interface Config {
   /** DuckDB's limit while a replay rebuilds the warehouse. */
   replayMemoryLimit: string
   threads: number
-  /** The prefix of the task queues of this house, and how long a lease on them may be used. */
+  /** The prefix of the task queues, and how long a lease on them is valid. */
   temporal: { queues: string; leaseMs: number }
   webhooks: WebhookSettings
-  /** Where processes without a receiver serve metrics; null: where they are told. */
+  /** Where processes without a receiver serve metrics; null: only where `--metrics` is given. */
   metrics: ListenAddress | null
   workspaces: WorkspaceConfig[]
   /** Path of the file, or `the environment`; for messages. */

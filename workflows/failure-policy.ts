@@ -1,7 +1,7 @@
-// What a failure means for its window and for the run.
+// The failure policy: the effect of a failure on its window and on the run.
 //
 //   interrupted                  the run ends
-//   rate limited                 the governor pauses; the run waits, or ends if it was told not to wait
+//   rate limited                 the governor pauses; the run waits, or ends with `--no-wait`
 //   transient                    the governor pauses; after several failures in a row the run fails
 //   agent not found              its windows are dropped
 //   cursor refused               the window restarts from the last second that landed, a few times

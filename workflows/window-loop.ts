@@ -90,7 +90,7 @@ async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<
   if (next) requeueWindow(run.queue, next)
 }
 
-/** Tells governor, loader and followers what a lease brought; the lease log has it already. */
+/** Applies a lease's outcome to governor and loader, and publishes progress. The lease log has it already. */
 function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
@@ -113,7 +113,7 @@ async function wait(run: Run, progress: WindowProgress, decision: Extract<Decisi
   // Only a vendor's Retry-After pauses a run for longer than a minute.
   const isTurnedAway = reason === 'paused' && untilMs > run.host.now() + run.governor.options.hourMs / 60
   if ((reason === 'hour' || isTurnedAway) && !run.request.wait) return stop(run, 'hour-spent')
-  // What other leases hold comes back within moments: nothing to publish.
+  // Other leases return their sessions within moments, so this wait is not published.
   if (reason !== 'leased') {
     if (mustYield(run, progress)) return stop(run, 'preempted')
     const code = reason === 'paused' && run.pausedBy ? { code: run.pausedBy } : {}

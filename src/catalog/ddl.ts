@@ -1,4 +1,4 @@
-// Tables of a record type. Additive only: a column that the catalog gained is added, nothing is ever dropped or altered.
+// DDL of a record type's tables. Only adds: new columns of the catalog are added, and no column is dropped or altered.
 import { type ChildTable, isNumbered, type Layout, quoteName } from './layout.ts'
 
 export interface TableColumn {
@@ -13,7 +13,7 @@ export interface Table {
   columns: TableColumn[]
 }
 
-/** Bookkeeping of a record table (design: "The catalog and the tables"). */
+/** Bookkeeping columns of every record table. */
 const RECORD_BOOKKEEPING: TableColumn[] = [
   {
     name: '_version',
@@ -30,7 +30,7 @@ const RECORD_BOOKKEEPING: TableColumn[] = [
   { name: '_source', sqlType: 'VARCHAR', about: 'Where the row came from: export, webhook or api' },
 ]
 
-/** State of a row that other sources than a full export may touch too. */
+/** Bookkeeping of rows that events update too, besides full exports. */
 const FOLD_BOOKKEEPING: TableColumn[] = [
   { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
   { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record below any patches' },
@@ -43,7 +43,7 @@ const FOLD_BOOKKEEPING: TableColumn[] = [
   { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
 ]
 
-/** Of records that are asked for by id. */
+/** Bookkeeping of records that the export selects by id. */
 const NOT_EXPORTABLE: TableColumn = {
   name: '_not_exportable_since',
   sqlType: 'TIMESTAMP',
@@ -56,7 +56,7 @@ const DELETION: TableColumn = {
   about: 'When an event reported its deletion',
 }
 
-/** Joins a record's row with those of its child tables; deleting by it costs a fraction of deleting by the key. */
+/** Joins a record's row with its child rows. Deleting by number costs a fraction of deleting by key. */
 const RECORD_NUMBER: TableColumn = {
   name: '_record',
   sqlType: 'BIGINT',
@@ -90,14 +90,14 @@ export function childTable(layout: Layout, child: ChildTable): Table {
   return { name: child.table, about: child.about, columns: [...keyColumns(layout), ...child.columns, RECORD_NUMBER] }
 }
 
-/** All tables of a record type, its own first. */
+/** All tables of a record type: its own, then its child tables. */
 export function tablesOf(layout: Layout): Table[] {
   return [recordTable(layout), ...layout.children.map(child => childTable(layout, child))]
 }
 
 /**
- * Statements that bring a table from the columns it has to those that the catalog declares; none where nothing changed.
- * No PRIMARY KEY: on wide tables it makes an upsert seventy times slower; uniqueness is tested by sql/checks instead.
+ * Statements that create a table, or add the columns that it lacks. Without a PRIMARY KEY, which makes an upsert of wide tables seventy
+ * times slower; `warehouse/checks.ts` tests uniqueness instead.
  */
 export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
   if (existing.size === 0) {

@@ -72,7 +72,7 @@ interface DescribedTable {
   columns: readonly Parameters<typeof columnLine>[0][]
 }
 
-/** How the rows of a resource's table come about. */
+/** When a resource's rows are requested, and what sets `_missing_since`. */
 function resourceLines(table: string): string[] {
   const resource = RESOURCES.find(({ record }) => record.table === table)
   if (!resource) return []
@@ -94,7 +94,7 @@ function resourceLines(table: string): string[] {
   ]
 }
 
-/** The page, Markdown. */
+/** The page as Markdown. */
 export function dictionary(records: readonly RecordType[]): string {
   const tables: DescribedTable[] = [...records.flatMap(record => tablesOf(layoutOf(record))), REQUESTS_TABLE]
   const sections = tables.map(table =>

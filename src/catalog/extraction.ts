@@ -1,7 +1,7 @@
-// From staged records to rows: one SELECT for the record's own table, one for each child table.
+// Extraction of rows from staged records: one SELECT for the record's own table, one for each child table.
 //
-// A stage is a temporary table `s` with the record's fields as columns (a single STRUCT column costs twice as much to
-// read back) and `__agent`, the agent of the page.
+// A stage is a temporary table `s` with a column per field of the record (reading them back from a single STRUCT column costs twice as much)
+// and `__agent`, the agent of the page.
 
 import { ELEMENT, extraSql, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
 import { type ChildTable, type Column, type Layout, quoteName, quoteText } from './layout.ts'
@@ -37,7 +37,7 @@ export const childColumns = (layout: Layout, child: ChildTable): string[] => [
 
 const items = (parts: string[]): string => parts.join(', ')
 
-/** A list on the record, or on each element of a list on the record (`p` is then that one's position), as `l0`. */
+/** The lists to unnest, as `l0`: a list of the record, or one per element of a list of the record, whose position is then `p`. */
 function listSource(options: { keys: string; stage: string; list: string; parent: string | null }): string {
   const { keys, stage, list: own, parent } = options
   if (parent === null) return `SELECT ${keys}, ${own} AS l0 FROM ${stage} s WHERE len(${own}) > 0`
@@ -48,16 +48,16 @@ function listSource(options: { keys: string; stage: string; list: string; parent
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
 
-/** True for JSON that is an object, an array or null: by its first character. */
+/** SQL: true for JSON that is an object, an array or null, by its first character. */
 const isNoScalar = (json: string): string => `left(${json}::VARCHAR, 1) IN ('{', '[', 'n')`
 
-/** The first of the lift's keys that holds a scalar, as JSON; `x` holds the scalar that the element has at each path, else NULL. */
+/** SQL of the first scalar among the lift's keys, as JSON. `x` holds the element's value at each path, NULL unless it is a scalar. */
 function firstScalar(lift: Lift, paths: string[]): string {
   const found = lift.keys.map(key => `x[${paths.indexOf(key) + 1}]`)
   return found.length === 1 ? found[0]! : `coalesce(${items(found)})`
 }
 
-/** What a lift reads, as text. */
+/** SQL of the lifted value as text. */
 function liftedText(lift: Lift, paths: string[]): string {
   const found = firstScalar(lift, paths)
   const self =
@@ -81,8 +81,8 @@ function typed(lift: Lift, text: string): string {
 function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
   if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an unnested child')
   const { json, lifts, over } = child.rows
-  // `$[*]` took a third of the time of from_json to a list of JSON. DuckDB would make two rows of a duplicate key:
-  // its page is refused here, and loaded by the tolerant path, which keeps the last.
+  // `$[*]` took a third of the time of from_json to a list of JSON. DuckDB would make two rows of a duplicate key, so such a page fails here
+  // and takes the tolerant path, which keeps the last value.
   const source =
     over === 'elements'
       ? `SELECT * EXCLUDE (l), generate_subscripts(l, 1) AS i, unnest(l) AS v FROM
@@ -95,8 +95,8 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
   const found = `json_extract(v, [${items(paths.map(key => quoteText(`$.${key}`)))}])`
   const scalars = `list_transform(${found}, lambda j: CASE WHEN NOT ${isNoScalar('j')} THEN j END)`
   const extracted = `SELECT *, ${scalars} AS x FROM (${source})`
-  // Of their own SELECT: a macro writes out its argument wherever it uses it, and parse_moment does so a dozen times. To plan
-  // that for the sessions of three conversations took 57 ms, and a CASE for each path a third of what was left.
+  // In a SELECT of their own: DuckDB expands a macro's argument at each use, and parse_moment has a dozen. Planning that for the sessions of
+  // three conversations took 57 ms, and a CASE per path took a third of the rest.
   const texts = lifts.map((lift, index) => `${liftedText(lift, paths)} AS t${index}`)
   const id = child.columns[0]!
   const columns = lifts.map((lift, index) => `${typed(lift, `t${index}`)} AS ${quoteName(lift.column)}`)

@@ -1,7 +1,7 @@
-// A record type compiled: which columns its table has, which child tables hang on it, and the SQL that reads each
-// value out of a staged record. DDL, load SQL and the dictionary are printed from this.
+// Compiles a record type into its layout: the columns of its table, its child tables, and the SQL that extracts each value from a staged
+// record. DDL, load SQL and dictionary derive from it.
 //
-// In the expressions `s` is the staged record, whose columns carry the API's own names, and `e` is an array's element.
+// In expressions, `s` is the staged record, whose columns have the API's names, and `e` is an element of an array.
 import {
   type Field,
   type Fields,
@@ -36,7 +36,7 @@ export interface ChildTable {
   /** Top-level key of the record that the child is read from. */
   from: string
   columns: Column[]
-  /** SELECT list items after the key columns, and the FROM/WHERE that yields the elements. */
+  /** How the child's rows are selected. */
   rows: ChildRows
 }
 
@@ -54,12 +54,12 @@ export interface Layout {
   /** Columns that identify a record, in order. */
   key: string[]
   columns: Column[]
-  /** Columns that follow from others of the row, and SQL of their values over the stored row. */
+  /** Columns derived from other columns, with SQL of their values over the stored row. */
   rederived: { column: string; value: string }[]
   children: ChildTable[]
 }
 
-/** True where records have child tables, and so numbers that join them. */
+/** True where records have child tables, which record numbers join. */
 export const isNumbered = (layout: Layout): boolean => layout.children.length > 0
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -81,7 +81,7 @@ const read = (type: Scalar['type'], sql: string): string => {
   return sql
 }
 
-/** A channel has one spelling in all columns. */
+/** Applies the spelling of channels, if the field is one. */
 function spelled(field: Scalar | TextList, sql: string): string {
   if (!field.channel) return sql
   if (field.kind === 'scalar' && field.type === 'any') return oneSpellingInside(sql)
@@ -279,7 +279,7 @@ export function layoutOf(record: RecordType, timeZone = 'UTC'): Layout {
   return layout
 }
 
-/** A column that is read under the other names of its field too. */
+/** The column, read under all names of its field. */
 function underAliases({ aliases = {} }: RecordType, column: Column): Column {
   const names = Object.keys(aliases).filter(alias => column.from.includes(aliases[alias]!))
   const own = (name: string) => `s.${quoteName(name)}.`

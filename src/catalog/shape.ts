@@ -1,8 +1,8 @@
-// How a record type is declared. One declaration says what the vendor sends and what the warehouse keeps; the table,
+// The declaration of a record type: what the vendor sends and what the warehouse stores. The table,
 // the extraction SQL, the inspection and the data dictionary are derived from it.
 
 /**
- * What a scalar is on the wire, and in the warehouse:
+ * The type of a scalar in JSON, and in the warehouse:
  * - `text`, `number` (DOUBLE: the API says "number" and a fraction is possible), `boolean`
  * - `time`: a number of seconds, ms or µs, distinguished by its magnitude → TIMESTAMP (UTC)
  * - `moment`: a string that holds a time; kept as sent, with a parsed TIMESTAMP twin beside it where it is ISO-8601 (in UTC where it
@@ -13,8 +13,8 @@
 export type ScalarType = 'text' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
 
 /**
- * Whom a value may reveal something about: `identity` a contact's name, address or account; `content` what was said or noted;
- * `device` the contact's machine or network; `staff` a person who handles conversations; `none` nobody.
+ * Class of personal data: `identity` a contact's name, address or account; `content` text that was said or noted; `device` the contact's
+ * machine or network; `staff` a person who handles conversations; `none` no personal data.
  */
 export type PiiClass = 'none' | 'identity' | 'content' | 'device' | 'staff'
 
@@ -23,7 +23,7 @@ interface Described {
   pii: PiiClass
 }
 
-/** Of a channel. */
+/** How a channel's case is stored. */
 export type Casing = 'lower' | 'as-sent'
 
 export interface Scalar extends Described {
@@ -34,9 +34,9 @@ export interface Scalar extends Described {
   /** Column of a `moment`'s parsed twin. */
   twin?: string
   unit?: string
-  /** It is a channel, or a list of them, and has one spelling in the warehouse; in lower case, or in the case that it has. */
+  /** The value is a channel or a list of channels, which is stored in one spelling: in lower case, or in the case sent. */
   channel?: Casing
-  /** Read for its child table alone: it has no column. */
+  /** The field fills only its child table and has no column. */
   hidden?: true
   /** A child table made from the elements or entries of an `any`. */
   unnest?: Unnest
@@ -58,10 +58,10 @@ export interface TextList extends Described {
 }
 
 export interface Label {
-  /** The same of all lists of the table. */
+  /** The column of the label, the same for all lists of the table. */
   column: string
   about: string
-  /** This list's. */
+  /** The label of this list. */
   value: string
 }
 
@@ -80,14 +80,14 @@ export interface Lift extends Described {
   column: string
   type: 'text' | 'number' | 'time' | 'position'
   keys: readonly string[]
-  /** Where no key holds one: `scalar`, the element itself if it is a scalar; `whole`, the element whatever it is. */
+  /** The value where no key holds a scalar: `scalar`, the element itself if it is one; `whole`, the element itself in any case. */
   orSelf?: 'scalar' | 'whole'
 }
 
 /**
  * How an `any` becomes a child table: `elements` of an array (with `position`), or `entries` of an object (with the
- * key). What is not lifted, and a value of another shape, is in the JSON column of the row: the element at `position` is
- * `sessions->(position - 1)`. A copy of it here would be a sixth of the warehouse.
+ * key). Everything else remains in the JSON column of the record: the element at `position` is `sessions->(position - 1)`. Copies of the
+ * elements would take a sixth of the warehouse.
  */
 export interface Unnest extends Described {
   table: string
@@ -103,9 +103,9 @@ export interface Derived extends Described {
   sqlType: string
   /** SQL over the staged record `s`; `timeZone` is an SQL string literal. */
   sql: (context: { timeZone: string }) => string
-  /** The same over the row as it is stored: another time zone, or a patch that carries only some of its fields, derives the column again. */
+  /** The same over the stored row: used after a change of the time zone or a patch that carries only some of the fields. */
   stored?: (context: { timeZone: string }) => string
-  /** Top-level keys that it reads: a patch of one of them derives the column again. */
+  /** Top-level keys that it reads; after a patch of one of them the column is derived again. */
   from: readonly string[]
 }
 
@@ -115,21 +115,21 @@ export interface RecordType {
   about: string
   /** The key of the API that identifies a record, and its column. */
   id: { key: string; column: string }
-  /** True where the record belongs to an agent, whose id is then part of the key. */
+  /** The record belongs to an agent, whose id is part of the key. */
   perAgent: boolean
   fields: Fields
-  /** Other names that the vendor has for top-level fields: `{ vapi: 'ext' }`. */
+  /** Other names under which the vendor sends top-level fields: `{ vapi: 'ext' }`. */
   aliases?: Readonly<Record<string, string>>
   derived: readonly Derived[]
-  /** Field by which the newer of two versions is known; null: the later fetch is newer. */
+  /** The field that orders versions; null: the later fetch is newer. */
   modifiedKey: string | null
-  /** It has happened, once: no version of it replaces another. */
+  /** The record is an event that happened once: no version replaces another. */
   fact?: true
   /** An event may report its deletion; its row stays. */
   deletable?: true
   /** The export selects it by id. */
   selectable?: true
-  /** `unknown`: what no field declares. `rest`: the same, but such keys are expected and no drift. */
+  /** Undeclared keys go to `extra`. `unknown`: they count as drift. `rest`: they are expected. */
   extra: 'unknown' | 'rest'
 }
 
@@ -184,7 +184,7 @@ export const objects = (about: string, table: string, fields: Fields): ObjectLis
   fields,
 })
 
-/** The fields of a record as it may be sent: those that have another name under that name too. */
+/** The fields under all names with which they may be sent. */
 export const sentFields = ({ fields, aliases = {} }: RecordType): Fields => ({
   ...fields,
   ...Object.fromEntries(Object.entries(aliases).flatMap(([alias, key]) => (fields[key] ? [[alias, fields[key]]] : []))),

@@ -1,5 +1,5 @@
-// The schema that DuckDB reads records with: the fields of the record type under the API's own names, plus the unknown
-// paths of the batch at hand. Never sniffed: sniffing misses keys that appear late.
+// The schema with which DuckDB reads records: the fields of the record type under the API's names, plus the unknown paths of the batch. It is
+// explicit, because schema sniffing misses keys that appear late.
 
 import { ELEMENT, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
 import { quoteName } from './layout.ts'
@@ -7,7 +7,7 @@ import type { Field, Fields, Scalar } from './shape.ts'
 
 const STAGED: Record<Scalar['type'], string> = {
   text: 'VARCHAR',
-  // DOUBLE, for times too: a BIGINT would round 3.7 and take `true` without a word.
+  // DOUBLE for times too: a BIGINT would silently round 3.7 and accept `true`.
   number: 'DOUBLE',
   time: 'DOUBLE',
   boolean: 'BOOLEAN',

@@ -22,7 +22,7 @@ export interface ReplayFlags {
   json?: boolean
 }
 
-type ReplayProgress = Parameters<NonNullable<ReplayOptions['tell']>>[0]
+type ReplayProgress = Parameters<NonNullable<ReplayOptions['onProgress']>>[0]
 
 const LINE_EVERY_MS = 5 * SECOND
 
@@ -87,7 +87,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
   const hadWarehouse = existsSync(warehouseFile(config.home))
   const begunMs = Date.now()
   try {
-    const options = { config: { ...config, workspaces }, tell, signal: stop.stopping }
+    const options = { config: { ...config, workspaces }, onProgress: tell, signal: stop.stopping }
     const report = await (tables ? replayTables({ ...options, tables }) : replay({ ...options, allowIncomplete }))
     end()
     const tookMs = Date.now() - begunMs

@@ -33,8 +33,8 @@ export interface KeptSecret {
 
 /** Returns a reader of the secret. The reader throws `code` with the variable or file. */
 export function secretReader(where: SecretPlace, env: Environment, { what, code }: KeptSecret): () => string {
-  const missing = (told: string, hint: string) => new ConvohouseError(code, { what: told, hint })
-  const untold = (kind: 'variable' | 'file', problem: string) =>
+  const missing = (problem: string, hint: string) => new ConvohouseError(code, { what: problem, hint })
+  const unnamed = (kind: 'variable' | 'file', problem: string) =>
     missing(
       `The ${kind} that is named as the place of the ${what} ${problem}. Its name is not shown: it may be the ${what} itself.`,
       `Name a ${kind} there that holds the ${what}, and not the ${what}.`,
@@ -42,13 +42,13 @@ export function secretReader(where: SecretPlace, env: Environment, { what, code 
   const inVariable = (name: string) => {
     const value = env[name]?.trim()
     if (value) return value
-    if (mayBeSecretItself(name)) throw untold('variable', 'is not set')
+    if (mayBeSecretItself(name)) throw unnamed('variable', 'is not set')
     throw missing(`The variable ${name}, which holds the ${what}, is not set.`, `Set it: export ${name}=…`)
   }
   const inFile = (path: string) => {
     const value = textOf(path)
     if (value) return value
-    if (value === undefined && mayBeSecretItself(basename(path))) throw untold('file', 'cannot be read')
+    if (value === undefined && mayBeSecretItself(basename(path))) throw unnamed('file', 'cannot be read')
     if (value === undefined)
       throw missing(
         `The file ${path}, which holds the ${what}, cannot be read.`,

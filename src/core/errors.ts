@@ -72,7 +72,7 @@ export const ERRORS = {
 
   HOUR_SPENT: define(
     'budget',
-    "This hour's requests are spent, and the sync was told not to wait",
+    "This hour's requests are spent, and the sync does not wait (`--no-wait`)",
     EXIT_CODES.hourSpent,
   ),
   PERIOD_SPENT: define('budget', 'The included sessions of the period are spent', EXIT_CODES.periodSpent),

@@ -52,6 +52,6 @@ export function bytesBelow(): (folder: string) => Promise<number> {
   return sum
 }
 
-/** Bytes of a warehouse: its file and the write-ahead log, which may hold all of a first load until the warehouse is closed. */
+/** Bytes of a warehouse: its file and its write-ahead log, which may hold a complete first load until the warehouse is closed. */
 export const warehouseSize = async (file: string): Promise<number> =>
   (await fileBytes(file)) + (await fileBytes(`${file}.wal`))

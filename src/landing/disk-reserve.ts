@@ -1,6 +1,6 @@
-// Disk space for answers that are in flight when the disk fills up: a requested page is billed whether or not it can be stored. The reserve
-// is a file. When a write finds the disk full, the file is deleted, the write is repeated, and the error is thrown all the same, so that
-// nothing more is requested.
+// The disk reserve: space for answers that are in flight when the disk fills up, because a requested page is billed whether or not it can be
+// stored. The reserve is a file. When a write finds the disk full, the file is deleted, the write is repeated, and the error is still
+// thrown, so that nothing more is requested.
 import { randomBytes } from 'node:crypto'
 import { link, open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'

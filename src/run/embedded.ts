@@ -36,7 +36,7 @@ export interface EmbeddedOptions {
   /** Ends the run once the requests in flight have landed. */
   stopping?: AbortSignal
   clock?: Clock
-  tell?: (news: ProgressUpdate) => void
+  onProgress?: (news: ProgressUpdate) => void
   onPage?: NonNullable<StepsDependencies['onPage']>
   /** ms after planning, from which on history is left to a later sync. */
   givesWayAfterMs?: number
@@ -67,7 +67,7 @@ async function untilStopped<T>(
 
 function hostOf(options: EmbeddedOptions): Host {
   const { clock = systemClock } = options
-  const { tell = () => {}, givesWayAfterMs = Number.POSITIVE_INFINITY } = options
+  const { onProgress = () => {}, givesWayAfterMs = Number.POSITIVE_INFINITY } = options
   const isStopped = () => options.signal.aborted || options.stopping?.aborted === true
   let dueMs = Number.POSITIVE_INFINITY
   return {
@@ -78,7 +78,7 @@ function hostOf(options: EmbeddedOptions): Host {
     notify(news) {
       // Counted from the plan, so that slow planning takes no time from history.
       if (news.kind === 'planned') dueMs = clock.now() + givesWayAfterMs
-      tell(news)
+      onProgress(news)
     },
     async sleepUntil(deadlineMs, wake) {
       // After dueMs sleeps are not shortened: a sleep to a past moment would make the caller spin.

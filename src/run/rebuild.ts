@@ -30,7 +30,7 @@ export interface ReplayReport {
 export interface ReplayOptions {
   config: Config
   now?: () => number
-  tell?: (progress: { workspaceId: string; files: number; of: number; records: number }) => void
+  onProgress?: (progress: { workspaceId: string; files: number; of: number; records: number }) => void
   signal?: AbortSignal
 }
 
@@ -85,7 +85,7 @@ export async function loadAll(
     report.records += loaded.records
     report.coerced += loaded.coerced
     report.quarantined += loaded.quarantined
-    options.tell?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
+    options.onProgress?.({ workspaceId: workspace.id, files: report.files, of, records: report.records })
   }
   await insertRuns(context.writer, workspace.id, await landing.runs())
   const droppedMs = await landing.fullsDroppedMs()
@@ -135,12 +135,12 @@ export const incomplete = (workspaceId: string, gone: readonly string[], hint: s
 export function expectNothingLost(lost: readonly LostRows[]): void {
   const [first] = lost
   if (!first) return
-  const told = lost.map(
+  const counts = lost.map(
     ({ table, rows, some }) =>
       `${rows} of ${table} (${some.map(key => JSON.stringify(key)).join(', ')}${rows > some.length ? ', …' : ''})`,
   )
   throw new ConvohouseError('REPLAY_LOSES_ROWS', {
-    what: `The landed pages and received events do not hold all rows of the warehouse: ${told.join('; ')} would be lost. Nothing was changed.`,
+    what: `The landed pages and received events do not hold all rows of the warehouse: ${counts.join('; ')} would be lost. Nothing was changed.`,
     hint: 'Restore what is missing in the landing or the spool; or pass --allow-incomplete, which keeps those rows.',
     facts: { table: first.table, rows: lost.reduce((sum, { rows }) => sum + rows, 0) },
   })

@@ -74,7 +74,7 @@ async function goneOf(options: WholeReplayOptions, { warehouse }: App): Promise<
       throw incomplete(
         id,
         files,
-        'Restore them from a backup; or pass --allow-incomplete, which keeps of the old warehouse what only they told.',
+        'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
       )
     gone.set(id, files)
   }

@@ -1,5 +1,5 @@
-// How many webhook events of a workspace have come in, wait, and have been applied, for whoever looks on at the process that applies them.
-// Those that wait are counted in the spool, whichever receivers have written it.
+// Reports how many webhook events of a workspace were received, wait and were applied, to followers of the process that applies them. Waiting
+// events are counted in the spool, which any receiver may have written.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkspaceConfig } from '../config.ts'
 import { SECOND } from '../core/time.ts'

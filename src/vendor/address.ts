@@ -1,11 +1,11 @@
-// Where a request goes, and how an error may show it. A cursor and a list of ids are sent but never shown.
+// The target of a request, as sent and as errors show it. Errors never show a cursor or a list of ids.
 
 import type { PageRequest, Resource } from '../catalog/resources/resource.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
 export interface ApiAddress {
   origin: string
-  /** Path in front of `/v3`; empty or `/some/path`. */
+  /** Path before `/v3`: empty, or `/some/path`. */
   prefix: string
 }
 
@@ -30,7 +30,7 @@ export interface Target {
 }
 
 /**
- * Takes the base URL in any spelling that people use: with or without a trailing slash, a path prefix, or `/v3` itself.
+ * Parses the base URL: with or without a trailing slash, a path prefix, or `/v3` itself.
  * @throws ConvohouseError CONFIG_INVALID when it is no http(s) URL, or carries a user, a query or a fragment
  */
 export function readApiAddress(apiUrl: string): ApiAddress {
@@ -96,8 +96,8 @@ export const resourceQuery = ({ paging }: Resource, page?: PageRequest): Readonl
 const PLACEHOLDER = /\{(\w+)Id\}/
 
 /**
- * True for an id that an address can carry: there is no way to write these, or half a surrogate pair, as a segment of a path. NUL could be
- * written, but no column can be cast from a text with it.
+ * True for an id that can be a path segment. Excludes `.`, `..`, the empty id and lone surrogates, which no URL can carry, and NUL, which
+ * DuckDB cannot cast.
  */
 export const isSegment = (id: string): boolean =>
   id !== '' && id !== '.' && id !== '..' && id.isWellFormed() && !id.includes('\0')
@@ -115,13 +115,13 @@ function compose(path: string, parameters: (Parameter | undefined)[]): Target {
 
 function parameter(name: string, value: string | number | undefined, shown?: string): Parameter | undefined {
   if (value === undefined) return undefined
-  // A cursor is the vendor's own text: half a surrogate pair in it must not throw.
+  // A cursor may be any text: a lone surrogate in it must not throw.
   const encoded = encodeURIComponent(String(value).toWellFormed())
   return { sent: `${name}=${encoded}`, shown: `${name}=${shown ?? encoded}` }
 }
 
 function selection(ids: string[]): Parameter {
-  // An empty selection would be read as none, and page through the whole agent.
+  // Without ids the export would page through all conversations of the agent.
   if (ids.length === 0) throw unusable('No conversation id is given', 'Name at least one id.')
   if (ids.some(id => id === '' || id.includes(','))) {
     throw unusable(
@@ -129,14 +129,14 @@ function selection(ids: string[]): Parameter {
       'Page for such conversations; ids are sent comma-separated.',
     )
   }
-  // A bare comma is legal in a query, and encoded it would take three of the characters that a URL may have.
+  // A comma is legal in a query; encoded, it would take three characters of the URL's length limit.
   return {
     sent: `convoIds=${ids.map(id => encodeURIComponent(id.toWellFormed())).join(',')}`,
     shown: `convoIds=…(${ids.length})`,
   }
 }
 
-/** `of`: what the id is of, as the path's placeholder has it. */
+/** `of`: the kind of id, from the path's placeholder. */
 function encodeSegment(id: string, of: string): string {
   if (isSegment(id)) return encodeURIComponent(id)
   const what = `"${id}" is no ${of} id`

@@ -20,26 +20,26 @@ import { pageWithoutToken } from './redaction/token-mask.ts'
 
 export interface ExportAnswer {
   exchange: Exchange
-  /** Some bytes of the body are no UTF-8: they read as U+FFFD, and are in `exchange.body` as they came. */
+  /** Some bytes of the body are not UTF-8: they read as U+FFFD, and are unchanged in `exchange.body`. */
   invalidUtf8: boolean
-  /** The envelope is nested deeper than is ever read. */
+  /** The envelope is nested too deeply for DuckDB. */
   isTooDeepAround: boolean
-  /** Its `data` was read for its shape alone: texts and keys beyond ASCII may be misread there. */
+  /** Its `data` was parsed for its shape: texts and keys beyond ASCII may be garbled there. */
   envelope: ExportEnvelope
-  /** The records with every text as it was sent; parses the body again where it must. */
+  /** The records with every text as sent; parses the body again if needed. */
   records(): readonly unknown[]
 }
 
 /** Without the body, which may hold secrets. */
 export interface RedactedAnswer<Envelope> {
   receipt: Receipt
-  /** The whole answer without its secrets, fit to land; `writeExactly` writes it. */
+  /** The complete answer without its secrets, ready to land; `writeExactly` writes it. */
   parsed: unknown
   droppedPaths: string[]
   envelope: Envelope
 }
 
-/** `envelope` is null where the vendor says that there is no such id. */
+/** `envelope` is null where the vendor does not have the requested id. */
 export type ResourceAnswer = RedactedAnswer<ResourceEnvelope | null>
 
 export function readExportAnswer(sent: Sent, asked: RequestContext, selected: boolean): ExportAnswer {
@@ -60,7 +60,7 @@ export function readExportAnswer(sent: Sent, asked: RequestContext, selected: bo
   }
 }
 
-/** True where the bill has a number that a double does not hold. */
+/** True where the bill has a number that a double does not hold exactly. */
 function losesDigits(parsed: unknown): boolean {
   const { logId, summary } = (parsed as { usage?: Record<string, unknown> | null }).usage ?? {}
   return [logId, summary].some(value => Number.isInteger(value) && !Number.isSafeInteger(value))
@@ -68,7 +68,7 @@ function losesDigits(parsed: unknown): boolean {
 
 const exactBill = (body: Buffer): ExportEnvelope['bill'] => readBill(exactValue(body) ?? null)
 
-/** With every digit of every number; undefined where the body is nested deeper than is ever read. */
+/** The body with every digit of its numbers; undefined where it is nested too deeply. */
 function exactValue(body: Buffer): unknown {
   try {
     return readExactly(new TextDecoder().decode(body)).value
@@ -78,7 +78,7 @@ function exactValue(body: Buffer): unknown {
   }
 }
 
-/** A 404 in the vendor's own words (section 7) answers a request by id; that of a proxy or of a wrong address says nothing. */
+/** A 404 with the vendor's error body (section 7) answers a request by id; a 404 of a proxy or a wrong address is an error. */
 export function readResourceAnswer(resource: Resource, sent: Sent, asked: RequestContext): ResourceAnswer {
   const { exchange, breakdown } = sent
   if (!isById(resource) || exchange?.status !== 404 || breakdown)
@@ -87,7 +87,7 @@ export function readResourceAnswer(resource: Resource, sent: Sent, asked: Reques
   return redacted(withoutToken(exchange, asked), asked, () => null)
 }
 
-/** Digits that a double may not hold: read otherwise they would be lost for good, since it is not the body that lands. */
+/** A number that a double may not hold exactly. Its digits must be kept, because the parsed answer lands, not the body. */
 const MANY_DIGITS = /\d{16}/
 
 function redacted<E>(exchange: Exchange, asked: RequestContext, read: (parsed: unknown) => E): RedactedAnswer<E> {
@@ -108,13 +108,13 @@ function requireComplete(sent: Sent, asked: RequestContext): Exchange {
   const { exchange, breakdown } = sent
   if (exchange === null) throw unanswered(asked, breakdown)
   const stopped = breakdown?.cause === 'aborted' || breakdown?.cause === 'closed'
-  // A status that refuses says all there is to know, even where its body is cut off.
+  // An error status is enough, even if the body is cut off.
   if (!stopped && (exchange.status < 200 || exchange.status > 299)) throw refused(asked, exchange)
   if (breakdown) throw broken(asked, exchange, breakdown)
   return withoutToken(exchange, asked)
 }
 
-/** An echo of the request must not land with the page. */
+/** Masks the token, which an echo of the request may contain. */
 function withoutToken(exchange: Exchange, { token }: RequestContext): Exchange {
   const { bytes, count } = pageWithoutToken(exchange.body, token)
   return count === 0 ? exchange : { ...exchange, body: bytes, tokensMasked: count }
@@ -123,7 +123,7 @@ function withoutToken(exchange: Exchange, { token }: RequestContext): Exchange {
 /** Path in `_issues` of a token that was echoed. */
 const TOKEN_PATH = '(API token)'
 
-/** Paths of what was masked before the answer was read. */
+/** One path per masked token. */
 export const maskedPaths = ({ tokensMasked = 0 }: Exchange): string[] => Array<string>(tokensMasked).fill(TOKEN_PATH)
 
 function requireJson(exchange: Exchange, asked: RequestContext, parse = parseBody): JsonBody {

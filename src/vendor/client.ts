@@ -1,5 +1,5 @@
-// The vendor's API as convohouse uses it. Typed answers or typed errors; transient faults are retried here, but not the hourly
-// limit, which is the governor's business.
+// The client of the vendor's API: typed answers, typed errors, retries of transient failures. A 429 is not retried here: the governor
+// decides when to send again.
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
@@ -21,15 +21,15 @@ import { Slots } from './http/slots.ts'
 import { createTransport, type Sent, type Transport } from './http/transport.ts'
 
 export interface VendorClientOptions {
-  /** Base URL, in any of the spellings that `readApiAddress` takes. */
+  /** Base URL, in any form that `readApiAddress` accepts. */
   apiUrl: string
-  /** The token itself, not the name of where it is kept. */
+  /** The token itself, not the name of its variable or file. */
   token: string
-  /** For the headers, and again for the body. Default: 60 s. */
+  /** Timeout of the headers, and again of the body. Default: 60 s. */
   timeoutMs?: number
   /** Default: 4. */
   maxAttempts?: number
-  /** Requests at once; more wait their turn. Default: 16. */
+  /** Concurrent requests; further ones wait. Default: 16. */
   connections?: number
   /** Default: 256 MB. */
   maxBodyBytes?: number
@@ -71,11 +71,11 @@ export type Paged<Answer> = Answer & { isPaged: boolean }
 export interface VendorClient {
   /** One page, or one selection, of an agent's conversations (section 4.12). */
   exportConversations(request: ExportRequest): Promise<ExportAnswer>
-  /** The same as CSV, passed through as it came. */
+  /** The same as CSV, unchanged. */
   exportCsv(request: ExportRequest): Promise<Exchange>
   /** One answer, or one page, of a declared resource, without its secrets. */
   resource(request: ResourceRequest): Promise<Paged<ResourceAnswer>>
-  /** Waits for requests under way; those that come later throw INTERRUPTED. May be called again. */
+  /** Waits for running requests; later ones throw INTERRUPTED. May be called again. */
   close(): Promise<void>
 }
 
@@ -130,7 +130,7 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
 
 const JSON_TYPE = 'application/json'
 
-/** Requests a page of a listing. The document shows no parameters: where the first page is refused with them, once more without. */
+/** Requests a page of a listing. The document shows no paging parameters: if the first page is refused, requests it without them. */
 async function askPaged<T extends object>(
   page: number,
   ask: (isPaged: boolean) => Promise<T>,
@@ -161,7 +161,7 @@ function createCaller({
 }: { transport: Transport; policy: AttemptPolicy } & Pick<RequestContext, 'token' | 'origin' | 'timeoutMs'>) {
   return {
     run<T>({ target, accept, keepsBody, read, maxAttempts, signal, attempts: observer }: Call<T>): Promise<T> {
-      // Each request under way listens to it, and lets go in the end: more than ten listeners are no leak here.
+      // Every running request adds a listener and removes it at its end, so more than ten are no leak.
       if (signal) setMaxListeners(0, signal)
       const asked = (attempt: number): RequestContext => ({ ...context, target, attempt, keepsBody })
       return runAttempts<T>(maxAttempts === undefined ? policy : { ...policy, maxAttempts }, {

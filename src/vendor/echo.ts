@@ -1,5 +1,5 @@
-// Compares the query with the vendor's echo of it (section 2.11). Where they differ, the answer is to another query, and absence from
-// it proves nothing.
+// Compares the query with the vendor's echo of it (section 2.11). Where they differ, the vendor answered another query, and absence from the
+// answer proves nothing.
 import { readTime } from '../core/time.ts'
 import type { ExportQuery } from './address.ts'
 
@@ -15,22 +15,22 @@ function secondOf(value: unknown): number | null {
 }
 
 /** `later`: tolerated seconds, for a vendor that rounds up to the next second. */
-function isSameTime(asked: number | undefined, told: unknown, later = 0): boolean {
-  if (told == null || (asked !== undefined && Number(told) === asked)) return true
-  const second = secondOf(told)
+function isSameTime(asked: number | undefined, echoed: unknown, later = 0): boolean {
+  if (echoed == null || (asked !== undefined && Number(echoed) === asked)) return true
+  const second = secondOf(echoed)
   const difference = second === null ? 0 : second - Math.floor((asked ?? 0) / 1_000)
   return difference >= 0 && difference <= later
 }
 
-function isSameSort(asked: string | undefined, told: unknown): boolean {
-  const [direction] = typeof told === 'string' ? (/^\s*(asc|desc)/i.exec(told)?.slice(1) ?? []) : []
+function isSameSort(asked: string | undefined, echoed: unknown): boolean {
+  const [direction] = typeof echoed === 'string' ? (/^\s*(asc|desc)/i.exec(echoed)?.slice(1) ?? []) : []
   return direction === undefined || asked === undefined || direction.toLowerCase() === asked
 }
 
 /** The first field whose echo differs from the query; null where none does or there is no echo. */
-export function misread(asked: ExportQuery, told: EchoedQuery | null): 'sort' | 'fromTs' | 'toTs' | null {
-  if (told === null) return null
-  if (!isSameSort(asked.sort, told.sort)) return 'sort'
-  if (!isSameTime(asked.fromTs, told.fromTs)) return 'fromTs'
-  return isSameTime(asked.toTs, told.toTs, 1) ? null : 'toTs'
+export function misread(asked: ExportQuery, echoed: EchoedQuery | null): 'sort' | 'fromTs' | 'toTs' | null {
+  if (echoed === null) return null
+  if (!isSameSort(asked.sort, echoed.sort)) return 'sort'
+  if (!isSameTime(asked.fromTs, echoed.fromTs)) return 'fromTs'
+  return isSameTime(asked.toTs, echoed.toTs, 1) ? null : 'toTs'
 }

@@ -1,6 +1,6 @@
-// What surrounds the records in an answer, read as tolerantly as the notes on the API ask: unknown keys pass, paging may be
-// flat (section 4.12) or under `paging` (2.11), and what is missing reads as null. Only what is indispensable
-// (`data`, whether there is more) is a fault when it is missing. Messages name fields, never values.
+// Reads the envelopes of answers tolerantly, as the notes on the API require: unknown keys are ignored, paging may be flat (section 4.12) or
+// under `paging` (2.11), and missing fields are null. Only `data` and the sign of further pages are required. Messages name fields, never
+// values.
 
 import { z } from 'zod'
 import type { Resource } from '../catalog/resources/resource.ts'
@@ -19,17 +19,17 @@ import type { EchoedQuery } from './echo.ts'
 export interface ExportEnvelope {
   data: unknown[]
   hasMore: boolean
-  /** May be null although `hasMore` is true: the caller knows whether that is a fault. */
+  /** May be null although `hasMore` is true; the caller decides whether that is an error. */
   nextCursor: string | null
   limit?: number
-  /** Conversations looked at, those skipped for want of a human message included. */
+  /** Conversations scanned, including those skipped because no person has written in them. */
   scanned: number | null
   usage: ReportedUsage | null
   bill: ReportedBill | null
   rateLimit: ReportedRateLimit | null
   mode: string | null
   source: string | null
-  /** The query as the vendor says that it read it. */
+  /** The vendor's echo of the query. */
   query: EchoedQuery | null
 }
 
@@ -39,10 +39,10 @@ export interface ErrorEnvelope {
   issues: string[]
 }
 
-/** A count, which text may stand for; null where it is none (`soundCount`). */
+/** A count, as a number or text; null for anything else. */
 const count = z.preprocess(parseCount, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
-/** An id or a key, which a number may stand for. */
+/** An id or a key, as text or a number. */
 export const name = z.union([z.string(), z.int().transform(String)])
 
 const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
@@ -50,11 +50,11 @@ const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...[false, 'false', 0, '0'].map(no => [no, false] as const),
 ])
 
-/** A boolean, which text or a number may stand for; undefined where it is none. */
+/** A boolean, also as text or a number; undefined for anything else. */
 const flagOf = (value: unknown): boolean | undefined =>
   FLAGS.get(typeof value === 'string' ? value.trim().toLowerCase() : value)
 
-/** `hasMore`, where a listing may do without it. */
+/** `hasMore`, where it is optional. */
 const flagIfAny = z.preprocess(value => flagOf(value) ?? null, z.boolean().nullable()).catch(null)
 
 /** Fields that mark the end of a listing, beside the list or under `paging`. */
@@ -64,14 +64,14 @@ export const listPaging = {
   paging: z.looseObject({ total: count, hasMore: flagIfAny }).nullish().catch(null),
 }
 
-/** A key of more characters is no key, and would be written beside every answer. */
+/** A longer key is ignored: the key is stored with every answer. */
 const MOST_KEY_CHARACTERS = 200
 const periodKey = name
   .refine(key => key.length <= MOST_KEY_CHARACTERS && key.isWellFormed())
   .nullable()
   .catch(null)
 
-/** Longer ones are cut: they are written beside every answer. */
+/** Longer texts are cut: they are stored with every answer. */
 const MOST_BILL_CHARACTERS = 1_000
 const billText = z
   .union([z.string(), z.number().transform(String), z.instanceof(ExactNumber).transform(({ text }) => text)])
@@ -80,12 +80,12 @@ const billText = z
   .catch(null)
 
 const bill = { logId: billText, summary: billText }
-const usage = z.looseObject({ periodKey, ...bill }).transform(told => ({
-  usage: sanitizeUsage(told),
-  bill: { logId: told.logId, summary: told.summary },
+const usage = z.looseObject({ periodKey, ...bill }).transform(reported => ({
+  usage: sanitizeUsage(reported),
+  bill: { logId: reported.logId, summary: reported.summary },
 }))
 
-/** What identifies the bill in an answer whose numbers were read with all their digits. */
+/** The bill of an answer that was parsed with all digits of its numbers. */
 export const readBill = (parsed: unknown): ReportedBill | null =>
   z.object({ usage: z.object(bill) }).safeParse(parsed).data?.usage ?? null
 const rateLimit = z.looseObject({}).transform(sanitizeRateLimit)
@@ -117,43 +117,43 @@ const errorEnvelope = z.looseObject({
 })
 
 /**
- * Reads the answer of an export (sections 4.12 and 2.11). `selected` says that ids were asked for, where an answer needs no paging.
+ * Reads the answer of an export (sections 4.12 and 2.11). `selected`: ids were requested, so the answer needs no paging.
  * @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type
  */
 export function readExportEnvelope(parsed: unknown, { selected = false } = {}): ExportEnvelope {
   const flat = parseOrFault(exportEnvelope, parsed, 'export')
-  const told = flat.paging
-  const mode = flat.mode ?? told?.mode ?? null
-  const cursor = flat.nextCursor !== undefined ? flat.nextCursor : told?.nextCursor
-  const more = flat.hasMore ?? told?.hasMore
+  const paging = flat.paging
+  const mode = flat.mode ?? paging?.mode ?? null
+  const cursor = flat.nextCursor !== undefined ? flat.nextCursor : paging?.nextCursor
+  const more = flat.hasMore ?? paging?.hasMore
   if (more == null && cursor === undefined && !selected && mode !== 'selected') {
-    // Reading this as "the last page" would call a window complete that may not be.
+    // Taking this for the last page could mark an incomplete window as complete.
     throw protocolFault('export', 'it has neither hasMore nor nextCursor')
   }
-  const limit = flat.limit ?? told?.limit ?? null
+  const limit = flat.limit ?? paging?.limit ?? null
   return {
     data: flat.data,
     hasMore: more ?? Boolean(cursor),
     nextCursor: cursor || null,
     ...(limit === null ? {} : { limit }),
-    scanned: flat.scannedConvoCount ?? told?.scannedConvoCount ?? null,
+    scanned: flat.scannedConvoCount ?? paging?.scannedConvoCount ?? null,
     usage: flat.usage?.usage ?? null,
     bill: flat.usage?.bill ?? null,
     rateLimit: flat.rateLimit,
     mode,
-    source: flat.source ?? told?.source ?? null,
-    query: flat.query ?? told?.query ?? null,
+    source: flat.source ?? paging?.source ?? null,
+    query: flat.query ?? paging?.query ?? null,
   }
 }
 
-/** Reads an error body (section 7) as far as it is one; gateways in between say `error` for `message`. Never throws. */
+/** Reads the fields of an error body (section 7) that it has; gateways write `error` instead of `message`. Never throws. */
 export function readErrorEnvelope(parsed: unknown): ErrorEnvelope {
   const { data } = errorEnvelope.safeParse(parsed)
   const issues = (data?.issues ?? []).flatMap(issue => issue.message ?? [])
   return { message: data?.message ?? data?.error ?? null, code: data?.code ?? null, issues }
 }
 
-/** True for an error in the vendor's own envelope (section 7): what proxies and other servers say looks otherwise. */
+/** True for an error in the vendor's own envelope (section 7), and not one of a proxy or another server. */
 export function isVendorsError(parsed: unknown): boolean {
   const { message, code, issues } = (parsed ?? {}) as Record<string, unknown>
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
@@ -168,7 +168,7 @@ export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, an
   throw protocolFault(answer, `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'not readable'}`)
 }
 
-/** An answer of another shape than documented. */
+/** The error of an answer that does not have the documented shape. */
 export function protocolFault(answer: string, what: string): ConvohouseError {
   return new ConvohouseError('API_PROTOCOL', {
     what: `The ${answer} answer is not as documented: ${what}`,
@@ -181,7 +181,7 @@ export interface ListedRecord {
   record: Record<string, unknown>
 }
 
-/** What a page says about its listing. */
+/** The facts of a page that concern its listing. */
 export interface ListedPage {
   /** Ids of the list that is paged. */
   ids: readonly string[]
@@ -189,7 +189,7 @@ export interface ListedPage {
   besides: readonly string[]
   /** Entries without an id. */
   unidentified: number
-  /** As the vendor counts them; null where it does not. */
+  /** The vendor's count of all entries; null where it reports none. */
   total: number | null
   hasMore: boolean | null
 }
@@ -216,7 +216,7 @@ function identified(entries: readonly unknown[], { record: { id } }: Resource): 
   })
 }
 
-/** One record, which may do without its id: it was requested by it. */
+/** One record. Its id may be missing, because it was requested by id. */
 function readRecord(resource: Resource, parsed: unknown): ResourceEnvelope {
   const [key] = resource.envelope
   const schema = z.looseObject({ [key]: z.looseObject({}) })
@@ -224,7 +224,7 @@ function readRecord(resource: Resource, parsed: unknown): ResourceEnvelope {
   return { records, ids: records.map(({ id }) => id), besides: [], unidentified: 0, total: null, hasMore: null }
 }
 
-/** The first list that is there is the one that is paged; entries of a second may come with every page. */
+/** The first list present is the paged one; entries of a second list may come with every page. */
 function readLists(resource: Resource, parsed: unknown): ResourceEnvelope {
   const { answer, envelope } = resource
   const isOptional = envelope.length > 1

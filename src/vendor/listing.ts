@@ -1,5 +1,5 @@
-// Reading a listing to its end. The document says neither how agents and teams are paged nor how the last page is marked (notes on
-// the API, "Other endpoints"), so a listing counts as complete only with proof:
+// Reads a listing to its end. The API document does not say how listings are paged or how the last page is marked (notes on the API, "Other
+// endpoints"), so a listing counts as complete only with evidence:
 //
 //   hasMore: false, and no more in `total`         ended, complete
 //   an empty page, and nothing that promises more  ended, complete
@@ -8,29 +8,29 @@
 //   parameters refused, so there is one page       ended; complete only where `total` or `hasMore: false` says so
 //   a page that fails, or pages without end        ended, cut off
 //
-// Every page before the last brings something new, so paging ends whatever the vendor answers.
+// Every page before the last must add an entry, so paging always ends.
 
 import type { ConvohouseError } from '../core/errors.ts'
 import type { ListedPage } from './envelopes.ts'
 import { VendorError } from './faults.ts'
 
-/** Why a listing may be incomplete. `issue` does not depend on numbers; `detail` does. */
+/** Why a listing may be incomplete. `issue` is the same for each such listing; `detail` has its numbers. */
 export interface CutOff {
   issue: string
   detail: string
 }
 
 export interface Listing<A> {
-  /** The first page, and those that brought something new; each with its number. */
+  /** The first page and the pages with new entries, each with its number. */
   pages: { answer: A; number: number }[]
-  /** Null where the listing is known to be complete: only then an absence means anything. */
+  /** Null where the listing is known to be complete: only then does an absence prove that a record is gone. */
   cutOff: CutOff | null
 }
 
-/** A vendor that sends more pages never ends. */
+/** Protects against a vendor that pages without end. */
 const MAX_PAGES = 1_000
 
-/** Pages in a row without anything new, although the vendor promises more. */
+/** Consecutive pages without a new entry although the vendor reports more. */
 const MAX_STALE_PAGES = 2
 
 type End = 'reported' | 'unpaged' | 'empty' | 'stale' | 'one-page' | 'endless' | ConvohouseError
@@ -43,7 +43,7 @@ interface Seen {
 
 /** True where the page brings an id that no earlier page has listed. */
 function takePage(seen: Seen, { ids, besides, unidentified }: ListedPage): boolean {
-  // An agent that was starred on an earlier page is new to the list: the page moves on.
+  // An agent that an earlier page had starred is still new to the list, so the page makes progress.
   const isNew = ids.some(id => !seen.listed.has(id)) || besides.some(id => !seen.all.has(id))
   for (const id of ids) seen.listed.add(id)
   for (const id of [...ids, ...besides]) seen.all.add(id)
@@ -71,13 +71,13 @@ function cutOffOf(end: End, { total, hasMore }: ListedPage, { listed, all, unide
     : because('the vendor returns the same page again and does not report whether the listing is complete')
 }
 
-/** A later page that fails ends the listing, except when the run is stopped or access is refused. */
+/** True for errors of a later page that only end the listing; interruptions and access errors are thrown. */
 const endsListing = (error: unknown): error is VendorError =>
   error instanceof VendorError && error.code !== 'INTERRUPTED' && error.kind !== 'access'
 
 /**
- * Requests page after page, from 1. `read` returns what a page holds, and null where there is no list at all; `isPaged` whether it was
- * requested by its number; `hasPages` is false for a list that is documented as a single answer.
+ * Requests pages, counted from 1. `read` returns a page's facts, null where the answer has no list; `isPaged` whether the page was requested
+ * by its number; `hasPages` is false for a list that is documented as a single answer.
  * @throws what the first page throws, INTERRUPTED, and access errors
  */
 export async function readListing<A>(options: {
@@ -102,7 +102,7 @@ export async function readListing<A>(options: {
     }
     const held = read(answer)
     if (held === null) return { pages: [{ answer, number }], cutOff: null }
-    // A page without a total does not revoke that of an earlier one.
+    // A page without a total keeps the total of earlier pages.
     page = { ...held, total: held.total ?? page.total }
     const isNew = takePage(seen, held)
     stale = isNew ? 0 : stale + 1

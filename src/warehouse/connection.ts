@@ -1,4 +1,4 @@
-// The one connection that writes. All writing in the process goes through it, one piece of work at a time.
+// The writing connection. All writes of the process go through it, one piece of work at a time.
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { needsReattach, warehouseFault } from './fault.ts'

@@ -1,12 +1,12 @@
-// The warehouse file: opened once in a process, by one process at a time. DuckDB's file lock excludes others.
+// Opens the warehouse file for writing, once per process. DuckDB's file lock excludes other processes.
 //
-// Two instances on one file in one process would both succeed and lose committed rows, and closing the second would
-// drop the lock: so this is the only place that opens it for writing.
+// A second instance on the file in the same process would open too and lose committed rows, and closing it would drop the lock. So only this
+// module opens the file for writing.
 //
 // The file is attached to an empty instance, because only an attachment may choose the size of row groups. With the
-// default of 122,880 rows a load of some thousand goes to the log first and is written again by the checkpoint, on
-// one thread; with smaller ones larger loads are compressed once, in parallel, straight into the file. Twenty thousand
-// conversations with their children took 3.5 s the one way and 1.7 s the other, in files of the same size.
+// default of 122,880 rows, a load of some thousand rows goes to the log first and is written again by the checkpoint, on one thread. With
+// smaller groups a load is compressed once, in parallel, straight into the file: twenty thousand conversations with their child rows took
+// 1.7 s instead of 3.5 s, in files of the same size.
 import { existsSync } from 'node:fs'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'

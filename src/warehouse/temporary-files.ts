@@ -1,5 +1,5 @@
-// Temporary files below the data folder: coerced copies of landed pages, which DuckDB loads, and the folders that it spills to when memory is
-// short. They hold personal data like the warehouse. A killed process leaves them; the next process that opens the warehouse removes them.
+// Temporary files below the data folder: coerced copies of landed pages, and the folders to which DuckDB spills. They hold personal data like
+// the warehouse. Those of a killed process are removed by the next process that opens the warehouse.
 import { randomBytes } from 'node:crypto'
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'

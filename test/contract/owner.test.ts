@@ -160,7 +160,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const first = await there.ask()
     const wrong = await there.ask({ agents: ['nobody'] })
     const last = await there.ask({ mode: 'full' })
-    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
+    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
     await expect(follow({ ...looking, asked: wrong })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
     expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
     const { reports } = await last.handle.query<Progress>('progress')
@@ -240,7 +240,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const askedMs = Date.now()
     const named = await there.ask({ mode: 'selected', ids: { [some!.agentId]: [String(some!.record.ID)] } })
-    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
+    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
     expect(await follow({ ...looking, asked: named })).toMatchObject({
       run: named.run,
       outcome: 'done',
@@ -284,7 +284,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
         const before = (await made()).length
         // As a tick of a schedule does.
         const tick = await there.ask({ unattended: true, maxRequests: 1 })
-        const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, tell: () => {} }
+        const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
         await follow({ ...looking, asked: tick })
         await sleep(2_500)
         expect((await made()).length).toBe(before)

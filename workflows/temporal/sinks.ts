@@ -1,4 +1,4 @@
-// What the owner tells its worker for the run log. Sinks leave nothing in the history.
+// Sinks through which the owner workflow reports to its worker for the run log. They leave nothing in the history.
 import { proxySinks, type Sinks } from '@temporalio/workflow'
 import type { Failure } from '../steps.ts'
 

@@ -1,4 +1,4 @@
-// The parts of a conversation that become tables of their own (design: "The catalog and the tables").
+// The lists and objects of a conversation that become child tables.
 
 import { any, boolean, elements, entries, lift, loose, moment, objects, text, texts, time } from '../shape.ts'
 

@@ -146,7 +146,7 @@ const nested = {
     updatedAt: time('Last change'),
     resolvedRuntime: text('Runtime, e.g. legacy'),
   }),
-  // Some records call it `vapi`.
+  // Some records name it `vapi`.
   ext: group('External call', {
     cost: number('Cost of the call', unstated),
     callDuration: number('Length of the call', unstated),
@@ -227,7 +227,7 @@ const other = {
 const dayIn = (timeZone: string, moment: string): string =>
   timeZone === `'UTC'` ? `${moment}::DATE` : `(${moment} AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone})::DATE`
 
-/** SQL of the first of these that holds a channel. */
+/** SQL of the first of these expressions that holds a channel. */
 const channelOf = (reported: string, userPlatform: string, origin: string): string =>
   oneSpelling(
     `lower(coalesce(nullif(${reported}, ''), nullif(${userPlatform}, ''), CASE WHEN json_type(${origin}) = 'VARCHAR' THEN nullif(${origin}->>'$', '') END))`,

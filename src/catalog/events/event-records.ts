@@ -1,10 +1,10 @@
-// What the warehouse keeps of webhook events: a row for each in `webhook_events`, a table of its own for each type that
-// declares one, the transcripts that `conversation_updated` brings, and clients, which only events report.
+// The records of webhook events: every event in `webhook_events`, a table per type that declares one, transcripts (from
+// `conversation_updated`), and clients, which only events report.
 
 import { any, elements, lift, type RecordType, text, time } from '../shape.ts'
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './event-types.ts'
 
-/** Key under which an event's record brings its id. No plain key starts so. */
+/** Key of the event's id in its record. No plain key starts with `__`. */
 export const EVENT_ID = '__event'
 
 const eventId = { key: EVENT_ID, column: 'event_id' }
@@ -44,12 +44,12 @@ const ownTable = ({ name, about, fields, table }: EventType & { table: string })
   derived: [],
 })
 
-/** Of each type that has a table of its own, what a row of it is. */
+/** The record types of event types that have their own table. */
 export const OWN_RECORDS: ReadonlyMap<string, RecordType> = new Map(
   EVENT_TYPES.flatMap(({ table, ...type }) => (table === undefined ? [] : [[type.name, ownTable({ ...type, table })]])),
 )
 
-/** Of a conversation, from the newest event that carries it. */
+/** Options of records about a conversation; the newest event that carries one replaces it. */
 const fromNewestEvent = {
   id: { key: 'convoId', column: 'conversation_id' },
   perAgent: true,
@@ -60,7 +60,7 @@ const fromNewestEvent = {
 
 const sessionId = text('Session that the event was of')
 
-/** The messages in a list of turns (`turns.ts`), a row for each. */
+/** Child table of the messages in a list of turns (`turns.ts`). */
 const messages = (table: string, about: string) =>
   any('What was said, out of the list', {
     hidden: true,

@@ -3,36 +3,36 @@
 
 import { any, entries, type Fields, lift, type PiiClass, text, time } from '../shape.ts'
 
-/** What only one type has: all of `has`, none of `lacks`, and that `operation`, as far as they are given. */
+/** Marks a payload as being of one type: it has all fields of `has`, none of `lacks`, and this `operation`, where given. */
 export interface Mark {
   has?: readonly string[]
   lacks?: readonly string[]
   operation?: string
 }
 
-/** A resource that an event reports: a row of `table`, by the id in `id`, with these columns from these fields. */
+/** The resource that an event reports: the row of `table` with the id in `id`, and the columns that event fields fill. */
 export interface ReportedResource {
   table: 'agents' | 'organizations' | 'clients'
   id: string
   columns: Readonly<Record<string, string>>
   isDeleted: boolean
-  /** It is gone when the row of that table is which this column names. */
+  /** It is deleted together with the row of `table` whose id is in `column`. */
   goesWith?: { table: ReportedResource['table']; column: string }
 }
 
 export interface EventType {
-  /** As the vendor calls it. */
+  /** The vendor's name. */
   name: string
   about: string
   /** Fields beside the common ones. */
   fields: Fields
-  /** It is this type where any of these is found, and no mark of another type. */
+  /** A payload is of this type if it shows one of these marks and no mark of another type. */
   marks: readonly Mark[]
-  /** A table of its own: a row for each event. */
+  /** Its own table, with a row per event. */
   table?: string
-  /** The conversation's record changes with it: the copy that is held is out of date. */
+  /** The event changes the conversation's record, so the stored copy is out of date. */
   outdates?: boolean
-  /** Its `lightConvoData`, `turns` and `messagesHistory` are the conversation's own. */
+  /** Its `lightConvoData`, `turns` and `messagesHistory` are applied to the conversation. */
   reportsConversation?: boolean
   reportedResource?: ReportedResource
 }
@@ -40,7 +40,7 @@ export interface EventType {
 /** Fields of every event. */
 export const COMMON_EVENT_FIELDS: Fields = { createdAt: time('When it happened') }
 
-/** Says whose an event is; it never touches a disk. */
+/** The field with the workspace's secret. It is never written to disk. */
 export const EVENT_SECRET = 'workspaceSecret'
 
 const identity = { pii: 'identity' as PiiClass }
@@ -67,7 +67,7 @@ const formAnswers = entries('form_submission_answers', 'question', 'One row for 
 const CHANGES = ['created', 'updated', 'deleted'] as const
 type Change = (typeof CHANGES)[number]
 
-/** A resource of the workspace: created, updated and deleted are a type each. */
+/** The types of a workspace resource: created, updated, deleted. */
 const changes = <N extends string>(
   resource: N,
   about: string,

@@ -1,7 +1,7 @@
-// Which type an event is of. The document lists the fields of each type, and not the field that names the type.
+// Identifies an event's type. The API document lists the fields of each type, but not the field that names the type.
 import { EVENT_TYPES, type EventName, type Mark, UNKNOWN_EVENT } from './event-types.ts'
 
-/** Fields that may hold the type; the first one with a known type counts. */
+/** Fields that may name the type; the first one with a known type counts. */
 const NAMING_FIELDS = ['event', 'eventType', 'type', 'name'] as const
 
 type Payload = Readonly<Record<string, unknown>>
@@ -15,25 +15,25 @@ const shows = (payload: Payload, { has = [], lacks = [], operation }: Mark): boo
   !lacks.some(key => holds(payload, key)) &&
   (operation === undefined || payload.operation === operation)
 
-/** The type whose marks the payload shows, where it is only one. */
+/** The type whose marks the payload shows, if it is the only one. */
 function inferred(payload: Payload): EventName | undefined {
   const fitting = EVENT_TYPES.filter(({ marks }) => marks.some(mark => shows(payload, mark)))
   return fitting.length === 1 ? fitting[0]!.name : undefined
 }
 
-/** The name of a known type in that field, if it is there. */
+/** The known type that the field names, if any. */
 function namedIn(payload: Payload, field: string): EventName | undefined {
   const named = payload[field]
   return typeof named === 'string' && Object.hasOwn(payload, field) ? NAMES.get(named) : undefined
 }
 
-/** Fields of an event without those that hold its type: these are known, and no drift. */
+/** The payload without the fields that name its type, which are known and therefore no drift. */
 export const withoutTypeName = (payload: Payload): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(payload).filter(([key]) => !NAMING_FIELDS.some(field => field === key && namedIn(payload, key))),
   )
 
-/** The type that the payload names; else the only one that has fields such as it; else `unknown`. */
+/** The type that the payload names; else the only type whose marks it shows; else `unknown`. */
 export function eventTypeOf(payload: Payload): EventName | typeof UNKNOWN_EVENT {
   for (const field of NAMING_FIELDS) {
     const known = namedIn(payload, field)

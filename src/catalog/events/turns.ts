@@ -1,11 +1,11 @@
-// What was said, out of turns of any shape that vendors send (API document 6.3 shows none; notes on the API, "Shape of an element of
-// turns"): the vendor's own `{from, messages: [{type, item: {payload: {message}}}], ts, session_id}`, the flat ones with a `text`,
-// `content` or `message`, and those whose text is a list of parts.
+// Extracts messages from turns. API document 6.3 does not show their shape, so several are accepted (notes on the API, "Shape of an element
+// of turns"): `{from, messages: [{type, item: {payload: {message}}}], ts, session_id}`, flat turns with `text`, `content` or `message`, and
+// turns whose text is a list of parts.
 import { momentIn } from '../../core/time.ts'
 import { ExactNumber } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
 
-/** One message; of a turn that holds none, the turn itself. */
+/** One message; a turn without messages counts as one. */
 export interface Message {
   /** Positions of the turn in the list as sent, and of the message in the turn, from 1. */
   turnPosition: number
@@ -25,13 +25,13 @@ const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
 const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 
-/** Parts of a message that are not speech. */
+/** Types of message parts that nobody said. */
 const UNSAID = /^(tool|function|reasoning|thinking)/i
 
-/** Objects inside each other that a text is looked for in. */
+/** Levels of nested objects that are searched for a text. */
 const DEEPEST = 8
 
-/** A number that a double does not hold has its digits as text. */
+/** A scalar as text; a number keeps all of its digits. */
 const textOf = (scalar: unknown): string => (scalar instanceof ExactNumber ? scalar.text : String(scalar))
 
 function textIn(value: unknown, levels = DEEPEST): string | null {
@@ -51,7 +51,7 @@ function textIn(value: unknown, levels = DEEPEST): string | null {
   return found
 }
 
-/** The first of these keys that holds a scalar, of the message or else of its turn. */
+/** The first of these keys with a scalar, in the message, else in its turn. */
 function firstOf(keys: readonly string[], ...objects: Json[]): unknown {
   for (const object of objects) {
     for (const key of keys) {
@@ -69,7 +69,7 @@ function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
     : isObject(own.messages)
       ? [own.messages]
       : []
-  // What the turn says itself counts where its messages say nothing.
+  // A turn's own text counts only where its messages have none.
   const several = listed.length > 0 && (listed.some(message => textIn(message) !== null) || textIn(turn) === null)
   return (several ? listed : [turn]).map((message, index) => {
     const inner = several && isObject(message) ? message : own
@@ -86,7 +86,7 @@ function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
   })
 }
 
-/** The messages of a transcript by time; those of one time, and those without, in the order sent. */
+/** The messages of a transcript, by time; messages with the same time, or without one, stay in the order sent. */
 export function messagesOf(turns: readonly unknown[]): Message[] {
   const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1))
   let last = Number.NEGATIVE_INFINITY

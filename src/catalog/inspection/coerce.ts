@@ -1,5 +1,5 @@
-// The tolerant path: a record that cannot be staged as it is, taken apart field by field. Casts that lose nothing are
-// taken, any other value goes to `extra` as it came, and nothing of the record is lost (notes on the API, "Shapes").
+// The tolerant path: coerces a record that cannot be staged as sent, field by field. Lossless casts are applied; any other value of a wrong
+// type goes to `extra` unchanged, so nothing is lost (notes on the API, "Shapes").
 import { ExactNumber } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, sentFields } from '../shape.ts'
 import { COERCED_EXTRA } from '../staging.ts'
@@ -8,7 +8,7 @@ import { safeKey } from './safe-path.ts'
 import { inExtra } from './unknown-fields.ts'
 import { mayHoldTimes, UNREAD_TIME, unreadTimes } from './unread-times.ts'
 
-/** A value that did not fit, or was coerced while it was read. The path is safe to show; it never contains a value. */
+/** A value that did not fit, or was repaired while it was read. The path is safe to show and never contains a value. */
 export interface Issue {
   path: string
   issue: string
@@ -17,17 +17,17 @@ export interface Issue {
 }
 
 export interface CoercedRecord {
-  /** The record in declared types only, with what did not fit under `__extra`, of the record or of a list's element. */
+  /** The record in declared types only. Values that did not fit are under `__extra` of the record, or of the list element that held them. */
   record: Record<string, unknown>
   issues: Issue[]
-  /** Undeclared keys that hold a value, as safe paths; one entry for each occurrence. */
+  /** Undeclared keys with a value, as safe paths; one entry per occurrence. */
   drift: { path: string; seen: string }[]
 }
 
 type Json = Record<string, unknown>
 type Findings = Pick<CoercedRecord, 'issues' | 'drift'>
 
-/** Casts that lose nothing, beyond those that DuckDB takes by itself. */
+/** Lossless casts that DuckDB does not make by itself. */
 function cast(field: Field, value: unknown): unknown {
   if (field.kind !== 'scalar' || typeof value !== 'string') return undefined
   const trimmed = value.trim()
@@ -80,7 +80,7 @@ function coerceObject(
   return { kept, spare: Object.keys(spare).length > 0 ? ordered(spare) : undefined }
 }
 
-/** Also a key such as `__proto__` is one like any other. */
+/** The members in the order of `extra`. Works for any key, `__proto__` included. */
 const ordered = (spare: Json): Json =>
   Object.defineProperties(
     {},
@@ -91,19 +91,19 @@ const ordered = (spare: Json): Json =>
     ),
   )
 
-/** A record, or an element of a list, with its own spare values under `__extra`: each row has its own `extra`. */
+/** Coerces a record or a list element; values that did not fit go under its own `__extra`, since each row has its own `extra`. */
 function coerceElement(fields: Fields, object: Json, prefix: string, found: Findings): Json {
   const { kept, spare } = coerceObject(fields, object, prefix, found)
   return { ...kept, ...(spare && { [COERCED_EXTRA]: spare }) }
 }
 
-/** An id in the one spelling that DuckDB gives it too; as text where a number would lose digits on the way. */
+/** The id as DuckDB would spell it; as text where a number would lose digits. */
 function coerceId(id: unknown): unknown {
   if (!(id instanceof ExactNumber)) return id
   return /^-?\d+$/.test(id.text) || Number.isSafeInteger(Number(id.text)) ? id : id.text
 }
 
-/** Mends one record; null where it has no usable id or is no object, and so can only be quarantined. */
+/** Coerces one record. Null where it is no object or has no usable id: such a record can only be quarantined. */
 export function coerceRecord(type: RecordType, element: unknown): CoercedRecord | null {
   if (!isObject(element) || !hasId(type, element)) return null
   const found: Findings = { issues: [], drift: [] }

@@ -1,5 +1,5 @@
-// Inspection: one walk over a parsed page on its way in, where the CPU waits for the network anyway. It notes paths that
-// the catalog does not declare and values of another type than declared. It never fails a page.
+// Inspects a parsed page before it lands, while the CPU would wait for the network: notes undeclared paths and values of a wrong type. Never
+// fails a page.
 import { readTime } from '../../core/time.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, type Scalar, sentFields } from '../shape.ts'
@@ -7,21 +7,21 @@ import { ELEMENT, isPlainKey } from './unknown-fields.ts'
 import { mayHoldTimes, type UnreadTime, unreadTimes } from './unread-times.ts'
 
 export interface PageNotes {
-  /** Undeclared paths: how often, and the JSON type first seen there. */
+  /** Undeclared paths: the number of occurrences, and the JSON type of the first one. */
   unknown: Record<string, { count: number; seen: string }>
   /** Values of a wrong type: the file must take the tolerant path. */
   mismatched: Record<string, { count: number; declared: string; seen: string }>
-  /** Times that are 0, by which the vendor means "never": NULL in the warehouse. */
+  /** Times that are 0, the vendor's "never": NULL in the warehouse. */
   zeroTimes: Record<string, number>
-  /** Texts where a time is expected that hold none: kept as text, NULL as a time. */
+  /** Texts that hold no time where one is expected: kept as text, NULL as a time. */
   unreadTimes: Record<string, { count: number; declared: string; seen: string }>
-  /** What cannot be a column of the stage, by its raw path: the file must take the tolerant path. Not safe to show. */
+  /** Raw paths of keys that cannot be columns of the stage: the file must take the tolerant path. Not safe to show. */
   awkward: string[]
   /** Secrets that were removed before the page landed, by path. */
   removed?: Readonly<Record<string, number>>
 }
 
-/** Undeclared paths that one page may bring into a schema; beyond it, keys are data, and take the tolerant path. */
+/** Undeclared paths of a page that may become columns of the stage. With more, the keys are data, and the page takes the tolerant path. */
 const MAX_UNKNOWN_PATHS = 200
 
 export const jsonType = (value: unknown): string => {
@@ -30,7 +30,7 @@ export const jsonType = (value: unknown): string => {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** As JSON writes numbers, and DuckDB reads them out of a text: no `007`. */
+/** A number in JSON's syntax, which DuckDB reads from text too: no `007`. */
 const NUMERIC = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+$/
 
@@ -40,19 +40,19 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export const isScalar = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || value instanceof ExactNumber
 
-/** The digits of a number, or of a text that is one. */
+/** The digits of a number, or of a text in a number's syntax. */
 const numeralOf = (value: unknown): string | undefined => {
   if (value instanceof ExactNumber) return value.text
   return typeof value === 'string' && NUMERIC.test(value) ? value : undefined
 }
 
-/** True where a DOUBLE holds the number as it is: an integer beyond 2^53 would lose digits, and be another number. */
+/** True where a DOUBLE holds the number exactly; an integer beyond 2^53 may lose digits. */
 function isExact(value: unknown): boolean {
   const numeral = numeralOf(value)
   const number = numeral === undefined ? value : Number(numeral)
   if (typeof number !== 'number' || !Number.isFinite(number)) return false
   if (Number.isSafeInteger(number) || !Number.isInteger(number)) return true
-  // The digits of a parsed number are lost: its page is read again, with them.
+  // A parsed number beyond 2^53 has lost its digits; the page then takes the tolerant path, which reads them from the text.
   return numeral !== undefined && (!INTEGER.test(numeral) || BigInt(numeral) === BigInt(number))
 }
 
@@ -110,7 +110,7 @@ function noteAwkward(notes: PageNotes, path: string): void {
   if (notes.awkward.length < MAX_UNKNOWN_PATHS && !notes.awkward.includes(path)) notes.awkward.push(path)
 }
 
-/** True where a value is nested deeper than DuckDB is ever given to read. */
+/** True where a value is nested more deeply than DuckDB may safely parse. */
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
@@ -205,7 +205,7 @@ export function compileInspection(record: RecordType): Inspect {
         notes.mismatched[''] ??= { count: 0, declared: `object with ${record.id.key}`, seen: jsonType(element) }
         notes.mismatched[''].count += 1
       } else {
-        // Digits of an id must not be lost, and only the tolerant path knows whether they would be.
+        // An id must keep its digits, and only the tolerant path sees them.
         const id = element[record.id.key]
         if (typeof id === 'number' && !Number.isSafeInteger(id)) noteAwkward(notes, record.id.key)
         walk(element, notes)

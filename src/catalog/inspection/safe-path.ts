@@ -1,19 +1,19 @@
-// Paths that are safe to show in bookkeeping and messages. Keys that the catalog declares are names of fields; any other key
-// may be data (a map keyed by e-mail addresses, say), and is shown only where it looks like the name of a field.
+// Paths that are safe to show in bookkeeping and messages. A declared key is a field name. Any other key may be data, as in a map keyed by
+// email address, and is shown only if it looks like a field name.
 import type { Fields } from '../shape.ts'
 import { ELEMENT } from './unknown-fields.ts'
 
-/** Replaces a key that may be somebody's data in a safe path. */
+/** Stands for a key that may be personal data. */
 export const ANY_KEY = '*'
 
-/** A word as programs name fields: no address, no sentence, and no number long enough for a telephone or an id. */
+/** True for an identifier: no address, no sentence, and no run of digits as long as in a phone number or an id. */
 const isFieldName = (key: string): boolean => /^[A-Za-z_$][\w$-]{0,63}$/.test(key) && !/\d{5}/.test(key)
 
 export const safeKey = (key: string): string => (isFieldName(key) ? key : ANY_KEY)
 
 /**
- * The path of `keys` (`[]` for an element): declared keys as they are, the first one that is not declared if it is
- * safe, and nothing below it. Below a field that may hold anything all keys are data.
+ * The path of `keys` (`[]` for an element): declared keys, then the first undeclared one if it is safe, and nothing below it. Below a
+ * field that may hold any JSON, all keys are data.
  */
 export function safePath(fields: Fields, keys: readonly string[]): string {
   const [key, ...below] = keys

@@ -1,5 +1,5 @@
-// Fields that the catalog does not declare. Inspection finds their paths on the way in; a batch of files is read with
-// those paths added to its schema as JSON, and they end in `extra`, nested as they came.
+// Fields that the catalog does not declare. Inspection notes their paths; a batch of files is read with these paths added to its schema as
+// JSON, and their values end in `extra`, nested as sent.
 import { quoteName, quoteText } from '../layout.ts'
 
 /** Paths as a tree: `detailedCost.twilioCost` is `{ detailedCost: { twilioCost: null } }`; `[]` steps into a list. */
@@ -7,18 +7,15 @@ export interface UnknownTree {
   [segment: string]: UnknownTree | null
 }
 
-/** The step from a list to its elements, in a path. */
+/** In a path, the step from a list to its elements. */
 export const ELEMENT = '[]'
 
-/**
- * A key that may become a column of the stage. Anything else (dots, quotes, control characters, our own `__`
- * prefix, great length) sends its file through the tolerant path.
- */
+/** True for a key that may become a column of the stage. Any other key (dots, quotes, the reserved prefix `__`, …) needs the tolerant path. */
 export const isPlainKey = (key: string): boolean => key.length <= 128 && /^(?!__)[\p{L}\p{N}_$-]+$/u.test(key)
 
-/** Builds the tree of dotted paths, as inspection writes them. */
+/** Builds the tree of the dotted paths that inspection noted. */
 export function unknownTree(paths: Iterable<string>): UnknownTree {
-  // No prototype: a segment may be called `constructor`.
+  // Without a prototype, because a segment may be named `constructor`.
   const root: UnknownTree = Object.create(null)
   for (const path of paths) {
     const segments = path.replaceAll(ELEMENT, `.${ELEMENT}`).split('.')
@@ -33,12 +30,12 @@ export function unknownTree(paths: Iterable<string>): UnknownTree {
   return root
 }
 
-/** Keys that JavaScript lists first in every object, by their numbers. */
+/** True for integer keys, which JavaScript lists first in every object, in numeric order. */
 const isIndex = (key: string): boolean => /^(0|[1-9]\d{0,8})$/.test(key)
 
 /**
- * In which order keys stand in `extra`, whichever way a record came: those that look like indices by number, all others by their code
- * points, as DuckDB sorts texts (`members`).
+ * Compares keys for their order in `extra`, which is the same for all sources of a record: integer keys by number, then the others by code
+ * point, as DuckDB sorts text (macro `members`).
  */
 export function inExtra(a: string, b: string): number {
   if (isIndex(a) && isIndex(b)) return Number(a) - Number(b)

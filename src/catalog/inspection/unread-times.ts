@@ -1,11 +1,11 @@
-// Values that hold no readable time where one is expected: a date as a person writes it, the name of a time zone, the 30th of February. They
-// are kept as they came, are NULL as a time, and count as data issues.
+// Values that hold no readable time where one is expected, such as `next Monday` or the 30th of February. They are kept as sent, are NULL as
+// a time, and count as data issues.
 import { isMoment } from '../../core/time.ts'
 import { ExactNumber } from '../../json/exact-json.ts'
 import type { Lift, Scalar } from '../shape.ts'
 import { ELEMENT } from './unknown-fields.ts'
 
-/** What `_issues` says of one. */
+/** The issue in `_issues`. */
 export const UNREAD_TIME = 'no time that can be read'
 
 export interface UnreadTime {
@@ -16,10 +16,10 @@ export interface UnreadTime {
 
 const timesOf = (field: Scalar): readonly Lift[] => (field.unnest?.lift ?? []).filter(({ type }) => type === 'time')
 
-/** True where a field is, or its elements hold, a time that may be a text. */
+/** True for a field, or a field with elements, that may hold a time as text. */
 export const mayHoldTimes = (field: Scalar): boolean => field.type === 'moment' || timesOf(field).length > 0
 
-/** A scalar as `->>` writes it; null for what is no scalar, and for an empty text. */
+/** A scalar as DuckDB's `->>` writes it; null for any other value and for an empty text. */
 function textOf(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.text
   if (value === null || value === undefined || typeof value === 'object' || value === '') return null

@@ -82,7 +82,7 @@ export const organization: RecordType = {
     }),
   },
   derived: [],
-  // An answer is a snapshot: the later one wins.
+  // An answer has no time of change, so the later one wins.
   modifiedKey: null,
   extra: 'unknown',
 }

@@ -1,6 +1,5 @@
-// How an API resource is declared. The client's request, the envelope's reader, the name of its landed pages, the fetch loop, the
-// load, `_missing_since`, the checks of the warehouse and the data dictionary derive from the declaration. Conversations are none of
-// these: they are metered, and exported window by window.
+// The declaration of an API resource. Request, envelope, names of landed pages, fetch loop, load, `_missing_since`, checks and data dictionary
+// derive from it. Conversations are not declared this way: they are metered and exported window by window.
 import type { RecordType } from '../shape.ts'
 
 /** One page of a listing, counted from 1. */
@@ -18,37 +17,37 @@ export interface Resource {
   answer: string
   /** Path of the request; `{agentId}` stands for an id. */
   path: `/v3/${string}`
-  /** Stream of the resource whose id is in the path, where it is not the resource's own. */
+  /** Stream of the parent resource, if the id in the path is the parent's. */
   parent: string | null
   /**
-   * `record`: the answer is one record; `list`: it is a list, complete; or the parameters of one page of a listing. The API document
-   * shows no such parameters, so a vendor that refuses them (400) is asked once more without.
+   * `record`: the answer is one record. `list`: it is a complete list. A function: the parameters of one page of a listing; the API
+   * document shows none, so after a 400 the request is repeated without them.
    */
   paging: 'record' | 'list' | ((page: PageRequest) => Readonly<Record<string, string | number>>)
-  /** Keys of the body that hold records. Of several lists at least one is there, and the result is their union. */
+  /** Keys of the body that hold records. Of several lists at least one must be present; the result is their union. */
   envelope: readonly [string, ...string[]]
   freshness: Freshness
   record: RecordType
-  /** Paths in the record at which the API document puts a secret. They never land, nor does anything else that `redaction.ts` finds. */
+  /** Paths of secrets in the record, by the API document. They never land, nor do other secrets that `redaction.ts` finds. */
   secrets: readonly string[]
-  /** What says that a record is gone: a 404 for its id, or a complete list of its parent (of all, without one) that does not hold it. */
+  /** The evidence that a record is gone: a 404 for its id, or a complete list (of its parent's records, if it has one) without it. */
   absence: 'not found' | 'not listed'
-  /** Where ids are found that are requested one by one; absent: in the parent's table. */
+  /** Sources of the ids to request; absent: the parent's table. */
   ids?: IdSources
-  /** First word of a landed page's name, behind the time; then comes the id in the path. */
+  /** Names landed pages: `<time>-<landedAs>-<id in the path>`. */
   landedAs: string
 }
 
 /**
- * `every sync` begins with the request, which may be tried again. All others are made at the end of a sync, where what it loaded names
- * ids; once, since the next sync makes up for one that fails.
+ * `every sync`: requested at the begin of every sync, with retries. Otherwise requested by id at the end of a sync, when loaded rows supply
+ * the ids, without retries, because the next sync repeats it.
  */
 export type Freshness = 'every sync' | ById
 
 export interface ById {
-  /** An answer is not requested again before it is so old, ms, or the resource is known to have changed. */
+  /** An answer is requested again when it is this old, ms, or earlier when the resource is known to have changed. */
   everyMs: number
-  /** Columns of the row of the id in the path that say when it has changed. A time in the future counts for nothing. */
+  /** Columns with the time of the last change, in the row that the id in the path names. A time in the future is ignored. */
   changedAt?: readonly string[]
 }
 
@@ -57,7 +56,7 @@ export type ResourceById = Resource & { freshness: ById }
 export const isById = <R extends Resource>(resource: R): resource is R & ResourceById =>
   resource.freshness !== 'every sync'
 
-/** Where ids come from that no parent lists. */
+/** Sources of ids for resources that no endpoint lists. */
 export interface IdSources {
   /** Tables that name ids, in the column of the resource's own id. */
   tables: readonly string[]

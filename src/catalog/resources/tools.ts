@@ -8,7 +8,7 @@ const tool: RecordType = {
   name: 'tool',
   table: 'tools',
   about: 'One row for each tool of an agent, as the latest list returned it',
-  // Nothing says that an id is unique across agents: a global tool may be listed by several.
+  // The document does not say that ids are unique across agents: several may list a global tool.
   id: { key: 'id', column: 'tool_id' },
   perAgent: true,
   fields: {
@@ -63,7 +63,7 @@ export const TOOLS = {
   envelope: ['data'],
   freshness: { everyMs: DAY, changedAt: ['_changed_at', 'last_modified'] },
   record: tool,
-  // Also of fields whose key names a credential (`Authorization`).
+  // `redaction.ts` also removes values of fields that are named like a credential (`Authorization`).
   secrets: ['serverUrlSecret', 'fields[isEnv].value', 'fields[isEnv].defaultValue'],
   absence: 'not listed',
   landedAs: 'tools',

@@ -91,7 +91,7 @@ async function sync(options: EmbeddedOptions): Promise<SyncReport> {
       display.planned(plannedBy(prepared))
       return true
     }
-    const report = await syncOnce({ ...options, tell: display.news, onPage: display.page, confirm })
+    const report = await syncOnce({ ...options, onProgress: display.news, onPage: display.page, confirm })
     if (report) display.report(report)
     if (report?.outcome === 'done') return report
     throw new ConvohouseError('INTERRUPTED', { what: 'The demo was stopped.' })

@@ -103,8 +103,8 @@ async function syncOne(
   try {
     const owner = await answered(() => ask(client, { queues, request, signal }))
     if (owner.joined) display.note('an identical sync is already running; following it')
-    const tell = showProgressOn(display)
-    const following = { client, workspaceId: workspace.id, signal, tell, waits: display.waits, answered }
+    const onProgress = showProgressOn(display)
+    const following = { client, workspaceId: workspace.id, signal, onProgress, waits: display.waits, answered }
     const report = await follow({ ...following, asked: owner })
     if (report) display.report(report)
     else display.note('Detached. The sync continues on Temporal; `convohouse cancel` ends it.')

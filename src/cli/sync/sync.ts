@@ -69,7 +69,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
     return begins
   }
   const { aborted: signal, stopping } = stop
-  const callbacks = { tell: display.news, onPage: display.page, confirm }
+  const callbacks = { onProgress: display.news, onPage: display.page, confirm }
   return { options: { config, workspace, app, request, signal, stopping, ...callbacks }, display }
 }
 

@@ -1,14 +1,13 @@
-// Which keys name one billing period. `periodKey` is opaque and may name less than a period, such as a day of a monthly period. The count
-// decides: a new period starts at zero, another key of the same period continues the count.
+// Groups the keys that name one billing period. `periodKey` is opaque and may name only a part of a period, such as a day. The usage count
+// decides: it starts at zero in a new period, and continues under another key of the same period.
 //
-// Our own sessions under the new key say nothing about that, and may exceed those of the period before. So they are subtracted; if the
-// rest is at least what the previous key had reported, the count continues. Others may have used that much in a new period, which cannot be
-// distinguished; so a key that lasted longer than eight days is no part of a period, and no period lasts longer than 31 days: a mistake
-// ends there at the latest (ADR 14).
+// Our own sessions under the new key are no evidence, so they are subtracted. If the rest is at least the usage that the previous key had
+// reported, the count continues. Others may have used as much in a new period, which looks the same. Therefore a key that lasted longer than
+// eight days is a period of its own, and no period lasts longer than 31 days, which bounds a mistake (ADR 14).
 import { PERIOD_DAYS } from '../planning/estimate.ts'
 import { DAY } from '../time.ts'
 
-/** What was reported under one key. */
+/** The reports under one key. */
 export interface KeyReports {
   key: string
   /** When its first and its last report were requested, ms. */
@@ -28,7 +27,7 @@ export const FIRST_REPORTS = 20
 /** Keys that name a part of a period: a day, or a week. */
 const LONGEST_PART_MS = 8 * DAY
 
-/** True where the count of the previous key continues: both name one period. Null where nothing was used, so that nothing decides. */
+/** True where the count of the previous key continues, so both name one period. Null without usage, which decides nothing. */
 export const countGoesOn = (mostUsed: number, carried: number): boolean | null =>
   mostUsed === 0 ? null : carried >= mostUsed
 
@@ -48,12 +47,13 @@ function goesOn(before: KeyReports, { carried, behind }: KeyReports): boolean | 
 /** The periods that these keys name, oldest first. Where the counts do not decide, the majority of the other keys does. */
 export function periodsOf(reports: readonly KeyReports[]): KeyedPeriod[] {
   const keys = [...reports].sort((a, b) => a.sinceMs - b.sinceMs)
-  const told = keys.slice(1).map((one, index) => goesOn(keys[index]!, one))
-  const areParts = told.filter(goes => goes === true).length > told.filter(goes => goes === false).length
+  const continues = keys.slice(1).map((one, index) => goesOn(keys[index]!, one))
+  const areParts = continues.filter(goes => goes === true).length > continues.filter(goes => goes === false).length
   const periods: KeyedPeriod[] = []
   for (const [index, { key, sinceMs }] of keys.entries()) {
     const last = periods.at(-1)
-    const isSame = last !== undefined && sinceMs - last.sinceMs < PERIOD_DAYS * DAY && (told[index - 1] ?? areParts)
+    const isSame =
+      last !== undefined && sinceMs - last.sinceMs < PERIOD_DAYS * DAY && (continues[index - 1] ?? areParts)
     if (isSame) periods[periods.length - 1] = { ...last, keys: [...last.keys, key] }
     else periods.push({ sinceMs, keys: [key] })
   }

@@ -23,7 +23,7 @@ const INVALIDATED = /database has been invalidated/
 /** Connects to the supervisor; calls `stop` each time it asks to end. */
 export function connectToSupervisor(stop: () => void): SupervisorLink {
   const work = newDeferred<Work | null>()
-  const tell = (message: ChildMessage): void => {
+  const send = (message: ChildMessage): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {})
   }
   // The supervisor is gone. A kill is safe at any moment and releases the warehouse at once.
@@ -39,19 +39,19 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   process.channel?.unref()
   return {
     holds(app) {
-      tell({ kind: 'holding' })
-      let told = ''
+      send({ kind: 'holding' })
+      let sent = ''
       setInterval(() => {
         const counts = Object.fromEntries([...app.spools].map(([id, spool]) => [id, spool.counts()]))
         const now = JSON.stringify(counts)
-        if (now !== told) tell({ kind: 'events', counts })
-        told = now
+        if (now !== sent) send({ kind: 'events', counts })
+        sent = now
       }, LOOK_EVERY_MS).unref()
       void exitWhenInvalidated(app)
     },
-    query: (id, sql) => tell({ kind: 'query', id, sql }),
+    query: (id, sql) => send({ kind: 'query', id, sql }),
     work: () => work.promise,
-    works: working => tell({ kind: 'working', ...working }),
+    works: working => send({ kind: 'working', ...working }),
   }
 }
 

@@ -1,7 +1,7 @@
 // Supervises the process that holds the warehouse, so that a crash of DuckDB costs a restart of that process and nothing else.
 //
 //   starting ──holding──▶ holding ──working──▶ working ──crash, any end──▶ waiting (backoff) ──▶ starting …
-//      └─────────────────────┴─cannot begin at the first start; told to stop──▶ ended
+//      └─────────────────────┴─cannot begin at the first start; asked to stop──▶ ended
 //
 // The child ends when this process does, for any reason: its channel closes.
 import { type ChildProcess, fork } from 'node:child_process'
@@ -83,7 +83,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
     return { taken: (a?.taken ?? 0) + (b?.taken ?? 0), applied: (a?.applied ?? 0) + (b?.applied ?? 0) }
   }
 
-  const tell = (message: SupervisorMessage): void => {
+  const send = (message: SupervisorMessage): void => {
     // A child that has just ended cannot receive; its exit event follows.
     if (child?.connected) child.send(message, () => {})
   }
@@ -106,7 +106,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
       if (message.kind === 'holding') {
         holds = hasHeld = true
         held.resolve(true)
-        if (work) tell({ kind: 'work', ...work })
+        if (work) send({ kind: 'work', ...work })
       } else if (message.kind === 'working') {
         hasWorked = true
         metrics = message.metrics
@@ -151,13 +151,13 @@ export function supervise(options: SupervisorOptions): Supervisor {
     metrics: () => metrics,
     work(asked) {
       work = asked
-      tell({ kind: 'work', ...work })
+      send({ kind: 'work', ...work })
       return working.promise
     },
     stop() {
       clearTimeout(pause)
       if (child === null) return finish(0)
-      tell({ kind: 'stop' })
+      send({ kind: 'stop' })
       if (stopping) return
       stopping = true
       const last = child

@@ -1,7 +1,7 @@
-// Words and a hint for each way in which a connection to the API fails, by error code (Node's, OpenSSL's, undici's).
+// Text and hint for each way in which a connection to the API fails, by error code (Node's, OpenSSL's, undici's).
 
 export interface ConnectionFailure {
-  /** Follows the host name: `refused the connection`. */
+  /** Completes the sentence after the host name: `refused the connection`. */
   words: string
   hint: string
 }

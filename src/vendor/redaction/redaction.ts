@@ -115,8 +115,8 @@ function pathOf({ above, key }: Place): string {
   if (above === null) return ''
   const path = pathOf(above)
   if (typeof key === 'number') return `${path}[${key}]`
-  const told = isDisclosableName(key) ? safeKey(key) : '*'
-  return path === '' ? told : `${path}.${told}`
+  const shown = isDisclosableName(key) ? safeKey(key) : '*'
+  return path === '' ? shown : `${path}.${shown}`
 }
 
 /** Values nested deeper than MAX_DEPTH become null: they are never read and could hide a secret. */

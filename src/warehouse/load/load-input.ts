@@ -1,4 +1,4 @@
-// What loading takes: landed pages, and the context of a workspace. The heads of landed pages have this shape.
+// The input of loading: landed pages, and the context of a workspace. The heads of landed pages have this shape.
 import type { PageNotes } from '../../catalog/inspection/inspect.ts'
 import type { Stream } from '../../catalog/resources/resources.ts'
 import type { PageFacts } from '../../core/planning/windows.ts'

@@ -3,11 +3,10 @@
 //   prepare the batch ─▶ stage ─▶ resolve versions ─▶ begin ─▶ observe ─▶ delete by number, insert rows and children
 //                     ─▶ reapply patches ─▶ bookkeeping ─▶ commit
 //
-// Set-based SQL over the files does it; Node walks no record on this path. The exception is a page in which inspection found
-// wrong types: its records are coerced one by one, and the same SQL reads the coerced copy. A batch that fails is halved
-// until the page at fault is found, and that page takes the tolerant path; if it fails there too, it is halved in turn
-// until the records at fault are found, and those are quarantined. Only a fault that no record causes (a full disk, a
-// corrupt file, a fault of ours) stops a window.
+// Set-based SQL over the files does the work; Node walks no record. The exception is a page in which inspection found wrong types: its
+// records are coerced one by one (the tolerant path), and the same SQL reads the coerced copy. A failing batch is halved until the page at
+// fault is found, which then takes the tolerant path. If it fails there too, it is halved until the records at fault are found, which are
+// quarantined. Only a fault that no record causes (a full disk, a corrupt file, a bug of ours) stops a window.
 import { RECORD_OF, type Stream } from '../../catalog/resources/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'

@@ -1,4 +1,4 @@
-// From the stage into the tables: the newest version of each record stays, whatever the order of arrival.
+// Merges the stage into the tables: the newest version of each record wins, in any order of arrival.
 //
 // No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19 s
 // for what this does in 2.5). The cost of deletes grows with the tables: they go by number (record-numbers.ts), and only for

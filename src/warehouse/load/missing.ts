@@ -1,5 +1,5 @@
-// Records that the vendor no longer has: their rows stay, and say since when. Each answer's evidence is stored in `_absences`, and the
-// marks derive from all of it: they do not depend on whether a row was loaded before or after the answer.
+// Marks records that the vendor no longer has: their rows stay, with the time since when. The evidence of each answer is stored in
+// `_absences`, and the marks derive from all evidence, so they do not depend on whether a row was loaded before or after the answer.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'

@@ -1,4 +1,4 @@
-// What a plan needs to know besides coverage and quota: unfinished windows, agents, and how many conversations they have.
+// Queries of the planner besides coverage and quota: unfinished windows, agents, and their density of conversations.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import { observedSince } from '../../core/planning/planner.ts'

@@ -1,4 +1,4 @@
-// What the landed answers have reported of billing periods and their keys.
+// The billing periods and keys that landed answers have reported.
 import { FIRST_REPORTS, type KeyReports } from '../../core/quota/period-keys.ts'
 import type { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import type { Writer } from '../connection.ts'

@@ -1,5 +1,5 @@
-// A SELECT's result, cast to types that its format has. DuckDB casts, in a SELECT around the caller's, since it knows its own types best:
-// the Node client loses values of a UNION, a VARIANT or a struct without names.
+// Casts a SELECT's result to types that its format has. DuckDB makes the casts, in a SELECT around the caller's: the Node client would lose
+// values of a UNION, a VARIANT or a struct without names.
 
 import {
   type DuckDBArrayType,
@@ -60,7 +60,7 @@ const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
   [DuckDBTypeId.TIMESTAMP_MS]: 'TIMESTAMP',
 }
 
-/** Values that carry their own type: as text they would lose it. */
+/** Types whose values carry their own type, which text would lose. */
 const SELF_DESCRIBING: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.UNION, DuckDBTypeId.VARIANT])
 
 /** The type to cast to, as SQL. */
@@ -126,7 +126,7 @@ interface SourceColumn {
 function castOf(column: string, { type, stored }: SourceColumn, layout: ResultLayout): string {
   if (layout === 'columns' && stored) return `${column} AT TIME ZONE 'UTC'`
   const cast = `CAST(${column} AS ${target(type, 'rows')})`
-  // A NULL VARIANT would become the `null` of JSON.
+  // Without the CASE, a NULL VARIANT would become JSON's `null`.
   const present = type.typeId === DuckDBTypeId.VARIANT ? `CASE WHEN ${column} IS NOT NULL THEN ${cast} END` : cast
   const readable = needsCast(type, 'rows') ? present : column
   return layout === 'columns' && needsCast(type, layout) ? `CAST(${readable} AS ${target(type, layout)})` : readable

@@ -1,9 +1,9 @@
-// JSON as DuckDB writes it about SQL: with constants that JSON has no word for.
+// Parses the JSON that DuckDB writes about SQL, which may contain `Infinity` and `NaN`.
 
-/** Strings, which are passed over, and the words that are none of JSON's. */
+/** Strings, which are skipped, and the constants that are not JSON. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:Infinity|NaN)/g
 
-/** The value that the text stands for; infinities and NaN in it are null. */
+/** The parsed value; infinities and NaN become null. */
 export function parseDuckdbJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-// DuckDB's types as shapes and its values as cells, by a reader that is compiled once a column.
+// Converts DuckDB's types to shapes and its values to cells, by a reader that is compiled once per column.
 
 import {
   type DuckDBArrayType,
@@ -81,9 +81,8 @@ const structFields = (type: DuckDBStructType) =>
   type.entryNames.map((name, at) => ({ name, shape: shapeOf(type.entryTypes[at]!) }))
 
 /**
- * Turning values into JavaScript blocks the event loop: 20,000 wide rows in one piece took 4.2 s, some 1.4 µs a cell.
- * At that rate 8,192 cells are 12 ms, after which the holder gets to do its own work; a whole chunk of DuckDB's (2,048
- * rows, of 150 columns say) would be 430 ms.
+ * Converting values blocks the event loop: 20,000 wide rows at once took 4.2 s, about 1.4 µs per cell. So 8,192 cells take 12 ms, after which
+ * the process does other work; a chunk of DuckDB's (2,048 rows of 150 columns) would take 430 ms.
  */
 const CELLS_A_BATCH = 8_192
 

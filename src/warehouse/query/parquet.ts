@@ -1,4 +1,4 @@
-// A caller's SELECT as a Parquet file that DuckDB writes: no row passes through JavaScript.
+// Writes the result of a SELECT to a Parquet file. DuckDB writes it, so no row passes through JavaScript.
 
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -34,7 +34,7 @@ export function partOf(file: string): string {
 export async function copyToParquet(request: ParquetRequest): Promise<ParquetFile> {
   const part = partOf(request.file)
   try {
-    // Created here with mode 0600, since it holds people's messages: DuckDB would let everybody read it.
+    // Created here with mode 0600, because it holds personal data: DuckDB would make it readable for all users.
     await (await open(part, 'w', 0o600).catch(cause => Promise.reject(unwritable(request.file, cause)))).close()
     const session = await openSession(request.connection, request)
     const written = await copyIn(session, { ...request, part }).finally(() => session.closeSoon())
@@ -42,7 +42,7 @@ export async function copyToParquet(request: ParquetRequest): Promise<ParquetFil
     return written
   } catch (error) {
     await rm(part, { force: true })
-    // DuckDB reports a full disk like any error of the SQL, and names the file.
+    // DuckDB reports a full disk like an error of the SQL, but names the file.
     const message = error instanceof ConvohouseError ? error.message : ''
     if (message.startsWith('IO Error') && message.includes(part))
       throw unwritable(request.file, message.split(': ').at(-1))
@@ -87,7 +87,7 @@ export async function putInPlace(part: string, file: string): Promise<void> {
 export const unwritable = (file: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException | undefined)?.code ?? String(cause)}.`,
-    hint: 'Give a file in a folder that you may write to.',
+    hint: 'Choose a file in a folder that you may write to.',
     cause,
   })
 

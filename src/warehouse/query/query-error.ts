@@ -1,9 +1,9 @@
-// DuckDB's errors as ours, with DuckDB's text: it has the line, the caret and "Did you mean". The text may quote a value of the data, so it
-// goes to the caller of the query and to no log.
+// Translates DuckDB's errors about a query. They keep DuckDB's text, which has the line, the caret and "Did you mean". The text may quote a
+// value of the data, so it goes only to the caller and never to a log.
 
 import { ConvohouseError } from '../../core/errors.ts'
 
-/** A reader writes nothing else than what it spills to disk. */
+/** A reader writes only spill files, so such an IO error means that it cannot spill. */
 const CANNOT_SPILL = /^IO Error: .*\.spill/s
 
 /** The error to report for a failed query; an error of ours is returned unchanged. */
@@ -25,7 +25,7 @@ export function queryError(cause: unknown): ConvohouseError {
   if (CANNOT_SPILL.test(what)) {
     return new ConvohouseError('SQL_INVALID', {
       what: `The query does not fit into memory, and the rest cannot be spilled to disk beside the warehouse: ${what}`,
-      hint: 'Query less, or raise the memory limit; or give the data folder space and write permission.',
+      hint: 'Query fewer rows, raise the memory limit, or give the data folder space and write permission.',
       cause,
     })
   }

@@ -1,4 +1,4 @@
-// A caller's SELECT, checked, run and streamed.
+// Checks, runs and streams a caller's SELECT.
 
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
 import { type Prepared, prepareCast, type ResultLayout } from './casts.ts'
@@ -9,12 +9,12 @@ import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 import { assertComplete, withoutFirstLine } from './stream-failure.ts'
 
 export interface QueryRequest extends QueryLimits {
-  /** Used by nothing else until the result is closed. */
+  /** For the exclusive use of the query until the result is closed. */
   connection: DuckDBConnection
   sql: string
   /** Upper bound of the rows; `tally().truncated` says whether there were more. */
   maxRows?: number
-  /** What the values are cast for; `rows` by default. */
+  /** The layout that values are cast for; `rows` by default. */
   layout?: ResultLayout
 }
 

@@ -1,15 +1,15 @@
-// What a query answers, free of DuckDB: the same whether it ran in this process or came over the holder's socket.
+// The result of a query, independent of DuckDB: the same whether the query ran in this process or in the holder of the warehouse.
 
 /**
- * One value. What it stands for is told by its column's shape: a timestamp is the count of its unit since the epoch,
- * a date the count of days, a decimal its exact digits, a blob base64, a struct the list of its fields' values in
- * order, a map a list of `[key, value]`. 64-bit integers and wider are bigint, narrower ones number.
+ * One value, encoded by the shape of its column: a timestamp is a count of its unit since the epoch, a date a count of days, a decimal its
+ * exact digits, a blob base64, a struct the list of its fields' values in order, a map a list of `[key, value]`. Integers of 64 bits and
+ * more are bigint, narrower ones number.
  */
 export type Cell = null | boolean | number | bigint | string | Cell[]
 
 export type TimestampUnit = 's' | 'ms' | 'us' | 'ns'
 
-/** What the cells of a column are; everything without a kind of its own is text as DuckDB prints it. */
+/** The shape of a column's cells. Types without a kind of their own are text as DuckDB prints it. */
 export type Shape =
   | { kind: 'boolean' }
   | { kind: 'integer'; bits: 8 | 16 | 32 | 64 | 128; signed: boolean }
@@ -40,21 +40,21 @@ export interface Batch {
 
 export interface Tally {
   rows: number
-  /** True where `maxRows` cut the answer: there was at least one row more. */
+  /** True where `maxRows` cut the result: there was at least one more row. */
   truncated: boolean
 }
 
 export interface QueryResult {
   columns: Column[]
-  /** To be read once. Throws QUERY_TIMEOUT, INTERRUPTED or SQL_INVALID where the query ends early. */
+  /** Read them once. @throws QUERY_TIMEOUT, INTERRUPTED or SQL_INVALID where the query ends early */
   batches: AsyncIterable<Batch>
-  /** Rows given out so far; final when `batches` has ended. */
+  /** Rows read so far; final when `batches` has ended. */
   tally(): Tally
-  /** Ends the query and frees what it holds; safe at any time, any number of times. */
+  /** Ends the query and releases its resources. May be called at any time, repeatedly. */
   close(): Promise<void>
 }
 
-/** `a, a, a_1` as `a, a_2, a_1`: every name once, whatever its case, and the first of each as it is. */
+/** `a, a, a_1` becomes `a, a_2, a_1`: every name occurs once, ignoring case, and the first occurrence is unchanged. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names.map(name => name.toLowerCase()))
   const given = new Set<string>()

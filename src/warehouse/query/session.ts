@@ -105,6 +105,6 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
 const timeout = (timeoutMs: number) =>
   new ConvohouseError('QUERY_TIMEOUT', {
     what: `The query ran longer than ${timeoutMs / 1_000} s.`,
-    hint: 'Query less, or raise the timeout.',
+    hint: 'Query fewer rows, or raise the timeout.',
     facts: { timeoutMs },
   })

@@ -1,6 +1,6 @@
-// DuckDB's C API, and with it the Node client, ends a stream that failed exactly like a complete one: the next chunk is empty, and the
-// error is lost. (Seen with 1.5.6: a bad cast in the last tenth of 3,000,000 rows gave 2,648,064 rows and no error.) The transaction
-// tells the two apart: a failure aborts it.
+// Detects failed streams. DuckDB's C API, and so the Node client, ends a failed stream like a complete one: the next chunk is empty, and the
+// error is lost (seen with 1.5.6: a bad cast in the last tenth of 3,000,000 rows gave 2,648,064 rows and no error). But a failure aborts the
+// transaction, which distinguishes the two.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'

@@ -1,11 +1,11 @@
-// Which columns of an answer are times of the warehouse, and so UTC. A TIMESTAMP does not tell: one that a query made, of
-// `… AT TIME ZONE 'America/Los_Angeles'` say, has the same type. So each column is followed through DuckDB's plan to where it comes
-// from, and counts only where that is a stored column that nothing was done to.
+// Determines which columns of a result are stored times, which are UTC. The type TIMESTAMP is not enough: a query can compute one in another
+// zone (`… AT TIME ZONE 'America/Los_Angeles'`). So each column is traced through DuckDB's plan, and counts only if it is an unchanged stored
+// column.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { parseDuckdbJson } from './duckdb-json.ts'
 
-/** As much of DuckDB's serialized plan as is looked at. */
+/** The parts of DuckDB's serialized plan that are read here. */
 interface Operator {
   type: string
   children: Operator[]
@@ -39,10 +39,10 @@ interface Expression {
   value?: { is_null: boolean }
 }
 
-/** For each column that an operator gives out whether it is UTC; null where its columns are not known. */
+/** For each output column of an operator, whether it is UTC; null where the columns are not known. */
 type Origins = boolean[] | null
 
-/** What these give out is one of the values that they take. */
+/** Functions whose result is one of their arguments' values. */
 const PICKS = /^(min|max|first|last|any_value|arbitrary|mode|arg_min|arg_max|min_by|max_by)$/
 
 const ONE_INPUT = new Set(['LOGICAL_FILTER', 'LOGICAL_ORDER_BY', 'LOGICAL_LIMIT', 'LOGICAL_DISTINCT', 'LOGICAL_SAMPLE'])
@@ -56,32 +56,32 @@ const JOINS = new Set([
 ])
 const SETS = new Set(['LOGICAL_UNION', 'LOGICAL_EXCEPT', 'LOGICAL_INTERSECT'])
 
-/** An error may have ended the transaction that the query is to read in; nothing was read yet. */
-const BEGIN_ANEW = ['ROLLBACK', 'BEGIN TRANSACTION READ ONLY']
+/** An error may have ended the transaction before the query read anything, so it is begun again. */
+const RESTART_TRANSACTION = ['ROLLBACK', 'BEGIN TRANSACTION READ ONLY']
 
 /**
- * For each column of a SELECT that `guard` let through: true where it comes from a stored TIMESTAMP column as it is, or through
- * `min`, `max`, `coalesce` and the like. False wherever that is not certain.
+ * For each column of a guarded SELECT: true where it is a stored TIMESTAMP column, unchanged or through `min`, `max`, `coalesce` and the
+ * like. False wherever that is not certain.
  */
 export async function utcColumns(connection: DuckDBConnection, sql: string): Promise<boolean[]> {
   const plans = await planOf(connection, sql)
   return (plans.length === 1 && originsOf(plans[0]!, new Map())) || []
 }
 
-/** Empty where DuckDB cannot write the plan down. */
+/** The plan; empty where DuckDB cannot serialize it. */
 async function planOf(connection: DuckDBConnection, sql: string): Promise<Operator[]> {
   try {
     const reader = await connection.runAndReadAll('SELECT json_serialize_plan($1::VARCHAR)', [sql])
     return (parseDuckdbJson(String(reader.getRows()[0]![0])) as { plans?: Operator[] }).plans ?? []
   } catch {
-    for (const statement of BEGIN_ANEW) await connection.run(statement)
+    for (const statement of RESTART_TRANSACTION) await connection.run(statement)
     return []
   }
 }
 
 function originsOf(operator: Operator, ctes: Map<number, Origins>): Origins {
   const { type, children, expressions = [] } = operator
-  // Columns that an operator leaves out would shift those behind them.
+  // A projection map may drop columns, which shifts the ones after them.
   const maps = [
     'projection_ids',
     'projection_map',
@@ -145,6 +145,6 @@ function isStored(expression: Expression, input: boolean[]): boolean {
   }
 }
 
-/** `NULL`, which has been given a type. */
+/** True for a `NULL` literal, also one cast to a type. */
 const isNull = ({ expression_class: kind, child, value }: Expression): boolean =>
   kind === 'BOUND_CAST' && child !== undefined ? isNull(child) : kind === 'BOUND_CONSTANT' && value?.is_null === true

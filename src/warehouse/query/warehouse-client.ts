@@ -1,5 +1,4 @@
-// Queries of the warehouse from a process that does not write it: opened for reading here when no process holds it, else answered by the
-// process that holds it.
+// Queries the warehouse from a process that does not hold it: opens the file for reading if no process holds it, else asks the holder.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
@@ -28,7 +27,7 @@ export interface ClientQuery extends QueryLimits {
   layout?: ResultLayout
 }
 
-/** A holder does not answer yet when it has just started, and no more when it ends. */
+/** A holder that is starting or ending holds the lock without answering. */
 const RETRY_FOR_MS = 3 * SECOND
 const RETRY_EVERY_MS = 100
 

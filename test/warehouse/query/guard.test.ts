@@ -119,7 +119,7 @@ describe('the guard', () => {
 
   it('does not take a text or a name for a PIVOT', async () => {
     const refused = admit('CREATE TABLE t AS SELECT \'PIVOT\' AS "PIVOT"')
-    await expect(refused).rejects.toThrow('CREATE is not open to queries')
+    await expect(refused).rejects.toThrow('CREATE is not allowed in queries')
   })
 
   it.each([

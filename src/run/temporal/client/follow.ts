@@ -81,7 +81,7 @@ interface FollowOptions {
   workspaceId: string
   asked: { run: string; handle: OwnerHandle }
   signal: AbortSignal
-  tell(seen: SyncView): void
+  onProgress(seen: SyncView): void
   /** Called with the sync that this one is queued behind. */
   waits?(ahead: SyncAhead): void
   answered?: WorkerCall
@@ -111,7 +111,7 @@ const isReportOf = async (result: Promise<SyncReport | null>, run: string): Prom
  * @throws the error that ended the workflow
  */
 export async function follow(following: FollowOptions): Promise<SyncReport | null> {
-  const { client, signal, tell } = following
+  const { client, signal, onProgress } = following
   const { run, handle } = following.asked
   let plan: PlanSummary | null = null
   let over = false
@@ -125,7 +125,7 @@ export async function follow(following: FollowOptions): Promise<SyncReport | nul
     const seen = await readOnce(following, plan)
     if (seen?.progress.run === run) {
       plan = seen.plan
-      tell(seen)
+      onProgress(seen)
     }
     const report = seen?.progress.reports.find(ended => ended.run === run)
     if (report) return expectBegun(report)

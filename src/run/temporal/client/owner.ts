@@ -1,4 +1,4 @@
-// The workflow that owns a workspace's quota, as its clients see it: who asks first starts it, who asks later joins.
+// The client side of the workflow that owns a workspace's quota: the first request starts it, later ones join it.
 import { type Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
 import { warehouseQueue } from '../../../../workflows/activities.ts'
 import type { AcceptedRequest } from '../../../../workflows/requests.ts'

@@ -30,7 +30,7 @@ interface WatchState {
   /** Runs whose report was passed on. */
   reported: Set<string>
   /** Receives the running sync's progress; kept while polls fail, so that one sync is announced once. */
-  listener: { run: string; tell: (seen: SyncView) => void } | null
+  listener: { run: string; onProgress: (seen: SyncView) => void } | null
 }
 
 interface Execution {
@@ -64,10 +64,10 @@ function report(state: WatchState, ended: SyncReport | null): void {
 
 function listenerOf(state: WatchState, run: string): (seen: SyncView) => void {
   const { listener, audience } = state
-  if (listener?.run === run) return listener.tell
-  const tell = audience.begun(run)
-  state.listener = { run, tell }
-  return tell
+  if (listener?.run === run) return listener.onProgress
+  const onProgress = audience.begun(run)
+  state.listener = { run, onProgress }
+  return onProgress
 }
 
 /** @throws the error that ended the sync, or that of a failed query */
@@ -77,8 +77,8 @@ async function followExecution(state: WatchState, { running }: Execution): Promi
   if (!running) return report(state, await abortable(client, signal, () => reportOf(handle)))
   const { run } = await abortable(client, signal, () => progressOf(client, workspaceId))
   if (run === null || state.reported.has(run)) return
-  const tell = listenerOf(state, run)
-  report(state, await follow({ client, workspaceId, asked: { run, handle }, signal, tell }))
+  const onProgress = listenerOf(state, run)
+  report(state, await follow({ client, workspaceId, asked: { run, handle }, signal, onProgress }))
 }
 
 async function pollOnce(state: WatchState): Promise<void> {

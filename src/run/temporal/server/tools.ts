@@ -1,6 +1,5 @@
-// Executables of other projects: found on the PATH, and kept in the user's cache. A tool is made in a folder of its own beside its place
-// in the cache and moved there when it is complete, so nobody sees half of it. The folder's name holds the process id of its maker, so
-// that a second process waits instead of making the same.
+// Finds executables of other projects on the PATH or in the user's cache. A tool is downloaded into a temporary folder and moved to its place
+// when it is complete, so no process sees half of it. The folder's name contains the process id, so a second process waits for the first.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { access, constants, readdir, rename, rm, stat } from 'node:fs/promises'

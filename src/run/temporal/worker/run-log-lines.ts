@@ -21,11 +21,11 @@ const count = (value: number, one: string): string => `${value.toLocaleString('e
 const countsOf = ({ conversations, pages, requests, sessions }: SyncReport): string =>
   `${count(conversations, 'conversation')} in ${count(pages, 'page')}, ${count(requests, 'request')}, ${count(sessions, 'session')} billed`
 
-/** `tell` receives one line per call. */
-export function runLines(tell: (line: string) => void): RunLines {
+/** `write` receives one line per call. */
+export function runLines(write: (line: string) => void): RunLines {
   /** Runs begun by this worker: planning one of them again continues it. */
   const begun = new Set<string>()
-  const line = ({ workspaceId, run }: RunRef, text: string) => tell(`${workspaceId}: sync ${run} ${text}`)
+  const line = ({ workspaceId, run }: RunRef, text: string) => write(`${workspaceId}: sync ${run} ${text}`)
   return {
     planned(of, windows) {
       line(of, `${begun.has(of.run) ? 'goes on' : 'begins'}: ${count(windows, 'window')} to read`)

@@ -1,5 +1,5 @@
-// Cells as Arrow data: its buffers, filled by hand, since apache-arrow's own builders take a timestamp as a float of
-// milliseconds and lose the rest.
+// Builds Arrow columns from cells. The buffers are filled here, because apache-arrow's own builders take a timestamp as a float of
+// milliseconds and lose microseconds.
 
 import {
   Binary,
@@ -29,7 +29,7 @@ import {
 } from 'apache-arrow'
 import type { Cell, Shape, TimestampUnit } from '../results.ts'
 
-/** How the column is called in Arrow, and how its cells become buffers. */
+/** The Arrow type of a column, and the function that fills its buffers. */
 export interface ArrowColumn {
   type: DataType
   data(cells: Cell[]): Data
@@ -54,9 +54,8 @@ const UNSIGNED = {
 } as const
 
 /**
- * The Arrow column for a shape, as a reader of Parquet finds it in a file of DuckDB's: decimals stay decimals, lists, structs and maps
- * what they are, and only a timestamp with a zone is marked as UTC. Everything that either format has no type for was cast before
- * (`Taker`), and is text.
+ * The Arrow column for a shape, of the same type as in DuckDB's Parquet files: decimals, lists, structs and maps keep their types, and only
+ * a timestamp with a zone is marked as UTC. Types that Arrow or Parquet lacks have been cast to text (casts.ts).
  */
 export function arrowColumn(shape: Shape): ArrowColumn {
   switch (shape.kind) {
@@ -146,7 +145,7 @@ function decimals(width: number, scale: number): ArrowColumn {
       const halves = new BigInt64Array(cells.length * 2)
       for (const [at, cell] of cells.entries()) {
         if (cell === null) continue
-        // The digits without their point are the count of the smallest unit, which is what Arrow stores.
+        // Arrow stores a decimal as a count of its smallest unit: the digits without the point.
         const units = BigInt(String(cell).replace('.', ''))
         halves[at * 2] = BigInt.asIntN(64, units)
         halves[at * 2 + 1] = units >> 64n
@@ -172,7 +171,7 @@ function bytes(type: Utf8 | Binary, encode: (cell: Exclude<Cell, null>) => Buffe
 
 const EMPTY = Buffer.alloc(0)
 
-/** Names of children are those of Parquet, so that readers which compare them find the same type. */
+/** Child fields have Parquet's names, so that readers that compare schemas find equal types. */
 function lists(element: ArrowColumn): ArrowColumn {
   const type = new List(new Field('element', element.type, true))
   return {
@@ -217,7 +216,7 @@ function maps(key: ArrowColumn, value: ArrowColumn): ArrowColumn {
   }
 }
 
-/** Where each of the lists begins in what they hold together, and where the last one ends. */
+/** The offset of each list's first element in the concatenated elements, and the end of the last list. */
 function offsetsOf(cells: Cell[]): Int32Array {
   const offsets = new Int32Array(cells.length + 1)
   for (const [at, cell] of cells.entries()) offsets[at + 1] = offsets[at]! + ((cell as Cell[] | null)?.length ?? 0)

@@ -1,4 +1,4 @@
-// Arrow IPC, as pandas, polars and DuckDB read it: as a stream, or as a file, which is one with an index behind it.
+// Arrow IPC for pandas, Polars and DuckDB: as a stream, or as a file, which is a stream with an index at its end.
 
 import {
   AsyncByteQueue,
@@ -14,8 +14,8 @@ import type { Batch, QueryResult } from '../results.ts'
 import { type ArrowColumn, arrowColumn } from './arrow-columns.ts'
 
 /**
- * Bytes: the schema, then a piece a record batch, then the end mark. DuckDB's own type of a column is in its field's
- * metadata. Readers that seek (`read_feather`) want a file, those of a pipe a stream.
+ * Yields the schema, the record batches and the end mark. The metadata of a field holds DuckDB's type. Readers that seek (`read_feather`)
+ * need a file, readers of a pipe a stream.
  */
 export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncGenerator<Uint8Array> {
   const columns = result.columns.map(({ shape }) => arrowColumn(shape))
@@ -34,7 +34,7 @@ export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncG
   yield pieces.take()
 }
 
-/** Each record batch has a head of some hundred bytes a column; fewer cells than these in one are not worth it. */
+/** Minimum size of a record batch: its head takes some hundred bytes per column. */
 const CELLS_A_BATCH = 65_536
 
 /** The same rows in fewer batches. */
@@ -65,8 +65,8 @@ function recordBatch(schema: Schema, columns: ArrowColumn[], batch: Batch): Reco
 }
 
 /**
- * What the writer wrote, to be taken at once: its own streams run ahead of their reader, and turn an error of the
- * query into an unhandled rejection.
+ * Collects the bytes that the writer writes, so that they can be read synchronously: the writer's own streams run ahead of their reader, and
+ * turn an error of the query into an unhandled rejection.
  */
 class Pieces extends AsyncByteQueue {
   private written: Uint8Array[] = []

@@ -1,4 +1,4 @@
-// The exact format that convohouse's own client reads: NDJSON, column by column, with the shapes of all columns ahead.
+// The lossless format of convohouse's own client: NDJSON, column by column, preceded by the shapes of all columns.
 //
 //   {"columns":[{"name":"n","type":"BIGINT","shape":{…}}]}
 //   [["1","2"]]                                    a batch: a list of cells for each column
@@ -19,7 +19,7 @@ export interface ErrorBody {
 
 export type CellsLine = { columns: Column[] } | { batch: Uint8Array } | { end: Tally } | { error: ErrorBody }
 
-/** One line for the columns, one for each batch, one for the end; a failure on the way is thrown. */
+/** Yields a line for the columns, a line per batch, and a line for the end. @throws the query's failure */
 export async function* cells(result: QueryResult): AsyncGenerator<Buffer> {
   yield encodeLine({ columns: result.columns })
   for await (const batch of result.batches) yield encodeBatch(batch)
@@ -34,14 +34,14 @@ export function encodeBatch(batch: Batch): Buffer {
   return Buffer.from(`${JSON.stringify(batch.columns, asJson)}\n`)
 }
 
-/** The lines in the bytes, however they are cut into pieces; a line without its end is left out. A batch stays bytes: `decodeBatch` needs its columns. */
+/** Splits pieces of bytes into lines; drops an incomplete last line. A batch stays bytes, because `decodeBatch` needs its columns. */
 export async function* readLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<CellsLine> {
   let held: Buffer[] = []
   for await (const piece of pieces) {
     let from = 0
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, from)) {
       const last = piece.subarray(from, end)
-      // Joined once a line, so that a long one is not copied with each piece.
+      // Joined once per line, so that a long line is not copied with each piece.
       const line = held.length === 0 ? last : Buffer.concat([...held, last])
       yield line[0] === BRACKET ? { batch: line } : (JSON.parse(line.toString()) as CellsLine)
       held = []

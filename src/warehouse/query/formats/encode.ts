@@ -1,4 +1,4 @@
-// An answer encoded in a format that is streamed from rows. Parquet is not: DuckDB writes it as a file (parquet.ts).
+// Encodes a result in a streamed format. Parquet is not streamed: DuckDB writes it as a file (parquet.ts).
 
 import type { QueryResult } from '../results.ts'
 import { cells } from './cells.ts'

@@ -1,21 +1,21 @@
-// Times as text: ISO-8601 with milliseconds, and finer digits only where there are any.
+// Times as text: ISO-8601 with milliseconds, and further digits where the value has them.
 
 import type { Shape, TimestampUnit } from '../results.ts'
 
 const TICKS_A_SECOND: Record<TimestampUnit, bigint> = { s: 1n, ms: 1_000n, us: 1_000_000n, ns: 1_000_000_000n }
 
-/** DuckDB's infinities: the ends of its 64 bits, and of 32 for a date. */
+/** DuckDB's infinities: the largest values of 64 bits, and of 32 bits for a date. */
 const INFINITY = 2n ** 63n - 1n
 const INFINITE_DAY = 2 ** 31 - 1
 
 const DAY_SECONDS = 86_400
 
-/** 400 years, after which the calendar repeats. */
+/** 400 years: the period of the calendar. */
 const ERA_SECONDS = 146_097 * DAY_SECONDS
 
 /**
- * `2026-11-20T20:49:46.123Z` for a count of the unit since the epoch; without the `Z` where the shape has no zone, since such a
- * time may be that of any place. Years before 0 (which is 1 BC) and after 9999 have a sign, and six digits or more.
+ * `2026-11-20T20:49:46.123Z` for a count of the unit since the epoch; without `Z` where the shape has no zone. Years before 0 (1 BC) and
+ * after 9999 have a sign and at least six digits.
  */
 export function timestampText(ticks: bigint, { unit, zone }: Extract<Shape, { kind: 'timestamp' }>): string {
   if (ticks === INFINITY) return 'infinity'
@@ -34,7 +34,7 @@ export function dateText(days: number): string {
   return calendarText(days * DAY_SECONDS).replace(/T.*/, '')
 }
 
-/** To the second. JavaScript's own calendar ends sooner than DuckDB's, hence by eras. */
+/** To the second. Computed in eras of 400 years, because JavaScript's calendar ends earlier than DuckDB's. */
 function calendarText(seconds: number): string {
   const eras = Math.floor(seconds / ERA_SECONDS)
   const text = new Date((seconds - eras * ERA_SECONDS) * 1_000).toISOString().slice(0, 19)

@@ -1,27 +1,27 @@
-// Arguments that end the process. DuckDB follows the path of a JSON function, the structure of `json_transform`, JSON that becomes a VARIANT
-// and the parts of a name by recursion, without a bound: one with 100,000 levels, which `repeat` makes of a few characters, overflows the
-// stack (seen with 1.5.5; test/fuzz finds such). So paths and structures are written as literals, and looked at here; where they come of a
-// column, DuckDB itself refuses what recurses. VARIANTs are made of literals alone.
+// Refuses arguments that crash the process. DuckDB follows the path of a JSON function, the structure of `json_transform`, JSON that becomes
+// a VARIANT, and the parts of a name by unbounded recursion: 100,000 levels, which `repeat` makes from a few characters, overflow the stack
+// (seen with 1.5.5; test/fuzz finds such cases). So paths and structures must be literals, whose depth is checked here; DuckDB itself refuses
+// recursion into paths from columns. VARIANTs must be made of literals only.
 import { CAST_TO_VARIANT, type Call, type TreeNode } from './tree.ts'
 
-/** Functions whose arguments behind the first one say how deep they go. */
+/** Functions whose second and later arguments determine the depth of recursion. */
 const STEERED = /^(json_(extract|transform|exists|type|value|keys|array_length|contains|each|tree|pretty)|from_json|->)/
 
-/** Functions that are given another one's name. */
+/** Functions that take the name of another function. */
 const BY_NAME = /^(list|array)_(aggr|aggregate)$|^aggregate$/
 
 const DEEPEST = 100
 
-/** True for a name of a column that has too many parts. */
+/** True for a column name with too many parts. */
 export const isNameTooLong = (parts: number): boolean => parts > DEEPEST
 
-/** The name of a function that is given by name, or undefined; null where it is not a literal. */
+/** The function that a call names in an argument; undefined if it names none, null if the name is not a literal. */
 export function functionGiven({ name, arguments: [given] }: Call): string | null | undefined {
   if (!BY_NAME.test(name.toLowerCase()) || given === undefined) return undefined
   return literalText(given)
 }
 
-/** True where a call is given something that may be too deep. */
+/** True where an argument of the call may be nested too deeply. */
 export function mayBeTooDeep({ name, arguments: given }: Call): boolean {
   if (name === CAST_TO_VARIANT) return given.some(isNotLiteral)
   return STEERED.test(name.toLowerCase()) && given.some(isTooDeep)
@@ -29,7 +29,7 @@ export function mayBeTooDeep({ name, arguments: given }: Call): boolean {
 
 function isTooDeep(node: TreeNode): boolean {
   const { texts, columns, calls } = contentsOf(node)
-  // What is made of a column is no constant, and DuckDB takes neither a wildcard nor a structure of it.
+  // A value derived from a column is not constant, and DuckDB accepts only constants as wildcard paths and structures.
   return (calls && !columns) || texts.some(text => levelsOf(text) > DEEPEST)
 }
 
@@ -38,10 +38,10 @@ function isNotLiteral(node: TreeNode): boolean {
   return columns || calls || texts.some(text => levelsOf(text) > DEEPEST)
 }
 
-/** Calls that only put together what they are given. */
+/** Calls that only combine their arguments. */
 const MAKES = /^(list_value|struct_pack|row|map|[-+*/%])$/
 
-/** Texts in it at any depth, and whether there are columns, and calls that may make text. */
+/** The texts in a node at any depth, and whether it has columns or calls that may produce text. */
 function contentsOf(node: TreeNode): { texts: string[]; columns: boolean; calls: boolean } {
   const found = { texts: [] as string[], columns: false, calls: false }
   const left: unknown[] = [node]
@@ -62,7 +62,7 @@ function literalText(node: TreeNode): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Levels that a path, a structure or a type may have: brackets within each other, wildcards and lists of lists one after the other. */
+/** Upper bound of the levels of a path, a structure or a type: nested brackets, plus wildcards and lists of lists in sequence. */
 export function levelsOf(text: string): number {
   let [depth, deepest] = [0, 0]
   for (const character of text) {

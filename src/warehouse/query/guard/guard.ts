@@ -1,9 +1,8 @@
-// The wall between a caller's SQL and everything that is not the warehouse's data. The process that holds the warehouse
-// reads and writes files with the same DuckDB, so there is no second wall behind this one.
+// The guard restricts a caller's SQL to the data of the warehouse. The process that holds the warehouse reads and writes files with the same
+// DuckDB instance, so nothing else stops such SQL.
 //
-// Nothing of the caller's is bound before it has passed: binding `read_csv(…)` already opens the file, and splitting
-// a PRAGMA already runs it. So: parse only (`json_serialize_sql` touches nothing), look at every name in the tree, and
-// only then let DuckDB prepare that same text.
+// The guard never binds unchecked SQL: binding `read_csv(…)` already opens the file, and splitting a PRAGMA already runs it. It only parses
+// (`json_serialize_sql` touches nothing), checks every name in the tree, and then has DuckDB prepare the same text.
 
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../../../core/errors.ts'
@@ -14,29 +13,28 @@ import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFil
 import { firstWord, hasWord, splitExplain, trimStatement } from './sql-text.ts'
 import { type Call, type Named, namesIn, type TableName } from './tree.ts'
 
-/** Longer SQL is a mistake, or an attempt to keep the parser busy. In characters. */
+/** In characters. Longer SQL is a mistake, or an attempt to keep the parser busy. */
 const LONGEST_SQL = 1_000_000
 
 const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW), or EXPLAIN of one.'
 const ONLY_WAREHOUSE = 'Read only tables and views of the warehouse; SHOW TABLES lists them.'
 
 export interface Guarded {
-  /** The checked text, without semicolons behind it; what runs is this and not what came in. */
+  /** The checked text, without semicolons at its end. This text runs, not the caller's. */
   sql: string
   kind: 'select' | 'explain'
 }
 
 /**
- * Checks that `sql` is one SELECT (or what DuckDB parses as one: WITH, FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE,
- * SHOW TABLES) or an EXPLAIN of one, and that it names only tables, views and functions that stay inside the warehouse.
- * Binds and runs nothing of it.
+ * Checks that `sql` is one SELECT (or a statement that DuckDB parses as one: WITH, FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE, SHOW TABLES) or
+ * an EXPLAIN of one, and that it names only tables, views and functions that stay inside the warehouse. Binds and runs nothing.
  *
- * @throws SQL_REFUSED where it is something else or reaches outside; SQL_INVALID where it does not parse.
+ * @throws SQL_REFUSED for any other statement and for access to anything outside; SQL_INVALID where it does not parse
  */
 export async function guard(connection: DuckDBConnection, sql: string): Promise<Guarded> {
   if (sql.length > LONGEST_SQL) throw refuse(`The SQL is longer than ${LONGEST_SQL} characters.`, 'Shorten it.')
-  // DuckDB's parser takes a NUL for the end and would run another text than the one that was checked.
-  if (sql.includes('\0')) throw refuse('The SQL holds a NUL character.', 'Take it out.')
+  // DuckDB's parser stops at a NUL, so it would run another text than the one that was checked.
+  if (sql.includes('\0')) throw refuse('The SQL contains a NUL character.', 'Remove it.')
   const text = trimStatement(sql)
   const tree = await parse(connection, text)
   if (tree) {
@@ -55,16 +53,16 @@ export async function guard(connection: DuckDBConnection, sql: string): Promise<
 }
 
 /**
- * Prepares what `guard` let through.
+ * Prepares SQL that passed the guard.
  *
  * @throws SQL_INVALID with DuckDB's message where a name is unknown or a type does not fit.
  */
 export async function prepareGuarded(connection: DuckDBConnection, guarded: Guarded): Promise<DuckDBPreparedStatement> {
   const extracted = await connection.extractStatements(guarded.sql).catch(cause => Promise.reject(queryError(cause)))
-  if (extracted.count !== 1) throw refuse('The SQL holds more than one statement.', ONLY_SELECT)
+  if (extracted.count !== 1) throw refuse('The SQL contains more than one statement.', ONLY_SELECT)
   const statement = await extracted.prepare(0).catch(cause => Promise.reject(queryError(cause)))
   const expected = guarded.kind === 'select' ? StatementType.SELECT : StatementType.EXPLAIN
-  if (statement.statementType !== expected) throw refuse('The SQL is no SELECT.', ONLY_SELECT)
+  if (statement.statementType !== expected) throw refuse('The SQL is not a SELECT.', ONLY_SELECT)
   return statement
 }
 
@@ -75,7 +73,7 @@ interface Serialized {
   statements?: unknown[]
 }
 
-/** The tree of the one SELECT in the text; undefined where it parses, but as another kind of statement. */
+/** The tree of the single SELECT in the text; undefined where it is another kind of statement. */
 async function parse(connection: DuckDBConnection, text: string): Promise<unknown> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [text])
   const answer = parseDuckdbJson(String(reader.getRows()[0]![0])) as Serialized
@@ -85,12 +83,12 @@ async function parse(connection: DuckDBConnection, text: string): Promise<unknow
     throw new ConvohouseError('SQL_INVALID', { what: 'There is no SQL.', hint: ONLY_SELECT })
   }
   if (answer.statements.length > 1) {
-    throw refuse(`The SQL holds ${answer.statements.length} statements.`, 'Give one statement at a time.')
+    throw refuse(`The SQL contains ${answer.statements.length} statements.`, 'Give one statement at a time.')
   }
   return answer.statements[0]
 }
 
-/** Text that does not parse runs nothing, so it may go to `extractStatements`, whose message shows the place. */
+/** Text that does not parse runs nothing, so it is safe to pass it to `extractStatements`, whose message shows the position. */
 async function syntaxError(connection: DuckDBConnection, text: string, answer: Serialized): Promise<ConvohouseError> {
   const shown = await connection.extractStatements(text).then(
     () => undefined,
@@ -114,35 +112,38 @@ function checkFunctions(named: Named): void {
     named.functions.find(name => !isAllowedFunction(name))
   if (outside !== undefined)
     throw refuse(
-      `The function ${outside}() is not open to queries: it may reach outside the warehouse, or end its process.`,
+      `The function ${outside}() is not allowed in queries: it may access something outside the warehouse, or crash its process.`,
       ONLY_WAREHOUSE,
     )
   for (const call of named.calls) checkCall(call)
   if (isNameTooLong(named.longestName))
-    throw refuse(`A name of ${named.longestName} parts is too long.`, 'Give names of at most 100 parts.')
+    throw refuse(`A name of ${named.longestName} parts is too long.`, 'Use names of at most 100 parts.')
 }
 
 function checkCall(call: Call): void {
   const given = functionGiven(call)
   if (given === null || (given !== undefined && !isAllowedFunction(given)))
-    throw refuse(`${call.name}() is given a function that is not open to queries.`, 'Write its name as a literal.')
+    throw refuse(
+      `${call.name}() is given a function that is not allowed in queries.`,
+      'Write the name of an allowed function as a literal.',
+    )
   if (mayBeTooDeep(call))
     throw refuse(
-      `What ${call.name} is given may be nested too deeply for DuckDB, which would end its process.`,
+      `An argument of ${call.name} may be nested too deeply for DuckDB, which would crash its process.`,
       'Write the path, structure or value as a literal of at most 100 levels.',
     )
 }
 
 async function checkTable(connection: DuckDBConnection, name: TableName): Promise<void> {
   const full = [name.catalog, name.schema, name.table].filter(Boolean).join('.')
-  if (!isAllowedTable(name.table)) throw refuse(`"${full}" is not open to queries.`, ONLY_WAREHOUSE)
+  if (!isAllowedTable(name.table)) throw refuse(`"${full}" is not allowed in queries.`, ONLY_WAREHOUSE)
   const unqualified = full === name.table
   if (looksLikeFile(name.table) || (!unqualified && !(await isKnown(connection, name)))) {
-    throw refuse(`"${full}" is no table or view, and could name a file.`, ONLY_WAREHOUSE)
+    throw refuse(`"${full}" is not a table or view, and may name a file.`, ONLY_WAREHOUSE)
   }
 }
 
-/** DuckDB joins the parts of an unknown qualified name to a path: `main.csv` is a file. So it must be known. */
+/** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. Therefore the name must be known. */
 async function isKnown(connection: DuckDBConnection, { catalog, schema, table }: TableName): Promise<boolean> {
   const reader = await connection.runAndReadAll(
     `SELECT count(*) FROM (
@@ -156,20 +157,20 @@ async function isKnown(connection: DuckDBConnection, { catalog, schema, table }:
   return Number(reader.getRows()[0]![0]) > 0
 }
 
-/** What DuckDB parses, but as no SELECT. */
+/** The error of a statement that is not a SELECT. */
 function notSelect(text: string): ConvohouseError {
   if (pivots(text)) return unnamedPivot()
   const word = firstWord(text)
-  const what = word ? `${word} is not open to queries: the warehouse is only read here.` : 'The SQL is no SELECT.'
+  const what = word ? `${word} is not allowed in queries, which only read the warehouse.` : 'The SQL is not a SELECT.'
   return refuse(what, ONLY_SELECT)
 }
 
-/** Begins as a SELECT may, and holds a PIVOT: nothing else has DuckDB make several statements of one. */
+/** True for a SELECT with a PIVOT, the only SELECT that DuckDB splits into several statements. */
 const pivots = (text: string): boolean =>
   ['PIVOT', 'PIVOT_WIDER'].some(word => hasWord(text, word)) &&
   ['PIVOT', 'PIVOT_WIDER', 'FROM', 'WITH', 'SELECT'].includes(firstWord(text) ?? '')
 
-/** Without its values PIVOT is two statements to DuckDB: it first creates a type of them. */
+/** The error of a PIVOT without values: DuckDB first creates a type of them, in a statement of its own. */
 const unnamedPivot = (): ConvohouseError =>
   refuse(
     'PIVOT does not name the values that become columns: DuckDB makes several statements of it, and only one SELECT is run here.',

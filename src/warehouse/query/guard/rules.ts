@@ -1,5 +1,5 @@
-// What a caller's SQL may name. Functions that make tables are listed one by one, since most of them read files, and a
-// new DuckDB brings new ones; the hundreds of plain functions are allowed but for those that act or look outside.
+// The names that a caller's SQL may use. Table functions are allowed one by one, because most of them read files and new DuckDB versions add
+// more. The hundreds of other functions are allowed, except those that have effects or access something outside the warehouse.
 
 const TABLE_FUNCTIONS = new Set([
   'unnest',
@@ -32,9 +32,9 @@ const TABLE_FUNCTIONS = new Set([
 ])
 
 /**
- * `json_serialize_plan` binds the SQL it is given, and so opens the files that it names; `current_setting` loads extensions.
- * `json_structure`, `json_group_structure`, `json_contains` and `json_merge_patch` follow a value by recursion: a deep one, which may come
- * from the vendor, ends the process.
+ * `json_serialize_plan` binds its SQL and so opens the files that it names; `current_setting` loads extensions. `json_structure`,
+ * `json_group_structure`, `json_contains` and `json_merge_patch` recurse into a value: a deeply nested one, which the vendor may send, crashes
+ * the process.
  */
 const REFUSED_FUNCTIONS = new Set([
   'checkpoint',
@@ -58,7 +58,7 @@ const REFUSED_FUNCTIONS = new Set([
   'which_secret',
 ])
 
-/** Names of today's and tomorrow's functions that read files, act, or tell how the process is set up. */
+/** Families of functions, including future ones, that read files, have effects, or show how the process is configured. */
 const REFUSED_FAMILIES = [
   /^(read|write|copy|load|install|import|export|enable|disable|truncate|http|pragma|duckdb|parquet)_/,
   /^(set|reset|get)_config/,
@@ -78,12 +78,12 @@ const REFUSED_TABLES = new Set([
   'pragma_database_list',
 ])
 
-/** True where the function may stand in FROM. */
+/** True where the function is allowed in FROM. */
 export function isAllowedTableFunction(name: string): boolean {
   return TABLE_FUNCTIONS.has(name.toLowerCase())
 }
 
-/** True where the function may stand anywhere in an expression. */
+/** True where the function is allowed in expressions. */
 export function isAllowedFunction(name: string): boolean {
   const lower = name.toLowerCase()
   return !REFUSED_FUNCTIONS.has(lower) && !REFUSED_FAMILIES.some(family => family.test(lower))
@@ -94,8 +94,8 @@ export function isAllowedTable(table: string): boolean {
 }
 
 /**
- * True for a name that DuckDB could take for a file. Where a table is unknown, a name that ends like a file
- * (`x.csv`), is an address (`s3://…`) or holds a wildcard is opened as one; it needs one of these characters for it.
+ * True for a name that DuckDB may open as a file: if no such table exists, it opens a name with a file extension (`x.csv`), an address
+ * (`s3://…`) or a wildcard as a file. Each of them contains one of these characters.
  */
 export function looksLikeFile(table: string): boolean {
   return /[./\\:*?[\]]/.test(table)

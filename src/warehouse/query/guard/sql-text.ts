@@ -1,8 +1,7 @@
-// The little that is done to SQL as text: the semicolons behind a statement come off, so that it can be wrapped, and
-// EXPLAIN comes off, since DuckDB serialises nothing but SELECT. What is left is checked as a whole afterwards and is
-// the very text that runs, so a mistake here can make SQL fail but not let it through.
+// Edits of SQL as text: removes the semicolons at the end, so that the statement can be wrapped, and EXPLAIN, since DuckDB serializes only
+// SELECT. The result is then checked completely and is the text that runs, so a mistake here can make SQL fail but cannot bypass the guard.
 
-/** One token: space, comment, text in any of DuckDB's quotes, a word, or else a single character. */
+/** One token: white space, a comment, a text in any of DuckDB's quotes, a word, or any other single character. */
 const TOKEN =
   /(?<space>\s+|--[^\n\r]*|\/\*)|(?<quoted>[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?<tag>[A-Za-z_]*)\$[\s\S]*?\$\k<tag>\$)|(?<word>[\p{L}_][\p{L}\p{N}_$]*)|(?<other>[\s\S])/uy
 
@@ -25,13 +24,13 @@ export function trimStatement(sql: string): string {
 }
 
 export interface Explain {
-  /** `EXPLAIN`, with the options that may stand there. */
+  /** `EXPLAIN` with its options. */
   head: string
   /** The statement that is explained. */
   statement: string
 }
 
-/** Takes `EXPLAIN [ANALYZE] [(FORMAT x)]` off; undefined where the SQL does not begin so. */
+/** Splits off `EXPLAIN [ANALYZE] [(FORMAT x)]`; undefined where the SQL does not begin with it. */
 export function splitExplain(sql: string): Explain | undefined {
   const words = [...tokens(sql)].filter(token => token.kind !== 'space')
   if (words[0]?.text.toUpperCase() !== 'EXPLAIN') return undefined
@@ -51,13 +50,13 @@ export function splitExplain(sql: string): Explain | undefined {
   return { head, statement: sql.slice(words[next - 1]!.end).trim() }
 }
 
-/** True where the word stands in the SQL, as no part of a text or a quoted name; `word` is in capitals. */
+/** True where the SQL contains the word outside of texts and quoted names. `word` is in capitals. */
 export function hasWord(sql: string, word: string): boolean {
   for (const token of tokens(sql)) if (token.kind === 'word' && token.text.toUpperCase() === word) return true
   return false
 }
 
-/** The first word, in capitals, to name a refused statement by. */
+/** The first word in capitals, which names a refused statement. */
 export function firstWord(sql: string): string | undefined {
   for (const token of tokens(sql)) {
     if (token.kind !== 'space' && token.text !== '(')
@@ -68,7 +67,7 @@ export function firstWord(sql: string): string | undefined {
 
 const OUTLINE_CHARS = 300
 
-/** What of SQL may stand in a log: its beginning without literals, which may hold a person's data. */
+/** The SQL for logs: its beginning without literals, which may hold personal data. */
 export function outlineOf(sql: string): string {
   let outline = ''
   for (const token of tokens(sql.slice(0, 10 * OUTLINE_CHARS))) {
@@ -93,7 +92,7 @@ function* tokens(sql: string): Generator<Token> {
   }
 }
 
-/** Block comments nest, as in PostgreSQL; an open one goes to the end. */
+/** Block comments nest, as in PostgreSQL; an unclosed one extends to the end. */
 function blockCommentEnd(sql: string, start: number): number {
   const marks = /\/\*|\*\//g
   marks.lastIndex = start

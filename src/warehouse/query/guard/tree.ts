@@ -1,4 +1,4 @@
-// What a SELECT names, read off the tree that DuckDB's own parser made of it (`json_serialize_sql`).
+// The names in a SELECT, from the tree of DuckDB's own parser (`json_serialize_sql`).
 
 export interface TableName {
   catalog: string
@@ -8,10 +8,10 @@ export interface TableName {
 
 export type TreeNode = Record<string, unknown>
 
-/** A call, or what is none by name: `x -> 'path'`, a cast to VARIANT. */
+/** A call, or an equivalent without a name: `x -> 'path'`, a cast to VARIANT. */
 export interface Call {
   name: string
-  /** What it is given, behind what it is called on. */
+  /** For `x.f(y)`, `x` comes first. */
   arguments: TreeNode[]
 }
 
@@ -22,16 +22,16 @@ export interface Named {
   functions: string[]
   calls: Call[]
   tables: TableName[]
-  /** Parts of the name of a column that has most of them: `a.b.c` has three. */
+  /** Most parts of a column name: `a.b.c` has three. */
   longestName: number
-  /** True where a value is left open: `?`, `$1`. */
+  /** True where the SQL has a parameter: `?`, `$1`. */
   parameters: boolean
 }
 
-/** Everything that the tree names, at any depth: subqueries, CTEs, lateral joins, pivots, default expressions. */
+/** All names in the tree at any depth: in subqueries, CTEs, lateral joins, pivots, default expressions. */
 export function namesIn(tree: unknown): Named {
   const named: Named = { tableFunctions: [], functions: [], calls: [], tables: [], longestName: 0, parameters: false }
-  // A list of what is left to visit, and no recursion: the caller decides how deep the tree is.
+  // An explicit stack instead of recursion, because the caller's SQL determines the depth.
   const left: unknown[] = [tree]
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
     if (Array.isArray(node)) pushAll(left, node.filter(isObject))
@@ -40,12 +40,12 @@ export function namesIn(tree: unknown): Named {
   return named
 }
 
-/** One by one: as arguments of one call, 150,000 values of an IN list overflow the stack. */
+/** Pushes one by one: 150,000 values of an IN list as arguments of one `push` overflow the stack. */
 function pushAll(left: unknown[], nodes: readonly unknown[]): void {
   for (const node of nodes) left.push(node)
 }
 
-/** Notes what the node names, and returns the nodes below it that are still to be visited. */
+/** Collects the node's names and returns its child nodes. */
 function visit(node: TreeNode, named: Named): unknown[] {
   if (node.type === 'TABLE_FUNCTION' && isObject(node.function)) {
     const { function_name: name, ...rest } = node.function
@@ -72,10 +72,10 @@ function visit(node: TreeNode, named: Named): unknown[] {
   return children(node)
 }
 
-/** Named so among the calls. */
+/** The name of a cast to VARIANT among the calls. */
 export const CAST_TO_VARIANT = 'cast to VARIANT'
 
-/** The type itself, or within it. */
+/** True for VARIANT, and for a type that contains it. */
 function holdsVariant(type: unknown): boolean {
   const left = [type]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {

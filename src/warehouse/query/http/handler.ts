@@ -4,16 +4,15 @@
 //   200           the rows, streamed; the trailers Convohouse-Rows and Convohouse-Truncated count them (Parquet: headers)
 //   4xx, 5xx      {"error": {"code": "SQL_INVALID", "what": "…", "hint": "…"}}
 //
-// A query that fails after its first rows ends the answer without the last chunk, so that no client takes it for complete; the format
-// `cells` says why before. A client that closes the connection stops its query.
+// If a query fails after its first rows, the response ends without its last chunk, so that no client considers it complete; the format
+// `cells` sends the error first. A client that closes the connection stops its query.
 //
-// What is bounded: the SQL (`guard`, a read-only transaction), how long it runs, how many run at once, how many rows, and the bytes in
-// flight (one piece and the socket's buffer for each query, by backpressure). What is not: the memory of a query's sorts and joins. A
-// DuckDB instance has one `memory_limit` for all its connections, so a heavy query competes with loading for it, and spills like it. Nor
-// is a query interrupted inside one huge value (`repeat('x', 2000000000)`): its client gets the timeout, and its slot stays taken until
-// the value is done.
+// Bounded are the SQL (`guard`, a read-only transaction), its duration, the number of concurrent queries, the rows, and the bytes in flight
+// (one piece and the socket's buffer per query, by backpressure). Not bounded is the memory of sorts and joins: a DuckDB instance has one
+// `memory_limit` for all connections, so a heavy query competes with loading, and spills like it. A query is not interrupted inside a huge
+// value (`repeat('x', 2000000000)`): its client gets the timeout, and its slot stays taken until the value is complete.
 //
-// Who may ask is decided by the server that calls the handler: the Unix socket by its file mode.
+// Access is controlled by the server that calls the handler, here by the file mode of the Unix socket.
 
 import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -48,7 +47,7 @@ export interface ServerLimits {
   maxWaitMs: number
 }
 
-/** Called when a query starts, with its SQL without literals, and when it has ended (null), so that a supervisor can log what a crashed process ran. */
+/** Called when a query starts (its SQL without literals) and when it has ended (null), so that a supervisor can log the queries of a crash. */
 export type QueryObserver = (id: number, sql: string | null) => void
 
 export interface QueryContext {
@@ -133,7 +132,7 @@ const MAX_REQUEST_BYTES = 8_000_000
 async function readBody(request: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = []
   let size = 0
-  // Ended early, the request must not take the connection down: the answer is still to be sent.
+  // Keeps the connection open when reading stops early, because the response has not been sent yet.
   for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += piece.length
     if (size > MAX_REQUEST_BYTES) {

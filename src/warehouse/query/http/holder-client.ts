@@ -1,4 +1,4 @@
-// Queries answered by the process that holds the warehouse, over its Unix socket.
+// The client of the process that holds the warehouse: sends it queries over its Unix socket.
 
 import { open, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -102,7 +102,7 @@ function resultOf(answer: Answer, lines: AsyncGenerator<CellsLine>, columns: Col
   return { columns, batches: batches(), tally: () => tally, close: async () => answer.hangUp() }
 }
 
-/** The next line; an error line is thrown. Without a line that ends the answer, it was cut off. */
+/** The next line. @throws the error of an error line; WAREHOUSE_ENDED where the answer ends without its last line */
 async function nextLine(lines: AsyncGenerator<CellsLine>): Promise<Exclude<CellsLine, { error: ErrorBody }>> {
   const { value: line, done } = await lines.next()
   if (done) throw ended()
@@ -144,7 +144,7 @@ async function post(query: HolderQuery, accept: string, more: object): Promise<A
   })
 
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    // Stays for the errors of a connection that is closed early.
+    // Stays registered for errors of a connection that is closed early.
     request.on('error', cause => reject(reason ?? connectionError(cause)))
     request.once('response', resolve)
     request.end(body)
@@ -161,7 +161,7 @@ async function post(query: HolderQuery, accept: string, more: object): Promise<A
   return answer
 }
 
-/** What a server of another version does not know: the path, the method, the format. */
+/** Statuses for a path, method or format that a server of another version does not know. */
 const UNKNOWN_TO_OTHERS = [404, 405, 406]
 
 async function refusal({ response, pieces }: Answer): Promise<ConvohouseError> {
@@ -188,7 +188,7 @@ function connectionError(cause: NodeJS.ErrnoException): ConvohouseError {
 const ended = () =>
   new ConvohouseError('WAREHOUSE_ENDED', {
     what: 'The process that holds the warehouse ended while it ran this query, perhaps because of it.',
-    hint: '`convohouse up` and `worker` restart it and log what it ran; nothing is lost. Try again; if it ends each time, write the query differently.',
+    hint: '`convohouse up` and `worker` restart it and log the query; nothing is lost. Try again; if it ends each time, write the query differently.',
   })
 
 const stopped = () => new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' })
@@ -196,7 +196,7 @@ const stopped = () => new ConvohouseError('INTERRUPTED', { what: 'The query was 
 const silent = (timeoutMs: number) =>
   new ConvohouseError('QUERY_TIMEOUT', {
     what: `The process that holds the warehouse did not answer within ${durationText(timeoutMs)}.`,
-    hint: 'Query less, or raise the timeout.',
+    hint: 'Query fewer rows, or raise the timeout.',
   })
 
 const unanswered = (cause: Error) =>

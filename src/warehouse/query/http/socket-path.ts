@@ -1,4 +1,4 @@
-// Where the process that holds the warehouse listens.
+// The path of the query socket.
 
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, realpath } from 'node:fs/promises'
@@ -6,21 +6,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConvohouseError } from '../../../core/errors.ts'
 
-/** Bytes of a socket's path: 108 on Linux, 104 on macOS, both with a closing NUL. */
+/** Most bytes of a socket's path: 108 on Linux and 104 on macOS, each including a final NUL. */
 const LONGEST_PATH = 103
 
 /**
- * The socket of a data folder: `query.sock` in it, or, where that path is too long for a socket, in a folder of this
- * user's under the system's temporary folder; a named pipe on Windows. Whoever asks and whoever answers get the same
- * path, by whichever way they name the data folder.
+ * The socket of a data folder: `query.sock` in it, or, if that path is too long for a socket, a file in a private folder below the system's
+ * temporary folder; a named pipe on Windows. The same for all spellings of the data folder's path, so that client and server agree.
  *
- * @throws HOME_UNUSABLE where the temporary folder has been prepared by somebody else
+ * @throws HOME_UNUSABLE where the private folder belongs to another user
  */
 export async function socketPath(home: string): Promise<string> {
   const real = await realpath(home).catch(cause => {
     throw new ConvohouseError('HOME_UNUSABLE', {
       what: `The data folder ${home} cannot be opened.`,
-      hint: 'Check that it exists, and its permissions.',
+      hint: 'Check that it exists, and check its permissions.',
       cause,
     })
   })
@@ -33,7 +32,7 @@ export async function socketPath(home: string): Promise<string> {
   return join(folder, 'query.sock')
 }
 
-/** Others can write to the temporary folder, and could lay a socket of theirs under that name. */
+/** Other users can write to the temporary folder, and could create a socket under that name. */
 async function ownFolder(folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw foreign(folder, cause)
@@ -44,7 +43,7 @@ async function ownFolder(folder: string): Promise<void> {
 
 const foreign = (folder: string, cause?: unknown) =>
   new ConvohouseError('HOME_UNUSABLE', {
-    what: `The folder ${folder} is not one that only you can open.`,
+    what: `Other users may have access to the folder ${folder}, which must be private.`,
     hint: 'Remove it, or use a data folder with a shorter path.',
     ...(cause !== undefined && { cause }),
   })

@@ -1,5 +1,5 @@
-// The process that holds the warehouse answers its owner's queries on a Unix socket, since DuckDB lets no other process open the file.
-// The socket's file mode is the authentication. A socket that a killed process left behind is replaced, one that a process serves never.
+// Serves queries on a Unix socket in the process that holds the warehouse, since DuckDB lets no other process open the file. The socket's
+// file mode is the authentication. A socket left by a killed process is replaced; one that a process serves is not.
 
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
@@ -111,7 +111,7 @@ interface ClientError extends Error {
 }
 
 function refuseMalformed({ code, rawPacket }: ClientError, socket: Socket): void {
-  // An answer that has begun cannot be followed by another.
+  // A response that has begun cannot be followed by another.
   if (!socket.writable || socket.bytesWritten > 0) socket.destroy()
   else if (rawPacket?.[0] === 0) socket.end(otherVersionFrame())
   else {
@@ -120,7 +120,7 @@ function refuseMalformed({ code, rawPacket }: ClientError, socket: Socket): void
   }
 }
 
-/** Clients of before the socket spoke HTTP send frames, which begin with a zero byte, and read them: two lengths (uint32), a header in JSON. */
+/** The reply to clients from before HTTP. They send and read frames, which begin with a zero byte: two lengths (uint32), a JSON header. */
 function otherVersionFrame(): Buffer {
   const what = 'The process that holds the warehouse runs another version of convohouse.'
   const message = { kind: 'error', code: 'WAREHOUSE_LOCKED', what, mend: 'Run `convohouse query` of that version.' }
@@ -160,7 +160,7 @@ async function removeStale(path: string): Promise<void> {
   if (!before) return
   if (!before.isSocket()) throw unusable(path, new Error('it is not a socket'))
   if (await answers(path)) throw alive(path)
-  // Only the file that was found dead is removed, not one that another process created meanwhile.
+  // Removes only the file that was found dead, and not one that another process has created since.
   const now = await lstat(path).catch(() => undefined)
   if (now?.ino === before.ino) await rm(path, { force: true })
 }
@@ -180,7 +180,7 @@ function answers(path: string): Promise<boolean> {
 const alive = (path: string) =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: `Another process already answers queries at ${path}.`,
-    hint: 'Stop it, or let it hold the warehouse.',
+    hint: 'Stop that process, or let it hold the warehouse.',
   })
 
 const unusable = (path: string, cause: Error) =>
