@@ -69,7 +69,7 @@ export function addFinished(report: SyncReport, { quarantined, refused, unnamed 
   if (refused) {
     const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
     report.webhooksRefused = refused
-    warn(report, `${events} refused since the sync before, and will not be sent again: \`convohouse status\` tells why`)
+    warn(report, `${events} refused since the sync before, and will not be sent again: \`convohouse status\` shows why`)
   }
 }
 

@@ -88,7 +88,7 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
       ? `SELECT * EXCLUDE (l), generate_subscripts(l, 1) AS i, unnest(l) AS v FROM
           (SELECT ${keys}, json_extract(${json}, '$[*]') AS l FROM ${stage} s WHERE left(${json}::VARCHAR, 1) = '[')`
       : `SELECT * EXCLUDE (m), m.key AS k, m.value AS v FROM
-          (SELECT * EXCLUDE (m), unnest(CASE WHEN list_unique(map_keys(m)) < cardinality(m) THEN error('a key stands twice') ELSE map_entries(m) END) AS m
+          (SELECT * EXCLUDE (m), unnest(CASE WHEN list_unique(map_keys(m)) < cardinality(m) THEN error('a key occurs twice') ELSE map_entries(m) END) AS m
             FROM (SELECT ${keys}, ${json}::MAP(VARCHAR, JSON) AS m FROM ${stage} s WHERE left(${json}::VARCHAR, 1) = '{'))`
   const paths = [...new Set(lifts.flatMap(lift => lift.keys))]
   // One call for all paths: each call parses the element again.

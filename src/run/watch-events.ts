@@ -36,7 +36,7 @@ export interface EventWatch {
 }
 
 /** Reports the counts every second, from the first event on, until `end`. */
-export function watchEvents({ drained, home, workspace, onCounts: told }: WatchEvents): EventWatch {
+export function watchEvents({ drained, home, workspace, onCounts }: WatchEvents): EventWatch {
   const ending = new AbortController()
   const { signal } = ending
   const waitingNow = countWaiting(home, workspace.id)
@@ -47,7 +47,7 @@ export function watchEvents({ drained, home, workspace, onCounts: told }: WatchE
     const { taken, applied } = drained.counts()
     const { events: waiting } = await waitingNow()
     received = Math.max(received, taken + waiting)
-    if (received > 0 && !signal.aborted) told({ received, waiting, applied })
+    if (received > 0 && !signal.aborted) onCounts({ received, waiting, applied })
   }
   const watch = async () => {
     while (!signal.aborted) {

@@ -38,12 +38,12 @@ export function openServerClock(knownAheadMs = 0): ServerClock {
     doubts: () => doubtedMs !== null,
     aheadMs: () => aheadMs,
     observe(exchange) {
-      const told = aheadBy(exchange)
-      if (told === null) return
-      const differs = Math.abs(told - aheadMs) > JITTER_MS
-      const again = doubtedMs !== null && Math.abs(told - doubtedMs) <= JITTER_MS
-      if (differs && again) aheadMs = Math.round(told)
-      doubtedMs = differs && !again ? told : null
+      const offsetMs = aheadBy(exchange)
+      if (offsetMs === null) return
+      const differs = Math.abs(offsetMs - aheadMs) > JITTER_MS
+      const again = doubtedMs !== null && Math.abs(offsetMs - doubtedMs) <= JITTER_MS
+      if (differs && again) aheadMs = Math.round(offsetMs)
+      doubtedMs = differs && !again ? offsetMs : null
     },
   }
 }

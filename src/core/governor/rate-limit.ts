@@ -88,6 +88,6 @@ export function nextFreeRequestMs(state: RateLimitState, nowMs: number, reserve 
   if (Number.isFinite(oldest) && requestsThisHour(state, nowMs) >= state.requestsPerHour - reserve)
     return oldest + hourMs
   const inAMinute = nowMs + hourMs / 60
-  const toldExpires = reported && reported.sentAtMs + hourMs > nowMs ? reported.sentAtMs + hourMs : inAMinute
-  return Math.min(oldest + hourMs, toldExpires, inAMinute)
+  const reportExpires = reported && reported.sentAtMs + hourMs > nowMs ? reported.sentAtMs + hourMs : inAMinute
+  return Math.min(oldest + hourMs, reportExpires, inAMinute)
 }

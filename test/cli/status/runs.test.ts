@@ -158,7 +158,7 @@ describe('a sync after webhook events were refused', () => {
     const report = async () => jsonLines((await inProcess(['sync', '--json'], { env })).stdout).at(-1)
     await refuse(3)
     const warning =
-      '3 webhook events were refused since the sync before, and will not be sent again: `convohouse status` tells why'
+      '3 webhook events were refused since the sync before, and will not be sent again: `convohouse status` shows why'
     expect(await report()).toMatchObject({ kind: 'report', exitCode: 0, webhooksRefused: 3, warnings: [warning] })
     expect(await report()).not.toHaveProperty('webhooksRefused')
     await refuse(1)
