@@ -23,7 +23,7 @@ import { REFRESH_ON, type RefreshOn } from './core/planning/planner.ts'
 import { parseDuration, parseMoment } from './core/time.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
-export const DEFAULT_HOME = 'convohouse-data'
+const DEFAULT_HOME = 'convohouse-data'
 
 /**
  * DuckDB's memory limits. With these defaults a sync's process peaked at 1,071 MiB for a million conversations, and at 959 MiB for a tenth

@@ -1,7 +1,7 @@
 // DDL of a record type's tables. Only adds: new columns of the catalog are added, and no column is dropped or altered.
 import { type ChildTable, isNumbered, type Layout, quoteName } from './layout.ts'
 
-export interface TableColumn {
+interface TableColumn {
   name: string
   sqlType: string
   about: string
@@ -69,7 +69,7 @@ const numberColumns = (layout: Layout): TableColumn[] => (isNumbered(layout) ? [
 const keyColumns = (layout: Layout): TableColumn[] =>
   layout.key.map(name => ({ name, sqlType: 'VARCHAR', about: `Key: ${name.replace('_', ' ')}` }))
 
-export function recordTable(layout: Layout): Table {
+function recordTable(layout: Layout): Table {
   return {
     name: layout.record.table,
     about: layout.record.about,
@@ -86,7 +86,7 @@ export function recordTable(layout: Layout): Table {
   }
 }
 
-export function childTable(layout: Layout, child: ChildTable): Table {
+function childTable(layout: Layout, child: ChildTable): Table {
   return { name: child.table, about: child.about, columns: [...keyColumns(layout), ...child.columns, RECORD_NUMBER] }
 }
 

@@ -40,7 +40,7 @@ export interface ChildTable {
   rows: ChildRows
 }
 
-export type ChildRows =
+type ChildRows =
   /** A list of strings on `s`, or on an element `e` of `parent`. */
   | { over: 'texts'; list: string; parent: string | null }
   /** Lists of strings on `s`, one below another. */
@@ -324,5 +324,5 @@ export const oneSpelling = (channel: string): string =>
   `CASE lower(${channel}) WHEN 'web-chat' THEN 'webchat' WHEN 'webchat' THEN 'webchat' ELSE ${channel} END`
 
 /** The same for the texts inside a JSON value. */
-export const oneSpellingInside = (json: string): string =>
+const oneSpellingInside = (json: string): string =>
   `regexp_replace(${json}::VARCHAR, '(?i)"web-?chat"', '"webchat"', 'g')::JSON`

@@ -11,7 +11,7 @@ import { connectToSupervisor } from '../run/supervision/child.ts'
 import { type Supervisor, supervise } from '../run/supervision/supervisor.ts'
 import type { TemporalPlace } from '../run/temporal/client/connection.ts'
 import type { Role } from '../run/temporal/worker/role.ts'
-import { installRuntimeAnywhere } from '../run/temporal/worker/runtime.ts'
+import { installRuntime } from '../run/temporal/worker/runtime.ts'
 import { fetchMetrics, mergeMetrics } from '../run/temporal/worker/sdk-metrics.ts'
 import { runWorker, type WorkerSettings } from '../run/temporal/worker/worker.ts'
 import { configAt } from './flags/configuration.ts'
@@ -33,7 +33,7 @@ export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   const { config: path, role } = flags
   const config = configAt(path)
   // The parent process timestamps the lines of this one.
-  if (flags.supervised) return runWarehouseChild(config, () => installRuntimeAnywhere({ log }))
+  if (flags.supervised) return runWarehouseChild(config, () => installRuntime({ log }))
   stampLines()
   const metrics = metricsOf(config, `worker-${role}`)
   const at = flags.metrics ?? config.metrics
@@ -168,7 +168,7 @@ export async function sdkMetrics(options: {
   log: (line: string) => void
 }): Promise<() => Promise<string>> {
   const { supervisor, exports, log } = options
-  const own = exports ? await installRuntimeAnywhere({ log }) : null
+  const own = exports ? await installRuntime({ log }) : null
   return async () => {
     const child = supervisor?.metrics() ?? null
     const [exporting, warehouse] = await Promise.all([fetchMetrics(own), fetchMetrics(child)])

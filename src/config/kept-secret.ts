@@ -22,7 +22,7 @@ export const absolutePlace = (where: SecretPlace, folder: string): SecretPlace =
  * True for a name that looks like a secret written in place of its variable or file: ten or more letters and digits in a row. Errors do not
  * show such a name.
  */
-export const mayBeSecretItself = (name: string): boolean =>
+const mayBeSecretItself = (name: string): boolean =>
   (name.match(/[A-Za-z0-9]{10,}/g) ?? []).some(run => /\d/.test(run) && /[A-Za-z]/.test(run))
 
 export interface KeptSecret {

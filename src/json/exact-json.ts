@@ -17,7 +17,7 @@ export class ExactNumber {
  */
 export const MAX_DEPTH = 500
 
-export type JsonFault = 'duplicate key' | 'lone surrogate'
+type JsonFault = 'duplicate key' | 'lone surrogate'
 
 export interface ReadExactly {
   /** Objects have no prototype; of duplicate keys the last value is kept. */

@@ -9,7 +9,7 @@ export interface WorkspaceSecrets {
   secrets: readonly string[]
 }
 
-export interface Authenticated extends WorkspaceSecrets {
+interface Authenticated extends WorkspaceSecrets {
   /** Byte patterns that reveal a secret in any encoding; null where a secret has characters that JSON escapes. */
   secretPatterns: readonly Buffer[] | null
 }

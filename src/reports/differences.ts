@@ -5,7 +5,7 @@ import { count, counted } from '../core/words.ts'
 import type { ReadCoverage, Uncovered } from './coverage.ts'
 import type { Counts, RepairPrice } from './reconciled-counts.ts'
 
-export const DIFFERENCES = [
+const DIFFERENCES = [
   'skipped',
   'quarantined',
   'incomplete',

@@ -5,7 +5,7 @@ import { type Refused, readRefused } from '../spool/refusal-record.ts'
 import { spoolWaiting } from '../spool/waiting.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 
-export interface EventTypeStatus {
+interface EventTypeStatus {
   type: string
   events: number
   /** When the last one was received, ISO-8601 UTC. A type that is not listed is not subscribed, or never occurred. */

@@ -112,13 +112,13 @@ export interface Finding {
   exampleFile: string
 }
 
-export interface IssueFinding extends Finding {
+interface IssueFinding extends Finding {
   issue: string
   declared: string | null
 }
 
 /** What loading found; see the tables `_drift`, `_issues` and `_quarantine`. */
-export interface Findings {
+interface Findings {
   driftPaths: number
   issuePaths: number
   issues: number

@@ -155,7 +155,7 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
   })
 
 /** True where the next round would fail in the same way: access and storage failures. */
-export const mustEndWatch = ({ failures }: SyncReport): boolean =>
+const mustEndWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
 
 /**

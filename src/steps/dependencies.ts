@@ -28,7 +28,7 @@ export interface StepsDependencies {
 /** Fetching under a lease needs no warehouse. */
 export type FetchDependencies = Omit<StepsDependencies, 'warehouse'>
 
-export interface WorkspaceSettings {
+interface WorkspaceSettings {
   /** Configured organizations, fetched besides those that the tables reference. */
   organizations: readonly string[]
   timeZone: string

@@ -8,7 +8,7 @@ import type { Writer } from '../warehouse/connection.ts'
 import type { LoadablePage } from '../warehouse/load/load-input.ts'
 import { loadedFiles, loadedFolders, recordLoadedFolders } from '../warehouse/planning/loaded-files.ts'
 
-export interface BatchSize {
+interface BatchSize {
   count: number
   bytes: number
 }

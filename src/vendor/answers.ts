@@ -31,7 +31,7 @@ export interface ExportAnswer {
 }
 
 /** Without the body, which may hold secrets. */
-export interface RedactedAnswer<Envelope> {
+interface RedactedAnswer<Envelope> {
   receipt: Receipt
   /** The complete answer without its secrets, ready to land; `writeExactly` writes it. */
   parsed: unknown

@@ -39,7 +39,7 @@ export interface VendorClientOptions {
   now?: () => number
 }
 
-export interface ExportRequest {
+interface ExportRequest {
   agentId: string
   query: ExportQuery
   signal?: AbortSignal
@@ -47,7 +47,7 @@ export interface ExportRequest {
   attempts?: AttemptObserver
 }
 
-export interface ResourceRequest {
+interface ResourceRequest {
   resource: Resource
   workspaceId: string
   /** Where the resource's path has one. */

@@ -43,7 +43,7 @@ export interface ErrorEnvelope {
 const count = z.preprocess(parseCount, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
 /** An id or a key, as text or a number. */
-export const name = z.union([z.string(), z.int().transform(String)])
+const name = z.union([z.string(), z.int().transform(String)])
 
 const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...[true, 'true', 1, '1'].map(yes => [yes, true] as const),
@@ -58,7 +58,7 @@ const flagOf = (value: unknown): boolean | undefined =>
 const flagIfAny = z.preprocess(value => flagOf(value) ?? null, z.boolean().nullable()).catch(null)
 
 /** Fields that mark the end of a listing, beside the list or under `paging`. */
-export const listPaging = {
+const listPaging = {
   total: count,
   hasMore: flagIfAny,
   paging: z.looseObject({ total: count, hasMore: flagIfAny }).nullish().catch(null),
@@ -161,7 +161,7 @@ export function isVendorsError(parsed: unknown): boolean {
 }
 
 /** @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type */
-export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
+function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
   const result = schema.safeParse(parsed)
   if (result.success) return result.data
   const [issue] = result.error.issues
@@ -169,14 +169,14 @@ export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, an
 }
 
 /** The error of an answer that does not have the documented shape. */
-export function protocolFault(answer: string, what: string): ConvohouseError {
+function protocolFault(answer: string, what: string): ConvohouseError {
   return new ConvohouseError('API_PROTOCOL', {
     what: `The ${answer} answer is not as documented: ${what}`,
     hint: 'Check that the API address is that of the agent management API v3; if it is, report this to the vendor.',
   })
 }
 
-export interface ListedRecord {
+interface ListedRecord {
   id: string
   record: Record<string, unknown>
 }

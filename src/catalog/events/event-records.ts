@@ -103,7 +103,7 @@ export const modelHistory: RecordType = {
   derived: [],
 }
 
-export const client: RecordType = {
+const client: RecordType = {
   name: 'client',
   table: 'clients',
   about: 'One row for each client of an organization that an event has reported',

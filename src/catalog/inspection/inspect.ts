@@ -111,7 +111,7 @@ function noteAwkward(notes: PageNotes, path: string): void {
 }
 
 /** True where a value is nested more deeply than DuckDB may safely parse. */
-export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
   if (Array.isArray(value)) return value.some(element => isTooDeep(element, levels - 1))

@@ -6,7 +6,7 @@ import type { Resource } from './resource.ts'
 
 const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
 
-export const organization: RecordType = {
+const organization: RecordType = {
   name: 'organization',
   table: 'organizations',
   about: 'One row for each organization whose id is known, as it was last returned',

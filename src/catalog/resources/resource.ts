@@ -42,9 +42,9 @@ export interface Resource {
  * `every sync`: requested at the begin of every sync, with retries. Otherwise requested by id at the end of a sync, when loaded rows supply
  * the ids, without retries, because the next sync repeats it.
  */
-export type Freshness = 'every sync' | ById
+type Freshness = 'every sync' | ById
 
-export interface ById {
+interface ById {
   /** An answer is requested again when it is this old, ms, or earlier when the resource is known to have changed. */
   everyMs: number
   /** Columns with the time of the last change, in the row that the id in the path names. A time in the future is ignored. */
@@ -57,7 +57,7 @@ export const isById = <R extends Resource>(resource: R): resource is R & Resourc
   resource.freshness !== 'every sync'
 
 /** Sources of ids for resources that no endpoint lists. */
-export interface IdSources {
+interface IdSources {
   /** Tables that name ids, in the column of the resource's own id. */
   tables: readonly string[]
   /** Setting of the workspace that names more. */

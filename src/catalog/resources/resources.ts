@@ -10,7 +10,7 @@ import { TOOLS } from './tools.ts'
 /** In the order in which they are requested and loaded. */
 const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS] as const
 
-export type ResourceStream = (typeof DECLARED)[number]['stream']
+type ResourceStream = (typeof DECLARED)[number]['stream']
 export type Stream = 'conversations' | ResourceStream
 
 export type DeclaredResource = Resource & { stream: ResourceStream }

@@ -126,7 +126,7 @@ export interface PeriodAge {
 export const PERIOD_DAYS = 31
 
 /** Remaining days of the period, at least one. */
-export const daysLeft = ({ ageMs, lengthMs }: PeriodAge): number =>
+const daysLeft = ({ ageMs, lengthMs }: PeriodAge): number =>
   Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
 
 /**

@@ -332,7 +332,7 @@ export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean 
   return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
 }
 
-export const DAYS_OBSERVED = 28
+const DAYS_OBSERVED = 28
 export const observedSince = (nowMs: number): number => nowMs - DAYS_OBSERVED * DAY
 
 /**

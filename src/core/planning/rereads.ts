@@ -50,7 +50,7 @@ const skippedIn = (range: ReadRange): number => Math.max(0, range.scanned - rang
 const hiddenIn = (range: ReadRange): number => Math.max(0, skippedIn(range) - range.knownFromEvents)
 
 /** Due after an interval that doubles with each reading. */
-export function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
+function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
   const endedMs = (range.toSec + 1) * 1_000
   const waitMs = Math.max(quietMs, range.readAtMs - endedMs)
   return endedMs > nowMs - horizonMs && nowMs - range.readAtMs >= waitMs

@@ -378,7 +378,7 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
 }
 
 /** Ids per request: at most 500 (section 8), in a URL that proxies accept. */
-export const MAX_IDS = 500
+const MAX_IDS = 500
 const MAX_IDS_CHARACTERS = 7_000
 
 /** How many of the window's next ids fit one request. */

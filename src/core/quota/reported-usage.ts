@@ -43,13 +43,13 @@ export function parseCount(value: unknown): number | null {
 }
 
 /** An allowed count, rounded down; null for a negative one. */
-export function parseAllowance(value: unknown): number | null {
+function parseAllowance(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null || number < 0 ? null : Math.floor(number)
 }
 
 /** A remaining count, rounded down; a negative one is 0. */
-export function parseRemaining(value: unknown): number | null {
+function parseRemaining(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null ? null : Math.max(0, Math.floor(number))
 }

@@ -27,8 +27,8 @@ export interface UsageAccount {
 }
 
 /** Longest lag that is assumed. Our own sessions are counted exactly in any case. */
-export const MAX_LAG_REQUESTS = 10
-export const MAX_LAG_MS = 10 * MINUTE
+const MAX_LAG_REQUESTS = 10
+const MAX_LAG_MS = 10 * MINUTE
 
 const RECENT_KEPT = 60
 /** A lag that was not observed for so long is over. */

@@ -13,7 +13,7 @@ import { BodyMemory } from './body-memory.ts'
 import { Connections } from './connections.ts'
 import { type ReadBody, readBody, refusedByHead } from './request-body.ts'
 
-export type Route =
+type Route =
   | { kind: 'webhook'; addressed: string | null }
   | { kind: 'health' | 'ready' | 'metrics' }
   | { kind: 'refused'; reason: Refusal; allow?: string }
@@ -36,7 +36,7 @@ function addressedBy(path: string): string | null | undefined {
 /** The route of nearly all requests. */
 const WEBHOOKS: Route = { kind: 'webhook', addressed: null }
 
-export function routeOf(method: string, target: string): Route {
+function routeOf(method: string, target: string): Route {
   if (target === '/webhooks' && method === 'POST') return WEBHOOKS
   const [path] = target.split('?') as [string]
   if (isPage(path)) {

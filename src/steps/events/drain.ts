@@ -86,14 +86,14 @@ interface Leftover {
   toPack: boolean
 }
 
-export const noLeftover = (): Leftover => ({
+const noLeftover = (): Leftover => ({
   applied: new Set(),
   copied: new Set(),
   unreadable: new Set(),
   toPack: false,
 })
 
-export interface DrainOptions {
+interface DrainOptions {
   /** The machine's clock, comparable with file times. */
   machineMs: number
   left: Leftover
@@ -104,7 +104,7 @@ export interface DrainOptions {
 }
 
 /** The outcome, with errors that did not stop the drain. */
-export type Drained = DrainOutcome & { failures: unknown[] }
+type Drained = DrainOutcome & { failures: unknown[] }
 
 /** Yields the events of up to SEGMENTS readable segments; unreadable ones are recorded in `left` and `failures`. */
 async function* readable(
@@ -137,7 +137,7 @@ async function archive(draining: DrainContext, { sealed, left }: { sealed: strin
 }
 
 /** Applies sealed segments, oldest first. @throws the warehouse's error, when no event can be applied */
-export async function drainSpool(draining: DrainContext, options: DrainOptions): Promise<Drained> {
+async function drainSpool(draining: DrainContext, options: DrainOptions): Promise<Drained> {
   const { home, workspaceId } = draining
   const { machineMs, left, retries, found = () => {} } = options
   const failures: unknown[] = []

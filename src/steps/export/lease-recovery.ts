@@ -9,7 +9,7 @@ import type { WindowProgress } from '../../core/planning/windows.ts'
 import { type Fetching, pastLanded } from './fetch.ts'
 
 /** Id prefix of leases granted by a workflow: their workers may outlive the workflow. */
-export const WORKFLOW_LEASE = 'wf-'
+const WORKFLOW_LEASE = 'wf-'
 
 const answerOf = ({ kind: _kind, lease: _lease, agentId: _agentId, error: _error, ...answer }: RequestMade): Answer =>
   answer

@@ -31,7 +31,7 @@ const SAMPLED_RANGES = 5
 /** Older observations are no evidence of the vendor's present behaviour. */
 const EVIDENCE_MS = 28 * DAY
 
-export interface Quota {
+interface Quota {
   includedSessions: number
   /** When the vendor first reported the period, ms; null: unknown. */
   periodSinceMs: number | null

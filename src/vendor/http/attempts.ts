@@ -126,7 +126,7 @@ const BASE_MS = 500
 const CAP_MS = 20 * SECOND
 
 /** Longer waits are left to the caller. */
-export const LONGEST_RETRY_AFTER_MS = 60 * SECOND
+const LONGEST_RETRY_AFTER_MS = 60 * SECOND
 
 /**
  * Wait after failed attempt `attempt` (from 1), in ms: exponential with full jitter, so that clients that failed together do not return

@@ -165,13 +165,13 @@ function explain(error: unknown, phases: PhaseTimer): Breakdown {
   return { cause: reason === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network', reason }
 }
 
-export type Stop = 'aborted' | 'timeout'
+type Stop = 'aborted' | 'timeout'
 
 /**
  * One signal that aborts a request: at its caller's signal, or when a phase (headers, then body) takes too long. The timer covers the
  * complete phase, not the silence between bytes, so that a trickling response ends too.
  */
-export interface PhaseTimer {
+interface PhaseTimer {
   readonly signal: AbortSignal
   /** Why the signal fired; null while it has not. */
   readonly stopped: Stop | null
@@ -182,7 +182,7 @@ export interface PhaseTimer {
 }
 
 /** Starts the first phase. */
-export function startPhases(phaseMs: number, caller?: AbortSignal): PhaseTimer {
+function startPhases(phaseMs: number, caller?: AbortSignal): PhaseTimer {
   const controller = new AbortController()
   let stopped: Stop | null = null
   const stop = (why: Stop) => {

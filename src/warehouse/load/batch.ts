@@ -36,7 +36,7 @@ function clashes(taken: Map<string, string>, page: LoadablePage): boolean {
   return false
 }
 
-export interface BatchFile extends LoadedFile {
+interface BatchFile extends LoadedFile {
   findings: PageFindings
 }
 

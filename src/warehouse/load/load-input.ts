@@ -38,7 +38,7 @@ export interface LoadablePage {
 }
 
 /** A file that holds bodies of pages. The landing's `PageFile` has this shape. */
-export interface PageFile {
+interface PageFile {
   uri: string
   addresses: readonly string[]
   /** True if each JSON value of the file names its page in the field `_page`; false for a file of one page. */

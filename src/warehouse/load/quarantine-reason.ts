@@ -47,7 +47,7 @@ export function safeReason(error: unknown, columns: ReadonlySet<string> = new Se
 export const isLoadError = (reason: string): boolean => /Error\b/.test(reason) || reason === UNKNOWN_FAULT
 
 /** The error with its text made safe and its stack trace kept. */
-export function safeCause(error: unknown): Error {
+function safeCause(error: unknown): Error {
   const text = safeReason(error)
   const places = error instanceof Error ? (error.stack ?? '').split('\n').filter(line => /^\s+at /.test(line)) : []
   const safe = new Error(text)

@@ -1,10 +1,10 @@
 import { Runtime } from '@temporalio/worker'
 import { expect, it } from 'vitest'
-import { installRuntimeAnywhere } from '../../../src/run/temporal/worker/runtime.ts'
+import { installRuntime } from '../../../src/run/temporal/worker/runtime.ts'
 import { fetchMetrics, mergeMetrics } from '../../../src/run/temporal/worker/sdk-metrics.ts'
 
 it("the SDK's own metrics can be read beside ours, and those of another process beside them", async () => {
-  const address = await installRuntimeAnywhere({ log: () => {} })
+  const address = await installRuntime({ log: () => {} })
   Runtime.instance().metricMeter.createCounter('test_counter').add(2)
   let text = ''
   while (!text.includes('test_counter')) text = await fetchMetrics(address)

@@ -275,7 +275,7 @@ describe('the guard', () => {
       message: expect.stringContaining('read_text()'),
       hint: expect.stringContaining('SHOW TABLES'),
     })
-    await expect(admit('DROP TABLE conversations')).rejects.toThrow('DROP is not open to queries')
+    await expect(admit('DROP TABLE conversations')).rejects.toThrow('DROP is not allowed in queries')
   })
 
   it('shows where the syntax is wrong', async () => {

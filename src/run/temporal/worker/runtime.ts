@@ -16,7 +16,7 @@ function lineOf({ level, message, meta = {} }: LogEntry): string {
 }
 
 /** `metrics`: `HOST:PORT` at which the SDK serves its metrics. */
-function install({ metrics, log }: RuntimeSettings & { metrics?: string }): void {
+function install({ metrics, log }: RuntimeSettings & { metrics: string }): void {
   Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', entry => {
@@ -24,19 +24,19 @@ function install({ metrics, log }: RuntimeSettings & { metrics?: string }): void
     }),
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
-      ...(metrics !== undefined && { metrics: { prometheus: { bindAddress: metrics } } }),
+      metrics: { prometheus: { bindAddress: metrics } },
     },
   })
 }
 
-/** Must precede any other use of the SDK. The process keeps its own signal handlers. */
-export const installRuntime = ({ log }: RuntimeSettings): void => install({ log })
-
 /** Another process may take a free port first. */
 const TRIES = 3
 
-/** Like `installRuntime`, with the SDK's metrics on a free loopback port. @returns its `host:port` */
-export async function installRuntimeAnywhere(settings: RuntimeSettings): Promise<string> {
+/**
+ * Installs the runtime, with the SDK's metrics on a free loopback port. Must precede any other use of the SDK. The process keeps its own signal
+ * handlers. @returns the `host:port` of the metrics
+ */
+export async function installRuntime(settings: RuntimeSettings): Promise<string> {
   for (let left = TRIES - 1; ; left--) {
     const metrics = `127.0.0.1:${await freePort()}`
     try {

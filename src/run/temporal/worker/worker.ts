@@ -24,7 +24,7 @@ import type { Role } from './role.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
 
 /** Connects a worker, and checks the namespace. @throws TEMPORAL_UNREACHABLE */
-export async function connectWorker(
+async function connectWorker(
   given: Partial<TemporalPlace> = {},
 ): Promise<{ connection: NativeConnection; place: TemporalPlace }> {
   const { connectionOptions, place } = settingsAt(given)

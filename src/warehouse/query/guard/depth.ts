@@ -63,7 +63,7 @@ function literalText(node: TreeNode): string | null {
 }
 
 /** Upper bound of the levels of a path, a structure or a type: nested brackets, plus wildcards and lists of lists in sequence. */
-export function levelsOf(text: string): number {
+function levelsOf(text: string): number {
   let [depth, deepest] = [0, 0]
   for (const character of text) {
     if ('[{('.includes(character)) deepest = Math.max(deepest, ++depth)
